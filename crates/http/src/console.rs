@@ -16,7 +16,7 @@ pub(crate) const PLACE: &str = "/console/";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, type and text of its files.
-const FILES: [(&str, &str, &str); 17] = [
+const FILES: [(&str, &str, &str); 18] = [
     (
         "",
         "text/html; charset=utf-8",
@@ -44,6 +44,7 @@ const FILES: [(&str, &str, &str); 17] = [
         SCRIPT,
         include_str!("../console/manifests.js"),
     ),
+    ("mesh.js", SCRIPT, include_str!("../console/mesh.js")),
     ("plot.js", SCRIPT, include_str!("../console/plot.js")),
     ("service.js", SCRIPT, include_str!("../console/service.js")),
     (

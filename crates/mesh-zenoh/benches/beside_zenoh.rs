@@ -1,5 +1,5 @@
-//! What topics cost beside bare zenoh on the same links, by turns in one run: round trips and streams
-//! of 64 bytes, medians. And what a publication inside one process costs beside a post.
+//! What topics cost beside bare zenoh on the same links, by turns in one run: round trips and
+//! streams of 64 bytes, medians. And what a publication inside one process costs beside a post.
 //!
 //! `cargo bench -p motet-mesh-zenoh`
 

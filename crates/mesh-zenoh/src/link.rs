@@ -18,31 +18,15 @@
 //!   frames in quick succession ─► [ waiting ] ── flush ──► messages of up to PART bytes each
 //! ```
 //!
-//! A message costs the same whether it holds one small frame or a hundred: frames that come in quick
-//! succession share one. Another thread flushes them, so that the sender goes on meanwhile.
+//! A message costs the same whether it holds one small frame or a hundred: frames that come in
+//! quick succession share one. Another thread flushes them, so that the sender goes on meanwhile.
 
+mod waiting;
+
+use self::waiting::{Confirmed, MAX_WAITING, OVERHEAD, Urge, WINDOW, Waiting};
 use crate::seal::{Seals, Session, TAG, is_right, tag};
 use motet_mesh::{CarrierEvent, Lane, MAX_FRAME, PeerName};
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-
-/// How many bytes may be under way to a peer that has not confirmed them.
-pub(crate) const WINDOW: u64 = 512 << 10;
-
-/// A frame that is longer goes in parts of this length.
-const PART: usize = 32 << 10;
-
-/// A frame that comes so long after the last message waits for no other.
-const PAUSE: Duration = Duration::from_micros(20);
-
-/// The length of a frame stands before it in a batch.
-const LENGTH: usize = 4;
-
-/// What a message costs the engine beside its frame, at most.
-const OVERHEAD: u64 = 128;
-
-/// How many bytes wait for a peer, at most: then the link breaks.
-const MAX_WAITING: usize = 256 << 20;
 
 const GREETING: u8 = 0;
 const SEALED: u8 = 1;
@@ -84,18 +68,7 @@ pub(crate) struct Link {
     heard: Instant,
     out: [u64; 2],
     incoming: [u64; 2],
-    /// Frames that wait for the window, and how much of the first has been sent.
-    waiting: VecDeque<Vec<u8>>,
-    begun: usize,
-    waiting_bytes: usize,
-    /// When the last message with frames went.
-    sent_at: Option<Instant>,
-    /// A flush has been asked for.
-    flushing: bool,
-    /// The first frame waits until the peer confirms earlier ones.
-    blocked: bool,
-    sent: u64,
-    confirmed: u64,
+    waiting: Waiting,
     received: u64,
     told: u64,
     /// Parts of a frame that have come.
@@ -115,14 +88,7 @@ impl Link {
             heard: now,
             out: [0; 2],
             incoming: [0; 2],
-            waiting: VecDeque::new(),
-            begun: 0,
-            waiting_bytes: 0,
-            sent_at: None,
-            flushing: false,
-            blocked: false,
-            sent: 0,
-            confirmed: 0,
+            waiting: Waiting::default(),
             received: 0,
             told: 0,
             parts: Vec::new(),
@@ -142,18 +108,14 @@ impl Link {
             self.seal(lane, &frame, WHOLE, out);
             return;
         }
-        self.waiting_bytes += LENGTH + frame.len();
-        self.waiting.push_back(frame);
-        let is_paused = |last| now.saturating_duration_since(last) >= PAUSE;
-        let is_alone = self.waiting.len() == 1 && self.sent_at.is_none_or(is_paused);
-        if !self.blocked && (is_alone || self.waiting_bytes >= PART) {
-            self.send_waiting(if is_alone { 0 } else { PART }, now, out);
+        match self.waiting.push(frame, now) {
+            Urge::Send(least) => self.send_waiting(least, now, out),
+            Urge::None => {}
         }
-        if !self.blocked && !self.waiting.is_empty() && !std::mem::replace(&mut self.flushing, true)
-        {
+        if self.waiting.wants_flush() {
             out(Effect::Flush);
         }
-        if self.waiting_bytes > MAX_WAITING {
+        if self.waiting.is_too_much() {
             let why = format!("it does not take what is sent: more than {MAX_WAITING} bytes wait");
             self.break_off(&why, out);
         }
@@ -161,66 +123,15 @@ impl Link {
 
     /// Sends what waits for other frames.
     pub(crate) fn flush(&mut self, now: Instant, out: Out<'_>) {
-        self.flushing = false;
+        self.waiting.is_flushed();
         self.send_waiting(0, now, out);
     }
 
     /// Sends what waits, for as long as it is `least` bytes.
     fn send_waiting(&mut self, least: usize, now: Instant, out: Out<'_>) {
-        self.blocked = false;
-        while self.waiting_bytes >= least
-            && let Some(frame) = self.waiting.front()
-        {
-            let rest = frame.len() - self.begun;
-            let (count, batch) = self.next_batch();
-            let length = if count > 1 { batch } else { rest.min(PART) };
-            let cost = length as u64 + OVERHEAD;
-            let under_way = self.sent - self.confirmed;
-            if under_way > 0 && under_way + cost > WINDOW {
-                self.blocked = true;
-                return;
-            }
-            self.sent += cost;
-            self.sent_at = Some(now);
-            self.waiting_bytes -= length;
-            if count > 1 {
-                self.seal_batch(count, length, out);
-            } else if length < rest {
-                let part = frame[self.begun..self.begun + length].to_vec();
-                self.begun += length;
-                self.seal(Lane::Ordered, &part, PART_OF_FRAME, out);
-            } else if let Some(frame) = self.waiting.pop_front() {
-                self.waiting_bytes -= LENGTH;
-                let begun = std::mem::take(&mut self.begun);
-                self.seal(Lane::Ordered, &frame[begun..], WHOLE, out);
-            }
+        while let Some((kind, body)) = self.waiting.next(least, now) {
+            self.seal(Lane::Ordered, &body, kind, out);
         }
-    }
-
-    /// How many of the frames that wait fit into one message, and how long they are there.
-    fn next_batch(&self) -> (usize, usize) {
-        let (mut count, mut length) = (0, 0);
-        if self.begun > 0 {
-            return (count, length);
-        }
-        for frame in &self.waiting {
-            let longer = length + LENGTH + frame.len();
-            if longer > PART {
-                break;
-            }
-            (count, length) = (count + 1, longer);
-        }
-        (count, length)
-    }
-
-    fn seal_batch(&mut self, count: usize, length: usize, out: Out<'_>) {
-        let frames: Vec<_> = self.waiting.drain(..count).collect();
-        self.seal_with(Lane::Ordered, length, BATCH, out, |message| {
-            for frame in &frames {
-                message.extend_from_slice(&(frame.len() as u32).to_le_bytes());
-                message.extend_from_slice(frame);
-            }
-        });
     }
 
     /// A message of the peer, or of somebody who says so.
@@ -326,7 +237,7 @@ impl Link {
 
     fn take_batch(&mut self, mut batch: &[u8], out: Out<'_>) {
         let mut frames = Vec::new();
-        while let Some((frame, rest)) = first_of(batch) {
+        while let Some((frame, rest)) = waiting::first_of(batch) {
             frames.push(frame.to_vec());
             batch = rest;
         }
@@ -352,13 +263,10 @@ impl Link {
             self.break_off("its pulse is no number", out);
             return;
         };
-        if confirmed > self.sent {
-            self.break_off("it confirms what was not sent", out);
-            return;
-        }
-        self.confirmed = self.confirmed.max(confirmed);
-        if self.blocked {
-            self.send_waiting(0, now, out);
+        match self.waiting.confirm(confirmed) {
+            Confirmed::More => self.send_waiting(0, now, out),
+            Confirmed::Known => {}
+            Confirmed::NotSent => self.break_off("it confirms what was not sent", out),
         }
     }
 
@@ -398,10 +306,8 @@ impl Link {
         self.mine = (self.ends.session)();
         self.theirs = None;
         (self.out, self.incoming) = ([0; 2], [0; 2]);
-        (self.sent, self.confirmed, self.received, self.told) = (0, 0, 0, 0);
-        (self.begun, self.waiting_bytes) = (0, 0);
-        (self.sent_at, self.flushing, self.blocked) = (None, false, false);
-        self.waiting.clear();
+        (self.received, self.told) = (0, 0);
+        self.waiting = Waiting::default();
         self.parts = Vec::new();
     }
 
@@ -420,29 +326,15 @@ impl Link {
     }
 
     fn seal(&mut self, lane: Lane, body: &[u8], kind: u8, out: Out<'_>) {
-        self.seal_with(lane, body.len(), kind, out, |message| {
-            message.extend_from_slice(body)
-        });
-    }
-
-    /// Seals a message whose body `fill` appends, of the length given.
-    fn seal_with(
-        &mut self,
-        lane: Lane,
-        length: usize,
-        kind: u8,
-        out: Out<'_>,
-        fill: impl FnOnce(&mut Vec<u8>),
-    ) {
         let Some((_, seals)) = &self.theirs else {
             return;
         };
         let number = self.out[lane as usize];
         self.out[lane as usize] += 1;
-        let mut message = Vec::with_capacity(HEAD + length + 1 + TAG);
+        let mut message = Vec::with_capacity(HEAD + body.len() + 1 + TAG);
         message.extend_from_slice(&[SEALED, lane as u8]);
         message.extend_from_slice(&number.to_le_bytes());
-        fill(&mut message);
+        message.extend_from_slice(body);
         message.push(kind);
         seals.seal(lane as u8, number, &mut message, HEAD);
         out(Effect::Send(lane, message));
@@ -451,12 +343,6 @@ impl Link {
 
 fn session_at(greeting: &[u8], at: usize) -> Option<Session> {
     greeting.get(at..at + 16)?.try_into().ok()
-}
-
-/// The first frame of a batch, and what is behind it.
-fn first_of(batch: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = batch.split_first_chunk::<LENGTH>()?;
-    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
 fn greeting_parts<'a>(

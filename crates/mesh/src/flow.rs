@@ -7,7 +7,7 @@
 //! ```
 
 use crate::frame::Frame;
-use crate::{Key, MeshError, PeerName};
+use crate::{Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
@@ -62,6 +62,7 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn forget(&self, peer: &PeerName, why: &str);
     /// Whether the topic has ended and nothing waits for a subscriber.
     fn is_over(&self) -> bool;
+    fn info(&self) -> TopicInfo;
     fn end(&self);
     /// The node leaves: what waits for subscribers is given up.
     fn close(&self);
@@ -85,6 +86,7 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     fn opened(&self, source: Source, key: Key, first: u64) -> (u64, u32);
     fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]);
     fn closed(&self, source: &Source);
+    fn info(&self) -> SubscriptionInfo;
     /// The peer does not come back, or comes back as another.
     fn forget(&self, peer: &PeerName);
 }

@@ -11,7 +11,8 @@ use crate::remote_port::RemotePort;
 use crate::subscribe_config::SubscribeConfig;
 use crate::subscription::Subscription;
 use crate::topic::Topic;
-use crate::{CallError, Carrier, Key, MeshError, PeerName, Qos};
+use crate::{CallError, Carrier, Key, MeshError, PeerInfo, PeerName, Qos};
+use crate::{SubscriptionInfo, TopicInfo};
 use motet_dispatch::Enqueue;
 use motet_ports::{Port, Subscription as Changes};
 use serde::Serialize;
@@ -47,19 +48,6 @@ pub struct Node {
 /// Leaves with the last clone.
 struct Leave {
     core: Arc<Core>,
-}
-
-/// A peer as this node knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerInfo {
-    /// Its name.
-    pub name: PeerName,
-    /// Whether it can be reached.
-    pub up: bool,
-    /// The patterns that it subscribes to.
-    pub subscriptions: Vec<Key>,
-    /// The keys under which it answers calls.
-    pub servers: Vec<Key>,
 }
 
 impl Node {
@@ -202,6 +190,21 @@ impl Node {
             servers: peer.servers.values().cloned().collect(),
         };
         state.peers.iter().map(info).collect()
+    }
+
+    /// The topics of this node, in the order in which they began.
+    #[must_use]
+    pub fn topics(&self) -> Vec<TopicInfo> {
+        let topics = self.inner.core.state.lock().all_topics();
+        topics.iter().map(|topic| topic.info()).collect()
+    }
+
+    /// The subscriptions of this node, in the order in which they began.
+    #[must_use]
+    pub fn subscriptions(&self) -> Vec<SubscriptionInfo> {
+        let subscriptions = self.inner.core.state.lock().all_subscriptions();
+        let infos = subscriptions.iter().map(|subscription| subscription.info());
+        infos.collect()
     }
 
     /// What happens to peers from now on. The last 1024 changes wait.

@@ -5,8 +5,8 @@ mod any_topic;
 use crate::flow::{Hub, Target};
 use crate::frame::{Frame, encode};
 use crate::outgoing::{Entry, Outgoing, Pushed};
-use crate::subscription::Subscribed;
-use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos};
+use crate::subscribed::Subscribed;
+use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Overflow, Port, ReplyPort};
 use motet_sync::{Mutex, MutexGuard};
 use serde::Serialize;
@@ -33,21 +33,6 @@ pub struct Lost {
     pub gap: Gap,
     /// Why.
     pub why: String,
-}
-
-/// A subscriber as its publisher sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubscriberInfo {
-    /// The node.
-    pub node: PeerName,
-    /// How many samples wait for it here.
-    pub waiting: usize,
-    /// How many are under way.
-    pub in_flight: usize,
-    /// How many were dropped, since it was too slow.
-    pub dropped: u64,
-    /// How many more it takes now.
-    pub credit: usize,
 }
 
 struct Flow<T: Send + Sync + 'static> {

@@ -1,6 +1,7 @@
 //! Delivery classes by name, and how many samples wait for a slow subscriber.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 
 /// What a topic promises its subscribers.
@@ -19,6 +20,16 @@ pub enum Class {
     Reliable,
     /// In order, once in the life of a subscriber. Samples are kept until the subscriber has accepted them.
     Acknowledged,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Class::Latest => "latest",
+            Class::Reliable => "reliable",
+            Class::Acknowledged => "acknowledged",
+        })
+    }
 }
 
 /// Quality of service of a topic: class, depth of the queue for each subscriber, retained samples.

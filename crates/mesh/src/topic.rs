@@ -1,8 +1,8 @@
 //! Topics: what a node publishes, and the flows to those who subscribe.
 
 use crate::flow::Hub;
-use crate::publishing::{Lost, Published, Publishing, SubscriberInfo};
-use crate::{Key, PublishError, PublishRefusal, Qos};
+use crate::publishing::{Lost, Published, Publishing};
+use crate::{Key, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Port, reply};
 use serde::Serialize;
 use std::fmt;

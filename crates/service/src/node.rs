@@ -33,6 +33,7 @@ pub struct NodeBuilder {
     limit: Duration,
     timescale: Timescale,
     cores: usize,
+    mesh: Option<motet_mesh::Node>,
 }
 
 /// What runs the tasks of a node: a [`Dispatcher`], or a [`Replay`] for virtual time and schedules that repeat.
@@ -95,6 +96,12 @@ impl NodeBuilder {
         self
     }
 
+    /// The member of a mesh that `/sys/mesh` tells of: peers, topics, and which subscribers are slow.
+    pub fn mesh(mut self, mesh: motet_mesh::Node) -> Self {
+        self.mesh = Some(mesh);
+        self
+    }
+
     /// Starts the node.
     ///
     /// # Errors
@@ -122,6 +129,7 @@ impl NodeBuilder {
             self.kinds,
             writer,
             Budget::new(self.cores),
+            self.mesh,
         ));
         system::start(&shared)?;
         Ok(Node(Arc::new(Handle(shared))))
@@ -138,6 +146,7 @@ impl Node {
             limit: Duration::from_secs(30),
             timescale: Timescale::default(),
             cores: motet_sync::thread::cores(),
+            mesh: None,
         }
     }
 

@@ -9,6 +9,7 @@
 //! | `/sys/log` | [`Logs`] | what services say, and what happens to them |
 //! | `/sys/diagnostics` | [`Diagnostics`] | how often what has happened |
 //! | `/sys/debug` | [`Debug`] | requests that were captured; who waits for whom |
+//! | `/sys/mesh` | [`Mesh`] | peers, topics and subscriptions of the [mesh](crate::NodeBuilder::mesh), if there is one |
 //! | `/jobs/n` | [`Job`] | work that goes on after its caller was answered |
 
 mod constructor;
@@ -16,6 +17,7 @@ mod debug;
 mod directory;
 mod job;
 mod log;
+mod mesh;
 
 pub use crate::manifest::Loaded;
 pub use crate::report::{Captured, Entry, Level, Record};
@@ -35,6 +37,10 @@ pub use directory::{
 pub(crate) use job::JobService;
 pub use job::{Finished, Job, JobClient, JobContract, JobRequest, JobState, JobStatus, Progress};
 pub use log::{Log, LogFilter, Logs, LogsClient, LogsContract, LogsRequest};
+pub use mesh::{
+    Mesh, MeshClient, MeshContract, MeshPeer, MeshRequest, MeshStatus, MeshSubscriber,
+    MeshSubscription, MeshTopic,
+};
 
 use crate::report::Report;
 use crate::service::Shared;
@@ -56,6 +62,9 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<(), Fault> {
     make::<constructor::ConstructorService>(shared, "/sys/constructor")?;
     make::<constructor::CatalogueService>(shared, "/sys/contracts")?;
     make::<constructor::ManifestService>(shared, "/sys/manifests")?;
+    if shared.mesh.is_some() {
+        make::<mesh::MeshService>(shared, "/sys/mesh")?;
+    }
     Ok(())
 }
 

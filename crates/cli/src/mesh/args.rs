@@ -1,5 +1,6 @@
 //! The options of `motet mesh`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -61,6 +62,11 @@ pub struct MeshLinkArgs {
     /// --multicast]
     #[arg(long, value_name = "DIR")]
     pub rendezvous: Option<PathBuf>,
+
+    /// Show this node in a console by HTTP, at this address of the machine; port 0 is any that is
+    /// free
+    #[arg(long, value_name = "HOST:PORT")]
+    pub console: Option<SocketAddr>,
 
     /// Look for nodes of the local network
     #[arg(long, requires = "key")]

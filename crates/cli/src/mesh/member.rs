@@ -1,9 +1,11 @@
 //! This process as a node of the mesh, until it is interrupted.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
+use motet_http::{Config, Server};
 use motet_mesh_zenoh::{JoinError, RunKey, Zenoh, ZenohConfig};
 use motet_ports::Port;
 
@@ -17,6 +19,8 @@ pub(super) struct Member {
     pub(super) carrier: Zenoh,
     pub(super) queue: Arc<dyn Enqueue>,
     pub(super) stop: Port<()>,
+    /// Ends with the member.
+    _console: Option<(Server, motet_service::Node)>,
     /// Fields are dropped in order: the node leaves while its tasks still run.
     _dispatcher: Dispatcher,
 }
@@ -51,14 +55,33 @@ impl Member {
         let carrier = Zenoh::open(&config).map_err(refused)?;
         let dispatcher = Dispatcher::new(1);
         let queue: Arc<dyn Enqueue> = Arc::new(dispatcher.queue(QueueConfig::named("mesh")));
+        let node = carrier.join(Arc::clone(&queue));
+        let console = args.console.map(|at| console(&node, at, &dispatcher));
         Ok(Member {
-            node: carrier.join(Arc::clone(&queue)),
+            _console: console.transpose()?,
+            node,
             carrier,
             queue,
             stop,
             _dispatcher: dispatcher,
         })
     }
+}
+
+/// Shows the member's peers, topics and subscriptions by HTTP.
+fn console(
+    member: &Node,
+    at: SocketAddr,
+    dispatcher: &Dispatcher,
+) -> Result<(Server, motet_service::Node), CliError> {
+    let builder = motet_service::Node::builder(member.name().as_str()).mesh(member.clone());
+    let node = builder
+        .start(dispatcher)
+        .map_err(|fault| CliError::Service(fault.to_string()))?;
+    let server = Server::start(&node, Config::at(at))
+        .map_err(|error| CliError::Service(error.to_string()))?;
+    eprintln!("motet: the console is {}/console/#/mesh", server.url());
+    Ok((server, node))
 }
 
 /// Where the nodes of one user on one machine meet.

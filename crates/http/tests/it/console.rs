@@ -4,7 +4,7 @@ use crate::browser::Page;
 use crate::till::Shop;
 use serde_json::json;
 
-const VIEWS: [&str; 8] = [
+const VIEWS: [&str; 9] = [
     "services",
     "service/till",
     "live",
@@ -12,6 +12,7 @@ const VIEWS: [&str; 8] = [
     "jobs",
     "log",
     "captured",
+    "mesh",
     "manifests",
 ];
 
@@ -112,11 +113,31 @@ fn sem_g573_an_operation_is_called_from_its_form_needs_chromium() {
 }
 
 #[test]
+fn sem_g931_the_mesh_of_a_node_is_told_with_those_who_are_slow() {
+    let (shop, _mesh) = Shop::in_mesh();
+    let status = shop.get("/sys/mesh/-/status").json();
+    assert_eq!(status["node"], "shop");
+    assert_eq!(status["peers"][0]["name"], "shelf");
+    assert_eq!(status["peers"][0]["up"], true);
+    assert_eq!(status["peers"][0]["subscriptions"], json!(["stock/**"]));
+    let topic = &status["topics"][0];
+    assert_eq!(
+        (&topic["key"], &topic["class"]),
+        (&json!("stock/apples"), &json!("latest"))
+    );
+    assert_eq!(topic["published"], 3);
+    let subscriber =
+        json!({"node": "shelf", "waiting": 2, "in_flight": 1, "dropped": 0, "slow": true});
+    assert_eq!(topic["subscribers"], json!([subscriber]));
+    assert_eq!(Shop::open().get("/sys/mesh/-/status").status, 404);
+}
+
+#[test]
 fn sem_g573_every_view_fits_and_complains_of_nothing_needs_chromium() {
     let Some(mut page) = Page::open("console-views") else {
         return;
     };
-    let shop = Shop::open();
+    let (shop, _mesh) = Shop::in_mesh();
     shop.deposit("ann", 40);
     let captured = "motet-capture: 1\r\n";
     let body = r#"{"name":"ann","cents":2}"#;
@@ -147,6 +168,7 @@ fn sem_g573_every_view_fits_and_complains_of_nothing_needs_chromium() {
                 "jobs" => "document.querySelector('.job .badge.done')",
                 "log" => "document.querySelector('.log li')",
                 "captured" => "main.innerText.includes('/till deposit')",
+                "mesh" => "['shelf', 'stock/**', 'latest', 'slow'].every((word) => main.innerText.includes(word))",
                 _ => "main.innerText.includes('test:till/1')",
             });
             let over = page.value("document.documentElement.scrollWidth - innerWidth");

@@ -1,14 +1,18 @@
 //! A service that the tests share, and a client that writes bytes.
 
-use motet_dispatch::Dispatcher;
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
 use motet_http::{Config, Server};
+use motet_mesh::{Ack, LinkConfig, Node as Member, Qos, SimulatedNetwork, SubscribeConfig};
 use motet_ports::timer::sleep;
 use motet_ports::wait_blocking;
-use motet_service::{Create, Cx, Fault, IntoFault, Node, Service, State, Value, contract, data};
+use motet_service::{
+    Create, Cx, Fault, IntoFault, Node, NodeBuilder, Service, State, Value, contract, data,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What is on the accounts.
@@ -94,8 +98,45 @@ impl Shop {
     }
 
     pub(crate) fn open_with(configure: impl FnOnce(&mut Config)) -> Shop {
+        Shop::open_on(Dispatcher::new(2), |builder| builder, configure)
+    }
+
+    /// A shop that is in a mesh: it publishes, and the other member takes nothing of it.
+    pub(crate) fn in_mesh() -> (Shop, impl Sized) {
         let dispatcher = Dispatcher::new(2);
-        let builder = Node::builder("shop").register::<OneTill>();
+        let queue = |name: &str| Arc::new(dispatcher.queue(QueueConfig::named(name)));
+        let clock = queue("clock").clock();
+        let network = SimulatedNetwork::new(1, LinkConfig::default(), clock);
+        let shop = Member::join(&network.carrier("shop"), 1, queue("shop"));
+        let shelf = Member::join(&network.carrier("shelf"), 1, queue("shelf"));
+        let full = SubscribeConfig {
+            window: 1,
+            ack: Ack::Handled,
+            ..SubscribeConfig::default()
+        };
+        let stock = shelf.subscribe::<u32>("stock/**", &full).unwrap();
+        let topic = shop.topic::<u32>("stock/apples", Qos::latest(4)).unwrap();
+        while topic
+            .subscribers()
+            .first()
+            .is_none_or(|one| one.credit == 0)
+        {
+            std::thread::yield_now();
+        }
+        for apples in 0..3 {
+            topic.publish(apples).unwrap();
+        }
+        let mesh = shop.clone();
+        let shop = Shop::open_on(dispatcher, |builder| builder.mesh(mesh), |_| {});
+        (shop, (shelf, stock, topic, network))
+    }
+
+    fn open_on(
+        dispatcher: Dispatcher,
+        build: impl FnOnce(NodeBuilder) -> NodeBuilder,
+        configure: impl FnOnce(&mut Config),
+    ) -> Shop {
+        let builder = build(Node::builder("shop").register::<OneTill>());
         let node = builder.start(&dispatcher).unwrap();
         let till = node.create(Create::<OneTill>::of().at("/till"));
         wait_blocking(till).unwrap().unwrap();

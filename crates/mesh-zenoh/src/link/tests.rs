@@ -1,7 +1,9 @@
 //! Two ends of a link, and what lies between them.
 
+use super::waiting::{PART, PAUSE};
 use super::*;
 use proptest::prelude::*;
+use std::collections::VecDeque;
 
 const SECRET: [u8; 32] = [7; 32];
 

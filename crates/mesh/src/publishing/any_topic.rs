@@ -3,8 +3,8 @@
 use super::{Flow, Publishing, State, wake};
 use crate::flow::{AnyTopic, Target};
 use crate::frame::Frame;
-use crate::subscription::Subscribed;
-use crate::{Class, Key, MeshError, PeerName};
+use crate::subscribed::Subscribed;
+use crate::{Class, Key, MeshError, PeerName, TopicInfo};
 use std::any::{Any, type_name};
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,6 +119,15 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     fn is_over(&self) -> bool {
         let state = self.state.lock();
         state.ended && state.flows.values().all(|flow| flow.out.first().is_none())
+    }
+
+    fn info(&self) -> TopicInfo {
+        TopicInfo {
+            key: self.key.clone(),
+            class: self.qos.class,
+            published: self.counts().0,
+            subscribers: self.subscribers(),
+        }
     }
 
     fn end(&self) {

@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
     pub(crate) writer: Option<Arc<Writer>>,
     pub(crate) budget: Arc<Budget>,
+    /// What `/sys/mesh` tells of.
+    pub(crate) mesh: Option<motet_mesh::Node>,
     /// There as soon as the node's own services are.
     reporter: Mutex<Option<Arc<dyn Report>>>,
     pub(crate) ids: Serial,
@@ -62,6 +64,7 @@ impl Shared {
         kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
         writer: Option<Arc<Writer>>,
         budget: Arc<Budget>,
+        mesh: Option<motet_mesh::Node>,
     ) -> Self {
         let begun = deadlines.clock().now();
         Shared {
@@ -74,6 +77,7 @@ impl Shared {
             kinds,
             writer,
             budget,
+            mesh,
             reporter: Mutex::new(None),
             ids: Serial::new(),
             jobs: Mutex::default(),

@@ -29,7 +29,10 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-search", &["motet-comm"]),
     ("motet-sim", &["motet-comm"]),
     ("motet-service-macros", &[]),
-    ("motet-service", &["motet-comm", "motet-service-macros"]),
+    (
+        "motet-service",
+        &["motet-comm", "motet-mesh", "motet-service-macros"],
+    ),
     ("motet-http", &["motet-service"]),
     ("motet-mesh", &["motet-ports"]),
     ("motet-mesh-zenoh", &["motet-mesh"]),

@@ -1,0 +1,347 @@
+//! What a subscription holds: samples that come, in order, and the port that they go to.
+//!
+//! ```text
+//!   flow of a topic here   ──┐
+//!   frames of peers        ──┴─► [ came ] ── one at a time ──► Port ──► accepted ──► credit for the publisher
+//! ```
+
+mod accepting;
+
+use self::accepting::Handling;
+use crate::flow::{AnySubscription, Hub, Source};
+use crate::frame::decode;
+use crate::incoming::{Arrival, Incoming};
+use crate::subscribe_config::{Ack, SubscribeConfig};
+use crate::{Gap, Key, PeerName, Sample, SubscriptionInfo};
+use motet_ports::{Port, PostError, PostRefusal};
+use motet_sync::Mutex;
+use serde::de::DeserializeOwned;
+use std::any::{Any, type_name};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Weak};
+
+pub(crate) struct Subscribed<T: Send + Sync + 'static> {
+    id: u32,
+    pattern: Key,
+    port: Port<Sample<T>>,
+    window: u32,
+    ack: Ack,
+    me: PeerName,
+    core: Weak<dyn Hub>,
+    read: fn(&[u8]) -> Result<T, String>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    flows: BTreeMap<Source, Flow>,
+    /// Samples that have come, oldest first.
+    came: VecDeque<(Source, Sample<T>)>,
+    /// Somebody posts them.
+    posting: bool,
+    /// A task will tell publishers what is accepted.
+    telling: bool,
+    /// Samples that have come for the port.
+    counted: u64,
+    /// Samples that could not be read.
+    unreadable: u64,
+    /// Numbers that did not come, in all.
+    missed: u64,
+}
+
+#[derive(Debug)]
+struct Flow {
+    key: Key,
+    numbers: Incoming,
+    /// What the next sample tells that was missed before it.
+    gap: Option<Gap>,
+}
+
+impl<T: Send + Sync + 'static> Subscribed<T> {
+    pub(crate) fn new(hub: &Arc<dyn Hub>, id: u32, pattern: Key, config: &SubscribeConfig) -> Self
+    where
+        T: DeserializeOwned,
+    {
+        let state = State {
+            flows: BTreeMap::new(),
+            came: VecDeque::new(),
+            posting: false,
+            telling: false,
+            counted: 0,
+            unreadable: 0,
+            missed: 0,
+        };
+        Subscribed {
+            id,
+            pattern,
+            port: Port::with(config.port),
+            window: config.window.max(1),
+            ack: config.ack,
+            me: hub.name().clone(),
+            core: Arc::downgrade(hub),
+            read: |bytes| decode(bytes).map_err(|why| why.to_string()),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn port(&self) -> &Port<Sample<T>> {
+        &self.port
+    }
+
+    /// The nodes whose topics come here.
+    pub(crate) fn publishers(&self) -> BTreeSet<PeerName> {
+        let state = self.state.lock();
+        state
+            .flows
+            .keys()
+            .map(|source| self.publisher(source))
+            .collect()
+    }
+
+    pub(crate) fn unsubscribe(&self) {
+        if let Some(core) = self.core.upgrade() {
+            core.unsubscribe(self.id);
+        }
+    }
+
+    /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and the window.
+    pub(crate) fn opened_here(&self, topic: u32, key: &Key, first: u64) -> (u64, usize) {
+        let (upto, window) = self.open(Source::Here(topic), key.clone(), first);
+        (upto, window as usize)
+    }
+
+    fn open(&self, source: Source, key: Key, first: u64) -> (u64, u32) {
+        let mut state = self.state.lock();
+        let fresh = || Flow {
+            key,
+            numbers: Incoming::beginning_at(first),
+            gap: None,
+        };
+        let flow = state.flows.entry(source).or_insert_with(fresh);
+        let gap = flow.numbers.goes_on_at(first);
+        flow.miss(gap);
+        let upto = flow.numbers.tell();
+        state.missed += gap.map_or(0, |gap| gap.count());
+        (upto, self.window)
+    }
+
+    fn publisher(&self, source: &Source) -> PeerName {
+        match source {
+            Source::Here(_) => self.me.clone(),
+            Source::There(peer, _) => peer.clone(),
+        }
+    }
+
+    /// A sample of a topic of this node. Up to which number all are accepted, if that is new.
+    pub(crate) fn comes_from_here(
+        self: &Arc<Self>,
+        topic: u32,
+        number: u64,
+        retained: bool,
+        value: Arc<T>,
+    ) -> Option<u64> {
+        self.take_in(Source::Here(topic), number, retained, value)
+    }
+
+    /// How many samples of one publisher may be under way.
+    pub(crate) fn window(&self) -> usize {
+        self.window as usize
+    }
+
+    fn take_in(
+        self: &Arc<Self>,
+        source: Source,
+        number: u64,
+        retained: bool,
+        value: Arc<T>,
+    ) -> Option<u64> {
+        let publisher = self.publisher(&source);
+        let mut state = self.state.lock();
+        // None: a flow that has ended meanwhile.
+        let flow = state.flows.get_mut(&source)?;
+        let Arrival::New(gap) = flow.numbers.arrives(number) else {
+            return None;
+        };
+        flow.miss(gap);
+        let (key, told) = (flow.key.clone(), flow.gap.take());
+        let handled = (self.ack == Ack::Handled).then(|| {
+            let (subscription, source) = (Arc::downgrade(self), source.clone());
+            Arc::new(Handling {
+                subscription,
+                source,
+                number,
+            }) as Arc<dyn Any + Send + Sync>
+        });
+        state.missed += gap.map_or(0, |gap| gap.count());
+        state.counted += 1;
+        let sample = Sample {
+            value,
+            key,
+            publisher,
+            number,
+            retained,
+            gap: told,
+            handled,
+        };
+        if std::mem::replace(&mut state.posting, true) {
+            state.came.push_back((source, sample));
+            return None;
+        }
+        drop(state);
+        self.post(source, sample)
+    }
+
+    /// Posts a sample, and what has come meanwhile, until the port is full: then a task waits for
+    /// room. What the topic of the first sample is to be told, if that is one of this node.
+    fn post(self: &Arc<Self>, mut source: Source, mut sample: Sample<T>) -> Option<u64> {
+        let mut for_first = None;
+        let mut is_first = true;
+        loop {
+            let number = sample.number;
+            match self.port.post(sample) {
+                Ok(()) => {}
+                Err(PostError {
+                    item,
+                    reason: PostRefusal::PortFull | PostRefusal::Queue(_),
+                }) => {
+                    self.wait_and_post(source, item);
+                    return for_first;
+                }
+                Err(_) => {
+                    self.end();
+                    return for_first;
+                }
+            }
+            let mut state = self.state.lock();
+            let told = match self.ack {
+                Ack::Accepted => self.accept_in(&mut state, &source, number),
+                Ack::Handled => None,
+            };
+            let next = state.came.pop_front();
+            state.posting = next.is_some();
+            drop(state);
+            match (told, &source) {
+                (Some(upto), Source::Here(_)) if is_first => for_first = Some(upto),
+                (told, _) => self.tell(&source, told),
+            }
+            is_first = false;
+            let Some(next) = next else {
+                return for_first;
+            };
+            (source, sample) = next;
+        }
+    }
+
+    /// Posts what has come.
+    fn post_more(self: &Arc<Self>) {
+        let mut state = self.state.lock();
+        let next = state.came.pop_front();
+        state.posting = next.is_some();
+        drop(state);
+        if let Some((source, sample)) = next {
+            let told = self.post(source.clone(), sample);
+            self.tell(&source, told);
+        }
+    }
+
+    fn wait_and_post(self: &Arc<Self>, source: Source, sample: Sample<T>) {
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        let this = Arc::clone(self);
+        core.spawn(Box::pin(async move {
+            let number = sample.number;
+            match this.port.post_wait(sample).await {
+                Ok(()) => {
+                    if this.ack == Ack::Accepted {
+                        this.accept(&source, number);
+                    }
+                    this.post_more();
+                }
+                // A port that rejects what it has no room for drops it, and the drop is told as a gap.
+                Err(PostError {
+                    reason: PostRefusal::PortFull | PostRefusal::Queue(_),
+                    ..
+                }) => {
+                    this.drop_one(&source, number);
+                    this.post_more();
+                }
+                Err(_) => this.end(),
+            }
+        }));
+    }
+
+    /// The port is closed: nobody wants more.
+    fn end(&self) {
+        // Dropped outside of the lock: a sample may accept itself then.
+        let came = std::mem::take(&mut self.state.lock().came);
+        drop(came);
+        self.unsubscribe();
+    }
+}
+
+impl Flow {
+    fn miss(&mut self, gap: Option<Gap>) {
+        self.gap = match (self.gap, gap) {
+            (Some(old), Some(new)) => {
+                let (from, to) = (old.from.min(new.from), old.to.max(new.to));
+                Some(Gap { from, to })
+            }
+            (old, new) => new.or(old),
+        };
+    }
+}
+
+impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
+    fn pattern(&self) -> &Key {
+        &self.pattern
+    }
+
+    fn type_name(&self) -> &'static str {
+        type_name::<T>()
+    }
+
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
+    fn opened(&self, source: Source, key: Key, first: u64) -> (u64, u32) {
+        self.open(source, key, first)
+    }
+
+    fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]) {
+        match (self.read)(payload) {
+            // The topic is another node's, and is told by a frame.
+            Ok(value) => drop(self.take_in(source, number, retained, Arc::new(value))),
+            Err(_) => {
+                self.state.lock().unreadable += 1;
+                let arrived = match self.state.lock().flows.get_mut(&source) {
+                    Some(flow) => flow.numbers.arrives(number) != Arrival::Duplicate,
+                    None => false,
+                };
+                if arrived {
+                    self.drop_one(&source, number);
+                }
+            }
+        }
+    }
+
+    fn closed(&self, source: &Source) {
+        self.state.lock().flows.remove(source);
+    }
+
+    fn info(&self) -> SubscriptionInfo {
+        let state = self.state.lock();
+        SubscriptionInfo {
+            pattern: self.pattern.clone(),
+            publishers: state.flows.len(),
+            came: state.counted,
+            missed: state.missed,
+            unreadable: state.unreadable,
+        }
+    }
+
+    fn forget(&self, peer: &PeerName) {
+        let of_peer = |source: &Source| matches!(source, Source::There(of, _) if of == peer);
+        self.state.lock().flows.retain(|source, _| !of_peer(source));
+    }
+}

@@ -1,0 +1,93 @@
+//! Which samples are accepted, and when their publishers are told.
+
+use super::{State, Subscribed};
+use crate::Gap;
+use crate::flow::Source;
+use crate::incoming::ToBeTold;
+use std::sync::{Arc, Weak};
+
+impl<T: Send + Sync + 'static> Subscribed<T> {
+    /// The port refused a sample for good.
+    pub(super) fn drop_one(self: &Arc<Self>, source: &Source, number: u64) {
+        let mut state = self.state.lock();
+        state.missed += 1;
+        if let Some(flow) = state.flows.get_mut(source) {
+            flow.miss(Some(Gap {
+                from: number,
+                to: number,
+            }));
+        }
+        drop(state);
+        self.accept(source, number);
+    }
+
+    pub(super) fn accept(self: &Arc<Self>, source: &Source, number: u64) {
+        let told = self.accept_in(&mut self.state.lock(), source, number);
+        self.tell(source, told);
+    }
+
+    /// Accepts a sample. What its publisher is to be told now.
+    pub(super) fn accept_in(
+        self: &Arc<Self>,
+        state: &mut State<T>,
+        source: &Source,
+        number: u64,
+    ) -> Option<u64> {
+        let flow = state.flows.get_mut(source)?;
+        flow.numbers.accepts(number);
+        match (flow.numbers.is_to_be_told(self.window.into()), source) {
+            (ToBeTold::Now, _) | (ToBeTold::Soon, Source::Here(_)) => Some(flow.numbers.tell()),
+            (ToBeTold::Soon, Source::There(..)) => {
+                self.tell_soon(state);
+                None
+            }
+            (ToBeTold::Later, _) => None,
+        }
+    }
+
+    pub(super) fn tell(&self, source: &Source, upto: Option<u64>) {
+        if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
+            core.tell_accepted(source, self.id, upto, self.window);
+        }
+    }
+
+    /// A task tells publishers, behind what the queue has now: so one frame tells of many samples.
+    fn tell_soon(self: &Arc<Self>, state: &mut State<T>) {
+        if std::mem::replace(&mut state.telling, true) {
+            return;
+        }
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        let this = Arc::clone(self);
+        core.spawn(Box::pin(async move {
+            let mut told = Vec::new();
+            let mut state = this.state.lock();
+            state.telling = false;
+            for (source, flow) in &mut state.flows {
+                if flow.numbers.is_to_be_told(this.window.into()) != ToBeTold::Later {
+                    told.push((source.clone(), flow.numbers.tell()));
+                }
+            }
+            drop(state);
+            for (source, upto) in told {
+                this.tell(&source, Some(upto));
+            }
+        }));
+    }
+}
+
+/// A sample that a handler has.
+pub(super) struct Handling<T: Send + Sync + 'static> {
+    pub(super) subscription: Weak<Subscribed<T>>,
+    pub(super) source: Source,
+    pub(super) number: u64,
+}
+
+impl<T: Send + Sync + 'static> Drop for Handling<T> {
+    fn drop(&mut self) {
+        if let Some(subscription) = self.subscription.upgrade() {
+            subscription.accept(&self.source, self.number);
+        }
+    }
+}
