@@ -23,7 +23,7 @@ fn main() -> Outcome<ExitCode> {
     match arguments.next() {
         None => all_roles(),
         Some(role) => {
-            run(config(role, arguments)?)?;
+            run(&config(role, arguments)?)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -73,11 +73,11 @@ fn config(role: String, mut rest: impl Iterator<Item = String>) -> Outcome<Zenoh
     Ok(config)
 }
 
-fn run(config: ZenohConfig) -> Outcome<()> {
+fn run(config: &ZenohConfig) -> Outcome<()> {
     let role = config.name.clone();
     let dispatcher = Dispatcher::new(2);
     let queue: Arc<dyn Enqueue> = Arc::new(dispatcher.queue(QueueConfig::named("mesh")));
-    let carrier = Zenoh::open(&config)?;
+    let carrier = Zenoh::open(config)?;
     let node = carrier.join(queue);
     let number = role
         .strip_prefix("sensor-")

@@ -20,13 +20,15 @@ const ROUND_TRIPS: usize = 300;
 const STREAM: usize = 50_000;
 const LOCAL: usize = 300_000;
 
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
 struct Member {
     node: Node,
     carrier: Zenoh,
     dispatcher: Dispatcher,
 }
 
-fn member(config: &ZenohConfig) -> Result<Member, Box<dyn Error>> {
+fn member(config: &ZenohConfig) -> Fallible<Member> {
     let (carrier, dispatcher) = (Zenoh::open(config)?, Dispatcher::new(1));
     let node = carrier.join(Arc::new(dispatcher.queue(QueueConfig::named("node"))));
     Ok(Member {
@@ -43,9 +45,9 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 /// The medians of two measurements that are made by turns.
 fn by_turns(
-    mut bare: impl FnMut() -> Result<f64, Box<dyn Error>>,
-    mut ours: impl FnMut() -> Result<f64, Box<dyn Error>>,
-) -> Result<(f64, f64), Box<dyn Error>> {
+    mut bare: impl FnMut() -> Fallible<f64>,
+    mut ours: impl FnMut() -> Fallible<f64>,
+) -> Fallible<(f64, f64)> {
     let (mut of_bare, mut of_ours) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         of_bare.push(bare()?);
@@ -61,7 +63,7 @@ fn trips(trip: impl Fn() -> Option<Duration>) -> f64 {
 }
 
 /// Tries until it holds, or for a minute.
-fn until(mut holds: impl FnMut() -> bool) -> Result<(), Box<dyn Error>> {
+fn until(mut holds: impl FnMut() -> bool) -> Fallible<()> {
     for _ in 0..6_000 {
         if holds() {
             return Ok(());
@@ -71,10 +73,7 @@ fn until(mut holds: impl FnMut() -> bool) -> Result<(), Box<dyn Error>> {
     Err("the nodes do not meet".into())
 }
 
-fn bare_round_trip(
-    a: &Member,
-    b: &Member,
-) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
+fn bare_round_trip(a: &Member, b: &Member) -> Fallible<impl FnMut() -> Fallible<f64>> {
     let publisher = |of: &Member, key: &'static str| {
         let session = of.carrier.session();
         session
@@ -118,10 +117,7 @@ fn bare_round_trip(
     })
 }
 
-fn round_trip(
-    a: &Member,
-    b: &Member,
-) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
+fn round_trip(a: &Member, b: &Member) -> Fallible<impl FnMut() -> Fallible<f64>> {
     let ping = a.node.topic::<Vec<u8>>("ping", Qos::reliable(64))?;
     let pong = b.node.topic::<Vec<u8>>("pong", Qos::reliable(64))?;
     let pings = b
@@ -149,10 +145,7 @@ fn round_trip(
 }
 
 /// Nanoseconds for each message.
-fn bare_stream(
-    a: &Member,
-    b: &Member,
-) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
+fn bare_stream(a: &Member, b: &Member) -> Fallible<impl FnMut() -> Fallible<f64>> {
     let (came, comes): (_, Receiver<()>) = channel();
     let mut count = 0;
     let all = b
@@ -193,10 +186,7 @@ fn bare_stream(
     })
 }
 
-fn stream(
-    a: &Member,
-    b: &Member,
-) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
+fn stream(a: &Member, b: &Member) -> Fallible<impl FnMut() -> Fallible<f64>> {
     let topic = a.node.topic::<Vec<u8>>("stream", Qos::reliable(4096))?;
     let config = SubscribeConfig {
         window: 4096,
@@ -233,7 +223,7 @@ fn stream(
 }
 
 /// Nanoseconds of a post and of a publication to one subscriber of the node, each with its receive.
-fn local() -> Result<(f64, f64), Box<dyn Error>> {
+fn local() -> Fallible<(f64, f64)> {
     let dispatcher = Dispatcher::new(1);
     let node = Node::alone("here", Arc::new(dispatcher.queue(QueueConfig::default())));
     let samples = node.subscribe::<u64>("n", &SubscribeConfig::default())?;
@@ -256,7 +246,7 @@ fn local() -> Result<(f64, f64), Box<dyn Error>> {
 }
 
 /// Nanoseconds of a publication for each of so many subscribers of the node.
-fn fan_out(subscribers: usize) -> Result<f64, Box<dyn Error>> {
+fn fan_out(subscribers: usize) -> Fallible<f64> {
     let dispatcher = Dispatcher::new(1);
     let node = Node::alone("here", Arc::new(dispatcher.queue(QueueConfig::default())));
     let all: Result<Vec<_>, _> = (0..subscribers)
@@ -272,7 +262,7 @@ fn fan_out(subscribers: usize) -> Result<f64, Box<dyn Error>> {
     Ok(each)
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Fallible<()> {
     let key = Some(RunKey::random()?);
     let a = member(&ZenohConfig {
         key: key.clone(),

@@ -1,11 +1,15 @@
 //! One sequence forwards and backwards. Eight states in lanes.
 //!
-//! Of each place the largest density is taken out and its logarithm added up; forward and
-//! backward numbers are divided by the probability of the place given those before (Rabiner).
+//! Of each place the largest density is taken out and its logarithm added up. Forward numbers are
+//! divided by their sum where that has become small, and backward numbers by the same scale: after
+//! Rabiner, who divides at each place, where a step would wait for the division.
 
 use super::model::{Observations, Seen};
 use super::packed::{Packed, Shown};
 use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2_of};
+
+/// Forward numbers whose sum is less than this are divided by it.
+const SMALL: f64 = 1.0 / (1_u64 << 60) as f64;
 
 /// Room that is kept between sequences.
 #[derive(Debug, Default)]
@@ -75,7 +79,7 @@ impl Task for Pass<'_> {
         let places = seen.places(sequence);
         let mut total = densities(isa, packed, seen, sequence, scratch);
         forward(isa, packed, places, scratch)?;
-        for scale in &scratch.scales {
+        for scale in scratch.scales.iter().filter(|scale| **scale != 1.0) {
             total += log2_of(*scale);
         }
         if want != Want::Score {
@@ -163,35 +167,63 @@ fn forward<I: Isa>(
     scratch.forward.clear();
     scratch.forward.resize(places * width, Lane::default());
     scratch.scales.clear();
+    scratch.scales.resize(places, 1.0);
     scratch.next.clear();
     scratch.next.resize(width, Lane::default());
     for place in 0..places {
-        let (before, now) = scratch.forward.split_at_mut(place * width);
-        if place == 0 {
-            scratch.next.copy_from_slice(&packed.start);
-        } else {
-            let before = &before[(place - 1) * width..];
-            product(isa, &packed.rows, before, packed.states, &mut scratch.next);
+        let mut sum = forward_at(isa, packed, place, scratch);
+        if sum < f64::MIN_POSITIVE && place > 0 {
+            // The numbers before were small already.
+            let before = sum_at(isa, &scratch.forward[(place - 1) * width..][..width]);
+            divide(isa, place - 1, width, before, scratch);
+            sum = forward_at(isa, packed, place, scratch);
         }
-        let mut sum = isa.splat(0.0);
-        let shown = &scratch.shown[place * width..][..width];
-        for ((now, shown), next) in now.iter_mut().zip(shown).zip(&scratch.next) {
-            let value = isa.mul(isa.load(next), isa.load(shown));
-            isa.store(value, now);
-            sum = isa.add(sum, value);
-        }
-        let mut lane = Lane::default();
-        isa.store(sum, &mut lane);
-        let scale = lane.sum();
-        if scale < f64::MIN_POSITIVE {
+        if sum < f64::MIN_POSITIVE {
             return Err(place);
         }
-        scratch.scales.push(scale);
-        for lane in &mut now[..width] {
-            isa.store(isa.div(isa.load(lane), isa.splat(scale)), lane);
+        // With the last scale the scales multiply to the probability of the sequence.
+        if sum < SMALL || place + 1 == places {
+            divide(isa, place, width, sum, scratch);
         }
     }
     Ok(())
+}
+
+/// The forward numbers of one place, and their sum.
+#[inline(always)]
+fn forward_at<I: Isa>(isa: I, packed: &Packed, place: usize, scratch: &mut Scratch) -> f64 {
+    let width = packed.width;
+    let (before, now) = scratch.forward.split_at_mut(place * width);
+    if place == 0 {
+        scratch.next.copy_from_slice(&packed.start);
+    } else {
+        let before = &before[(place - 1) * width..];
+        product(isa, &packed.rows, before, packed.states, &mut scratch.next);
+    }
+    let shown = &scratch.shown[place * width..][..width];
+    for ((now, shown), next) in now.iter_mut().zip(shown).zip(&scratch.next) {
+        isa.store(isa.mul(isa.load(next), isa.load(shown)), now);
+    }
+    sum_at(isa, &now[..width])
+}
+
+#[inline(always)]
+fn sum_at<I: Isa>(isa: I, lanes: &[Lane]) -> f64 {
+    let sums = lanes
+        .iter()
+        .fold(isa.splat(0.0), |sum, lane| isa.add(sum, isa.load(lane)));
+    let mut lane = Lane::default();
+    isa.store(sums, &mut lane);
+    lane.sum()
+}
+
+/// Divides the forward numbers of a place by a scale, which is kept.
+#[inline(always)]
+fn divide<I: Isa>(isa: I, place: usize, width: usize, scale: f64, scratch: &mut Scratch) {
+    scratch.scales[place] *= scale;
+    for lane in &mut scratch.forward[place * width..][..width] {
+        isa.store(isa.div(isa.load(lane), isa.splat(scale)), lane);
+    }
 }
 
 /// The vector times the matrix whose rows are given.
@@ -232,10 +264,13 @@ fn backward<I: Isa>(
     for place in (0..places).rev() {
         if place + 1 < places {
             // b β / c of the next place, which is what a step there counts with.
-            let scale = isa.splat(scratch.scales[place + 1]);
+            let scale = scratch.scales[place + 1];
             for w in 0..width {
                 let shown = isa.load(&scratch.shown[(place + 1) * width + w]);
-                let value = isa.div(isa.mul(shown, isa.load(&scratch.beta[w])), scale);
+                let mut value = isa.mul(shown, isa.load(&scratch.beta[w]));
+                if scale != 1.0 {
+                    value = isa.div(value, isa.splat(scale));
+                }
                 isa.store(value, &mut scratch.next[w]);
             }
             if want == Want::Sums {
