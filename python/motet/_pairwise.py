@@ -9,6 +9,7 @@ import numpy
 
 from motet import _motet
 from motet._base import TRACE, BaseEstimator, ClusterMixin
+from motet._callbacks import told
 from motet._choice import choice, most
 from motet._input import checked, enough, square, squares, weights, wide
 from motet._shown import Shown
@@ -92,6 +93,7 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PairwiseAnnealing:
         """Cluster the rows of `X`, which is a matrix of dissimilarities or of rows."""
         X = checked(self, X, reset=True)

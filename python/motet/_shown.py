@@ -6,6 +6,8 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from motet._callbacks import CallbackSupportMixin
+
 __all__ = ["Shown", "span"]
 
 
@@ -16,7 +18,7 @@ def span(values: Iterable[float]) -> str:
     return f"{told}, …" if len(values) > 8 else told
 
 
-class Shown:
+class Shown(CallbackSupportMixin):
     """An estimator that a notebook shows with a table of what it has found."""
 
     def _results(self) -> tuple[Sequence[str], Iterable[Sequence[Any]], str] | None:

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from motet import _motet
+from motet._callbacks import Hundredths
 
 __all__ = ["Watched", "ranks"]
 
@@ -34,8 +35,8 @@ def ranks(n_jobs: int | None) -> int:
 class Watched:
     """Hears of the fit of an estimator.
 
-    It calls the estimator's `callback`, shows a bar if `verbose` asks for one, and keeps the
-    profile of the run as `profile_` if `profile` does.
+    It calls the estimator's `callback` and scikit-learn's callbacks, shows a bar if `verbose` asks
+    for one, and keeps the profile of the run as `profile_` if `profile` does.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -48,7 +49,8 @@ class Watched:
             if tqdm is not None:
                 form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
                 self._bar = tqdm(total=1.0, desc=type(estimator).__name__, bar_format=form)
-        heard = estimator.callback is not None or self._bar is not None
+        self._hundredths = Hundredths(estimator)
+        heard = estimator.callback is not None or self._bar is not None or self._hundredths
         hear = self._hear if heard else None
         self._run = _motet.Run(ranks(estimator.n_jobs), hear, bool(estimator.profile))
 
@@ -66,5 +68,7 @@ class Watched:
             self._bar.update(now["done"] - self._done)
             self._done = now["done"]
             self._bar.set_postfix(clusters=now["clusters"], T=f"{now['temperature']:.3g}")
+        ends = bool(self._hundredths) and self._hundredths.hear(now)
         callback = self._estimator.callback
-        return None if callback is None else callback(now)
+        answer = None if callback is None else callback(now)
+        return False if ends else answer

@@ -21,6 +21,7 @@ from motet._base import (
     TransformerMixin,
     fitted,
 )
+from motet._callbacks import told
 from motet._choice import Choice, choice, most
 from motet._input import checked, enough, weights, wide
 from motet._pairwise import PairwiseAnnealing
@@ -190,6 +191,7 @@ class DeterministicAnnealing(_Clusters):
         self.verbose = verbose
         self.profile = profile
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DeterministicAnnealing:
         """Cluster the rows of `X`."""
         X = checked(self, X, reset=True)
@@ -280,6 +282,7 @@ class KMeans(_Clusters):
         self.verbose = verbose
         self.profile = profile
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows of `X`."""
         X = checked(self, X, reset=True)

@@ -9,6 +9,7 @@ import numpy
 
 from motet import _motet
 from motet._base import BaseEstimator, fitted
+from motet._callbacks import told
 from motet._input import checked, table, wide
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
@@ -50,6 +51,7 @@ class _Markov(Shown, BaseEstimator):
     def _keep(self, model: Any) -> None:
         raise NotImplementedError
 
+    @told
     def fit(self, X: Any, y: Any = None, lengths: Sequence[int] | None = None) -> _Markov:
         """Fit the model to sequences by the rule of Baum and Welch.
 

@@ -9,6 +9,7 @@ import numpy
 
 from motet import _motet
 from motet._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from motet._callbacks import told
 from motet._input import checked, square, squares, wide
 from motet._shown import Shown
 from motet._watched import Watched
@@ -98,6 +99,7 @@ class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @told
     def fit(self, X: Any, y: Any = None) -> AnnealedMDS:
         """Find places for the rows of `X`, which is a matrix of distances or of rows."""
         X = checked(self, X, reset=True)

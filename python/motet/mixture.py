@@ -9,6 +9,7 @@ import numpy
 
 from motet import _motet
 from motet._base import BaseEstimator, DensityMixin, fitted
+from motet._callbacks import told
 from motet._input import checked, wide
 from motet._shown import Shown, span
 from motet._watched import Watched
@@ -89,6 +90,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         self.verbose = verbose
         self.profile = profile
 
+    @told
     def fit(self, X: Any, y: Any = None) -> GaussianMixture:
         """Fit the mixture to the rows of `X`."""
         X = wide(checked(self, X, reset=True))

@@ -148,3 +148,46 @@ def test_sem_g803_ctrl_c_stops_any_fit(method, rows):
         interrupted.start()
         fresh(method, n_jobs=-1).fit(X)
     interrupted.join()
+
+
+def test_sem_g932_callbacks_of_scikit_learn_hear_of_each_hundredth_and_may_end_the_fit():
+    pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has them")
+    from sklearn.base import clone
+
+    class Counts:
+        def __init__(self, most: int) -> None:
+            self.most, self.told = most, []
+
+        def setup(self, estimator, context):
+            self.told.append("setup")
+
+        def teardown(self, estimator, context):
+            self.told.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context):
+            if context.parent is None:
+                self.told.append("begin")
+
+        def on_fit_task_end(self, estimator, context, *, metadata=None):
+            if context.parent is None:
+                self.told.append("end")
+                return False
+            assert context.task_name == "hundredth"
+            assert 0 < metadata["done"] <= 1
+            self.told.append(context.task_id)
+            return context.task_id >= self.most
+
+    X = numpy.random.default_rng(3).normal(size=(400, 2)) + numpy.repeat([[0, 0], [9, 9]], 200, 0)
+    plain = DeterministicAnnealing(2).fit(X)
+    all_of_it = Counts(1000)
+    heard = DeterministicAnnealing(2).set_callbacks(all_of_it).fit(X)
+    numpy.testing.assert_array_equal(heard.labels_, plain.labels_)
+    assert all_of_it.told[:2] == ["setup", "begin"]
+    assert all_of_it.told[-2:] == ["end", "teardown"]
+    steps = all_of_it.told[2:-2]
+    assert len(steps) > 10
+    assert steps == list(range(len(steps)))
+    stops = Counts(5)
+    with pytest.raises(motet.Cancelled):
+        clone(DeterministicAnnealing(2)).set_callbacks(stops).fit(X)
+    assert stops.told[-1] == "teardown"

@@ -1,0 +1,69 @@
+"""scikit-learn's callbacks, from its version 1.9 on: `estimator.set_callbacks(ProgressBar())`.
+
+A fit is a task of a hundred subtasks, each a hundredth of the way. A hook that returns `True` at
+the end of a subtask ends the fit, as `callback` does with `False`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """There are no callbacks before scikit-learn 1.9."""
+
+    def with_callbacks(method: Any) -> Any:
+        """There is nothing to tear down."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "Hundredths", "told"]
+
+HUNDREDTHS = 100
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def told(fit: Fit) -> Fit:
+    """A fit whose begin and end are told to the callbacks that the estimator has."""
+
+    @functools.wraps(fit)
+    def run(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        has_callbacks = bool(getattr(self, "_skl_callbacks", None))
+        if not has_callbacks and not hasattr(self, "_parent_callback_ctx"):
+            return fit(self, X, *args, **kwargs)
+        task = self._init_callback_context(max_subtasks=HUNDREDTHS)
+        task.call_on_fit_task_begin(estimator=self, X=X)
+        fitted = fit(self, X, *args, **kwargs)
+        task.call_on_fit_task_end(estimator=self, X=X)
+        return fitted
+
+    return with_callbacks(run)
+
+
+class Hundredths:
+    """Tells the callbacks of an estimator how far its fit is."""
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
+        has_callbacks = bool(getattr(estimator, "_skl_callbacks", None))
+        task = getattr(estimator, "_callback_fit_ctx", None)
+        self._task: Any = task if has_callbacks else None
+        self._told = 0
+
+    def __bool__(self) -> bool:
+        return self._task is not None
+
+    def hear(self, now: dict[str, Any]) -> bool:
+        """Tells what has been done since the last time; whether a callback ends the fit."""
+        ends = False
+        while self._told < min(HUNDREDTHS, int(now["done"] * HUNDREDTHS)):
+            self._told += 1
+            step = self._task.subcontext(task_name="hundredth")
+            step.call_on_fit_task_begin(estimator=self._estimator, metadata=now)
+            ends |= step.call_on_fit_task_end(estimator=self._estimator, metadata=now)
+        return ends
