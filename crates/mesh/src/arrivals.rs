@@ -297,7 +297,14 @@ impl Core {
         let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
             return;
         };
-        let (upto, window) = known.opened(Source::There(peer.clone(), topic), key, first);
+        let source = Source::There(peer.clone(), topic);
+        let (upto, window) = match known.opened(source, key, first) {
+            Ok(opened) => opened,
+            Err(why) => {
+                self.tell_change(PeerChange::Refused(peer.clone(), why));
+                return;
+            }
+        };
         let accepted = Frame::Accepted {
             topic,
             subscription,

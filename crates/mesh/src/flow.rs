@@ -82,8 +82,9 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
             type_name: self.type_name().to_owned(),
         }
     }
-    /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window.
-    fn opened(&self, source: Source, key: Key, first: u64) -> (u64, u32);
+    /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window; or
+    /// why it may not.
+    fn opened(&self, source: Source, key: Key, first: u64) -> Result<(u64, u32), String>;
     fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]);
     fn closed(&self, source: &Source);
     fn info(&self) -> SubscriptionInfo;

@@ -52,7 +52,7 @@ impl Incoming {
         if number <= self.last {
             return Arrival::Duplicate;
         }
-        let gap = (number > self.last + 1).then_some(Gap {
+        let gap = (number - self.last > 1).then(|| Gap {
             from: self.last + 1,
             to: number - 1,
         });
@@ -63,7 +63,7 @@ impl Incoming {
 
     /// The publisher goes on at `first`, after a broken link: what lies between is a gap.
     pub(crate) fn goes_on_at(&mut self, first: u64) -> Option<Gap> {
-        let gap = (first > self.last + 1).then_some(Gap {
+        let gap = (first.saturating_sub(self.last) > 1).then(|| Gap {
             from: self.last + 1,
             to: first - 1,
         });
@@ -88,7 +88,7 @@ impl Incoming {
     /// When the publisher should be told what has been accepted.
     pub(crate) fn is_to_be_told(&self, window: u64) -> ToBeTold {
         let news = self.accepted - self.told;
-        if news > 0 && news * 2 >= window {
+        if news > 0 && news >= window.div_ceil(2) {
             ToBeTold::Now
         } else if news > 0 && self.waiting.is_empty() {
             ToBeTold::Soon

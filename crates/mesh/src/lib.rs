@@ -36,6 +36,8 @@ mod core;
 mod error;
 mod flow;
 mod frame;
+#[cfg(test)]
+mod hostile;
 mod incoming;
 mod info;
 mod key;

@@ -12,7 +12,7 @@ use crate::flow::{AnySubscription, Hub, Source};
 use crate::frame::decode;
 use crate::incoming::{Arrival, Incoming};
 use crate::subscribe_config::{Ack, SubscribeConfig};
-use crate::{Gap, Key, PeerName, Sample, SubscriptionInfo};
+use crate::{Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
 use motet_ports::{Port, PostError, PostRefusal};
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
@@ -105,11 +105,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and the window.
     pub(crate) fn opened_here(&self, topic: u32, key: &Key, first: u64) -> (u64, usize) {
-        let (upto, window) = self.open(Source::Here(topic), key.clone(), first);
-        (upto, window as usize)
+        let upto = self.open(Source::Here(topic), key.clone(), first);
+        (upto, self.window as usize)
     }
 
-    fn open(&self, source: Source, key: Key, first: u64) -> (u64, u32) {
+    /// Begins a flow, or goes on with it: up to which number all are accepted.
+    fn open(&self, source: Source, key: Key, first: u64) -> u64 {
         let mut state = self.state.lock();
         let fresh = || Flow {
             key,
@@ -120,8 +121,20 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let gap = flow.numbers.goes_on_at(first);
         flow.miss(gap);
         let upto = flow.numbers.tell();
-        state.missed += gap.map_or(0, |gap| gap.count());
-        (upto, self.window)
+        state.missed = state
+            .missed
+            .saturating_add(gap.map_or(0, |gap| gap.count()));
+        upto
+    }
+
+    /// Whether the peer has as many flows to this subscription as a node may have topics.
+    fn has_all_of(&self, source: &Source) -> bool {
+        let Source::There(peer, _) = source else {
+            return false;
+        };
+        let of_peer = Source::There(peer.clone(), 0)..=Source::There(peer.clone(), u32::MAX);
+        let state = self.state.lock();
+        !state.flows.contains_key(source) && state.flows.range(of_peer).count() >= MAX_ENTRIES
     }
 
     fn publisher(&self, source: &Source) -> PeerName {
@@ -171,7 +184,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 number,
             }) as Arc<dyn Any + Send + Sync>
         });
-        state.missed += gap.map_or(0, |gap| gap.count());
+        state.missed = state
+            .missed
+            .saturating_add(gap.map_or(0, |gap| gap.count()));
         state.counted += 1;
         let sample = Sample {
             value,
@@ -304,8 +319,17 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         self
     }
 
-    fn opened(&self, source: Source, key: Key, first: u64) -> (u64, u32) {
-        self.open(source, key, first)
+    fn opened(&self, source: Source, key: Key, first: u64) -> Result<(u64, u32), String> {
+        if !self.pattern.matches(&key) {
+            return Err(format!(
+                "it opens {key} for a subscription to {}",
+                self.pattern
+            ));
+        }
+        if self.has_all_of(&source) {
+            return Err(format!("it has more than {MAX_ENTRIES} topics"));
+        }
+        Ok((self.open(source, key, first), self.window))
     }
 
     fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]) {

@@ -228,6 +228,26 @@ fn sem_g967_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
     );
 }
 
+#[test]
+fn sem_g970_messages_of_strangers_change_nothing() {
+    let now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    let mut random = motet_testkit::Random::new(1);
+    for _ in 0..100_000 {
+        let length = [HEAD + 17, 1 + 16 + 16 + 32, random.below(200)][random.below(3)];
+        let mut message: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
+        if let Some(kind) = message.first_mut() {
+            *kind = [GREETING, SEALED, 7][random.below(3)];
+        }
+        a.act(|link, out| link.comes(&message, now, out));
+    }
+    assert!(a.wire.iter().all(VecDeque::is_empty), "nobody is answered");
+    assert_eq!((a.downs(), a.frames().len()), (0, 0));
+    b.act(|link, out| link.send(vec![3], Lane::Ordered, now, out));
+    bring(&mut a, &mut b, now);
+    assert_eq!(a.frames(), [[3]]);
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Send(bool, u16),

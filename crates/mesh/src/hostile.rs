@@ -1,0 +1,160 @@
+//! A peer whose frames are made up: the node it speaks to neither panics nor grows.
+
+use crate::frame::{FORM, Frame};
+use crate::{
+    Carrier, Lane, LinkConfig, MAX_ENTRIES, Node, PeerName, Qos, Request, SimulatedNetwork,
+    SubscribeConfig,
+};
+use motet_dispatch::{QueueConfig, Replay};
+use motet_ports::Port;
+use motet_testkit::Random;
+use std::sync::Arc;
+use std::time::Duration;
+
+const KEYS: [&str; 6] = ["a", "a/b", "a/**", "*", "", "no key at all/\u{7f}"];
+
+/// A frame of any kind, with small numbers, so that it often meets something.
+fn frame(random: &mut Random) -> Frame {
+    let small = random.below(6) as u32;
+    let topics = [6, 4 * MAX_ENTRIES][random.below(2)];
+    let (topic, subscription) = (random.below(topics) as u32, random.below(6) as u32);
+    let key = KEYS[random.below(KEYS.len())].to_owned();
+    let far = [0, 1, 2, 7, u64::MAX - 1, u64::MAX][random.below(6)];
+    let bytes: Vec<u8> = (0..random.below(40))
+        .map(|_| random.below(256) as u8)
+        .collect();
+    match random.below(13) {
+        0 => Frame::Hello {
+            form: FORM - u16::from(small == 0),
+            incarnation: u64::from(small),
+        },
+        1 => Frame::Subscribe {
+            subscription: random.below(2 * MAX_ENTRIES) as u32,
+            pattern: key,
+            type_name: ["u32", "alloc::vec::Vec<u8>"][random.below(2)].to_owned(),
+        },
+        2 => Frame::Unsubscribe { subscription },
+        3 => Frame::Open {
+            topic,
+            subscription,
+            key,
+            qos: Qos::reliable(small),
+            first: far,
+        },
+        4 => Frame::Mismatch {
+            subscription,
+            key,
+            why: "why not".to_owned(),
+        },
+        5 => Frame::Close {
+            topic,
+            subscription,
+        },
+        6 => Frame::Data {
+            topic,
+            subscription,
+            number: far,
+            retained: small == 0,
+            payload: bytes,
+        },
+        7 => Frame::Accepted {
+            topic,
+            subscription,
+            upto: far,
+            window: [0, 1, u32::MAX][random.below(3)],
+        },
+        8 => Frame::Serve { server: small, key },
+        9 => Frame::Unserve { server: small },
+        10 => Frame::Call {
+            call: far,
+            server: small,
+            payload: bytes,
+            causalities: vec![key; random.below(4)],
+        },
+        11 => Frame::Cancel {
+            call: far,
+            why: key,
+        },
+        _ => Frame::Answer {
+            call: far,
+            answer: Ok(bytes),
+        },
+    }
+}
+
+/// As it is; with a byte changed, cut off or added; or no frame at all.
+fn bytes(random: &mut Random) -> Vec<u8> {
+    let mut bytes = frame(random).to_bytes().expect("a small frame");
+    let at = random.below(bytes.len());
+    match random.below(8) {
+        0 => bytes[at] ^= 1 << random.below(8),
+        1 => bytes.truncate(at),
+        2 => bytes.insert(at, random.below(256) as u8),
+        3 => bytes
+            .iter_mut()
+            .for_each(|byte| *byte = random.below(256) as u8),
+        _ => {}
+    }
+    bytes
+}
+
+/// A node with a topic, a subscription and a server hears so many frames of a hostile peer; then it
+/// still serves a good one.
+fn hear(seed: u64, frames: usize) {
+    let replay = Replay::new(seed);
+    let network = SimulatedNetwork::new(seed, LinkConfig::default(), replay.clock());
+    let queue = |name| Arc::new(replay.queue(QueueConfig::named(name)));
+    let victim = Node::join(&network.carrier("victim"), 1, queue("victim"));
+    let topic = victim.topic::<u32>("a/b", Qos::latest(4)).expect("a topic");
+    let config = SubscribeConfig::default();
+    let samples = victim.subscribe::<u32>("a", &config).expect("a pattern");
+    let asked: Port<Request<u32, u32>> = Port::new();
+    let _server = victim.serve("a/b", &asked).expect("a server");
+    let hostile: Arc<dyn Carrier> = network.carrier("hostile");
+    let to = PeerName::new("victim");
+    let mut random = Random::new(seed);
+    let hello = Frame::Hello {
+        form: FORM,
+        incarnation: 1,
+    };
+    let hello = hello.to_bytes().expect("a small frame");
+    for sent in 0..frames {
+        let bytes = match sent {
+            0 => hello.clone(),
+            _ => bytes(&mut random),
+        };
+        let lane = [Lane::Urgent, Lane::Ordered][random.below(2)];
+        hostile.send(&to, bytes, lane).expect("a link");
+        if sent % 64 == 0 {
+            let _ = topic.publish(sent as u32);
+            replay.run_for(Duration::from_millis(1));
+            while hostile.events().test().is_some() {}
+            while asked.test().is_some() {}
+            while samples.port().test().is_some() {}
+        }
+    }
+    let known = &victim.peers()[0];
+    assert!(known.subscriptions.len() <= MAX_ENTRIES && known.servers.len() <= MAX_ENTRIES);
+    let subscribers = victim.topics()[0].subscribers.len();
+    assert!(subscribers <= MAX_ENTRIES, "{subscribers}");
+    network.kill("hostile");
+    let good = Node::join(&network.carrier("good"), 1, queue("good"));
+    let own = good.topic::<u32>("a", Qos::reliable(4)).expect("a topic");
+    replay.run();
+    while samples.port().test().is_some() {}
+    own.publish(7).expect("there is room");
+    replay.run();
+    let sample = samples.port().test().expect("the sample of the good node");
+    assert_eq!((*sample.value, sample.publisher.as_str()), (7, "good"));
+}
+
+#[test]
+fn sem_g933_frames_that_are_made_up_neither_panic_nor_grow_and_others_are_served() {
+    (0..8).for_each(|seed| hear(seed, 2_000));
+}
+
+#[test]
+#[ignore = "takes a minute: cargo xtask deep"]
+fn deep_sem_g933_a_million_frames_that_are_made_up() {
+    (0..50).for_each(|seed| hear(1_000 + seed, 20_000));
+}
