@@ -24,6 +24,7 @@
 //! | … later, several at once | [`irecv`](Communicator::irecv), [`Requests`] |
 //! | … numbers in place | [`send_slice`](Communicator::send_slice), [`recv_into`](Communicator::recv_into) |
 //! | let messages in that no rank sends | [`Communicator::entrance`] |
+//! | have something done at a rank while it computes | [`Communicator::delegate`] |
 //! | look before receiving | [`probe`](Communicator::probe), [`mprobe`](Communicator::mprobe) |
 //! | exchange with neighbours, often | [`Communicator::ring`], [`line`](Communicator::line) |
 //! | neighbours on a grid or graph | [`cartesian`](Communicator::cartesian), [`graph`](Communicator::graph) |
@@ -68,6 +69,7 @@ mod collectives;
 mod communicator;
 #[cfg(doctest)]
 mod compile_fail;
+mod delegate;
 mod entrance;
 mod envelope;
 mod error;
@@ -108,8 +110,10 @@ pub use motet_trace::{
 
 pub use collective_call::{CollectiveCall, Startable};
 pub use communicator::Communicator;
+pub use delegate::Delegate;
 pub use entrance::{Entrance, EntranceError};
 pub use error::{CommError, RunError};
+pub use fabric::Asked;
 pub use group::Group;
 pub use outcome::Outcome;
 pub use plain::Plain;

@@ -1,0 +1,69 @@
+//! The same over each MPI library, through memory and by messages of MPI.
+
+use crate::started::{in_process_with, joined, run, way};
+use motet_comm::{Communicator, World};
+use motet_mpi::ThreadLevel;
+use motet_testkit::mpi_libraries;
+use motet_window::{Lock, Op, Window, WindowError};
+
+/// Processes, ranks in each, and whether messages go through memory.
+const LAYOUTS: [(usize, usize, bool); 3] = [(2, 1, true), (2, 2, false), (2, 2, true)];
+
+#[test]
+fn sem_g1030_needs_mpi_windows_over_processes() {
+    const RANKS: &str = "MOTET_MPI_TEST_RANKS";
+    let name = "over_mpi::sem_g1030_needs_mpi_windows_over_processes";
+    let here = std::env::var(RANKS).ok();
+    let here = here.and_then(|ranks| ranks.parse().ok()).unwrap_or(1);
+    let body = move |mpi| {
+        World::over(joined(mpi), here).run(all_of_it).unwrap();
+    };
+    if in_process_with(ThreadLevel::Serialized, name, body) {
+        return;
+    }
+    for library in mpi_libraries() {
+        for (processes, ranks, memory) in LAYOUTS {
+            let (ranks, way) = (format!("{RANKS}={ranks}"), way(memory));
+            let ran = run(name, processes, &library, &["env", &ranks, &way]);
+            let out = String::from_utf8_lossy(&ran.stdout);
+            let err = String::from_utf8_lossy(&ran.stderr);
+            let library = library.display();
+            assert!(ran.status.success(), "{library}, {ranks}, {way}: {out}{err}");
+        }
+    }
+}
+
+async fn all_of_it(comm: Communicator) -> Result<(), WindowError> {
+    const LONG: usize = 200_000;
+    let (rank, size) = (comm.rank(), comm.size());
+    let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+    let window = Window::create(&comm, vec![0.0; LONG]).await?;
+    for round in 0..20 {
+        let numbers: Vec<f64> = (0..LONG).map(|at| (at + rank + round) as f64).collect();
+        window.put(next, 0, &numbers).await?;
+        window.fence().await?;
+        let from = |at: usize| (at + last + round) as f64;
+        window.with(|there| assert!(there.iter().enumerate().all(|(at, it)| *it == from(at))));
+        window.fence().await?;
+        window.accumulate(next, 0, &numbers, Op::Sum).await?;
+        window.fence().await?;
+        window.with(|there| assert_eq!(there[LONG - 1], 2.0 * from(LONG - 1)));
+        assert_eq!(window.get(rank, 0, LONG).await?.len(), LONG);
+        let far = window.get(next, LONG - 3, 3).await?;
+        assert_eq!(far[2], 2.0 * (LONG - 1 + rank + round) as f64);
+        window.fence().await?;
+    }
+    let counter = Window::create(&comm, vec![0_u64, 0]).await?;
+    for _ in 0..50 {
+        counter.fetch_and_op(0, 0, 1, Op::Sum).await?;
+        let lock = counter.lock(0, Lock::Exclusive).await?;
+        let before = counter.get(0, 1, 1).await?[0];
+        counter.put(0, 1, &[before + 1]).await?;
+        lock.unlock().await?;
+    }
+    let numbers = counter.free().await?;
+    let count = 50 * size as u64;
+    assert_eq!(numbers, if rank == 0 { [count; 2] } else { [0; 2] });
+    window.free().await?;
+    Ok(())
+}
