@@ -23,6 +23,7 @@
 //! | … and be sure that it was received | [`ssend`](Communicator::ssend) |
 //! | … later, several at once | [`irecv`](Communicator::irecv), [`Requests`] |
 //! | … numbers in place | [`send_slice`](Communicator::send_slice), [`recv_into`](Communicator::recv_into) |
+//! | … elements that do not lie in a row | [`Layout`], [`send_layout`](Communicator::send_layout) |
 //! | let messages in that no rank sends | [`Communicator::entrance`] |
 //! | have something done at a rank while it computes | [`Communicator::delegate`] |
 //! | look before receiving | [`probe`](Communicator::probe), [`mprobe`](Communicator::mprobe) |
@@ -77,6 +78,7 @@ mod exchange;
 mod fabric;
 mod group;
 mod handover;
+mod layout;
 mod lent;
 mod meet;
 mod outcome;
@@ -115,6 +117,7 @@ pub use entrance::{Entrance, EntranceError};
 pub use error::{CommError, RunError};
 pub use fabric::Asked;
 pub use group::Group;
+pub use layout::Layout;
 pub use outcome::Outcome;
 pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
