@@ -36,6 +36,7 @@
 //! | what those before me have | [`scan`](Communicator::scan), [`exscan`](Communicator::exscan) |
 //! | a sum with the same bits | [`reproducible_sum`](Communicator::reproducible_sum), [`ExactSum`], [`Dyadic`] |
 //! | talk among some of the ranks | [`split`](Communicator::split), [`dup`](Communicator::dup), [`create`](Communicator::create) |
+//! | … between two groups of them | [`Communicator::intercommunicator`] |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
 //! | see who waits for whom while it runs | [`World::watch`] |
 //! | learn where the time went | [`World::profile`] |
@@ -78,6 +79,7 @@ mod exchange;
 mod fabric;
 mod group;
 mod handover;
+mod intercommunicator;
 mod layout;
 mod lent;
 mod meet;
@@ -117,6 +119,7 @@ pub use entrance::{Entrance, EntranceError};
 pub use error::{CommError, RunError};
 pub use fabric::Asked;
 pub use group::Group;
+pub use intercommunicator::Intercommunicator;
 pub use layout::Layout;
 pub use outcome::Outcome;
 pub use plain::Plain;
