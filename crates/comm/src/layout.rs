@@ -160,6 +160,53 @@ impl Layout {
         Ok(self)
     }
 
+    /// This layout of layouts: in the place of each element there is an `inner` one (a derived datatype of another one).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when it is longer than a `usize` can say.
+    ///
+    /// ```
+    /// use motet_comm::Layout;
+    ///
+    /// // Every other pair of three that are four elements apart.
+    /// let pairs = Layout::vector(3, 1, 2)?.of(&Layout::contiguous(2))?;
+    /// assert_eq!(pairs.blocks().collect::<Vec<_>>(), [0..2, 4..6, 8..10]);
+    /// # Ok::<(), motet_comm::CommError>(())
+    /// ```
+    pub fn of(&self, inner: &Layout) -> Result<Self, CommError> {
+        let extent = self.extent.checked_mul(inner.extent).ok_or_else(too_long)?;
+        let length = self.length * inner.length;
+        let mut of = Layout {
+            outer: Vec::new(),
+            blocks: Vec::new(),
+            length,
+            extent,
+        };
+        if length == 0 {
+            return Ok(of);
+        }
+        let scaled = |it: &Repeat| Repeat {
+            count: it.count,
+            stride: it.stride * inner.extent,
+        };
+        of.outer = self.outer.iter().map(scaled).collect();
+        for block in &self.blocks {
+            let one = inner.clone().repeated(block.len())?;
+            let start = block.start * inner.extent;
+            let mut moved = one.blocks().map(|block| block.start + start..block.end + start);
+            match (&self.blocks[..], &one.blocks[..]) {
+                // One repeats what the other one has.
+                ([_], _) => {
+                    of.outer.extend_from_slice(&one.outer);
+                    let blocks = one.blocks.iter();
+                    of.blocks = blocks.map(|it| it.start + start..it.end + start).collect();
+                }
+                _ => of.blocks.extend(&mut moved),
+            }
+        }
+        Ok(of)
+    }
+
     /// The same, so long that the next one begins at element `extent` (MPI_TYPE_CREATE_RESIZED).
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::head::{Act, Head};
 use crate::{Number, Op, Window, WindowError};
-use motet_comm::{Plain, Tag};
+use motet_comm::{CommError, Layout, Plain, Tag};
 use std::future::Future;
 
 /// # Access
@@ -71,6 +71,49 @@ impl<T: Plain> Window<T> {
             room.copy_from_slice(&got.await?);
             Ok(())
         }
+    }
+
+    /// Puts elements into the places of a layout that begins at `offset` of the window of a rank: a put of a derived datatype.
+    /// [`Layout::gather`] gives those of an array here.
+    ///
+    /// # Errors
+    /// As [`Window::put`]; [`WindowError::Comm`] when the layout has not as many elements. Nothing is put then.
+    pub async fn put_layout(
+        &self,
+        rank: usize,
+        offset: usize,
+        elements: &[T],
+        layout: &Layout,
+    ) -> Result<(), WindowError> {
+        self.part(rank, offset, layout.reach())?;
+        if elements.len() != layout.len() {
+            let (given, has) = (elements.len(), layout.len());
+            let problem = format!("put_layout: {given} elements for a layout of {has}");
+            return Err(CommError::Arguments { problem }.into());
+        }
+        let mut rest = elements;
+        for block in layout.blocks() {
+            let (these, others) = rest.split_at(block.len());
+            self.put(rank, offset + block.start, these).await?;
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// The elements of a layout that begins at `offset` of the window of a rank: a get of a derived datatype.
+    /// [`Layout::scatter`] puts them into an array here.
+    ///
+    /// # Errors
+    /// As [`Window::get`].
+    #[track_caller]
+    pub fn get_layout(
+        &self,
+        rank: usize,
+        offset: usize,
+        layout: &Layout,
+    ) -> impl Future<Output = Result<Vec<T>, WindowError>> {
+        let whole = self.get(rank, offset, layout.reach());
+        async move { Ok(layout.gather(&whole.await?)?) }
     }
 
     /// Puts `new` at `offset` of the window of a rank if what is there has the bytes of `expected`; what was there

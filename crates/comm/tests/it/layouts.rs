@@ -69,6 +69,40 @@ fn sem_g1047_subarrays_are_what_loops_find_and_come_back_where_they_were() {
 }
 
 #[test]
+fn sem_g1047_layouts_of_layouts_have_an_inner_one_for_each_element() {
+    let mut random = Random::new(9);
+    let mut draw = || {
+        let layout = match random.below(4) {
+            0 => Layout::contiguous(random.below(4)),
+            1 => {
+                let block = random.below(4);
+                Layout::vector(random.below(4), block, block + random.below(3)).unwrap()
+            }
+            2 => Layout::indexed([5..5 + random.below(3), 0..random.below(4)]).unwrap(),
+            _ => Layout::subarray(&[3, 4], &[2, 1 + random.below(3)], &[1, 1]).unwrap(),
+        };
+        let extent = layout.extent() + random.below(2);
+        layout.resized(extent).unwrap()
+    };
+    for _ in 0..200 {
+        let (outer, inner) = (draw(), draw());
+        let of = outer.of(&inner).unwrap();
+        let elements = |layout: &Layout| layout.blocks().flatten().collect::<Vec<usize>>();
+        let inside = elements(&inner);
+        let each = |at: &usize| {
+            let start = at * inner.extent();
+            inside.iter().map(move |place| start + place).collect::<Vec<_>>()
+        };
+        let expected: Vec<usize> = elements(&outer).iter().flat_map(each).collect();
+        assert_eq!(elements(&of), expected, "{outer:?} {inner:?}");
+        assert_eq!(of.len(), expected.len());
+        assert_eq!(of.extent(), outer.extent() * inner.extent());
+        assert!(of.reach() <= of.extent());
+        assert_eq!(of.reach(), expected.iter().max().map_or(0, |last| last + 1));
+    }
+}
+
+#[test]
 fn sem_g1047_layouts_that_cannot_be_are_refused() {
     let told = |made: Result<Layout, CommError>| made.unwrap_err().to_string();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Single accesses: their limits, what is atomic, and what needs no call of the target.
 
 use crate::worlds::{everywhere, over};
-use motet_comm::{CommError, RunError, World};
+use motet_comm::{CommError, Layout, RunError, World};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
 use motet_window::{Op, Window, WindowError};
@@ -127,6 +127,30 @@ fn sem_g1035_what_was_flushed_is_there_without_the_target() {
             window.with(|numbers| assert_eq!(numbers[2], round + 1));
             comm.barrier().await?;
         }
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1030_elements_of_layouts_are_put_and_got() {
+    everywhere(async |comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+        // A column of a matrix of 3 × 4 goes to the next rank.
+        let window = Window::create(&comm, (0..12).collect()).await?;
+        let column = Layout::vector(3, 1, 4)?;
+        let mine = [100, 101, 102].map(|number| 10 * number + rank);
+        window.put_layout(next, 2, &mine, &column).await?;
+        window.fence().await?;
+        let [one, two, three] = [1000, 1010, 1020].map(|number| number + last);
+        let expected = [0, 1, one, 3, 4, 5, two, 7, 8, 9, three, 11];
+        window.with(|numbers| assert_eq!(numbers, expected));
+        assert_eq!(window.get_layout(next, 2, &column).await?, mine);
+        let beyond = window.put_layout(next, 4, &mine, &column).await;
+        assert!(matches!(beyond, Err(WindowError::Beyond { offset: 4, length: 9, .. })));
+        let few = window.put_layout(next, 0, &[1], &column).await.unwrap_err();
+        assert_eq!(few.to_string(), "put_layout: 1 elements for a layout of 3");
         window.free().await?;
         Ok(())
     });
