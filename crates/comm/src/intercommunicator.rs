@@ -50,9 +50,10 @@ impl Communicator {
         side: Option<bool>,
     ) -> impl Future<Output = Result<Option<Intercommunicator>, CommError>> {
         let key = isize::from(side == Some(true));
-        let counted = self.allreduce([side == Some(false), side == Some(true)].map(usize::from), |a, b| {
-            [a[0] + b[0], a[1] + b[1]]
-        });
+        let counted = self.allreduce(
+            [side == Some(false), side == Some(true)].map(usize::from),
+            |a, b| [a[0] + b[0], a[1] + b[1]],
+        );
         let both = self.split(side.map(|_| 0), key);
         let local = self.split(side.map(usize::from), 0);
         async move {
@@ -237,7 +238,11 @@ impl Intercommunicator {
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let mine = if self.second { (None, Some(value)) } else { (Some(value), None) };
+        let mine = if self.second {
+            (None, Some(value))
+        } else {
+            (Some(value), None)
+        };
         let join = move |one: Option<T>, other: Option<T>| match (one, other) {
             (Some(one), Some(other)) => Some(op(one, other)),
             (one, other) => one.or(other),

@@ -39,7 +39,9 @@ impl Layout {
     pub fn contiguous(length: usize) -> Self {
         Layout {
             outer: Vec::new(),
-            blocks: std::iter::once(0..length).filter(|it| !it.is_empty()).collect(),
+            blocks: std::iter::once(0..length)
+                .filter(|it| !it.is_empty())
+                .collect(),
             length,
             extent: length,
         }
@@ -77,7 +79,10 @@ impl Layout {
         let mut sorted: Vec<&Range<usize>> = kept.iter().collect();
         sorted.sort_unstable_by_key(|block| block.start);
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0].end > pair[1].start) {
-            return Err(refused(format!("blocks {:?} and {:?} overlap", pair[0], pair[1])));
+            return Err(refused(format!(
+                "blocks {:?} and {:?} overlap",
+                pair[0], pair[1]
+            )));
         }
         let extent = sorted.last().map_or(0, |last| last.end);
         Ok(Layout {
@@ -116,7 +121,9 @@ impl Layout {
                 "{lengths:?} elements from {starts:?} do not lie in an array of {sizes:?}"
             )));
         }
-        let whole = sizes.iter().try_fold(1_usize, |all, &size| all.checked_mul(size));
+        let whole = sizes
+            .iter()
+            .try_fold(1_usize, |all, &size| all.checked_mul(size));
         let extent = whole.ok_or_else(too_long)?;
         if lengths.contains(&0) {
             return Layout::contiguous(0).resized(extent);
@@ -124,7 +131,13 @@ impl Layout {
         let (mut first, mut stride, mut outer) = (0, 1, Vec::new());
         for ((&size, &length), &start) in sizes.iter().zip(lengths).zip(starts).rev() {
             first += start * stride;
-            outer.insert(0, Repeat { count: length, stride });
+            outer.insert(
+                0,
+                Repeat {
+                    count: length,
+                    stride,
+                },
+            );
             stride *= size;
         }
         // Elements that lie in a row are one block.
@@ -193,7 +206,9 @@ impl Layout {
         for block in &self.blocks {
             let one = inner.clone().repeated(block.len())?;
             let start = block.start * inner.extent;
-            let mut moved = one.blocks().map(|block| block.start + start..block.end + start);
+            let mut moved = one
+                .blocks()
+                .map(|block| block.start + start..block.end + start);
             match (&self.blocks[..], &one.blocks[..]) {
                 // One repeats what the other one has.
                 ([_], _) => {
@@ -214,7 +229,9 @@ impl Layout {
     pub fn resized(mut self, extent: usize) -> Result<Self, CommError> {
         let reach = self.reach();
         if extent < reach {
-            return Err(refused(format!("it reaches to element {reach}, past {extent}")));
+            return Err(refused(format!(
+                "it reaches to element {reach}, past {extent}"
+            )));
         }
         self.extent = extent;
         Ok(self)
@@ -249,7 +266,8 @@ impl Layout {
     /// Whether its blocks follow each other in the array, as in a file they must.
     #[must_use]
     pub fn ascends(&self) -> bool {
-        self.blocks().is_sorted_by(|one, next| one.end <= next.start)
+        self.blocks()
+            .is_sorted_by(|one, next| one.end <= next.start)
     }
 
     /// The blocks, in order.

@@ -8,7 +8,10 @@ pub(crate) async fn agree<R>(
     comm: &Communicator,
     mine: Result<R, FileError>,
 ) -> Result<R, FileError> {
-    let told = mine.as_ref().err().map(|error| (comm.rank(), error.to_string()));
+    let told = mine
+        .as_ref()
+        .err()
+        .map(|error| (comm.rank(), error.to_string()));
     let first = comm.allreduce(told, |one, other| one.or(other)).await?;
     let mine = mine?;
     match first {

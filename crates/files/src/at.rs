@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 
-
 #[cfg(unix)]
 mod system {
     use super::{File, io};

@@ -33,7 +33,10 @@ impl<T: Plain> Place<T> {
     fn pieces(&self, offset: u64, length: usize) -> Result<Vec<Range<u64>>, FileError> {
         let size = size_of::<T>() as u64;
         let bytes = |range: Range<u64>| {
-            let end = range.end.checked_mul(size).filter(|&end| end <= i64::MAX as u64);
+            let end = range
+                .end
+                .checked_mul(size)
+                .filter(|&end| end <= i64::MAX as u64);
             end.map(|end| range.start * size..end)
         };
         let pieces: Option<Vec<_>> = self.view.ranges(offset, length).map(bytes).collect();

@@ -111,7 +111,9 @@ fn write_runs(file: &File, parts: &[(Range<u64>, &[u8])]) -> io::Result<()> {
             continue;
         }
         run.clear();
-        in_a_row.iter().for_each(|(_, bytes)| run.extend_from_slice(bytes));
+        in_a_row
+            .iter()
+            .for_each(|(_, bytes)| run.extend_from_slice(bytes));
         at::write(file, &run, at)?;
     }
     Ok(())
@@ -136,7 +138,10 @@ pub(crate) async fn read(
         left = behind;
     }
     let read = read_parts(file, &wanted);
-    let failed = read.as_ref().err().map(|error| (error.kind(), error.to_string()));
+    let failed = read
+        .as_ref()
+        .err()
+        .map(|error| (error.kind(), error.to_string()));
     // Who could not read sends nothings: all must go on to know that.
     let mut parts = read.unwrap_or_else(|_| {
         let lengths = wanted.iter().map(|part| part.end - part.start);
@@ -194,7 +199,8 @@ async fn exchange(
     let mut counts = vec![0; lengths.len()];
     comm.alltoall_into(&lengths, &mut counts).await?;
     let mut came = vec![0; counts.iter().sum()];
-    comm.alltoallv_into(&boxes.concat(), &lengths, &mut came).await?;
+    comm.alltoallv_into(&boxes.concat(), &lengths, &mut came)
+        .await?;
     Ok((came, counts))
 }
 

@@ -83,7 +83,9 @@ impl<'v> Walk<'v> {
         let mut blocks: Box<dyn Iterator<Item = Range<usize>> + 'v> = Box::new(std::iter::empty());
         if let Some(layout) = &view.layout {
             let (each, extent) = (layout.len() as u64, layout.extent() as u64);
-            base = view.start.saturating_add((offset / each).saturating_mul(extent));
+            base = view
+                .start
+                .saturating_add((offset / each).saturating_mul(extent));
             skip = offset % each;
             blocks = Box::new(layout.blocks());
         }

@@ -22,7 +22,11 @@ fn steps(start: u64) -> u64 {
     let mut number = start;
     let mut steps = 0;
     while number != 1 {
-        number = if number.is_multiple_of(2) { number / 2 } else { 3 * number + 1 };
+        number = if number.is_multiple_of(2) {
+            number / 2
+        } else {
+            3 * number + 1
+        };
         steps += 1;
     }
     steps
@@ -53,6 +57,13 @@ fn main() {
         })
         .expect("no rank fails");
     let total: u64 = (1..=LIMIT).map(steps).sum();
-    println!("{total} steps; the ranks here have tried {:?} numbers", shares.iter().map(|it| it.0).collect::<Vec<_>>());
-    assert!(shares.iter().all(|&(_, drawn, found)| drawn == LIMIT && found == total));
+    println!(
+        "{total} steps; the ranks here have tried {:?} numbers",
+        shares.iter().map(|it| it.0).collect::<Vec<_>>()
+    );
+    assert!(
+        shares
+            .iter()
+            .all(|&(_, drawn, found)| drawn == LIMIT && found == total)
+    );
 }

@@ -27,7 +27,11 @@ const STEPS: usize = 50;
 
 /// The grid at the beginning: one hot corner.
 fn start(row: usize, column: usize) -> f64 {
-    if row < SIDE / 3 && column < SIDE / 3 { 100.0 } else { 0.0 }
+    if row < SIDE / 3 && column < SIDE / 3 {
+        100.0
+    } else {
+        0.0
+    }
 }
 
 /// A row after a step, from it and those above and below, each of which may not be there.
@@ -38,7 +42,11 @@ fn stepped(above: Option<&[f64]>, row: &[f64], below: Option<&[f64]>) -> Vec<f64
             let up = above.map_or(0.0, |above| flow(above[at]));
             let down = below.map_or(0.0, |below| flow(below[at]));
             let left = if at > 0 { flow(row[at - 1]) } else { 0.0 };
-            let right = if at + 1 < SIDE { flow(row[at + 1]) } else { 0.0 };
+            let right = if at + 1 < SIDE {
+                flow(row[at + 1])
+            } else {
+                0.0
+            };
             row[at] + (up + down) + (left + right)
         })
         .collect()
@@ -61,11 +69,15 @@ async fn heat(comm: &Communicator, path: &Path) -> Result<Vec<f64>, Box<dyn Erro
     let first = |rank: usize| rank * SIDE / size;
     let rows = first(rank + 1) - first(rank);
     // The copies lie before and behind the rows.
-    let grid = (0..(rows + 2) * SIDE).map(|at| start((first(rank) + at / SIDE).wrapping_sub(1), at % SIDE));
+    let grid = (0..(rows + 2) * SIDE)
+        .map(|at| start((first(rank) + at / SIDE).wrapping_sub(1), at % SIDE));
     let window = Window::create(comm, grid.collect()).await?;
     for _ in 0..STEPS {
         let (top, bottom) = window.with(|grid| {
-            (grid[SIDE..2 * SIDE].to_vec(), grid[rows * SIDE..][..SIDE].to_vec())
+            (
+                grid[SIDE..2 * SIDE].to_vec(),
+                grid[rows * SIDE..][..SIDE].to_vec(),
+            )
         });
         if rank > 0 {
             let behind = window.length_of(rank - 1) - SIDE;
@@ -77,7 +89,9 @@ async fn heat(comm: &Communicator, path: &Path) -> Result<Vec<f64>, Box<dyn Erro
         window.fence().await?;
         window.with_mut(|grid| {
             let old: Vec<Vec<f64>> = grid.chunks(SIDE).map(<[f64]>::to_vec).collect();
-            let there = |at: usize| (first(rank) + at > 0 && first(rank) + at <= SIDE).then(|| &old[at][..]);
+            let there = |at: usize| {
+                (first(rank) + at > 0 && first(rank) + at <= SIDE).then(|| &old[at][..])
+            };
             for at in 1..=rows {
                 let row = stepped(there(at - 1), &old[at], there(at + 1));
                 grid[at * SIDE..][..SIDE].copy_from_slice(&row);
@@ -88,7 +102,9 @@ async fn heat(comm: &Communicator, path: &Path) -> Result<Vec<f64>, Box<dyn Erro
     }
     let grid = window.free().await?;
     let draft = Draft::create(comm, path).await?;
-    draft.write_at_all((first(rank) * SIDE) as u64, &grid[SIDE..][..rows * SIDE]).await?;
+    draft
+        .write_at_all((first(rank) * SIDE) as u64, &grid[SIDE..][..rows * SIDE])
+        .await?;
     draft.commit().await?;
     let mut file = Stored::open(comm, path).await?;
     let column = Layout::vector(SIDE, 1, SIDE)?;
@@ -108,7 +124,12 @@ fn main() {
     println!("the third column begins with {:.3?}", &thirds[0][..4]);
     for third in &thirds {
         // The same bits, on any number of ranks.
-        assert!(third.iter().zip(&expected).all(|(got, row)| got.to_bits() == row[2].to_bits()));
+        assert!(
+            third
+                .iter()
+                .zip(&expected)
+                .all(|(got, row)| got.to_bits() == row[2].to_bits())
+        );
     }
     let heat: f64 = expected.iter().flatten().sum();
     assert!((heat - 6400.0).abs() < 1e-6, "none is lost: {heat}");

@@ -95,3 +95,8 @@ pub use motet_ports::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/MOVING.md")]
 mod moving {}
+
+/// As above.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/windows.md")]
+mod windows_and_files {}

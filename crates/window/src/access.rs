@@ -13,18 +13,17 @@ impl<T: Plain> Window<T> {
     ///
     /// # Errors
     /// [`WindowError::Beyond`]; [`WindowError::Closed`] of a rank of this process; [`WindowError::Comm`]: no such rank.
-    pub async fn put(
-        &self,
-        rank: usize,
-        offset: usize,
-        numbers: &[T],
-    ) -> Result<(), WindowError> {
+    pub async fn put(&self, rank: usize, offset: usize, numbers: &[T]) -> Result<(), WindowError> {
         self.part(rank, offset, numbers.len())?;
         match self.site.region(rank) {
             Some(region) => region.with_part(offset, numbers.len(), |there| {
                 there.copy_from_slice(numbers);
             }),
-            None => self.ask(rank, self.head(Act::Put, offset), bytemuck::cast_slice(numbers)),
+            None => self.ask(
+                rank,
+                self.head(Act::Put, offset),
+                bytemuck::cast_slice(numbers),
+            ),
         }
     }
 

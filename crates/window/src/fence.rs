@@ -1,7 +1,7 @@
 //! Active targets: epochs between fences, and those of some of the ranks.
 
-use crate::window::TAGS;
 use crate::site::BEGUN;
+use crate::window::TAGS;
 use crate::{Window, WindowError};
 use motet_comm::{ANY_SOURCE, CommError, Plain, Tag};
 use std::future::Future;

@@ -44,7 +44,12 @@ impl Locks {
         self.holders.retain(other);
         self.waiting.retain(other);
         let mut next = Vec::new();
-        while let Some(first) = self.waiting.front().copied().filter(|it| self.fits(it.lock)) {
+        while let Some(first) = self
+            .waiting
+            .front()
+            .copied()
+            .filter(|it| self.fits(it.lock))
+        {
             self.waiting.pop_front();
             self.holders.push(first);
             next.push(first);

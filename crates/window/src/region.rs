@@ -32,7 +32,9 @@ impl<T: Plain> Region<T> {
     pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut Vec<T>) -> R) -> Result<R, WindowError> {
         let mut memory = self.memory.lock();
         let memory = memory.as_mut();
-        memory.map(use_it).ok_or(WindowError::Closed { rank: self.rank })
+        memory
+            .map(use_it)
+            .ok_or(WindowError::Closed { rank: self.rank })
     }
 
     /// The same with a part of it.

@@ -78,7 +78,10 @@ impl<T: Plain> Site<T> {
     /// The window of a rank of this process.
     #[inline]
     pub(crate) fn region(&self, rank: usize) -> Option<&Arc<Region<T>>> {
-        let at = self.regions.binary_search_by_key(&rank, |it| it.rank).ok()?;
+        let at = self
+            .regions
+            .binary_search_by_key(&rank, |it| it.rank)
+            .ok()?;
         Some(&self.regions[at])
     }
 
@@ -147,7 +150,9 @@ impl<T: Plain> Site<T> {
             }),
             Act::Accumulate => {
                 let op = known(op)?;
-                change(region, now, |there| combine_bytes(kind, op, there, now.part))
+                change(region, now, |there| {
+                    combine_bytes(kind, op, there, now.part)
+                })
             }
             Act::Get => self.get(region, now),
             Act::Fetch | Act::Swap => self.exchange(state, region, now),
@@ -181,13 +186,11 @@ impl<T: Plain> Site<T> {
     }
 
     /// Combines or swaps, at once for all elements, and answers with what was there.
-    fn exchange(
-        &self,
-        state: &mut State,
-        region: &Region<T>,
-        now: Now<'_>,
-    ) -> Result<(), String> {
-        let (key, whole) = ((now.to, now.source, now.head.tag), now.part.len() == now.length);
+    fn exchange(&self, state: &mut State, region: &Region<T>, now: Now<'_>) -> Result<(), String> {
+        let (key, whole) = (
+            (now.to, now.source, now.head.tag),
+            now.part.len() == now.length,
+        );
         let collected;
         let body = if whole {
             now.part

@@ -214,9 +214,8 @@ mod tests {
         };
         assert!(delegates.add(7, 1, Arc::new(take)));
         assert!(!delegates.add(7, 1, Arc::new(|_| Ok(()))));
-        let came = |number, pieces: &[&[u8]]| {
-            delegates.take_in(7, 1, &header(number), &pieces.concat())
-        };
+        let came =
+            |number, pieces: &[&[u8]]| delegates.take_in(7, 1, &header(number), &pieces.concat());
         came(opens(5), &[b"ab", &3_u64.to_le_bytes(), &tail_of(b"ab")]).unwrap();
         came(5, &[&[1, 2]]).unwrap();
         came(0, &[b"c", &[9], &tail_of(b"c")]).unwrap();

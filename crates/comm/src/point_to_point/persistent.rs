@@ -155,7 +155,9 @@ impl<'c, T: Value> PersistentSend<'c, T> {
     where
         Self: 's,
     {
-        all.into_iter().map(|(send, value)| send.start(value)).collect()
+        all.into_iter()
+            .map(|(send, value)| send.start(value))
+            .collect()
     }
 }
 

@@ -10,14 +10,22 @@ use motet_testkit::{patience, within};
 use std::sync::Arc;
 
 /// Runs the body on worlds of one process and of several.
-fn on_all(body: impl AsyncFn(Communicator) -> Result<(), CommError> + Clone + Send + Sync + 'static) {
+fn on_all(
+    body: impl AsyncFn(Communicator) -> Result<(), CommError> + Clone + Send + Sync + 'static,
+) {
     within(patience(), move || {
-        for world in [2, 3, 5, 8].map(World::threads).into_iter().chain([World::ports(3)]) {
+        for world in [2, 3, 5, 8]
+            .map(World::threads)
+            .into_iter()
+            .chain([World::ports(3)])
+        {
             world.run(&body).unwrap();
         }
         for (count, ranks) in [(2, 1), (2, 2), (3, 1)] {
             let body = body.clone();
-            processes(count, move |end| World::over(end, ranks).run(&body).map(drop).unwrap());
+            processes(count, move |end| {
+                World::over(end, ranks).run(&body).map(drop).unwrap()
+            });
         }
     });
 }
@@ -28,9 +36,15 @@ fn sem_g1051_messages_and_collectives_go_between_the_groups() {
         let (rank, size) = (comm.rank(), comm.size());
         // Odd ranks are the second group; both groups number their ranks from 0.
         let second = rank % 2 == 1;
-        let other = comm.intercommunicator(Some(second)).await?.expect("it is on a side");
+        let other = comm
+            .intercommunicator(Some(second))
+            .await?
+            .expect("it is on a side");
         let theirs: Vec<usize> = (0..size).filter(|rank| (rank % 2 == 1) != second).collect();
-        assert_eq!((other.local().rank(), other.remote_size()), (rank / 2, theirs.len()));
+        assert_eq!(
+            (other.local().rank(), other.remote_size()),
+            (rank / 2, theirs.len())
+        );
         assert_eq!(other.remote_group().ranks(), theirs);
         for (number, _) in theirs.iter().enumerate() {
             other.send(number, 4, rank).await?;
@@ -60,10 +74,16 @@ fn sem_g1051_messages_and_collectives_go_between_the_groups() {
             other.broadcast_to(root, value).await?;
         } else {
             let root = theirs.len() - 1;
-            assert_eq!(other.broadcast_from::<String>(root).await?, theirs[root].to_string());
+            assert_eq!(
+                other.broadcast_from::<String>(root).await?,
+                theirs[root].to_string()
+            );
         }
         let beyond = other.send(theirs.len(), 0, 1).await.unwrap_err();
-        let expected = CommError::NoSuchRank { rank: theirs.len(), size: theirs.len() };
+        let expected = CommError::NoSuchRank {
+            rank: theirs.len(),
+            size: theirs.len(),
+        };
         assert_eq!(beyond, expected);
         Ok(())
     });
@@ -74,7 +94,10 @@ fn sem_g1052_merged_groups_are_ordered_as_they_say() {
     on_all(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let second = rank > 0;
-        let other = comm.intercommunicator(Some(second)).await?.expect("it is on a side");
+        let other = comm
+            .intercommunicator(Some(second))
+            .await?
+            .expect("it is on a side");
         let merged = other.merge(!second).await?;
         let all = merged.allgather(rank).await?;
         let expected: Vec<usize> = (1..size).chain([0]).collect();
@@ -82,8 +105,16 @@ fn sem_g1052_merged_groups_are_ordered_as_they_say() {
         let same = other.merge(true).await?;
         assert_eq!(same.rank(), rank);
         // Not all need to be in it, but both groups need somebody.
-        let nobody = comm.intercommunicator(second.then_some(true)).await.map(drop);
-        assert!(nobody.unwrap_err().to_string().contains(&format!("have 0 and {}", size - 1)));
+        let nobody = comm
+            .intercommunicator(second.then_some(true))
+            .await
+            .map(drop);
+        assert!(
+            nobody
+                .unwrap_err()
+                .to_string()
+                .contains(&format!("have 0 and {}", size - 1))
+        );
         let side = [Some(true), Some(false)].get(rank).copied().flatten();
         let pair = comm.intercommunicator(side).await?;
         assert_eq!(pair.is_some(), rank < 2);
@@ -130,7 +161,8 @@ fn sem_g1040_the_ranks_of_a_process_are_together() {
         assert_eq!(near.group().ranks(), here);
         // They share memory.
         let (rank, size) = (near.rank(), near.size());
-        near.send((rank + 1) % size, 0, Local(Arc::new(rank))).await?;
+        near.send((rank + 1) % size, 0, Local(Arc::new(rank)))
+            .await?;
         let Local(came) = near.recv::<Local<Arc<usize>>>(ANY_SOURCE, 0).await?;
         assert_eq!(*came, (rank + size - 1) % size);
         assert!(comm.process_of(comm.size()).is_err());
@@ -144,7 +176,8 @@ fn sem_g1039_what_delegates_are_asked_is_done_in_order_and_whole() {
     on_all(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         // What came of each rank: a head, and a body that is put together of its parts.
-        let came: Arc<Mutex<Vec<Vec<(Vec<u8>, Vec<u8>)>>>> = Arc::new(Mutex::new(vec![Vec::new(); size]));
+        let came: Arc<Mutex<Vec<Vec<(Vec<u8>, Vec<u8>)>>>> =
+            Arc::new(Mutex::new(vec![Vec::new(); size]));
         let log = Arc::clone(&came);
         let delegate = comm.delegate(move |asked: Asked<'_>| {
             let mut log = log.lock();
@@ -176,9 +209,8 @@ fn sem_g1039_what_delegates_are_asked_is_done_in_order_and_whole() {
                 assert_eq!(comm.recv::<usize>(source, 9).await?, length);
             }
             let log = came.lock();
-            let expected = LENGTHS.map(|length| {
-                (vec![source as u8, rank as u8], vec![source as u8; length])
-            });
+            let expected =
+                LENGTHS.map(|length| (vec![source as u8, rank as u8], vec![source as u8; length]));
             assert!(log[source] == expected, "from {source}");
         }
         assert!(delegate.ask(size, &[], &[]).is_err());
@@ -224,6 +256,9 @@ fn sem_g1039_what_is_none_of_its_messages_ends_the_run() {
             });
             ran.unwrap_err().to_string()
         });
-        assert!(ended.iter().all(|told| told.contains("nonsense")), "{ended:?}");
+        assert!(
+            ended.iter().all(|told| told.contains("nonsense")),
+            "{ended:?}"
+        );
     });
 }

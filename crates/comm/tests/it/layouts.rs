@@ -41,7 +41,10 @@ fn sem_g1047_a_layout_has_the_elements_that_its_words_say() {
     assert!(none.is_empty() && blocks(&none).is_empty());
     assert_eq!(none.gather::<u8>(&[]), Ok(vec![]));
     let nowhere = Layout::vector(0, 2, 5).unwrap();
-    assert_eq!((nowhere.len(), nowhere.reach(), blocks(&nowhere)), (0, 0, vec![]));
+    assert_eq!(
+        (nowhere.len(), nowhere.reach(), blocks(&nowhere)),
+        (0, 0, vec![])
+    );
 }
 
 #[test]
@@ -52,14 +55,20 @@ fn sem_g1047_subarrays_are_what_loops_find_and_come_back_where_they_were() {
         let sizes: Vec<usize> = (0..dims).map(|_| 1 + random.below(5)).collect();
         let starts: Vec<usize> = sizes.iter().map(|&size| random.below(size)).collect();
         let lengths = sizes.iter().zip(&starts);
-        let lengths: Vec<usize> = lengths.map(|(size, start)| random.below(size - start + 1)).collect();
+        let lengths: Vec<usize> = lengths
+            .map(|(size, start)| random.below(size - start + 1))
+            .collect();
         let layout = Layout::subarray(&sizes, &lengths, &starts).unwrap();
         let whole: usize = sizes.iter().product();
         let array: Vec<usize> = (0..whole).collect();
         let elements = layout.gather(&array).unwrap();
         let told = format!("{sizes:?} {lengths:?} {starts:?}");
         assert_eq!(elements, slow(&sizes, &lengths, &starts), "{told}");
-        assert_eq!((layout.len(), layout.extent()), (elements.len(), whole), "{told}");
+        assert_eq!(
+            (layout.len(), layout.extent()),
+            (elements.len(), whole),
+            "{told}"
+        );
         let mut back = vec![usize::MAX; whole];
         layout.scatter(&elements, &mut back).unwrap();
         let changed = back.iter().filter(|it| **it != usize::MAX);
@@ -91,7 +100,10 @@ fn sem_g1047_layouts_of_layouts_have_an_inner_one_for_each_element() {
         let inside = elements(&inner);
         let each = |at: &usize| {
             let start = at * inner.extent();
-            inside.iter().map(move |place| start + place).collect::<Vec<_>>()
+            inside
+                .iter()
+                .map(move |place| start + place)
+                .collect::<Vec<_>>()
         };
         let expected: Vec<usize> = elements(&outer).iter().flat_map(each).collect();
         assert_eq!(elements(&of), expected, "{outer:?} {inner:?}");
@@ -147,10 +159,7 @@ fn sem_g1048_a_message_goes_from_one_layout_into_another() {
                 assert!(wrong.unwrap_err().to_string().contains("array of 2"));
                 Ok(matrix)
             });
-            assert_eq!(
-                got.unwrap(),
-                [[0, 1, 2, 11, 14, 5], [10, 11, 12, 0, 3, 15]]
-            );
+            assert_eq!(got.unwrap(), [[0, 1, 2, 11, 14, 5], [10, 11, 12, 0, 3, 15]]);
         }
     });
 }

@@ -11,14 +11,17 @@ use std::path::Path;
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
-    let mut names: Vec<String> =
-        entries.map(|entry| name(entry).into_string().unwrap()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| name(entry).into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
 
 fn on_three(body: impl AsyncFn(Communicator) -> Result<(), FileError> + Sync + Send + 'static) {
-    within(patience(), move || World::threads(3).run(body).map(drop).unwrap());
+    within(patience(), move || {
+        World::threads(3).run(body).map(drop).unwrap()
+    });
 }
 
 #[test]
@@ -28,7 +31,9 @@ fn sem_g1042_until_the_commit_what_had_the_name_has_it() {
     fs::write(&path, [7, 7]).unwrap();
     on_three(async move |comm| {
         let draft = Draft::create(&comm, &path).await?;
-        draft.write_at_all(comm.rank() as u64, &[comm.rank() as u8]).await?;
+        draft
+            .write_at_all(comm.rank() as u64, &[comm.rank() as u8])
+            .await?;
         assert_eq!(fs::read(&path).unwrap(), [7, 7]);
         assert_eq!(names(path.parent().unwrap()).len(), 2);
         comm.barrier().await?;
@@ -38,7 +43,9 @@ fn sem_g1042_until_the_commit_what_had_the_name_has_it() {
         assert_eq!(names(path.parent().unwrap()), ["file"]);
         assert_eq!(fs::read(&path).unwrap(), [7, 7]);
         let draft = Draft::create(&comm, &path).await?;
-        draft.write_at_all(comm.rank() as u64, &[comm.rank() as u8]).await?;
+        draft
+            .write_at_all(comm.rank() as u64, &[comm.rank() as u8])
+            .await?;
         draft.commit().await?;
         assert_eq!(fs::read(&path).unwrap(), [0, 1, 2]);
         let draft = Draft::<u8>::change(&comm, &path).await?;
@@ -61,14 +68,26 @@ fn sem_g1043_what_one_rank_cannot_do_all_are_told() {
     let path = folder.path().join("file");
     on_three(async move |comm| {
         let nowhere = path.join("file");
-        let told = Draft::<u8>::create(&comm, &nowhere).await.unwrap_err().to_string();
+        let told = Draft::<u8>::create(&comm, &nowhere)
+            .await
+            .unwrap_err()
+            .to_string();
         let told = told.strip_prefix("rank 0: ").unwrap_or(&told);
-        assert!(told.starts_with("create of ") && told.contains("is not possible"), "{told}");
-        let told = Stored::<u8>::open(&comm, &path).await.unwrap_err().to_string();
+        assert!(
+            told.starts_with("create of ") && told.contains("is not possible"),
+            "{told}"
+        );
+        let told = Stored::<u8>::open(&comm, &path)
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(told.contains("open of "), "{told}");
         let draft = Draft::create(&comm, &path).await?;
         let offset = if comm.rank() == 1 { u64::MAX } else { 0 };
-        let failed = draft.write_at_all(offset, &[comm.rank() as u64]).await.unwrap_err();
+        let failed = draft
+            .write_at_all(offset, &[comm.rank() as u64])
+            .await
+            .unwrap_err();
         let expected = format!("1 elements from {} lie past the end of any file", u64::MAX);
         match (comm.rank(), failed) {
             (1, FileError::View { problem }) => assert_eq!(problem, expected),
@@ -80,8 +99,14 @@ fn sem_g1043_what_one_rank_cannot_do_all_are_told() {
         let file = Stored::<u64>::open(&comm, &path).await?;
         let mut room = [0; 2];
         let rank = comm.rank() as u64;
-        let failed = file.read_at_all(2 * u64::from(rank == 1), &mut room).await.unwrap_err();
-        assert!(failed.to_string().contains("has no element 3: it has 3"), "{failed}");
+        let failed = file
+            .read_at_all(2 * u64::from(rank == 1), &mut room)
+            .await
+            .unwrap_err();
+        assert!(
+            failed.to_string().contains("has no element 3: it has 3"),
+            "{failed}"
+        );
         let failed = file.read_at(7, &mut room).unwrap_err().to_string();
         assert!(failed.contains("has no element 7: it has 3"), "{failed}");
         let ragged = Stored::<[u8; 5]>::open(&comm, &path).await.unwrap_err();
@@ -137,7 +162,9 @@ fn sem_g1045_a_process_that_is_lost_leaves_the_file_as_it_was() {
             let ended = World::over(end, 1).run(async |comm| -> Result<(), FileError> {
                 let draft = Draft::create(&comm, &written).await?;
                 for round in 0_u64.. {
-                    draft.write_at_all(3 * round + comm.rank() as u64, &[1_u8]).await?;
+                    draft
+                        .write_at_all(3 * round + comm.rank() as u64, &[1_u8])
+                        .await?;
                     if comm.rank() == 2 && round == 5 {
                         dying.kill();
                     }
@@ -160,7 +187,10 @@ fn sem_g1043_a_run_error_says_which_file() {
         Stored::<f64>::open(&comm, "/nowhere/file").await.map(drop)
     });
     let told = error.unwrap_err().to_string();
-    assert!(told.starts_with("rank 0: open of /nowhere/file is not possible"), "{told}");
+    assert!(
+        told.starts_with("rank 0: open of /nowhere/file is not possible"),
+        "{told}"
+    );
     let comm = FileError::from(CommError::NullSource);
     assert!(comm.to_string().contains("null process"));
 }

@@ -19,7 +19,9 @@ fn sem_g1045_needs_mpi_a_kill_leaves_the_file_as_it_was() {
         let ended = world.run(async |comm| -> Result<(), FileError> {
             let draft = Draft::create(&comm, folder.join("file")).await?;
             for round in 0_u64.. {
-                draft.write_at_all(3 * round + comm.rank() as u64, &[1_u8]).await?;
+                draft
+                    .write_at_all(3 * round + comm.rank() as u64, &[1_u8])
+                    .await?;
                 if comm.rank() == 2 && round == 20 {
                     note("killed at");
                     kill_process(getpid(), Signal::KILL).unwrap();
@@ -40,7 +42,13 @@ fn sem_g1045_needs_mpi_a_kill_leaves_the_file_as_it_was() {
         fs::write(folder.path().join("file"), [7; 8]).unwrap();
         let settings = [format!("{FOLDER}={}", folder.path().display())];
         let left = run_each_to_its_end(name, 3, &library, &settings);
-        let told = format!("{}: {}{}{}", library.display(), left.notes, left.out, left.err);
+        let told = format!(
+            "{}: {}{}{}",
+            library.display(),
+            left.notes,
+            left.out,
+            left.err
+        );
         assert_eq!(times(&left.notes, "killed at ").len(), 1, "{told}");
         assert_eq!(times(&left.notes, "ended at ").len(), 2, "{told}");
         let kept = fs::read(folder.path().join("file")).unwrap();

@@ -20,7 +20,11 @@ impl Deal {
         let mut tile = Vec::new();
         // Each has a part, some several.
         for turn in 0..size + random.below(4) {
-            let rank = if turn < size { turn } else { random.below(size) };
+            let rank = if turn < size {
+                turn
+            } else {
+                random.below(size)
+            };
             tile.extend(vec![rank; 1 + random.below(6)]);
         }
         Deal { start, tile }
@@ -36,7 +40,8 @@ impl Deal {
     /// Where the elements of a rank lie, one by one.
     fn places(&self, rank: usize) -> impl Iterator<Item = usize> {
         let all = (0..).map(|at| (at + self.start as usize, self.tile[at % self.tile.len()]));
-        all.filter(move |(_, owner)| *owner == rank).map(|(at, _)| at)
+        all.filter(move |(_, owner)| *owner == rank)
+            .map(|(at, _)| at)
     }
 }
 
@@ -79,15 +84,26 @@ async fn round(comm: &Communicator, folder: &Path, seed: u64) -> Result<(), File
         file.read_at_all(0, &mut all).await?;
         assert_eq!(all, model, "seed {seed}");
         let deal = Deal::draw(&mut random, size);
-        let places: Vec<usize> = deal.places(rank).take_while(|at| *at < model.len()).collect();
+        let places: Vec<usize> = deal
+            .places(rank)
+            .take_while(|at| *at < model.len())
+            .collect();
         file.set_view(deal.view(rank)?);
         let offset = places.len().min(2);
         let mut mine = vec![0; places.len() - offset];
         file.read_at_all(offset as u64, &mut mine).await?;
-        assert!(mine.iter().zip(&places[offset..]).all(|(it, at)| *it == model[*at]));
+        assert!(
+            mine.iter()
+                .zip(&places[offset..])
+                .all(|(it, at)| *it == model[*at])
+        );
         mine.fill(0);
         file.read_at(offset as u64, &mut mine)?;
-        assert!(mine.iter().zip(&places[offset..]).all(|(it, at)| *it == model[*at]));
+        assert!(
+            mine.iter()
+                .zip(&places[offset..])
+                .all(|(it, at)| *it == model[*at])
+        );
     }
     Ok(())
 }
@@ -104,7 +120,11 @@ fn sem_g1041_what_ranks_write_by_views_is_where_the_views_say() {
                 Ok(())
             }
         };
-        for world in [1, 2, 3, 8].map(World::threads).into_iter().chain([World::solo()]) {
+        for world in [1, 2, 3, 8]
+            .map(World::threads)
+            .into_iter()
+            .chain([World::solo()])
+        {
             world.run(body(folder.path().to_owned())).unwrap();
         }
         for (count, ranks) in [(2, 1), (2, 2), (3, 1)] {

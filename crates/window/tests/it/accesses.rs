@@ -30,7 +30,9 @@ fn sem_g1031_an_access_past_a_window_is_refused_by_rank_offset_and_length() {
         assert_eq!(got, Err(beyond(usize::MAX, 2)));
         let fetched = window.fetch_and_op(last, room, 1, Op::Sum).await;
         assert_eq!(fetched, Err(beyond(room, 1)));
-        let added = window.accumulate(last, 0, &vec![1; room + 1], Op::Sum).await;
+        let added = window
+            .accumulate(last, 0, &vec![1; room + 1], Op::Sum)
+            .await;
         assert_eq!(added, Err(beyond(0, room + 1)));
         let swapped = window.compare_and_swap(last, room, 1, 2).await;
         assert_eq!(swapped, Err(beyond(room, 1)));
@@ -148,7 +150,14 @@ fn sem_g1030_elements_of_layouts_are_put_and_got() {
         window.with(|numbers| assert_eq!(numbers, expected));
         assert_eq!(window.get_layout(next, 2, &column).await?, mine);
         let beyond = window.put_layout(next, 4, &mine, &column).await;
-        assert!(matches!(beyond, Err(WindowError::Beyond { offset: 4, length: 9, .. })));
+        assert!(matches!(
+            beyond,
+            Err(WindowError::Beyond {
+                offset: 4,
+                length: 9,
+                ..
+            })
+        ));
         let few = window.put_layout(next, 0, &[1], &column).await.unwrap_err();
         assert_eq!(few.to_string(), "put_layout: 1 elements for a layout of 3");
         window.free().await?;
@@ -214,7 +223,10 @@ fn sem_g1038_a_window_that_was_dropped_is_closed_to_the_others() {
         comm.barrier().await?;
         let closed = Err(WindowError::Closed { rank: 0 });
         assert_eq!(window.get(0, 0, 2).await.map(drop), closed);
-        assert_eq!(window.fetch_and_op(0, 0, 1, Op::Sum).await.map(drop), closed);
+        assert_eq!(
+            window.fetch_and_op(0, 0, 1, Op::Sum).await.map(drop),
+            closed
+        );
         let put = match window.put(0, 0, &[1]).await {
             Ok(()) => window.flush(0).await,
             refused => refused,

@@ -62,7 +62,13 @@ fn sem_g1037_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere() {
     }
     for library in mpi_libraries() {
         let left = run_each_to_its_end(name, 3, &library, &[]);
-        let told = format!("{}: {}{}{}", library.display(), left.notes, left.out, left.err);
+        let told = format!(
+            "{}: {}{}{}",
+            library.display(),
+            left.notes,
+            left.out,
+            left.err
+        );
         assert_eq!(times(&left.notes, "killed at ").len(), 1, "{told}");
         assert_eq!(times(&left.notes, "ended at ").len(), 2, "{told}");
         assert_eq!(times(&left.notes, "code 0 at ").len(), 2, "{told}");

@@ -33,7 +33,11 @@ fn sem_g1033_nobody_else_holds_an_exclusive_lock() {
             lock.unlock().await?;
         }
         let numbers = window.free().await?;
-        let expected = if comm.rank() == last { EACH * comm.size() } else { 0 };
+        let expected = if comm.rank() == last {
+            EACH * comm.size()
+        } else {
+            0
+        };
         assert_eq!(numbers, [expected; 2]);
         Ok(())
     });

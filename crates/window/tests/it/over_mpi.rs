@@ -28,7 +28,10 @@ fn sem_g1030_needs_mpi_windows_over_processes() {
             let out = String::from_utf8_lossy(&ran.stdout);
             let err = String::from_utf8_lossy(&ran.stderr);
             let library = library.display();
-            assert!(ran.status.success(), "{library}, {ranks}, {way}: {out}{err}");
+            assert!(
+                ran.status.success(),
+                "{library}, {ranks}, {way}: {out}{err}"
+            );
         }
     }
 }
