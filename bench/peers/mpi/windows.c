@@ -1,7 +1,8 @@
 /* One-sided: windows MEMORY COUNT BUDGET.
  *
- * Each process puts COUNT doubles into the window of the next one, then all meet in a fence. MEMORY is where the window
- * lies: "create" in memory of the program, "allocate" in memory of the library. Rounds last about BUDGET us. */
+ * Each process puts COUNT doubles into the window of the next one, then all meet in a fence.
+ * MEMORY is where the window lies: "create" in memory of the program, "allocate" in memory of the
+ * library. Rounds last about BUDGET us. */
 #include "peer.h"
 
 static double *from, *window;

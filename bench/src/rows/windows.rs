@@ -1,8 +1,10 @@
-//! Windows of ranks in several processes, beside those of the MPI library under them (MPI-3.1, chapter 11).
+//! Windows of ranks in several processes, beside those of the MPI library under them (MPI-3.1,
+//! chapter 11).
 //!
-//! Question: what does an access without the target cost, and the fence that says it is done? Definition: each rank puts so
-//! many f64 into the window of the next one, then all meet in a fence. The library's windows lie in memory of the program,
-//! as motet's do, and in memory of its own, which processes of a machine may share.
+//! Question: what does an access without the target cost, and the fence that says it is done?
+//! Definition: each rank puts so many f64 into the window of the next one, then all meet in a
+//! fence. The library's windows lie in memory of the program, as motet's do, and in memory of its
+//! own, which processes of a machine may share.
 
 use motet_comm::World;
 use motet_window::{Window, WindowError};

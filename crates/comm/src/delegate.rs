@@ -9,10 +9,12 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// Acts for a rank of a communicator on any thread: takes in what the delegates of other ranks ask, and sends as the rank.
+/// Acts for a rank of a communicator on any thread: takes in what the delegates of other ranks ask,
+/// and sends as the rank.
 ///
-/// What is asked is done by whichever thread brings the message: of the ranks of the process one that waits, or a thread of
-/// the run's own. So it is done while the rank computes. It does not wait, and is short: what comes behind it waits.
+/// What is asked is done by whichever thread brings the message: of the ranks of the process one
+/// that waits, or a thread of the run's own. So it is done while the rank computes. It does not
+/// wait, and is short: what comes behind it waits.
 ///
 /// The delegate ends when it is dropped; what is asked of it then is not done. This is what windows
 /// (`motet-window`) stand on.
@@ -36,7 +38,8 @@ struct Here {
 }
 
 impl Communicator {
-    /// The number of the process in which a rank lives; 0 but in a [`World::over`](crate::World::over) several.
+    /// The number of the process in which a rank lives; 0 but in a
+    /// [`World::over`](crate::World::over) several.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`].
@@ -49,13 +52,15 @@ impl Communicator {
         })
     }
 
-    /// Has `take` take in what delegates of other ranks of this communicator [ask](Delegate::ask) of this rank. It gets
-    /// long messages in parts, one after the other, and gives the reason if they are none of its own: that ends the run.
+    /// Has `take` take in what delegates of other ranks of this communicator [ask](Delegate::ask)
+    /// of this rank. It gets long messages in parts, one after the other, and gives the reason if
+    /// they are none of its own: that ends the run.
     ///
     /// Who asks before this call is not answered: meet the others in a barrier after it.
     ///
     /// # Errors
-    /// [`CommError::Arguments`]: the rank has a delegate for this communicator; `dup` gives another one.
+    /// [`CommError::Arguments`]: the rank has a delegate for this communicator; `dup` gives another
+    /// one.
     ///
     /// ```
     /// use motet_comm::{Asked, CommError, World};
@@ -66,7 +71,8 @@ impl Communicator {
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let (told, asked) = channel();
     ///         let delegate = comm.delegate(move |asked: Asked<'_>| {
-    ///             told.send((asked.source, asked.part.to_vec())).map_err(|_| "nobody listens".to_owned())
+    ///             let sent = told.send((asked.source, asked.part.to_vec()));
+    ///             sent.map_err(|_| "nobody listens".to_owned())
     ///         })?;
     ///         comm.barrier().await?;
     ///         let other = 1 - comm.rank();
@@ -111,13 +117,15 @@ impl Communicator {
 }
 
 impl Delegate {
-    /// Asks the delegate of a rank, which may be this one's own: sends it a message of a head and a body, which are copied
-    /// before this returns. Does not wait for it to be done. What one rank asks of another is done in order.
+    /// Asks the delegate of a rank, which may be this one's own: sends it a message of a head and a
+    /// body, which are copied before this returns. Does not wait for it to be done. What one rank
+    /// asks of another is done in order.
     ///
     /// A long body to another process may take this thread until there is room for most of it.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Arguments`] from the delegate of a rank of this process, and in
+    /// [`CommError::NoSuchRank`]; [`CommError::Arguments`] from the delegate of a rank of this
+    /// process, and in
     /// [`World::solo`](crate::World::solo), which has none.
     pub fn ask(&self, dest: usize, head: &[u8], body: &[u8]) -> Result<(), CommError> {
         let refused = |problem| CommError::Arguments { problem };
@@ -146,7 +154,8 @@ impl Delegate {
         Ok(())
     }
 
-    /// Sends a message as this rank, from any thread; the other one receives it as one of this rank.
+    /// Sends a message as this rank, from any thread; the other one receives it as one of this
+    /// rank.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`]; [`CommError::Unportable`]; [`CommError::Arguments`] in

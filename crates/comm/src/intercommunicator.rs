@@ -1,11 +1,13 @@
-//! Intercommunicators: two groups of ranks that talk to each other, each by the ranks of the other one.
+//! Intercommunicators: two groups of ranks that talk to each other, each by the ranks of the other
+//! one.
 
 use crate::{CommError, Communicator, Dest, Group, Request, Source, Status, Tag, TagMatch, Value};
 use std::fmt;
 use std::future::Future;
 
-/// One rank's handle on two groups of ranks, of which it belongs to one (MPI-3.1, 6.6). Ranks are those of the other group:
-/// two programs that are coupled need not know how many ranks there are on their own side.
+/// One rank's handle on two groups of ranks, of which it belongs to one (MPI-3.1, 6.6). Ranks are
+/// those of the other group: two programs that are coupled need not know how many ranks there are
+/// on their own side.
 ///
 /// # Cancellation
 /// As of a [`Communicator`].
@@ -18,7 +20,8 @@ use std::future::Future;
 ///     .run(async |comm| -> Result<_, CommError> {
 ///         let is_air = comm.rank() >= 2;
 ///         let other = comm.intercommunicator(Some(is_air)).await?.expect("it is on a side");
-///         assert_eq!((other.local().size(), other.remote_size()), if is_air { (3, 2) } else { (2, 3) });
+///         let sizes = (other.local().size(), other.remote_size());
+///         assert_eq!(sizes, if is_air { (3, 2) } else { (2, 3) });
 ///         // Each side learns the sum of the other one.
 ///         let sum = other.allreduce(comm.rank(), |a, b| a + b).await?;
 ///         assert_eq!(sum, if is_air { 0 + 1 } else { 2 + 3 + 4 });
@@ -27,7 +30,8 @@ use std::future::Future;
 ///     .unwrap();
 /// ```
 pub struct Intercommunicator {
-    /// Both groups: first the one whose ranks have given `false`. Nothing goes within a group but in collectives.
+    /// Both groups: first the one whose ranks have given `false`. Nothing goes within a group but
+    /// in collectives.
     both: Communicator,
     local: Communicator,
     /// The remote group's ranks in `both` begin here.
@@ -38,12 +42,13 @@ pub struct Intercommunicator {
 }
 
 impl Communicator {
-    /// Makes an intercommunicator of the ranks that give `Some(false)` and those that give `Some(true)`, each in their order
-    /// here (MPI_INTERCOMM_CREATE). All ranks call it; who gives `None` gets `None`.
+    /// Makes an intercommunicator of the ranks that give `Some(false)` and those that give
+    /// `Some(true)`, each in their order here (MPI_INTERCOMM_CREATE). All ranks call it; who gives
+    /// `None` gets `None`.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] on all ranks, when one of the groups has no rank; [`CommError::Mismatch`] when a rank is in
-    /// another collective.
+    /// [`CommError::Arguments`] on all ranks, when one of the groups has no rank;
+    /// [`CommError::Mismatch`] when a rank is in another collective.
     #[track_caller]
     pub fn intercommunicator(
         &self,
@@ -81,7 +86,8 @@ impl Communicator {
 }
 
 impl Intercommunicator {
-    /// The communicator of this rank's own group (the rank and size of an intercommunicator of MPI are those in it).
+    /// The communicator of this rank's own group (the rank and size of an intercommunicator of MPI
+    /// are those in it).
     #[must_use]
     pub fn local(&self) -> &Communicator {
         &self.local
@@ -147,7 +153,8 @@ impl Intercommunicator {
         async move { Ok(received.await?.0) }
     }
 
-    /// As [`Intercommunicator::recv`], and says who of the other group has sent the message, with which tag.
+    /// As [`Intercommunicator::recv`], and says who of the other group has sent the message, with
+    /// which tag.
     ///
     /// # Errors
     /// As [`Communicator::recv`].
@@ -190,8 +197,8 @@ impl Intercommunicator {
         self.both.barrier()
     }
 
-    /// Gives all ranks of the other group what rank `root` of this one has, which passes it; the others pass `None`
-    /// (MPI_BCAST with MPI_ROOT and MPI_PROC_NULL). The other group calls
+    /// Gives all ranks of the other group what rank `root` of this one has, which passes it; the
+    /// others pass `None` (MPI_BCAST with MPI_ROOT and MPI_PROC_NULL). The other group calls
     /// [`broadcast_from`](Intercommunicator::broadcast_from).
     ///
     /// # Errors
@@ -211,7 +218,8 @@ impl Intercommunicator {
         }
     }
 
-    /// What rank `root` of the other group gives by [`broadcast_to`](Intercommunicator::broadcast_to).
+    /// What rank `root` of the other group gives by
+    /// [`broadcast_to`](Intercommunicator::broadcast_to).
     ///
     /// # Errors
     /// As [`Communicator::broadcast`].
@@ -277,8 +285,9 @@ impl Intercommunicator {
         }
     }
 
-    /// An ordinary communicator of both groups (MPI_INTERCOMM_MERGE): first the ranks that give `false`, then those that give
-    /// `true`. If both groups give the same, first the group that was made with `false`.
+    /// An ordinary communicator of both groups (MPI_INTERCOMM_MERGE): first the ranks that give
+    /// `false`, then those that give `true`. If both groups give the same, first the group that was
+    /// made with `false`.
     ///
     /// # Errors
     /// As [`Communicator::split`].

@@ -1,12 +1,15 @@
-//! Layouts: which elements of an array belong together, to be gathered into a message, scattered out of one, or found in a
-//! file.
+//! Layouts: which elements of an array belong together, to be gathered into a message, scattered
+//! out of one, or found in a file.
 
-use crate::{CommError, Communicator, Dest, Plain, Source, Status, Tag, TagMatch};
+use crate::{CommError, Plain};
+use std::fmt;
 use std::ops::Range;
 
-/// Blocks of elements in an array, in an order: what MPI describes by a derived datatype (MPI-3.1, 4.1).
+/// Blocks of elements in an array, in an order: what MPI describes by a derived datatype (MPI-3.1,
+/// 4.1).
 ///
-/// It counts elements, not bytes, and begins at the start of the array. No element is in two blocks.
+/// It counts elements, not bytes, and begins at the start of the array. No element is in two
+/// blocks.
 ///
 /// ```
 /// use motet_comm::Layout;
@@ -47,10 +50,12 @@ impl Layout {
         }
     }
 
-    /// `count` blocks of `block` elements each, which begin `stride` elements apart (MPI_TYPE_VECTOR).
+    /// `count` blocks of `block` elements each, which begin `stride` elements apart
+    /// (MPI_TYPE_VECTOR).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when blocks overlap, or the layout is longer than a `usize` can say.
+    /// [`CommError::Arguments`] when blocks overlap, or the layout is longer than a `usize` can
+    /// say.
     pub fn vector(count: usize, block: usize, stride: usize) -> Result<Self, CommError> {
         let one = Layout::contiguous(block);
         let all = one.resized(stride)?.repeated(count)?;
@@ -103,11 +108,13 @@ impl Layout {
         Layout::indexed(blocks.ok_or_else(too_long)?)
     }
 
-    /// A part of an array of as many dimensions as there are `sizes`, of which the last one changes fastest: `lengths` elements
-    /// of each dimension from `starts` on (MPI_TYPE_CREATE_SUBARRAY, MPI_ORDER_C). Its extent is the whole array.
+    /// A part of an array of as many dimensions as there are `sizes`, of which the last one changes
+    /// fastest: `lengths` elements of each dimension from `starts` on (MPI_TYPE_CREATE_SUBARRAY,
+    /// MPI_ORDER_C). Its extent is the whole array.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the three are not equally long, or the part does not lie in the array.
+    /// [`CommError::Arguments`] when the three are not equally long, or the part does not lie in
+    /// the array.
     pub fn subarray(
         sizes: &[usize],
         lengths: &[usize],
@@ -173,7 +180,8 @@ impl Layout {
         Ok(self)
     }
 
-    /// This layout of layouts: in the place of each element there is an `inner` one (a derived datatype of another one).
+    /// This layout of layouts: in the place of each element there is an `inner` one (a derived
+    /// datatype of another one).
     ///
     /// # Errors
     /// [`CommError::Arguments`] when it is longer than a `usize` can say.
@@ -300,7 +308,8 @@ impl Layout {
     /// Puts elements where they belong in an array (MPI_UNPACK).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the array is too short, or there are not as many elements; nothing is changed then.
+    /// [`CommError::Arguments`] when the array is too short, or there are not as many elements;
+    /// nothing is changed then.
     pub fn scatter<T: Plain>(&self, elements: &[T], array: &mut [T]) -> Result<(), CommError> {
         self.fits(array.len())?;
         if elements.len() != self.length {
@@ -316,7 +325,8 @@ impl Layout {
         Ok(())
     }
 
-    fn fits(&self, array: usize) -> Result<(), CommError> {
+    /// Checks that it lies in an array of so many elements.
+    pub(crate) fn fits(&self, array: usize) -> Result<(), CommError> {
         let reach = self.reach();
         if array < reach {
             return Err(refused(format!(
@@ -327,74 +337,11 @@ impl Layout {
     }
 }
 
-/// # Layouts
-impl Communicator {
-    /// Sends the elements of a layout of an array, as one message of numbers: a send of a derived datatype of MPI.
-    ///
-    /// # Errors
-    /// As [`Communicator::send_slice`]; [`CommError::Arguments`] when the array is too short.
-    ///
-    /// ```
-    /// use motet_comm::{CommError, Layout, World};
-    ///
-    /// // A column of one matrix becomes a row of another.
-    /// let got = World::threads(2)
-    ///     .run(async |comm| -> Result<_, CommError> {
-    ///         let mut matrix = [0, 1, 2, 3];
-    ///         let column = Layout::vector(2, 1, 2)?;
-    ///         if comm.rank() == 0 {
-    ///             comm.send_layout(1, 0, &matrix, &column).await?;
-    ///         } else {
-    ///             comm.recv_layout(&mut matrix, &Layout::contiguous(2), 0, 0).await?;
-    ///         }
-    ///         Ok(matrix)
-    ///     })
-    ///     .unwrap();
-    /// assert_eq!(got[1], [0, 2, 2, 3]);
-    /// ```
-    #[track_caller]
-    pub fn send_layout<T: Plain>(
-        &self,
-        dest: impl Into<Dest>,
-        tag: Tag,
-        array: &[T],
-        layout: &Layout,
-    ) -> impl Future<Output = Result<(), CommError>> {
-        let gathered = layout.gather(array);
-        let sent = gathered.map(|elements| self.send(dest, tag, elements));
-        async move { sent?.await }
-    }
-
-    /// Receives numbers into the places of a layout of an array; who has sent them, with which tag. The message has as many
-    /// elements as the layout.
-    ///
-    /// # Errors
-    /// As [`Communicator::recv`]; [`CommError::Arguments`] when the array is too short, or the message has not as many
-    /// elements; the message is then lost.
-    #[track_caller]
-    pub fn recv_layout<T: Plain>(
-        &self,
-        array: &mut [T],
-        layout: &Layout,
-        source: impl Into<Source>,
-        tag: impl Into<TagMatch>,
-    ) -> impl Future<Output = Result<Status, CommError>> {
-        let fits = layout.fits(array.len());
-        let received = self.recv_with_status::<Vec<T>>(source, tag);
-        async move {
-            fits?;
-            let (elements, status) = received.await?;
-            layout.scatter(&elements, array)?;
-            Ok(status)
-        }
-    }
-}
-
-fn refused(problem: String) -> CommError {
+fn refused(problem: impl fmt::Display) -> CommError {
     let problem = format!("layout: {problem}");
     CommError::Arguments { problem }
 }
 
 fn too_long() -> CommError {
-    refused("it is longer than a usize can say".to_owned())
+    refused("it is longer than a usize can say")
 }

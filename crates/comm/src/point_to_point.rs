@@ -10,6 +10,7 @@
 //! | numbers in place | [`send_slice`](crate::Communicator::send_slice), [`recv_into`](crate::Communicator::recv_into) |
 //! | persistent | [`send_init`](crate::Communicator::send_init), [`ssend_init`](crate::Communicator::ssend_init), [`recv_init`](crate::Communicator::recv_init) |
 
+mod layouts;
 mod persistent;
 mod probe;
 mod recv;

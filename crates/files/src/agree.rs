@@ -3,7 +3,8 @@
 use crate::FileError;
 use motet_comm::Communicator;
 
-/// Ends well on all ranks, or on none: who has failed gets its own error, the others the first one's.
+/// Ends well on all ranks, or on none: who has failed gets its own error, the others the first
+/// one's.
 pub(crate) async fn agree<R>(
     comm: &Communicator,
     mine: Result<R, FileError>,

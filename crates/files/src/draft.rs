@@ -13,12 +13,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// A file of numbers that ranks write together, and that takes its name when all are done: until then, and whatever happens,
-/// what had the name has it. Offsets count elements of the rank's [`View`].
+/// A file of numbers that ranks write together, and that takes its name when all are done: until
+/// then, and whatever happens, what had the name has it. Offsets count elements of the rank's
+/// [`View`].
 ///
-/// It is written beside the file, as `.NAME.PROCESS-NUMBER.part`, and removed when it is dropped without [`Draft::commit`]. A
-/// process that is killed leaves that file, and nothing else. A call takes the thread of the rank as long as the system does.
-/// Where nobody has written, there are zeros.
+/// It is written beside the file, as `.NAME.PROCESS-NUMBER.part`, and removed when it is dropped
+/// without [`Draft::commit`]. A process that is killed leaves that file, and nothing else. A call
+/// takes the thread of the rank as long as the system does. Where nobody has written, there are
+/// zeros.
 ///
 /// ```
 /// use motet_comm::{Layout, World};
@@ -73,7 +75,8 @@ impl<T: Plain> Draft<T> {
         .await
     }
 
-    /// Begins with a copy of the file that is there (MPI_FILE_OPEN with MPI_MODE_RDWR): what is not written stays as it is.
+    /// Begins with a copy of the file that is there (MPI_FILE_OPEN with MPI_MODE_RDWR): what is not
+    /// written stays as it is.
     ///
     /// # Errors
     /// As [`Draft::create`].
@@ -130,16 +133,19 @@ impl<T: Plain> Draft<T> {
         &self.place.view
     }
 
-    /// Writes elements from `offset` of the view on (MPI_FILE_WRITE_AT). Other ranks do nothing for it.
+    /// Writes elements from `offset` of the view on (MPI_FILE_WRITE_AT). Other ranks do nothing for
+    /// it.
     ///
     /// # Errors
-    /// [`FileError::Io`]; some may then be written. [`FileError::View`] when they lie past the end of any file.
+    /// [`FileError::Io`]; some may then be written. [`FileError::View`] when they lie past the end
+    /// of any file.
     pub fn write_at(&self, offset: u64, elements: &[T]) -> Result<(), FileError> {
         self.place.write(offset, elements)
     }
 
-    /// As [`Draft::write_at`], by all ranks together, each what it has (MPI_FILE_WRITE_AT_ALL). Many small pieces are written
-    /// in few large ones. Of elements that several ranks write, one rank's is there afterwards.
+    /// As [`Draft::write_at`], by all ranks together, each what it has (MPI_FILE_WRITE_AT_ALL).
+    /// Many small pieces are written in few large ones. Of elements that several ranks write, one
+    /// rank's is there afterwards.
     ///
     /// # Errors
     /// On all ranks, if one fails.
@@ -150,8 +156,8 @@ impl<T: Plain> Draft<T> {
         self.place.write_all(offset, elements).await
     }
 
-    /// Writes what each rank has behind what is written so, in the order of the ranks (MPI_FILE_WRITE_ORDERED). The views of
-    /// all ranks should be the same.
+    /// Writes what each rank has behind what is written so, in the order of the ranks
+    /// (MPI_FILE_WRITE_ORDERED). The views of all ranks should be the same.
     ///
     /// # Errors
     /// As [`Draft::write_at_all`].
@@ -188,11 +194,11 @@ impl<T: Plain> Draft<T> {
         agree(&self.place.comm, resized).await
     }
 
-    /// Has the file take its name when all ranks have called this: what they have written is on the disk then, and so is
-    /// the name. It has it on all ranks, or an error and the draft is removed.
+    /// Has the file take its name when all ranks have called this: what they have written is on the
+    /// disk then, and so is the name. It has it on all ranks, or an error and the draft is removed.
     ///
-    /// (Of the last step one rank tells the others: one that is lost in it may leave the file with its name, and the others
-    /// with the error of the run.)
+    /// (Of the last step one rank tells the others: one that is lost in it may leave the file with
+    /// its name, and the others with the error of the run.)
     ///
     /// # Errors
     /// On all ranks, if one fails.
@@ -203,8 +209,8 @@ impl<T: Plain> Draft<T> {
         self.finish(true).await
     }
 
-    /// As [`Draft::commit`], without waiting for the disk: the file is whole for all that look at it, but when the machine
-    /// fails it may be neither what it was nor what it is to be.
+    /// As [`Draft::commit`], without waiting for the disk: the file is whole for all that look at
+    /// it, but when the machine fails it may be neither what it was nor what it is to be.
     ///
     /// # Errors
     /// As [`Draft::commit`].

@@ -1,6 +1,7 @@
 //! Files of numbers that ranks read and write together (MPI-3.1, chapter 13).
 //!
-//! - Depends on: `motet-comm`, whose [`Layout`](motet_comm::Layout) says what a rank sees of a file. Used by: the facade.
+//! - Depends on: `motet-comm`, whose [`Layout`](motet_comm::Layout) says what a rank sees.
+//! - Used by: the facade.
 //!
 //! ```text
 //!  rank 0 ─ view ─┐                      all: commit
@@ -10,13 +11,13 @@
 //!
 //! | to … | use | in MPI |
 //! |---|---|---|
-//! | write a file, or nothing | [`Draft::create`], [`Draft::commit`] | `MPI_File_open`, `MPI_File_close` |
+//! | write a file, or nothing | [`Draft::create`], [`Draft::commit`] | `MPI_File_open` … |
 //! | change a part of one, or nothing | [`Draft::change`] | … with `MPI_MODE_RDWR` |
 //! | read one | [`Stored::open`] | … with `MPI_MODE_RDONLY` |
 //! | see a part of it as if it were all | [`View`] | `MPI_File_set_view` |
-//! | read or write all together | [`Stored::read_at_all`], [`Draft::write_at_all`] | `MPI_File_write_at_all` … |
+//! | read or write all together | [`Stored::read_at_all`], [`Draft::write_at_all`] | … `_all` |
 //! | … alone | [`Stored::read_at`], [`Draft::write_at`] | `MPI_File_write_at` … |
-//! | … one behind the other | [`Stored::read_ordered`], [`Draft::write_ordered`] | `MPI_File_write_ordered` … |
+//! | … one behind the other | [`Stored::read_ordered`], [`Draft::write_ordered`] | … `_ordered` |
 //!
 //! ```
 //! use motet_comm::World;

@@ -10,8 +10,8 @@ use std::path::Path;
 
 /// A file of numbers that ranks read. Offsets count elements of the rank's [`View`].
 ///
-/// A call takes the thread of the rank as long as the system does. The bytes are those of memory: a file is read on machines
-/// of the byte order in which it was written.
+/// A call takes the thread of the rank as long as the system does. The bytes are those of memory: a
+/// file is read on machines of the byte order in which it was written.
 pub struct Stored<T> {
     place: Place<T>,
     elements: u64,
@@ -23,7 +23,8 @@ impl<T: Plain> Stored<T> {
     /// Opens a file, on all ranks (MPI_FILE_OPEN with MPI_MODE_RDONLY).
     ///
     /// # Errors
-    /// On all ranks, if one fails: [`FileError::Io`], [`FileError::Ragged`], [`FileError::Elsewhere`].
+    /// On all ranks, if one fails: [`FileError::Io`], [`FileError::Ragged`],
+    /// [`FileError::Elsewhere`].
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
@@ -63,17 +64,18 @@ impl<T: Plain> Stored<T> {
         &self.place.view
     }
 
-    /// Reads as many elements as there is room for, from `offset` of the view on (MPI_FILE_READ_AT). Other ranks do nothing
-    /// for it.
+    /// Reads as many elements as there is room for, from `offset` of the view on
+    /// (MPI_FILE_READ_AT). Other ranks do nothing for it.
     ///
     /// # Errors
-    /// [`FileError::Beyond`] when they do not all lie in the file: nothing is read then; [`FileError::Io`].
+    /// [`FileError::Beyond`] when they do not all lie in the file: nothing is read then;
+    /// [`FileError::Io`].
     pub fn read_at(&self, offset: u64, room: &mut [T]) -> Result<(), FileError> {
         self.place.read(offset, room)
     }
 
-    /// As [`Stored::read_at`], by all ranks together, each for itself (MPI_FILE_READ_AT_ALL). Many small pieces are read in
-    /// few large ones.
+    /// As [`Stored::read_at`], by all ranks together, each for itself (MPI_FILE_READ_AT_ALL). Many
+    /// small pieces are read in few large ones.
     ///
     /// # Errors
     /// On all ranks, if one fails; then what is in `room` means nothing.
@@ -84,8 +86,8 @@ impl<T: Plain> Stored<T> {
         self.place.read_all(offset, room).await
     }
 
-    /// Reads what is next for all ranks, in the order of the ranks (MPI_FILE_READ_ORDERED). The views of all ranks should be
-    /// the same.
+    /// Reads what is next for all ranks, in the order of the ranks (MPI_FILE_READ_ORDERED). The
+    /// views of all ranks should be the same.
     ///
     /// # Errors
     /// As [`Stored::read_at_all`].

@@ -1,12 +1,13 @@
-//! Small pieces of many ranks, put together before they go to the system: two phases (MPI-3.1, 13.4; R. Thakur, W. Gropp,
-//! E. Lusk: Data Sieving and Collective I/O in ROMIO, 1999).
+//! Small pieces of many ranks, put together before they go to the system: two phases (MPI-3.1,
+//! 13.4; R. Thakur, W. Gropp, E. Lusk: Data Sieving and Collective I/O in ROMIO, 1999).
 //!
 //! ```text
-//!  rank 0: a.c.   rank 1: .b.d    ── exchange ─►   rank 0: ab   rank 1: cd    ── one call each ─►   file: abcd
+//!  rank 0: a.c.  rank 1: .b.d  ─ exchange ─►  rank 0: ab  rank 1: cd  ─ a call each ─►  abcd
 //! ```
 //!
-//! The part of the file that is accessed is cut into as many domains as there are ranks. Who has something in a domain gives
-//! it to the rank of the domain, which sorts it and goes to the system once for all that lies in a row.
+//! The part of the file that is accessed is cut into as many domains as there are ranks. Who has
+//! something in a domain gives it to the rank of the domain, which sorts it and goes to the system
+//! once for all that lies in a row.
 
 use crate::{FileError, at};
 use motet_comm::Communicator;

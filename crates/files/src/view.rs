@@ -4,7 +4,8 @@ use crate::FileError;
 use motet_comm::Layout;
 use std::ops::Range;
 
-/// The part of a file that a rank sees (MPI-3.1, 13.3): the elements of a layout, again and again from `start` on.
+/// The part of a file that a rank sees (MPI-3.1, 13.3): the elements of a layout, again and again
+/// from `start` on.
 ///
 /// ```
 /// use motet_comm::Layout;
@@ -23,7 +24,8 @@ pub struct View {
 }
 
 impl View {
-    /// The elements of `layout`, and of those that follow it an extent apart, from element `start` of the file on.
+    /// The elements of `layout`, and of those that follow it an extent apart, from element `start`
+    /// of the file on.
     ///
     /// # Errors
     /// [`FileError::View`] when the layout is empty, or its blocks do not follow each other.
@@ -47,7 +49,8 @@ impl View {
         View { start, layout }
     }
 
-    /// Where so many elements from `offset` on, counted in the view, lie in the file. What lies in a row is one.
+    /// Where so many elements from `offset` on, counted in the view, lie in the file. What lies in
+    /// a row is one.
     pub fn ranges(&self, offset: u64, length: usize) -> impl Iterator<Item = Range<u64>> {
         let mut walk = Walk::new(self, offset, length);
         let mut next = walk.step();

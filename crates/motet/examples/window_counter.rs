@@ -1,15 +1,15 @@
 //! A counter that all ranks draw from: work of uneven length, shared by one-sided fetches.
 //!
-//! No rank gives work out: each takes the next number from a window of rank 0, which computes like the others. The sums
-//! of what was done lie in a second window and are combined there.
+//! No rank gives work out: each takes the next number from a window of rank 0, which computes like
+//! the others. The sums of what was done lie in a second window and are combined there.
 //!
 //! ```text
 //!  rank 1 ── fetch_and_op ──► rank 0: counter ◄── fetch_and_op ── rank 2
 //!  rank 1 ── accumulate ────► rank 0: sum     ◄── accumulate ──── rank 2
 //! ```
 //!
-//! By itself it runs on one rank per core; with `motet run -t 2 -m 2 -- window_counter` on two ranks of each of two
-//! processes.
+//! By itself it runs on one rank per core; with `motet run -t 2 -m 2 -- window_counter` on two
+//! ranks of each of two processes.
 
 use motet::window::{Op, Window, WindowError};
 use motet::{Current, World};

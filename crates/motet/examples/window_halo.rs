@@ -1,8 +1,9 @@
 //! Heat on a grid whose edges neighbours put into each other's windows; one file holds the result.
 //!
-//! Each rank has some rows of the grid, and a row more on each side for a copy of its neighbour's. In each step it puts its
-//! outermost rows there, and a fence says that all are there. At the end each rank writes its rows into one file, by a view,
-//! and reads a column back, which crosses all ranks.
+//! Each rank has some rows of the grid, and a row more on each side for a copy of its neighbour's.
+//! In each step it puts its outermost rows there, and a fence says that all are there. At the end
+//! each rank writes its rows into one file, by a view, and reads a column back, which crosses all
+//! ranks.
 //!
 //! ```text
 //!  rank 0   rows …          a row of the neighbour
@@ -10,8 +11,8 @@
 //!  rank 1   a row of the neighbour   rows …
 //! ```
 //!
-//! By itself it runs on one rank per core; with `motet run -t 2 -m 2 -- window_halo FILE` on two ranks of each of two
-//! processes.
+//! By itself it runs on one rank per core; with `motet run -t 2 -m 2 -- window_halo FILE` on two
+//! ranks of each of two processes.
 
 use motet::comm::Layout;
 use motet::files::{Draft, Stored, View};

@@ -7,12 +7,14 @@ use std::future::Future;
 
 /// # Access
 ///
-/// Every call checks the window of its target first: what does not lie in it is refused, and nothing is accessed.
+/// Every call checks the window of its target first: what does not lie in it is refused, and
+/// nothing is accessed.
 impl<T: Plain> Window<T> {
     /// Puts numbers into the window of a rank, from `offset` on (MPI_PUT).
     ///
     /// # Errors
-    /// [`WindowError::Beyond`]; [`WindowError::Closed`] of a rank of this process; [`WindowError::Comm`]: no such rank.
+    /// [`WindowError::Beyond`]; [`WindowError::Closed`] of a rank of this process;
+    /// [`WindowError::Comm`]: no such rank.
     pub async fn put(&self, rank: usize, offset: usize, numbers: &[T]) -> Result<(), WindowError> {
         self.part(rank, offset, numbers.len())?;
         match self.site.region(rank) {
@@ -72,11 +74,13 @@ impl<T: Plain> Window<T> {
         }
     }
 
-    /// Puts elements into the places of a layout that begins at `offset` of the window of a rank: a put of a derived datatype.
+    /// Puts elements into the places of a layout that begins at `offset` of the window of a rank: a
+    /// put of a derived datatype.
     /// [`Layout::gather`] gives those of an array here.
     ///
     /// # Errors
-    /// As [`Window::put`]; [`WindowError::Comm`] when the layout has not as many elements. Nothing is put then.
+    /// As [`Window::put`]; [`WindowError::Comm`] when the layout has not as many elements. Nothing
+    /// is put then.
     pub async fn put_layout(
         &self,
         rank: usize,
@@ -99,7 +103,8 @@ impl<T: Plain> Window<T> {
         Ok(())
     }
 
-    /// The elements of a layout that begins at `offset` of the window of a rank: a get of a derived datatype.
+    /// The elements of a layout that begins at `offset` of the window of a rank: a get of a derived
+    /// datatype.
     /// [`Layout::scatter`] puts them into an array here.
     ///
     /// # Errors
@@ -115,8 +120,8 @@ impl<T: Plain> Window<T> {
         async move { Ok(layout.gather(&whole.await?)?) }
     }
 
-    /// Puts `new` at `offset` of the window of a rank if what is there has the bytes of `expected`; what was there
-    /// (MPI_COMPARE_AND_SWAP). It was done if that has the bytes of `expected`.
+    /// Puts `new` at `offset` of the window of a rank if what is there has the bytes of `expected`;
+    /// what was there (MPI_COMPARE_AND_SWAP). It was done if that has the bytes of `expected`.
     ///
     /// # Errors
     /// As [`Window::get`].
@@ -208,7 +213,8 @@ impl<T: Number> Window<T> {
         }
     }
 
-    /// As [`Window::accumulate`], and gives what was there (MPI_GET_ACCUMULATE). All of it is one atomic step.
+    /// As [`Window::accumulate`], and gives what was there (MPI_GET_ACCUMULATE). All of it is one
+    /// atomic step.
     ///
     /// # Errors
     /// As [`Window::get`]; [`WindowError::Operation`].

@@ -70,11 +70,11 @@ impl fmt::Display for WindowError {
             ),
             WindowError::Locked { rank } => write!(
                 f,
-                "this rank has locked the window of rank {rank} already, or waits for it; unlock it first"
+                "this rank has locked the window of rank {rank}, or waits for it; unlock it first"
             ),
             WindowError::Elsewhere { rank, process } => write!(
                 f,
-                "rank {rank} lives in process {process}, where its memory cannot be looked at; use get"
+                "rank {rank} lives in process {process}: its memory cannot be looked at; use get"
             ),
             WindowError::Comm(error) => write!(f, "{error}"),
         }

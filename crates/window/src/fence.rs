@@ -13,8 +13,8 @@ const COMPLETED: Tag = TAGS + 2;
 
 /// # Epochs
 impl<T: Plain> Window<T> {
-    /// Ends when all ranks have called it, and everything that was done to this rank's window before is done
-    /// (MPI_WIN_FENCE).
+    /// Ends when all ranks have called it, and everything that was done to this rank's window
+    /// before is done (MPI_WIN_FENCE).
     ///
     /// # Errors
     /// [`WindowError::Comm`].
@@ -42,7 +42,8 @@ impl<T: Plain> Window<T> {
         }
     }
 
-    /// Opens this rank's window to these ranks, each of which calls [`start`](Window::start) (MPI_WIN_POST).
+    /// Opens this rank's window to these ranks, each of which calls [`start`](Window::start)
+    /// (MPI_WIN_POST).
     ///
     /// # Errors
     /// [`WindowError::Comm`]: no such rank.
@@ -64,7 +65,8 @@ impl<T: Plain> Window<T> {
         Ok(())
     }
 
-    /// Tells these ranks, to whose windows this one has had access, that all of it is done (MPI_WIN_COMPLETE).
+    /// Tells these ranks, to whose windows this one has had access, that all of it is done
+    /// (MPI_WIN_COMPLETE).
     ///
     /// # Errors
     /// As [`Window::flush`].

@@ -30,7 +30,8 @@ pub enum Op {
 
 /// A number that windows can combine: integers of 8 to 64 bits, `usize`, `isize`, `f32` and `f64`.
 pub trait Number: Plain + sealed::Sealed {
-    /// Combines what is there with what is brought; `None` if numbers of this type do not have the operation.
+    /// Combines what is there with what is brought; `None` if numbers of this type do not have the
+    /// operation.
     fn combined(op: Op, there: Self, brought: Self) -> Option<Self>;
 
     #[doc(hidden)]
@@ -75,8 +76,8 @@ macro_rules! numbers {
             }
         )*
 
-        /// Combines numbers of this kind, where they lie, with those of `brought`, and gives them to `seen` before. `None` if
-        /// they are not of this kind, or do not have the operation.
+        /// Combines numbers of this kind, where they lie, with those of `brought`, and gives them
+        /// to `seen` before. `None` if they are not of this kind, or do not have the operation.
         pub(crate) fn combine_bytes(
             kind: u8,
             op: Op,

@@ -28,8 +28,8 @@ pub struct LockedAll<'w, T: Plain>(Vec<Locked<'w, T>>);
 ///
 /// The rank whose window it is does nothing for it: it may compute, or wait for something else.
 impl<T: Plain> Window<T> {
-    /// Waits for the lock on the window of a rank (MPI_WIN_LOCK). Who asks first gets it first. It keeps away those only
-    /// that lock, too.
+    /// Waits for the lock on the window of a rank (MPI_WIN_LOCK). Who asks first gets it first. It
+    /// keeps away those only that lock, too.
     ///
     /// # Errors
     /// [`WindowError::Locked`] when this rank has it already; [`WindowError::Comm`].
@@ -111,7 +111,8 @@ impl<T: Plain> Window<T> {
         }
     }
 
-    /// Waits until all that this rank has done to the window of a rank is done there (MPI_WIN_FLUSH).
+    /// Waits until all that this rank has done to the window of a rank is done there
+    /// (MPI_WIN_FLUSH).
     ///
     /// # Errors
     /// [`WindowError::Closed`]; [`WindowError::Comm`].

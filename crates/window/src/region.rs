@@ -7,7 +7,8 @@ use motet_sync::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Every access holds the lock of the memory as long as it copies, so each is whole, and none waits for long.
+/// Every access holds the lock of the memory as long as it copies, so each is whole, and none waits
+/// for long.
 pub(crate) struct Region<T> {
     /// Whose it is, in the communicator.
     pub(crate) rank: usize,

@@ -1,7 +1,8 @@
 //! What the ranks of one process share of a window, and what comes to it from other processes.
 //!
-//! Messages carry the number of fences that their sender has left. One of an epoch that has not begun here waits: of what
-//! belongs to the epoch before some may still be on its way from a third process.
+//! Messages carry the number of fences that their sender has left. One of an epoch that has not
+//! begun here waits: of what belongs to the epoch before some may still be on its way from a third
+//! process.
 //!
 //! ```text
 //!  asked ──► of this epoch? ──► carried out, counted ──► all of the epoch? ──► the next begins
@@ -105,8 +106,8 @@ impl<T: Plain> Site<T> {
         self.begin_next(&mut state)
     }
 
-    /// All ranks have come to the end of an epoch, in which so many messages were sent to this process. Whether the next
-    /// one has begun; if not, `rank` is told.
+    /// All ranks have come to the end of an epoch, in which so many messages were sent to this
+    /// process. Whether the next one has begun; if not, `rank` is told.
     pub(crate) fn ends(&self, next: u32, messages: u64, rank: usize) -> Result<bool, String> {
         let mut state = self.state.lock();
         if state.known != next {

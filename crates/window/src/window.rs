@@ -10,19 +10,23 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Numbers of this rank that the others of a communicator read, write and lock, and this rank's way to theirs.
+/// Numbers of this rank that the others of a communicator read, write and lock, and this rank's way
+/// to theirs.
 ///
-/// An operation on the window of a rank of the same process is done when its future has ended. One on a rank of another
-/// process goes there at once and is carried out there without that rank, also while it computes; that it is done says a
-/// [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its own result if it has one. Operations of one rank
-/// on one window are carried out in order. Each element is accessed whole; an accumulate, a fetch and a swap are atomic.
+/// An operation on the window of a rank of the same process is done when its future has ended. One
+/// on a rank of another process goes there at once and is carried out there without that rank, also
+/// while it computes; that it is done says a
+/// [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its own result if it has
+/// one. Operations of one rank on one window are carried out in order. Each element is accessed
+/// whole; an accumulate, a fetch and a swap are atomic.
 ///
-/// It must be [freed](Window::free) by all ranks together. Who drops it instead leaves the others alone with their calls.
+/// It must be [freed](Window::free) by all ranks together. Who drops it instead leaves the others
+/// alone with their calls.
 ///
 /// # Cancellation
-/// A put or accumulate is sent when its future is first polled, or not at all. Dropping the future of a fetch, swap or get
-/// after that leaves it to be carried out, and its result is lost. Dropping that of `fence`, or of `free`, leaves this rank
-/// out of step.
+/// A put or accumulate is sent when its future is first polled, or not at all. Dropping the future
+/// of a fetch, swap or get after that leaves it to be carried out, and its result is lost. Dropping
+/// that of `fence`, or of `free`, leaves this rank out of step.
 pub struct Window<T: Plain> {
     /// The window's own.
     pub(crate) comm: Communicator,
@@ -50,8 +54,8 @@ pub struct Window<T: Plain> {
 pub(crate) const TAGS: Tag = Tag::MAX - 16;
 
 impl<T: Plain> Window<T> {
-    /// Makes a window of `numbers`, with all ranks of the communicator, each of which gives its own, of any length
-    /// (MPI_WIN_CREATE, MPI_WIN_ALLOCATE). Offsets count elements.
+    /// Makes a window of `numbers`, with all ranks of the communicator, each of which gives its
+    /// own, of any length (MPI_WIN_CREATE, MPI_WIN_ALLOCATE). Offsets count elements.
     ///
     /// # Errors
     /// [`WindowError::Comm`].
@@ -111,7 +115,8 @@ impl<T: Plain> Window<T> {
 
     /// What the ranks of this process share.
     async fn meet(comm: &Communicator, own: &Arc<Region<T>>) -> Result<Arc<Site<T>>, CommError> {
-        // Messages: a collective over several processes writes what it is given, also inside one of them.
+        // Messages: a collective over several processes writes what it is given, also inside one of
+        // them.
         let near = comm.split_by_process().await?;
         if near.rank() > 0 {
             near.send(0, 0, Local(Arc::clone(own))).await?;
@@ -151,8 +156,9 @@ impl<T: Plain> Window<T> {
         self.lengths[rank]
     }
 
-    /// Has `look` look at this rank's own numbers, while nobody changes them. It is short: whoever accesses them waits for
-    /// it on its thread. What others have put is there after the call that says so.
+    /// Has `look` look at this rank's own numbers, while nobody changes them. It is short: whoever
+    /// accesses them waits for it on its thread. What others have put is there after the call that
+    /// says so.
     ///
     /// # Panics
     /// When `look` panics. A call of a window inside it blocks the thread for ever.
@@ -170,10 +176,12 @@ impl<T: Plain> Window<T> {
         changed.expect("its owner has not freed it")
     }
 
-    /// As [`Window::with`], of the numbers of another rank of this process, where they lie (MPI_WIN_SHARED_QUERY).
+    /// As [`Window::with`], of the numbers of another rank of this process, where they lie
+    /// (MPI_WIN_SHARED_QUERY).
     ///
     /// # Errors
-    /// [`WindowError::Elsewhere`] when it lives in another process; [`WindowError::Closed`]; [`WindowError::Comm`].
+    /// [`WindowError::Elsewhere`] when it lives in another process; [`WindowError::Closed`];
+    /// [`WindowError::Comm`].
     ///
     /// # Panics
     /// As [`Window::with`].
@@ -190,8 +198,8 @@ impl<T: Plain> Window<T> {
         region.with(|numbers| look(numbers))
     }
 
-    /// Ends the window when all ranks have called this, and all operations on it are done, and gives the numbers back
-    /// (MPI_WIN_FREE).
+    /// Ends the window when all ranks have called this, and all operations on it are done, and
+    /// gives the numbers back (MPI_WIN_FREE).
     ///
     /// # Errors
     /// [`WindowError::Locked`] when this rank holds a lock; [`WindowError::Comm`].

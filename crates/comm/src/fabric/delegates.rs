@@ -43,7 +43,8 @@ struct Stream {
     length: usize,
 }
 
-/// Stands on the message that opens a long one, whose parts have the number without it. 0 is a whole message.
+/// Stands on the message that opens a long one, whose parts have the number without it. 0 is a
+/// whole message.
 const OPENS: u32 = 1 << 31;
 
 impl Asked<'_> {
@@ -128,7 +129,8 @@ impl Delegates {
         self.take(communicator, place, asked)
     }
 
-    /// The head of a long message of which so many bytes more have come, where they belong, and its length.
+    /// The head of a long message of which so many bytes more have come, where they belong, and its
+    /// length.
     fn go_on(
         &self,
         key: (u32, usize, u32, u32),

@@ -1,11 +1,9 @@
 //! Random views, against an array that one thread keeps.
 
 use crate::network::processes;
-use crate::started::{in_process_with, joined, run};
 use motet_comm::{Communicator, Layout, World};
 use motet_files::{Draft, FileError, Stored, View};
-use motet_mpi::ThreadLevel;
-use motet_testkit::{Random, mpi_libraries, patience, within};
+use motet_testkit::{Random, patience, within};
 use std::path::{Path, PathBuf};
 
 /// How the elements of a file are dealt: the owner of each of a tile's, the tile again and again.
@@ -135,32 +133,4 @@ fn sem_g1041_what_ranks_write_by_views_is_where_the_views_say() {
             });
         }
     });
-}
-
-#[test]
-fn sem_g1041_needs_mpi_files_over_processes() {
-    const FOLDER: &str = "MOTET_FILES_TEST_FOLDER";
-    let name = "model::sem_g1041_needs_mpi_files_over_processes";
-    let body = |mpi| {
-        let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the launch says it"));
-        let world = World::over(joined(mpi), 2);
-        let ran = world.run(async |comm| -> Result<(), FileError> {
-            for seed in 10..14 {
-                round(&comm, &folder, seed).await?;
-            }
-            Ok(())
-        });
-        ran.unwrap();
-    };
-    if in_process_with(ThreadLevel::Serialized, name, body) {
-        return;
-    }
-    for library in mpi_libraries() {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = format!("{FOLDER}={}", folder.path().display());
-        let ran = run(name, 2, &library, &["env", &folder]);
-        let out = String::from_utf8_lossy(&ran.stdout);
-        let err = String::from_utf8_lossy(&ran.stderr);
-        assert!(ran.status.success(), "{}: {out}{err}", library.display());
-    }
 }

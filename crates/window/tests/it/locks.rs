@@ -106,7 +106,7 @@ fn sem_g1033_a_window_with_a_lock_is_not_freed() {
                 let again = window.lock(0, Lock::Exclusive).await.unwrap_err();
                 assert_eq!(
                     again.to_string(),
-                    "this rank has locked the window of rank 0 already, or waits for it; unlock it first"
+                    "this rank has locked the window of rank 0, or waits for it; unlock it first"
                 );
                 drop(lock);
                 assert_eq!(window.free().await?, [0]);

@@ -7,8 +7,4 @@ mod model;
 #[allow(dead_code, reason = "some of it is for other tests")]
 #[path = "../../../comm/tests/it/network.rs"]
 mod network;
-mod over_mpi;
-#[allow(dead_code, reason = "some of it is for other tests")]
-#[path = "../../../mpi/tests/it/started.rs"]
-mod started;
 mod worlds;

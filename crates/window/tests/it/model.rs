@@ -20,7 +20,8 @@ fn length(rank: usize, size: usize) -> usize {
     6 * size + rank
 }
 
-/// An epoch: puts into places that only their origin uses, or accumulates of one operation, which commute.
+/// An epoch: puts into places that only their origin uses, or accumulates of one operation, which
+/// commute.
 fn epoch(random: &mut Random, size: usize) -> (Option<Op>, Vec<Step>) {
     let op = (random.below(2) == 0).then(|| OPS[random.below(OPS.len())]);
     let steps = (0..random.below(20)).map(|_| {

@@ -1,4 +1,5 @@
-//! What delegates of ranks ask each other between processes: taken in by whichever thread brings it, past the mailboxes.
+//! What delegates of ranks ask each other between processes: taken in by whichever thread brings
+//! it, past the mailboxes.
 
 use super::{CALL, Ending, Processes, context_of, number};
 use crate::fabric::delegates::{Addressed, opens, tail_of};
@@ -6,9 +7,11 @@ use crate::transport::Header;
 use motet_dispatch::keep_looking;
 use motet_sync::atomic::Ordering;
 
-/// Longer bodies, in bytes, go in parts: they are used while they are in a cache, and need no memory at once.
+/// Longer bodies, in bytes, go in parts: they are used while they are in a cache, and need no
+/// memory at once.
 const LONG: usize = 32 * 1024;
-/// So many looks in a row for room, with messages taken in meanwhile, until the rest is copied to wait by itself.
+/// So many looks in a row for room, with messages taken in meanwhile, until the rest is copied to
+/// wait by itself.
 const PATIENCE: u32 = 1000;
 
 impl Processes {

@@ -1,10 +1,13 @@
-//! The same over each MPI library, through memory and by messages of MPI.
+//! Windows over each MPI library, through memory and by messages of MPI; and a process that is killed
+//! while ranks hold locks.
 
-use crate::started::{in_process_with, joined, run, way};
-use motet_comm::{Communicator, World};
-use motet_mpi::ThreadLevel;
+use crate::started::{in_process_with, joined, note, run, run_each_to_its_end, times, way};
+use motet::comm::RunError;
+use motet::mpi::ThreadLevel;
+use motet::window::{Lock, Op, Window, WindowError};
+use motet::{Communicator, World};
 use motet_testkit::mpi_libraries;
-use motet_window::{Lock, Op, Window, WindowError};
+use rustix::process::{Signal, getpid, kill_process};
 
 /// Processes, ranks in each, and whether messages go through memory.
 const LAYOUTS: [(usize, usize, bool); 3] = [(2, 1, true), (2, 2, false), (2, 2, true)];
@@ -12,7 +15,7 @@ const LAYOUTS: [(usize, usize, bool); 3] = [(2, 1, true), (2, 2, false), (2, 2, 
 #[test]
 fn sem_g1030_needs_mpi_windows_over_processes() {
     const RANKS: &str = "MOTET_MPI_TEST_RANKS";
-    let name = "over_mpi::sem_g1030_needs_mpi_windows_over_processes";
+    let name = "windows::sem_g1030_needs_mpi_windows_over_processes";
     let here = std::env::var(RANKS).ok();
     let here = here.and_then(|ranks| ranks.parse().ok()).unwrap_or(1);
     let body = move |mpi| {
@@ -69,4 +72,58 @@ async fn all_of_it(comm: Communicator) -> Result<(), WindowError> {
     assert_eq!(numbers, if rank == 0 { [count; 2] } else { [0; 2] });
     window.free().await?;
     Ok(())
+}
+
+/// All want the lock of rank 1 again and again; rank 2 is killed when it has it for the third time,
+/// and `die` does it.
+async fn fight(comm: Communicator, die: impl Fn()) -> Result<(), WindowError> {
+    let window = Window::create(&comm, vec![0_u64]).await?;
+    for round in 0.. {
+        let lock = window.lock(1, Lock::Exclusive).await?;
+        window.put(1, 0, &[round]).await?;
+        if comm.rank() == 2 && round == 3 {
+            die();
+        }
+        lock.unlock().await?;
+    }
+    Ok(())
+}
+
+fn check(ended: Result<Vec<()>, RunError<WindowError>>) {
+    match ended.unwrap_err() {
+        RunError::Lost { process: 2, .. } => {}
+        RunError::Elsewhere { message, .. } => assert!(message.contains("process 2"), "{message}"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn sem_g1037_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere() {
+    let name = "windows::sem_g1037_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere";
+    let body = |mpi| {
+        let world = World::over(joined(mpi), 1);
+        let die = || {
+            note("killed at");
+            kill_process(getpid(), Signal::KILL).unwrap();
+        };
+        let ended = world.run(async |comm| fight(comm, die).await);
+        check(ended);
+        note("ended at");
+    };
+    if in_process_with(ThreadLevel::Multiple, name, body) {
+        return;
+    }
+    for library in mpi_libraries() {
+        let left = run_each_to_its_end(name, 3, &library, &[]);
+        let told = format!(
+            "{}: {}{}{}",
+            library.display(),
+            left.notes,
+            left.out,
+            left.err
+        );
+        assert_eq!(times(&left.notes, "killed at ").len(), 1, "{told}");
+        assert_eq!(times(&left.notes, "ended at ").len(), 2, "{told}");
+        assert_eq!(times(&left.notes, "code 0 at ").len(), 2, "{told}");
+    }
 }
