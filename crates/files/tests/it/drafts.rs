@@ -123,7 +123,7 @@ fn sem_g1043_views_that_show_nothing_or_go_back_are_refused() {
     let back = Layout::indexed([4..5, 0..1]).unwrap();
     assert!(refused(back).contains("must follow"));
     let far = View::from(u64::MAX);
-    assert_eq!(far.ranges(5, 3).collect::<Vec<_>>(), [u64::MAX..u64::MAX]);
+    assert!(far.ranges(5, 3).eq(std::iter::once(u64::MAX..u64::MAX)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files that several processes write, over each MPI library; and one that is killed while all write.
+//! Files that several processes write, over each MPI library; and one that is killed meanwhile.
 
 use crate::started::{in_process_with, joined, note, run, run_each_to_its_end, times};
 use motet::World;

@@ -1,5 +1,5 @@
-//! Windows over each MPI library, through memory and by messages of MPI; and a process that is killed
-//! while ranks hold locks.
+//! Windows over each MPI library, through memory and by messages of MPI; a process that is killed
+//! while it holds a lock.
 
 use crate::started::{in_process_with, joined, note, run, run_each_to_its_end, times, way};
 use motet::comm::RunError;
