@@ -170,14 +170,16 @@ fn sem_g1040_the_ranks_of_a_process_are_together() {
     });
 }
 
+/// The head and the body of a message.
+type Whole = (Vec<u8>, Vec<u8>);
+
 #[test]
 fn sem_g1039_what_delegates_are_asked_is_done_in_order_and_whole() {
     const LENGTHS: [usize; 5] = [0, 1, 5000, 200_000, 3];
     on_all(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         // What came of each rank: a head, and a body that is put together of its parts.
-        let came: Arc<Mutex<Vec<Vec<(Vec<u8>, Vec<u8>)>>>> =
-            Arc::new(Mutex::new(vec![Vec::new(); size]));
+        let came = Arc::new(Mutex::new(vec![Vec::<Whole>::new(); size]));
         let log = Arc::clone(&came);
         let delegate = comm.delegate(move |asked: Asked<'_>| {
             let mut log = log.lock();
