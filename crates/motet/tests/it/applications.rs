@@ -269,7 +269,6 @@ fn sem_g411_needs_mpi_jacobi_is_the_same_on_processes() {
 #[test]
 fn sem_g1030_needs_mpi_windows_of_examples_are_the_same_on_processes() {
     same_on_processes("window_halo");
-    same_on_processes("window_counter");
 }
 
 #[test]
