@@ -139,10 +139,11 @@ impl<'c, T: Value> PersistentSend<'c, T> {
     /// World::threads(3)
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let all = 0..comm.size();
-    ///         let to: Result<Vec<_>, _> = all.clone().map(|rank| comm.ssend_init(rank, 0)).collect();
-    ///         let from: Result<Vec<_>, _> = all.map(|rank| comm.recv_init(rank, 0)).collect();
-    ///         let (to, from) = (to?, from?);
-    ///         for round in 0..4_usize {
+    ///         let to = all.clone().map(|rank| comm.ssend_init::<usize>(rank, 0));
+    ///         let to = to.collect::<Result<Vec<_>, _>>()?;
+    ///         let from = all.map(|rank| comm.recv_init::<usize>(rank, 0));
+    ///         let from = from.collect::<Result<Vec<_>, _>>()?;
+    ///         for round in 0..4 {
     ///             let came = PersistentRecv::start_all(&from);
     ///             PersistentSend::start_all(to.iter().map(|to| (to, round))).wait_all().await?;
     ///             assert_eq!(came.wait_all().await?, [round; 3]);
