@@ -18,6 +18,8 @@ pub enum RankProgram {
     Allgather(usize),
     /// So many f64 of each rank to each.
     Alltoall(usize),
+    /// So many f64 put into the window of the next rank, and a fence.
+    Put(usize),
     /// Wait for all.
     Barrier,
     /// The nodes of the tree T1 of UTS, counted by all ranks.
@@ -61,6 +63,7 @@ impl fmt::Display for RankProgram {
             RankProgram::Broadcast(length) => write!(f, "broadcast:{length}"),
             RankProgram::Allgather(length) => write!(f, "allgather:{length}"),
             RankProgram::Alltoall(length) => write!(f, "alltoall:{length}"),
+            RankProgram::Put(length) => write!(f, "put:{length}"),
             RankProgram::Barrier => f.write_str("barrier"),
             RankProgram::Uts => f.write_str("uts"),
             RankProgram::Annealing { points, clusters } => {
@@ -82,7 +85,7 @@ impl FromStr for RankProgram {
         let unknown = || {
             format!(
                 "{text} is no program: name exchange, barrier, uts, allreduce:LENGTH, broadcast:LENGTH, allgather:LENGTH, \
-                 alltoall:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS"
+                 alltoall:LENGTH, put:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS"
             )
         };
         let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
@@ -99,6 +102,7 @@ impl FromStr for RankProgram {
             ("broadcast", &[length]) => Ok(RankProgram::Broadcast(length)),
             ("allgather", &[length]) => Ok(RankProgram::Allgather(length)),
             ("alltoall", &[length]) => Ok(RankProgram::Alltoall(length)),
+            ("put", &[length]) => Ok(RankProgram::Put(length)),
             ("annealing", &[points, clusters]) => Ok(RankProgram::Annealing { points, clusters }),
             ("annealing-by-rayon", &[points, clusters, threads]) => {
                 Ok(RankProgram::AnnealingByRayon {
@@ -124,6 +128,7 @@ mod tests {
             RankProgram::Broadcast(7),
             RankProgram::Allgather(8),
             RankProgram::Alltoall(9),
+            RankProgram::Put(3),
             RankProgram::Barrier,
             RankProgram::Uts,
             RankProgram::Annealing {

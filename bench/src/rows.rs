@@ -15,3 +15,4 @@ pub(crate) mod rank_stages;
 pub(crate) mod spawned_stages;
 pub(crate) mod threads;
 pub(crate) mod trees;
+pub(crate) mod windows;

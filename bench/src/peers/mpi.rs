@@ -68,7 +68,7 @@ struct Tools {
 /// So many programs of a library sleep beside each other at most.
 const ASLEEP: usize = 12;
 
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
     ("peer.h", include_str!("../../peers/mpi/peer.h")),
     ("stages.c", include_str!("../../peers/mpi/stages.c")),
     (
@@ -76,6 +76,7 @@ const SOURCES: [(&str, &str); 4] = [
         include_str!("../../peers/mpi/collectives.c"),
     ),
     ("bandwidth.c", include_str!("../../peers/mpi/bandwidth.c")),
+    ("windows.c", include_str!("../../peers/mpi/windows.c")),
 ];
 
 impl Mpi {
@@ -105,7 +106,7 @@ impl Mpi {
             running: RefCell::default(),
             prefix: tools.prefix.clone(),
         };
-        for program in ["stages", "collectives", "bandwidth"] {
+        for program in ["stages", "collectives", "bandwidth", "windows"] {
             let mut command = Command::new(&tools.mpicc);
             command.args(["-O3", "-o", program, &format!("{program}.c")]);
             mpi.in_place(&mut command);

@@ -13,6 +13,7 @@ use crate::rows::annealing_steps;
 use crate::rows::rank_collectives::{Operation, run_on};
 use crate::rows::rank_stages::Peers;
 use crate::rows::trees;
+use crate::rows::windows;
 use motet_comm::World;
 use motet_patterns::{Program as Stages, rendezvous};
 use motet_problems::Uts;
@@ -58,6 +59,9 @@ pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
                 }
             }
         }
+        for length in PUTS {
+            rows.push(beside_window(length, &side));
+        }
         for program in [RankProgram::Exchange, RankProgram::Allreduce(1)] {
             rows.push(layouts(program, &side));
         }
@@ -68,6 +72,8 @@ pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
 
 /// Lengths of slices: 8 bytes to 40 MB.
 const LENGTHS: [usize; 5] = [1, 128, 1024, 131_072, 5_000_000];
+/// Numbers that are put into a window: 8 bytes, and 1 MB.
+const PUTS: [usize; 2] = [1, 131_072];
 /// Bytes of a slice that is long.
 const LONG: usize = 8 * 1024;
 
@@ -113,6 +119,26 @@ fn beside_call(program: RankProgram, length: usize, processes: usize, side: &Sid
         motet: side.motet(program, 1, processes),
         peers: vec![(name, side.in_c(&in_c, processes))],
         bars: vec![Bar::AtMostTimes(times, name)],
+        limit: None,
+        cold: false,
+    }
+}
+
+/// A put and a fence of one rank in each of two processes, beside those of the library.
+fn beside_window(length: usize, side: &Side) -> Contest {
+    let name = side.all[side.at].name;
+    let program = RankProgram::Put(length);
+    let shared = match name {
+        "Intel MPI" => "Intel MPI, its own memory",
+        _ => "MPICH, its own memory",
+    };
+    let in_c = |memory: &str| side.in_c(&format!("windows {memory} {length}"), 2);
+    Contest {
+        row: format!("over {name}, {program}, t = 1, m = 2, its own window"),
+        unit: "µs a round",
+        motet: side.motet(program, 1, 2),
+        peers: vec![(name, in_c("create")), (shared, in_c("allocate"))],
+        bars: vec![Bar::AtMostTimes(1.5, name)],
         limit: None,
         cold: false,
     }
@@ -219,6 +245,7 @@ impl RankProgram {
             RankProgram::Broadcast(length) => run_on(world, Operation::Broadcast, length, rounds),
             RankProgram::Allgather(length) => run_on(world, Operation::Allgather, length, rounds),
             RankProgram::Alltoall(length) => run_on(world, Operation::Alltoall, length, rounds),
+            RankProgram::Put(length) => windows::run_on(world, length, rounds),
             RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
             RankProgram::Uts => trees::run_on(world, &Uts::T1, rounds),
             RankProgram::Annealing { points, clusters } => {

@@ -142,6 +142,11 @@ impl Communicator {
         &self.team
     }
 
+    /// The same, to be kept.
+    pub(crate) fn shared_team(&self) -> Arc<Team> {
+        Arc::clone(&self.team)
+    }
+
     /// Lends this rank's numbers to the others.
     #[inline]
     pub(crate) fn lender(&self) -> &Lender {

@@ -10,6 +10,7 @@
 
 mod bridge;
 mod call;
+mod delegates;
 mod desk;
 mod entrances;
 mod farewells;
@@ -32,7 +33,9 @@ mod threads;
 
 pub(crate) use bridge::Beside;
 pub(crate) use call::{Call, Coming};
-pub(crate) use entrances::Door;
+pub use delegates::Asked;
+pub(crate) use delegates::{Addressed, Take, numbered};
+pub(crate) use entrances::{Door, Push};
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mail::{Came, Mail, Posted, Signed, Ticket};
@@ -229,7 +232,7 @@ impl AnyFabric {
 
     /// What this rank shares with the others here, its place there, and how a message comes there from another thread; `None`
     /// for one rank on the calling thread.
-    pub(crate) fn inside(&self) -> Option<(&Arc<Hall>, usize, entrances::Push)> {
+    pub(crate) fn inside(&self) -> Option<(&Arc<Hall>, usize, Push)> {
         match self {
             AnyFabric::Solo(_) => None,
             AnyFabric::Threads(threads) => Some(threads.inside()),

@@ -23,7 +23,9 @@
 //! | … and be sure that it was received | [`ssend`](Communicator::ssend) |
 //! | … later, several at once | [`irecv`](Communicator::irecv), [`Requests`] |
 //! | … numbers in place | [`send_slice`](Communicator::send_slice), [`recv_into`](Communicator::recv_into) |
+//! | … elements that do not lie in a row | [`Layout`], [`send_layout`](Communicator::send_layout) |
 //! | let messages in that no rank sends | [`Communicator::entrance`] |
+//! | have something done at a rank while it computes | [`Communicator::delegate`] |
 //! | look before receiving | [`probe`](Communicator::probe), [`mprobe`](Communicator::mprobe) |
 //! | exchange with neighbours, often | [`Communicator::ring`], [`line`](Communicator::line) |
 //! | neighbours on a grid or graph | [`cartesian`](Communicator::cartesian), [`graph`](Communicator::graph) |
@@ -34,6 +36,7 @@
 //! | what those before me have | [`scan`](Communicator::scan), [`exscan`](Communicator::exscan) |
 //! | a sum with the same bits | [`reproducible_sum`](Communicator::reproducible_sum), [`ExactSum`], [`Dyadic`] |
 //! | talk among some of the ranks | [`split`](Communicator::split), [`dup`](Communicator::dup), [`create`](Communicator::create) |
+//! | … between two groups of them | [`Communicator::intercommunicator`] |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
 //! | see who waits for whom while it runs | [`World::watch`] |
 //! | learn where the time went | [`World::profile`] |
@@ -68,6 +71,7 @@ mod collectives;
 mod communicator;
 #[cfg(doctest)]
 mod compile_fail;
+mod delegate;
 mod entrance;
 mod envelope;
 mod error;
@@ -75,6 +79,8 @@ mod exchange;
 mod fabric;
 mod group;
 mod handover;
+mod intercommunicator;
+mod layout;
 mod lent;
 mod meet;
 mod outcome;
@@ -108,9 +114,13 @@ pub use motet_trace::{
 
 pub use collective_call::{CollectiveCall, Startable};
 pub use communicator::Communicator;
+pub use delegate::Delegate;
 pub use entrance::{Entrance, EntranceError};
 pub use error::{CommError, RunError};
+pub use fabric::Asked;
 pub use group::Group;
+pub use intercommunicator::Intercommunicator;
+pub use layout::Layout;
 pub use outcome::Outcome;
 pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};

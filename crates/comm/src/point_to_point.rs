@@ -8,8 +8,9 @@
 //! | started and waited for later | [`isend`](crate::Communicator::isend), [`issend`](crate::Communicator::issend), [`irecv`](crate::Communicator::irecv) |
 //! | probe, matched probe | [`probe`](crate::Communicator::probe), [`iprobe`](crate::Communicator::iprobe), [`mprobe`](crate::Communicator::mprobe), [`improbe`](crate::Communicator::improbe) |
 //! | numbers in place | [`send_slice`](crate::Communicator::send_slice), [`recv_into`](crate::Communicator::recv_into) |
-//! | persistent | [`send_init`](crate::Communicator::send_init), [`recv_init`](crate::Communicator::recv_init) |
+//! | persistent | [`send_init`](crate::Communicator::send_init), [`ssend_init`](crate::Communicator::ssend_init), [`recv_init`](crate::Communicator::recv_init) |
 
+mod layouts;
 mod persistent;
 mod probe;
 mod recv;

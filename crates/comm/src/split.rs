@@ -96,6 +96,34 @@ impl Communicator {
         self.split_as("create", place.map(|_| 0), key, Location::caller())
     }
 
+    /// A communicator of the ranks of this process, in the order of their ranks here (MPI_COMM_SPLIT_TYPE with
+    /// MPI_COMM_TYPE_SHARED): they share memory, and can send each other a [`Local`](crate::Local). In a world that is
+    /// not [over](crate::World::over) several processes that is all of them.
+    ///
+    /// # Errors
+    /// [`CommError::Mismatch`] when a rank is in another collective.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let near = comm.split_by_process().await?;
+    ///         assert_eq!((near.rank(), near.size()), (comm.rank(), 3));
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn split_by_process(&self) -> impl Future<Output = Result<Communicator, CommError>> {
+        let process = self.process_of(self.rank());
+        let location = Location::caller();
+        async move {
+            let part = self.split_as("split_by_process", Some(process?), 0, location);
+            Ok(part.await?.expect("it has a color"))
+        }
+    }
+
     /// Splits for a call with this name.
     pub(crate) fn split_as<'c>(
         &'c self,

@@ -23,6 +23,8 @@
 //! | several programs that exchange while they run | [`Program::split`], `motet run -m 1 ./a : -m 2 ./b` | `coupled` |
 //! | a grid of cells whose edges are others' too | [`Ring`](comm::Ring), [`Line`](comm::Line), [`Cartesian`](comm::Cartesian) | `patterns`, `life`, `automaton`, `jacobi` |
 //! | data that all must exchange, or see once | [`alltoall`](Communicator::alltoall), [`Ring`](comm::Ring), [`sub`](comm::Cartesian::sub) | `sample_sort`, `nbody`, `matmul` |
+//! | numbers that other ranks read and write without you | [`window::Window`] | `window_counter`, `window_halo` |
+//! | one file of numbers that all ranks write | [`files::Draft`], [`files::Stored`] | `window_halo` |
 //! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
@@ -61,12 +63,14 @@ pub use current::{Current, CurrentConfig, CurrentError, RUN_NOTE};
 pub use deliver::{Deliver, DeliverError, Delivery};
 pub use motet_comm as comm;
 pub use motet_dispatch as dispatch;
+pub use motet_files as files;
 pub use motet_mesh as mesh;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;
 pub use motet_search as search;
 pub use motet_sim as sim;
+pub use motet_window as window;
 pub use program::{PROGRAM, PROGRAM_NAME, Program, Programs};
 pub use why::tell_why;
 
@@ -91,3 +95,8 @@ pub use motet_ports::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/MOVING.md")]
 mod moving {}
+
+/// As above.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/windows.md")]
+mod windows_and_files {}

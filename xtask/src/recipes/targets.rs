@@ -13,7 +13,7 @@ const TARGETS: [&str; 3] = [
 ];
 
 /// What is checked: what a program that uses motet may be built from.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 10] = [
     "motet-sync",
     "motet-dispatch",
     "motet-ports",
@@ -22,6 +22,8 @@ const PACKAGES: [&str; 8] = [
     "motet-mining",
     "motet-search",
     "motet-sim",
+    "motet-window",
+    "motet-files",
 ];
 
 /// Checks the packages for each system.

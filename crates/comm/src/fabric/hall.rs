@@ -1,6 +1,7 @@
 //! What the ranks of a world on threads share: where they wait, their mail, and how the run ends.
 
 use super::Mail;
+use super::delegates::Delegates;
 use super::desk::Desk;
 use super::entrances::{Door, Entrances};
 use super::farewells::Farewells;
@@ -24,6 +25,8 @@ pub(crate) struct Hall {
     pub(crate) communicators: AtomicU32,
     /// Ways for messages that no rank sends.
     pub(crate) entrances: Entrances,
+    /// Who takes messages in for the ranks here.
+    pub(crate) delegates: Delegates,
     /// Set once: the run ends early.
     over: AtomicBool,
     pub(super) begun: Instant,
@@ -75,6 +78,7 @@ impl Hall {
             first: 0,
             communicators: AtomicU32::new(1),
             entrances: Entrances::default(),
+            delegates: Delegates::default(),
             over: AtomicBool::new(false),
             begun: Instant::now(),
             stuck: OnceLock::new(),

@@ -10,6 +10,7 @@
 
 mod asking;
 mod attention;
+mod calls;
 mod control;
 mod crossing;
 mod greeting;
@@ -88,6 +89,7 @@ const CROSSING: u8 = 0x10;
 const RECEIPT: u8 = 0x11;
 const CONTROL: u8 = 0x12;
 const VECTOR: u8 = 0x13;
+const CALL: u8 = 0x14;
 
 /// The context of messages: of which run, what, of which communicator.
 fn context_of(run: u16, what: u8, communicator: u32) -> u64 {
@@ -169,7 +171,7 @@ impl Processes {
     }
 
     /// The process of a rank of the world.
-    pub(super) fn process_of(&self, rank: usize) -> usize {
+    pub(crate) fn process_of(&self, rank: usize) -> usize {
         self.firsts.partition_point(|&first| first <= rank) - 1
     }
 
@@ -284,6 +286,7 @@ impl Processes {
                 }
             }
             VECTOR => self.vector_came(communicator, &header, payload),
+            CALL => self.call_came(process, communicator, &header, payload),
             RECEIPT => {
                 let kept = payload.as_slice().try_into().map(u64::from_le_bytes);
                 let receipt = kept.ok().and_then(|kept| self.receipts.take(kept));

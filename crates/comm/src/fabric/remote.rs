@@ -24,6 +24,11 @@ impl Remote {
         Remote { processes, here }
     }
 
+    /// What the ranks of this process share.
+    pub(crate) fn processes(&self) -> &Arc<Processes> {
+        &self.processes
+    }
+
     /// Whether a rank lives in this process.
     pub(crate) fn is_here(&self, rank: usize) -> bool {
         self.processes.place_of(rank).is_some()

@@ -3,19 +3,22 @@
 use crate::address::{Dest, Source, Tag, TagMatch};
 use crate::envelope::{Kind, Wanted};
 use crate::pending::Ended;
-use crate::request::Request;
+use crate::request::{Request, Requests};
 use crate::{CommError, Communicator, Value};
 use std::marker::PhantomData;
 use std::panic::Location;
 
 use super::recv::{Receiving, open};
 
-/// A send that is made again and again (MPI_SEND_INIT). Made by [`Communicator::send_init`].
+/// A send that is made again and again (MPI_SEND_INIT). Made by [`Communicator::send_init`] and
+/// [`Communicator::ssend_init`].
 #[derive(Debug)]
 pub struct PersistentSend<'c, T> {
     comm: &'c Communicator,
     dest: Dest,
     tag: Tag,
+    /// It ends when a receive has got it.
+    is_synchronous: bool,
     location: &'static Location<'static>,
     _values: PhantomData<fn(T)>,
 }
@@ -60,7 +63,29 @@ impl Communicator {
         dest: impl Into<Dest>,
         tag: Tag,
     ) -> Result<PersistentSend<'_, T>, CommError> {
-        let dest = dest.into();
+        self.persistent(dest.into(), tag, false, Location::caller())
+    }
+
+    /// As [`Communicator::send_init`]; the requests end when a receive has got the message (MPI_SSEND_INIT).
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`].
+    #[track_caller]
+    pub fn ssend_init<T: Value>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+    ) -> Result<PersistentSend<'_, T>, CommError> {
+        self.persistent(dest.into(), tag, true, Location::caller())
+    }
+
+    fn persistent<T>(
+        &self,
+        dest: Dest,
+        tag: Tag,
+        is_synchronous: bool,
+        location: &'static Location<'static>,
+    ) -> Result<PersistentSend<'_, T>, CommError> {
         if let Dest::Rank(rank) = dest {
             self.check_rank(rank)?;
         }
@@ -68,7 +93,8 @@ impl Communicator {
             comm: self,
             dest,
             tag,
-            location: Location::caller(),
+            is_synchronous,
+            location,
             _values: PhantomData,
         })
     }
@@ -98,8 +124,41 @@ impl<'c, T: Value> PersistentSend<'c, T> {
     /// Sends `value` (MPI_START).
     pub fn start(&self, value: T) -> Request<'c, ()> {
         let comm = self.comm;
+        if self.is_synchronous {
+            return comm.issend_from(self.dest, self.tag, value, self.location);
+        }
         let sent = comm.send_in(Kind::User, self.dest, self.tag, value, self.location);
         Request::new(comm.spot(), Ended(Some(sent)))
+    }
+
+    /// Sends a value by each, in order (MPI_STARTALL).
+    ///
+    /// ```
+    /// use motet_comm::{CommError, PersistentRecv, PersistentSend, World};
+    ///
+    /// World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let all = 0..comm.size();
+    ///         let to = all.clone().map(|rank| comm.ssend_init::<usize>(rank, 0));
+    ///         let to = to.collect::<Result<Vec<_>, _>>()?;
+    ///         let from = all.map(|rank| comm.recv_init::<usize>(rank, 0));
+    ///         let from = from.collect::<Result<Vec<_>, _>>()?;
+    ///         for round in 0..4 {
+    ///             let came = PersistentRecv::start_all(&from);
+    ///             PersistentSend::start_all(to.iter().map(|to| (to, round))).wait_all().await?;
+    ///             assert_eq!(came.wait_all().await?, [round; 3]);
+    ///         }
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    pub fn start_all<'s>(all: impl IntoIterator<Item = (&'s Self, T)>) -> Requests<'c, ()>
+    where
+        Self: 's,
+    {
+        all.into_iter()
+            .map(|(send, value)| send.start(value))
+            .collect()
     }
 }
 
@@ -110,5 +169,10 @@ impl<'c, T: Value> PersistentRecv<'c, T> {
         let mut receiving = Receiving::new(self.comm, self.wanted, self.location, opened);
         receiving.post();
         Request::new(self.comm.spot(), receiving)
+    }
+
+    /// Posts a receive by each, in order (MPI_STARTALL).
+    pub fn start_all(all: &[Self]) -> Requests<'c, T> {
+        all.iter().map(Self::start).collect()
     }
 }

@@ -103,7 +103,17 @@ impl Communicator {
     /// The request's: [`CommError::NoSuchRank`].
     #[track_caller]
     pub fn issend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
-        let mut sending = Sending::new(self, dest.into(), tag, value, Location::caller());
+        self.issend_from(dest.into(), tag, value, Location::caller())
+    }
+
+    pub(super) fn issend_from<T: Value>(
+        &self,
+        dest: Dest,
+        tag: Tag,
+        value: T,
+        location: &'static Location<'static>,
+    ) -> Request<'_, ()> {
+        let mut sending = Sending::new(self, dest, tag, value, location);
         sending.send();
         Request::new(self.spot(), sending)
     }

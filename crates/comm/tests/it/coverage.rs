@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 
 const DOC: &str = include_str!("../../../../docs/MPI-COVERAGE.md");
 
-/// What the crate's sources say: each file's text.
+/// What the sources say of this crate and those that stand in the table with it: each file's text.
 fn sources() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders: Vec<_> = ["src", "../sums/src", "../trace/src"]
-        .map(|folder| root.join(folder))
-        .into();
+    let crates = [
+        "src",
+        "../sums/src",
+        "../trace/src",
+        "../window/src",
+        "../files/src",
+    ];
+    let mut folders: Vec<_> = crates.map(|folder| root.join(folder)).into();
     let mut texts = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("the crate has sources") {

@@ -13,6 +13,8 @@ mod forms;
 mod giving_up;
 mod gone;
 mod grids;
+mod intercommunicators;
+mod layouts;
 mod lengths;
 mod long_vectors;
 mod messages;

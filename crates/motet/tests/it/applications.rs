@@ -180,6 +180,12 @@ fn jacobi_is_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
+fn sem_g1030_windows_of_examples_are_the_same_on_any_number_of_ranks() {
+    same_on_threads("window_halo");
+    same_on_threads("window_counter");
+}
+
+#[test]
 fn sample_sort_is_the_same_on_any_number_of_ranks() {
     same_on_threads("sample_sort");
 }
@@ -258,6 +264,11 @@ fn sem_g411_needs_mpi_life_is_the_same_on_processes() {
 #[test]
 fn sem_g411_needs_mpi_jacobi_is_the_same_on_processes() {
     same_on_processes("jacobi");
+}
+
+#[test]
+fn sem_g1030_needs_mpi_windows_of_examples_are_the_same_on_processes() {
+    same_on_processes("window_halo");
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining      comm also on: sums (on nothing), trace (on sync)
 //!                              │         ├─ mpi
 //!                              │         ├─ search
-//!                              │         └─ sim
+//!                              │         ├─ sim
+//!                              │         └─ window, files
 //!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh ◄─ mesh-zenoh
 //!  on top: motet ◄─ c; motet ◄─ cli ◄─ python; cli is on bench and mesh-zenoh too, if it is to have them; machine on sync
@@ -28,6 +29,8 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-mpi", &["motet-comm"]),
     ("motet-search", &["motet-comm"]),
     ("motet-sim", &["motet-comm"]),
+    ("motet-window", &["motet-comm"]),
+    ("motet-files", &["motet-comm"]),
     ("motet-service-macros", &[]),
     (
         "motet-service",
@@ -43,6 +46,8 @@ const BELOW: &[(&str, &[&str])] = &[
             "motet-mpi",
             "motet-search",
             "motet-sim",
+            "motet-window",
+            "motet-files",
             "motet-service",
             "motet-http",
             "motet-mesh",

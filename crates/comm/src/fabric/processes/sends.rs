@@ -12,7 +12,7 @@ impl Processes {
     ///
     /// # Errors
     /// Why its value cannot be written.
-    pub(in crate::fabric) fn send(&self, rank: usize, envelope: &Envelope) -> Result<(), String> {
+    pub(crate) fn send(&self, rank: usize, envelope: &Envelope) -> Result<(), String> {
         // Most values are short; and a transport may append a little.
         let mut bytes = Vec::with_capacity(64);
         let (typed, location) = envelope.encode(&mut bytes)?;

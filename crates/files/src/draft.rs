@@ -1,0 +1,297 @@
+//! Files that are written: beside the one that they become.
+
+use crate::place::Place;
+use crate::stored::ordered;
+use crate::{FileError, View, agree};
+use motet_comm::{Communicator, Plain};
+use motet_sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// A file of numbers that ranks write together, and that takes its name when all are done: until
+/// then, and whatever happens, what had the name has it. Offsets count elements of the rank's
+/// [`View`].
+///
+/// It is written beside the file, as `.NAME.PROCESS-NUMBER.part`, and removed when it is dropped
+/// without [`Draft::commit`]. A process that is killed leaves that file, and nothing else. A call
+/// takes the thread of the rank as long as the system does. Where nobody has written, there are
+/// zeros.
+///
+/// ```
+/// use motet_comm::{Layout, World};
+/// use motet_files::{Draft, FileError, Stored, View};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("matrix");
+/// World::threads(2)
+///     .run(async |comm| -> Result<_, FileError> {
+///         // A matrix of 2 × 4: each rank writes the half with its columns.
+///         let columns = Layout::subarray(&[2, 4], &[2, 2], &[0, 2 * comm.rank()])?;
+///         let mut draft = Draft::create(&comm, &path).await?;
+///         draft.set_view(View::new(0, columns)?);
+///         draft.write_at_all(0, &[comm.rank() as f64; 4]).await?;
+///         draft.commit().await?;
+///
+///         let file = Stored::open(&comm, &path).await?;
+///         let mut matrix = [0.0; 8];
+///         file.read_at_all(0, &mut matrix).await?;
+///         assert_eq!(matrix, [0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
+///         Ok(())
+///     })
+///     .unwrap();
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Draft<T> {
+    place: Place<T>,
+    /// What it becomes.
+    target: PathBuf,
+    /// This rank removes it.
+    removes: bool,
+    /// How far `write_ordered` has come, the same on all ranks.
+    next: Cell<u64>,
+}
+
+impl<T: Plain> Draft<T> {
+    /// Begins a new file, on all ranks (MPI_FILE_OPEN with MPI_MODE_CREATE and MPI_MODE_WRONLY).
+    ///
+    /// # Errors
+    /// On all ranks, if one fails: [`FileError::Io`], [`FileError::Elsewhere`].
+    ///
+    /// # Cancellation
+    /// As a collective: this rank is then out of step.
+    pub async fn create(comm: &Communicator, path: impl AsRef<Path>) -> Result<Self, FileError> {
+        Draft::begin(comm, path.as_ref(), |file, draft, path| {
+            if let Ok(known) = fs::metadata(path) {
+                let set = file.set_permissions(known.permissions());
+                set.map_err(FileError::io("set_permissions", draft))?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Begins with a copy of the file that is there (MPI_FILE_OPEN with MPI_MODE_RDWR): what is not
+    /// written stays as it is.
+    ///
+    /// # Errors
+    /// As [`Draft::create`].
+    ///
+    /// # Cancellation
+    /// As a collective: this rank is then out of step.
+    pub async fn change(comm: &Communicator, path: impl AsRef<Path>) -> Result<Self, FileError> {
+        Draft::begin(comm, path.as_ref(), |_, draft, path| {
+            let copied = fs::copy(path, draft);
+            copied.map(drop).map_err(FileError::io("copy", path))
+        })
+        .await
+    }
+
+    async fn begin(
+        comm: &Communicator,
+        path: &Path,
+        fill: impl FnOnce(&File, &Path, &Path) -> Result<(), FileError>,
+    ) -> Result<Self, FileError> {
+        let (comm, target) = (comm.dup().await?, path.to_owned());
+        let made = (comm.rank() == 0).then(|| {
+            let (file, draft) = made_beside(&target)?;
+            let filled = fill(&file, &draft, &target);
+            filled.inspect_err(|_| drop(fs::remove_file(&draft)))?;
+            Ok(draft)
+        });
+        let (removes, made) = (made.is_some(), made.transpose());
+        let made = agree(&comm, made).await?;
+        let draft = comm.broadcast(0, made).await?;
+        let file = OpenOptions::new().read(true).write(true).open(&draft);
+        let opened = file.map_err(FileError::io("open", &draft));
+        let file = agree(&comm, opened).await;
+        let file = file.inspect_err(|_| {
+            if removes {
+                drop(fs::remove_file(&draft));
+            }
+        })?;
+        Ok(Draft {
+            place: Place::new(comm, file, draft),
+            target,
+            removes,
+            next: Cell::new(0),
+        })
+    }
+
+    /// From now on this rank sees these elements (MPI_FILE_SET_VIEW).
+    pub fn set_view(&mut self, view: View) {
+        self.place.view = view;
+    }
+
+    /// What this rank sees (MPI_FILE_GET_VIEW).
+    #[must_use]
+    pub fn view(&self) -> &View {
+        &self.place.view
+    }
+
+    /// Writes elements from `offset` of the view on (MPI_FILE_WRITE_AT). Other ranks do nothing for
+    /// it.
+    ///
+    /// # Errors
+    /// [`FileError::Io`]; some may then be written. [`FileError::View`] when they lie past the end
+    /// of any file.
+    pub fn write_at(&self, offset: u64, elements: &[T]) -> Result<(), FileError> {
+        self.place.write(offset, elements)
+    }
+
+    /// As [`Draft::write_at`], by all ranks together, each what it has (MPI_FILE_WRITE_AT_ALL).
+    /// Many small pieces are written in few large ones. Of elements that several ranks write, one
+    /// rank's is there afterwards.
+    ///
+    /// # Errors
+    /// On all ranks, if one fails.
+    ///
+    /// # Cancellation
+    /// As a collective: this rank is then out of step.
+    pub async fn write_at_all(&self, offset: u64, elements: &[T]) -> Result<(), FileError> {
+        self.place.write_all(offset, elements).await
+    }
+
+    /// Writes what each rank has behind what is written so, in the order of the ranks
+    /// (MPI_FILE_WRITE_ORDERED). The views of all ranks should be the same.
+    ///
+    /// # Errors
+    /// As [`Draft::write_at_all`].
+    pub async fn write_ordered(&self, elements: &[T]) -> Result<(), FileError> {
+        let offset = ordered(&self.place.comm, &self.next, elements.len()).await?;
+        self.place.write_all(offset, elements).await
+    }
+
+    /// Reads back what this rank, or before a barrier another one, has written (MPI_FILE_READ_AT).
+    ///
+    /// # Errors
+    /// [`FileError::Beyond`], [`FileError::Io`].
+    pub fn read_at(&self, offset: u64, room: &mut [T]) -> Result<(), FileError> {
+        self.place.read(offset, room)
+    }
+
+    /// Makes the file so long, on all ranks: longer, with zeros, or shorter (MPI_FILE_SET_SIZE).
+    ///
+    /// # Errors
+    /// On all ranks, if one fails.
+    pub async fn resize(&self, elements: u64) -> Result<(), FileError> {
+        let bytes = elements.checked_mul(size_of::<T>() as u64);
+        let bytes = bytes.ok_or_else(|| FileError::View {
+            problem: format!("no file has {elements} elements"),
+        });
+        let first = self.place.comm.rank() == 0;
+        let resized = bytes.and_then(|bytes| match first {
+            true => {
+                let set = self.place.file.set_len(bytes);
+                set.map_err(FileError::io("set_len", &self.place.path))
+            }
+            false => Ok(()),
+        });
+        agree(&self.place.comm, resized).await
+    }
+
+    /// Has the file take its name when all ranks have called this: what they have written is on the
+    /// disk then, and so is the name. It has it on all ranks, or an error and the draft is removed.
+    ///
+    /// (Of the last step one rank tells the others: one that is lost in it may leave the file with
+    /// its name, and the others with the error of the run.)
+    ///
+    /// # Errors
+    /// On all ranks, if one fails.
+    ///
+    /// # Cancellation
+    /// As a collective: this rank is then out of step.
+    pub async fn commit(self) -> Result<(), FileError> {
+        self.finish(true).await
+    }
+
+    /// As [`Draft::commit`], without waiting for the disk: the file is whole for all that look at
+    /// it, but when the machine fails it may be neither what it was nor what it is to be.
+    ///
+    /// # Errors
+    /// As [`Draft::commit`].
+    pub async fn commit_without_sync(self) -> Result<(), FileError> {
+        self.finish(false).await
+    }
+
+    async fn finish(mut self, syncs: bool) -> Result<(), FileError> {
+        let comm = &self.place.comm;
+        // All have written.
+        comm.barrier().await?;
+        let own = comm.process_of(comm.rank())?;
+        let first = (0..comm.size()).find(|&rank| comm.process_of(rank) == Ok(own));
+        let mut synced = Ok(());
+        if syncs && first == Some(comm.rank()) {
+            let done = self.place.file.sync_all();
+            synced = done.map_err(FileError::io("sync", &self.place.path));
+        }
+        agree(comm, synced).await?;
+        let mut named = Ok(());
+        if comm.rank() == 0 {
+            named = self.take_name(syncs);
+            self.removes &= named.is_err();
+        }
+        agree(&self.place.comm, named).await
+    }
+
+    fn take_name(&self, syncs: bool) -> Result<(), FileError> {
+        let (draft, target) = (&self.place.path, &self.target);
+        fs::rename(draft, target).map_err(FileError::io("rename", draft))?;
+        if syncs && cfg!(unix) {
+            let folder = folder_of(target);
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(FileError::io("sync", folder))?;
+        }
+        Ok(())
+    }
+}
+
+impl<T> Drop for Draft<T> {
+    fn drop(&mut self) {
+        if self.removes {
+            // Nobody can be told.
+            drop(fs::remove_file(&self.place.path));
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes a file that nobody has, beside this one.
+fn made_beside(target: &Path) -> Result<(File, PathBuf), FileError> {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let name = target.file_name().ok_or_else(|| FileError::View {
+        problem: format!("{} is no name of a file", target.display()),
+    })?;
+    loop {
+        // Relaxed: only that no two have the same number counts.
+        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let mut draft = OsString::from(".");
+        draft.push(name);
+        draft.push(format!(".{}-{number}.part", process::id()));
+        let draft = target.with_file_name(draft);
+        match OpenOptions::new().write(true).create_new(true).open(&draft) {
+            // A process that had this number has left it.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            made => return Ok((made.map_err(FileError::io("create", &draft))?, draft)),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Draft<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Draft")
+            .field("draft", &self.place.path)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}

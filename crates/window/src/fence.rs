@@ -1,0 +1,118 @@
+//! Active targets: epochs between fences, and those of some of the ranks.
+
+use crate::site::BEGUN;
+use crate::window::TAGS;
+use crate::{Window, WindowError};
+use motet_comm::{ANY_SOURCE, CommError, Plain, Tag};
+use std::future::Future;
+
+/// A window is open to a rank.
+const POSTED: Tag = TAGS + 1;
+/// A rank has done what it wanted.
+const COMPLETED: Tag = TAGS + 2;
+
+/// # Epochs
+impl<T: Plain> Window<T> {
+    /// Ends when all ranks have called it, and everything that was done to this rank's window
+    /// before is done (MPI_WIN_FENCE).
+    ///
+    /// # Errors
+    /// [`WindowError::Comm`].
+    #[track_caller]
+    pub fn fence(&self) -> impl Future<Output = Result<(), WindowError>> {
+        let met = self.comm.barrier();
+        let begun = self.comm.recv::<bool>(ANY_SOURCE, BEGUN);
+        async move {
+            if self.processes == 1 {
+                return Ok(met.await?);
+            }
+            let sent = self.sent.replace(vec![0; self.processes]);
+            let mut messages = vec![0; self.processes];
+            let add = |a, b| a + b;
+            self.comm.allreduce_into(&sent, &mut messages, add).await?;
+            let next = self.epoch.get().wrapping_add(1);
+            self.epoch.set(next);
+            self.pending.borrow_mut().clear();
+            let here = messages[self.process_of[self.rank()]];
+            let has_begun = self.site.ends(next, here, self.rank());
+            if !has_begun.map_err(strange)? {
+                begun.await?;
+            }
+            Ok(())
+        }
+    }
+
+    /// Opens this rank's window to these ranks, each of which calls [`start`](Window::start)
+    /// (MPI_WIN_POST).
+    ///
+    /// # Errors
+    /// [`WindowError::Comm`]: no such rank.
+    pub async fn post(&self, origins: &[usize]) -> Result<(), WindowError> {
+        for &rank in origins {
+            self.comm.send(rank, POSTED, ()).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until these ranks have opened their windows to this one (MPI_WIN_START).
+    ///
+    /// # Errors
+    /// [`WindowError::Comm`]: no such rank.
+    pub async fn start(&self, targets: &[usize]) -> Result<(), WindowError> {
+        for &rank in targets {
+            self.comm.recv::<()>(rank, POSTED).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells these ranks, to whose windows this one has had access, that all of it is done
+    /// (MPI_WIN_COMPLETE).
+    ///
+    /// # Errors
+    /// As [`Window::flush`].
+    pub async fn complete(&self, targets: &[usize]) -> Result<(), WindowError> {
+        for &rank in targets {
+            self.flush(rank).await?;
+            self.comm.send(rank, COMPLETED, ()).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until these ranks have [completed](Window::complete) (MPI_WIN_WAIT).
+    ///
+    /// # Errors
+    /// [`WindowError::Comm`]: no such rank.
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_window::{Window, WindowError};
+    ///
+    /// // Rank 0 has access to rank 1, and rank 2 does not take part.
+    /// let got = World::threads(3)
+    ///     .run(async |comm| -> Result<_, WindowError> {
+    ///         let window = Window::create(&comm, vec![0]).await?;
+    ///         if comm.rank() == 0 {
+    ///             window.start(&[1]).await?;
+    ///             window.put(1, 0, &[7]).await?;
+    ///             window.complete(&[1]).await?;
+    ///         } else if comm.rank() == 1 {
+    ///             window.post(&[0]).await?;
+    ///             window.wait(&[0]).await?;
+    ///             assert_eq!(window.with(|numbers| numbers[0]), 7);
+    ///         }
+    ///         window.free().await
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(got, [[0], [7], [0]]);
+    /// ```
+    pub async fn wait(&self, origins: &[usize]) -> Result<(), WindowError> {
+        for &rank in origins {
+            self.comm.recv::<()>(rank, COMPLETED).await?;
+        }
+        Ok(())
+    }
+}
+
+fn strange(problem: String) -> WindowError {
+    CommError::Arguments { problem }.into()
+}

@@ -1,0 +1,311 @@
+//! What the ranks of one process share of a window, and what comes to it from other processes.
+//!
+//! Messages carry the number of fences that their sender has left. One of an epoch that has not
+//! begun here waits: of what belongs to the epoch before some may still be on its way from a third
+//! process.
+//!
+//! ```text
+//!  asked ──► of this epoch? ──► carried out, counted ──► all of the epoch? ──► the next begins
+//!                 └── no: put off ◄──────────────────────────────┘
+//! ```
+
+use crate::WindowError;
+use crate::head::{Act, Head};
+use crate::locks::{Holder, Lock};
+use crate::op::{Op, combine_bytes};
+use crate::region::{Region, part};
+use motet_comm::{Asked, Plain, Tag};
+use motet_sync::Mutex;
+use std::collections::HashMap;
+use std::mem;
+use std::sync::Arc;
+
+/// With which a rank is told that the epoch for which it waits has begun.
+pub(crate) const BEGUN: Tag = 0;
+
+pub(crate) struct Site<T> {
+    /// In the order of their ranks.
+    regions: Vec<Arc<Region<T>>>,
+    state: Mutex<State>,
+}
+
+/// How far the messages are.
+#[derive(Default)]
+struct State {
+    /// The epoch that has begun here: all of those before it is done.
+    begun: u32,
+    /// The epoch up to which it is known how many messages there are.
+    known: u32,
+    /// How many of those are to be carried out, and how many are.
+    expected: u64,
+    done: u64,
+    put_off: Vec<Message>,
+    /// Long ones that are carried out when they are whole, by receiver, sender and tag.
+    collected: HashMap<(usize, usize, u32), Vec<u8>>,
+    /// Ranks that wait for the next epoch.
+    waiting: Vec<usize>,
+}
+
+/// A message, or a part of one, that waits.
+struct Message {
+    to: usize,
+    source: usize,
+    head: Head,
+    at: usize,
+    part: Vec<u8>,
+    length: usize,
+}
+
+/// A message at hand.
+#[derive(Clone, Copy)]
+struct Now<'a> {
+    to: usize,
+    source: usize,
+    head: Head,
+    at: usize,
+    part: &'a [u8],
+    length: usize,
+}
+
+impl<T: Plain> Site<T> {
+    pub(crate) fn new(mut regions: Vec<Arc<Region<T>>>) -> Self {
+        regions.sort_unstable_by_key(|region| region.rank);
+        Site {
+            regions,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The window of a rank of this process.
+    #[inline]
+    pub(crate) fn region(&self, rank: usize) -> Option<&Arc<Region<T>>> {
+        let at = self
+            .regions
+            .binary_search_by_key(&rank, |it| it.rank)
+            .ok()?;
+        Some(&self.regions[at])
+    }
+
+    /// A rank here is asked from another process.
+    pub(crate) fn asked(&self, to: usize, asked: Asked<'_>) -> Result<(), String> {
+        let now = Now {
+            to,
+            source: asked.source,
+            head: Head::read(asked.head)?,
+            at: asked.at,
+            part: asked.part,
+            length: asked.length,
+        };
+        let mut state = self.state.lock();
+        // Numbers go round.
+        if (now.head.epoch.wrapping_sub(state.begun) as i32) > 0 {
+            state.put_off.push(now.kept());
+            return Ok(());
+        }
+        self.carry_out(&mut state, now)?;
+        self.begin_next(&mut state)
+    }
+
+    /// All ranks have come to the end of an epoch, in which so many messages were sent to this
+    /// process. Whether the next one has begun; if not, `rank` is told.
+    pub(crate) fn ends(&self, next: u32, messages: u64, rank: usize) -> Result<bool, String> {
+        let mut state = self.state.lock();
+        if state.known != next {
+            state.known = next;
+            state.expected += messages;
+        }
+        self.begin_next(&mut state)?;
+        let has_begun = state.begun == next;
+        if !has_begun {
+            state.waiting.push(rank);
+        }
+        Ok(has_begun)
+    }
+
+    fn begin_next(&self, state: &mut State) -> Result<(), String> {
+        if state.begun == state.known || state.done != state.expected {
+            return Ok(());
+        }
+        state.begun = state.known;
+        for message in mem::take(&mut state.put_off) {
+            // Nobody is two epochs ahead.
+            self.carry_out(state, message.now())?;
+        }
+        for rank in mem::take(&mut state.waiting) {
+            self.tell(rank, rank, BEGUN, true);
+        }
+        Ok(())
+    }
+
+    fn carry_out(&self, state: &mut State, now: Now<'_>) -> Result<(), String> {
+        if now.at + now.part.len() == now.length {
+            state.done += 1;
+        }
+        let region = self.region(now.to);
+        let region = region.ok_or_else(|| format!("rank {} is not here", now.to))?;
+        let Head { act, op, kind, .. } = now.head;
+        match act {
+            Act::Put => change(region, now, |there| {
+                there.copy_from_slice(now.part);
+                Some(())
+            }),
+            Act::Accumulate => {
+                let op = known(op)?;
+                change(region, now, |there| {
+                    combine_bytes(kind, op, there, now.part)
+                })
+            }
+            Act::Get => self.get(region, now),
+            Act::Fetch | Act::Swap => self.exchange(state, region, now),
+            Act::Lock => {
+                let lock = [Lock::Shared, Lock::Exclusive][usize::from(op == 1)];
+                let (rank, tag) = (now.source, now.head.tag);
+                if region.lock(Holder { rank, tag, lock }) {
+                    self.tell(now.to, rank, tag, true);
+                }
+                Ok(())
+            }
+            Act::Unlock => {
+                region.release(now.source, now.head.tag);
+                Ok(())
+            }
+            Act::Flush => {
+                let is_open = region.with(|_| ()).is_ok();
+                self.tell(now.to, now.source, now.head.tag, is_open);
+                Ok(())
+            }
+        }
+    }
+
+    fn get(&self, region: &Region<T>, now: Now<'_>) -> Result<(), String> {
+        let length = now.part.try_into().map(u64::from_le_bytes);
+        let length = length.map_err(|_| "a get has no length")? as usize;
+        let offset = now.head.offset as usize;
+        let copied = region.with_part(offset, length, |there| there.to_vec());
+        self.answer(now, of_open(copied)?.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Combines or swaps, at once for all elements, and answers with what was there.
+    fn exchange(&self, state: &mut State, region: &Region<T>, now: Now<'_>) -> Result<(), String> {
+        let (key, whole) = (
+            (now.to, now.source, now.head.tag),
+            now.part.len() == now.length,
+        );
+        let collected;
+        let body = if whole {
+            now.part
+        } else {
+            let part = state.collected.entry(key).or_default();
+            part.extend_from_slice(now.part);
+            if part.len() < now.length {
+                return Ok(());
+            }
+            collected = state.collected.remove(&key).unwrap_or_default();
+            &collected
+        };
+        let before = exchanged(region, now.head, body)?;
+        self.answer(now, before.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Answers with numbers: none if the window is closed.
+    fn answer(&self, now: Now<'_>, numbers: Vec<T>) {
+        let delegate = self.region(now.to).and_then(|region| region.delegate());
+        if let Some(delegate) = delegate {
+            // Who cannot be reached is not there any more, and the run ends.
+            let _ = delegate.send(now.source, now.head.tag, numbers);
+        }
+    }
+
+    /// Tells rank `to` as rank `from`, which lives here.
+    fn tell(&self, from: usize, to: usize, tag: Tag, told: bool) {
+        if let Some(delegate) = self.region(from).and_then(|region| region.delegate()) {
+            let _ = delegate.send(to, tag, told);
+        }
+    }
+}
+
+/// Changes the bytes that a message is about, if the window is open.
+fn change<T: Plain>(
+    region: &Region<T>,
+    now: Now<'_>,
+    change: impl FnOnce(&mut [u8]) -> Option<()>,
+) -> Result<(), String> {
+    let offset = now.head.offset as usize * size_of::<T>() + now.at;
+    let changed = region.with(|memory| {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(memory);
+        let part = part(now.to, bytes.len(), offset, now.part.len())?;
+        Ok(change(&mut bytes[part]))
+    });
+    match of_open(changed.flatten())? {
+        Some(None) => Err(OTHERS.to_owned()),
+        Some(Some(())) | None => Ok(()),
+    }
+}
+
+/// Combines or swaps and gives what was there; `None` if the window is closed.
+fn exchanged<T: Plain>(
+    region: &Region<T>,
+    head: Head,
+    body: &[u8],
+) -> Result<Option<Vec<T>>, String> {
+    let (size, swaps) = (size_of::<T>().max(1), head.act == Act::Swap);
+    if swaps && body.len() != 2 * size {
+        return Err("a swap has two elements".to_owned());
+    }
+    let length = if swaps { 1 } else { body.len() / size };
+    let op = if swaps { Op::Keep } else { known(head.op)? };
+    let exchanged = region.with_part(head.offset as usize, length, |there| {
+        let before = there.to_vec();
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(there);
+        if !swaps {
+            combine_bytes(head.kind, op, bytes, body).ok_or(OTHERS)?;
+        } else if *bytes == body[..size] {
+            bytes.copy_from_slice(&body[size..]);
+        }
+        Ok(before)
+    });
+    of_open(exchanged)?.transpose()
+}
+
+const OTHERS: &str = "the numbers are of another kind";
+
+fn known(op: u8) -> Result<Op, String> {
+    Op::of(op).ok_or_else(|| format!("there is no operation {op}"))
+}
+
+/// What an access has brought; `None` if the window is closed.
+fn of_open<R>(accessed: Result<R, WindowError>) -> Result<Option<R>, String> {
+    match accessed {
+        Ok(result) => Ok(Some(result)),
+        Err(WindowError::Closed { .. }) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Now<'_> {
+    fn kept(&self) -> Message {
+        Message {
+            to: self.to,
+            source: self.source,
+            head: self.head,
+            at: self.at,
+            part: self.part.to_vec(),
+            length: self.length,
+        }
+    }
+}
+
+impl Message {
+    fn now(&self) -> Now<'_> {
+        Now {
+            to: self.to,
+            source: self.source,
+            head: self.head,
+            at: self.at,
+            part: &self.part,
+            length: self.length,
+        }
+    }
+}

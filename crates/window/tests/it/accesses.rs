@@ -1,0 +1,256 @@
+//! Single accesses: their limits, what is atomic, and what needs no call of the target.
+
+use crate::worlds::{everywhere, over};
+use motet_comm::{CommError, Layout, RunError, World};
+use motet_sync::thread;
+use motet_testkit::{patience, within};
+use motet_window::{Op, Window, WindowError};
+
+#[test]
+fn sem_g1031_an_access_past_a_window_is_refused_by_rank_offset_and_length() {
+    everywhere(async |comm| {
+        let last = comm.size() - 1;
+        let window = Window::create(&comm, vec![7_i32; 4 + comm.rank()]).await?;
+        let room = window.length_of(last);
+        let beyond = |offset, length| WindowError::Beyond {
+            rank: last,
+            offset,
+            length,
+            window: room,
+        };
+        let put = window.put(last, room - 1, &[1, 2]).await;
+        assert_eq!(put, Err(beyond(room - 1, 2)));
+        let told = put.unwrap_err().to_string();
+        let expected = format!(
+            "2 elements from offset {} do not lie in the window of rank {last}, which has {room}",
+            room - 1
+        );
+        assert_eq!(told, expected);
+        let got = window.get(last, usize::MAX, 2).await;
+        assert_eq!(got, Err(beyond(usize::MAX, 2)));
+        let fetched = window.fetch_and_op(last, room, 1, Op::Sum).await;
+        assert_eq!(fetched, Err(beyond(room, 1)));
+        let added = window
+            .accumulate(last, 0, &vec![1; room + 1], Op::Sum)
+            .await;
+        assert_eq!(added, Err(beyond(0, room + 1)));
+        let swapped = window.compare_and_swap(last, room, 1, 2).await;
+        assert_eq!(swapped, Err(beyond(room, 1)));
+        let nobody = window.put(last + 1, 0, &[1]).await;
+        let size = comm.size();
+        let expected = CommError::NoSuchRank { rank: size, size };
+        assert_eq!(nobody, Err(WindowError::Comm(expected)));
+        assert_eq!(window.free().await?, vec![7; 4 + comm.rank()]);
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1031_numbers_without_the_operation_refuse_it() {
+    everywhere(async |comm| {
+        let window = Window::create(&comm, vec![0.5]).await?;
+        let refused = window.accumulate(0, 0, &[1.0], Op::Xor).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "there is no Xor of f64; bits are combined of integers only"
+        );
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1032_fetches_and_swaps_are_atomic() {
+    const EACH: u64 = 20;
+    everywhere(async |comm| {
+        let window = Window::create(&comm, vec![0_u64, 0]).await?;
+        let mut tickets = Vec::new();
+        for _ in 0..EACH {
+            tickets.push(window.fetch_and_op(0, 0, 1, Op::Sum).await?);
+            let mut seen = window.fetch_and_op(0, 1, 0, Op::Keep).await?;
+            loop {
+                let before = window.compare_and_swap(0, 1, seen, seen + 2).await?;
+                if before == seen {
+                    break;
+                }
+                seen = before;
+            }
+        }
+        let mut all = comm.allgather(tickets).await?.concat();
+        all.sort_unstable();
+        let count = EACH * comm.size() as u64;
+        assert!(all.into_iter().eq(0..count));
+        let both = window.get_accumulate(0, 0, &[0, 0], Op::Keep).await?;
+        assert_eq!(both[1], 2 * count);
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1034_a_rank_that_computes_is_accessed() {
+    within(patience(), || {
+        let ended = over(2, 1, async |comm| {
+            let window = Window::create(&comm, vec![0_u64; 20_000]).await?;
+            if comm.rank() == 0 {
+                // It awaits nothing until the other one has put what it waits for.
+                while window.with(|numbers| numbers[19_999]) != 9 {
+                    thread::yield_now();
+                }
+                window.with(|numbers| assert!(numbers[1..].iter().all(|number| *number == 9)));
+            } else {
+                window.put(0, 0, &[9; 20_000]).await?;
+                assert_eq!(window.fetch_and_op(0, 0, 1, Op::Sum).await?, 9);
+            }
+            window.free().await?;
+            Ok(())
+        });
+        assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+    });
+}
+
+#[test]
+fn sem_g1035_what_was_flushed_is_there_without_the_target() {
+    everywhere(async |comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+        let window = Window::create(&comm, vec![0_usize; 3000]).await?;
+        for round in 1..5 {
+            window.put(next, 0, &[round; 3000]).await?;
+            window.flush(next).await?;
+            // A message that is sent after it finds it there.
+            comm.send(next, 0, ()).await?;
+            comm.recv::<()>(last, 0).await?;
+            window.with(|numbers| assert!(numbers.iter().all(|number| *number == round)));
+            comm.barrier().await?;
+            window.accumulate(next, 2, &[1], Op::Sum).await?;
+            window.flush_all().await?;
+            comm.barrier().await?;
+            window.with(|numbers| assert_eq!(numbers[2], round + 1));
+            comm.barrier().await?;
+        }
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1030_elements_of_layouts_are_put_and_got() {
+    everywhere(async |comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+        // A column of a matrix of 3 × 4 goes to the next rank.
+        let window = Window::create(&comm, (0..12).collect()).await?;
+        let column = Layout::vector(3, 1, 4)?;
+        let mine = [100, 101, 102].map(|number| 10 * number + rank);
+        window.put_layout(next, 2, &mine, &column).await?;
+        window.fence().await?;
+        let [one, two, three] = [1000, 1010, 1020].map(|number| number + last);
+        let expected = [0, 1, one, 3, 4, 5, two, 7, 8, 9, three, 11];
+        window.with(|numbers| assert_eq!(numbers, expected));
+        assert_eq!(window.get_layout(next, 2, &column).await?, mine);
+        let beyond = window.put_layout(next, 4, &mine, &column).await;
+        assert!(matches!(
+            beyond,
+            Err(WindowError::Beyond {
+                offset: 4,
+                length: 9,
+                ..
+            })
+        ));
+        let few = window.put_layout(next, 0, &[1], &column).await.unwrap_err();
+        assert_eq!(few.to_string(), "put_layout: 1 elements for a layout of 3");
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1036_some_ranks_have_epochs_with_some() {
+    everywhere(async |comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let others: Vec<usize> = (1..size).collect();
+        let window = Window::create(&comm, vec![0; size]).await?;
+        for round in 1..4 {
+            if rank == 0 {
+                window.post(&others).await?;
+                window.wait(&others).await?;
+                window.with(|numbers| assert!(numbers[1..].iter().all(|it| *it == round)));
+            } else {
+                window.start(&[0]).await?;
+                window.put(0, rank, &[round]).await?;
+                window.complete(&[0]).await?;
+            }
+        }
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1030_ranks_of_one_process_look_at_each_others_numbers_where_they_lie() {
+    everywhere(async |comm| {
+        let (rank, size) = (comm.rank(), comm.size());
+        let window = Window::create(&comm, vec![rank]).await?;
+        for other in 0..size {
+            let seen = window.with_rank(other, |numbers| numbers[0]);
+            let (process, here) = (comm.process_of(other)?, comm.process_of(rank)?);
+            if process == here {
+                assert_eq!(seen, Ok(other));
+            } else {
+                let elsewhere = WindowError::Elsewhere {
+                    rank: other,
+                    process,
+                };
+                assert_eq!(seen, Err(elsewhere));
+            }
+        }
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1038_a_window_that_was_dropped_is_closed_to_the_others() {
+    everywhere(async |comm| {
+        let window = Window::create(&comm, vec![comm.rank(); 2]).await?;
+        if comm.rank() == 0 {
+            drop(window);
+            comm.barrier().await?;
+            comm.barrier().await?;
+            return Ok(());
+        }
+        comm.barrier().await?;
+        let closed = Err(WindowError::Closed { rank: 0 });
+        assert_eq!(window.get(0, 0, 2).await.map(drop), closed);
+        assert_eq!(
+            window.fetch_and_op(0, 0, 1, Op::Sum).await.map(drop),
+            closed
+        );
+        let put = match window.put(0, 0, &[1]).await {
+            Ok(()) => window.flush(0).await,
+            refused => refused,
+        };
+        assert_eq!(put, closed);
+        comm.barrier().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn ranks_that_wait_for_a_fence_that_one_does_not_reach_are_stuck() {
+    let ended = World::threads(2).run(async |comm| -> Result<_, WindowError> {
+        let window = Window::create(&comm, vec![0]).await?;
+        if comm.rank() == 0 {
+            window.fence().await?;
+        } else {
+            comm.recv::<()>(0, 0).await?;
+        }
+        Ok(())
+    });
+    let Err(RunError::Stuck(report)) = ended else {
+        panic!("{ended:?}");
+    };
+    let told = report.to_string();
+    assert!(told.contains("accesses.rs"), "{told}");
+}

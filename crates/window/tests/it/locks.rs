@@ -1,0 +1,117 @@
+//! Locks: who holds them, who waits, and what becomes of those that are given up.
+
+use crate::worlds::everywhere;
+use motet_comm::World;
+use motet_testkit::{patience, within};
+use motet_window::{Lock, Window, WindowError};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+#[test]
+fn sem_g1033_nobody_else_holds_an_exclusive_lock() {
+    const EACH: usize = 12;
+    everywhere(async |comm| {
+        let last = comm.size() - 1;
+        let window = Window::create(&comm, vec![0_usize; 2]).await?;
+        for round in 0..EACH {
+            let lock = window.lock(last, Lock::Exclusive).await?;
+            assert_eq!(lock.rank(), last);
+            let both = window.get(last, 0, 2).await?;
+            assert_eq!(both[0], both[1], "somebody is half done");
+            window.put(last, 0, &[both[0] + 1]).await?;
+            window.put(last, 1, &[both[1] + 1]).await?;
+            if round % 3 == 0 {
+                // Given back all the same.
+                drop(lock);
+            } else {
+                lock.unlock().await?;
+            }
+            let lock = window.lock(last, Lock::Shared).await?;
+            let both = window.get(last, 0, 2).await?;
+            assert_eq!(both[0], both[1], "a reader sees half");
+            lock.unlock().await?;
+        }
+        let numbers = window.free().await?;
+        let expected = if comm.rank() == last {
+            EACH * comm.size()
+        } else {
+            0
+        };
+        assert_eq!(numbers, [expected; 2]);
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1033_shared_locks_are_held_together() {
+    everywhere(async |comm| {
+        let window = Window::create(&comm, vec![0_u8]).await?;
+        let all = window.lock_all().await?;
+        let twice = window.lock(0, Lock::Shared).await.unwrap_err();
+        assert_eq!(twice, WindowError::Locked { rank: 0 });
+        // All hold all of them here.
+        comm.barrier().await?;
+        all.unlock_all().await?;
+        let lock = window.lock(0, Lock::Exclusive).await?;
+        lock.unlock().await?;
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1033_a_lock_that_is_not_waited_for_any_more_is_not_taken() {
+    everywhere(async |comm| {
+        let window = Window::create(&comm, vec![0_u8]).await?;
+        if comm.rank() == 0 {
+            let lock = window.lock(0, Lock::Exclusive).await?;
+            comm.barrier().await?;
+            comm.barrier().await?;
+            lock.unlock().await?;
+            let again = window.lock(0, Lock::Exclusive).await?;
+            comm.barrier().await?;
+            again.unlock().await?;
+        } else {
+            comm.barrier().await?;
+            {
+                let mut wish = pin!(window.lock(0, Lock::Exclusive));
+                let mut looks = 0;
+                let waits = poll_fn(|cx| {
+                    looks += 1;
+                    let pending = wish.as_mut().poll(cx).is_pending();
+                    if looks < 3 && pending {
+                        cx.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    Poll::Ready(pending)
+                });
+                assert!(waits.await, "rank 0 holds it");
+            }
+            comm.barrier().await?;
+            comm.barrier().await?;
+        }
+        window.free().await?;
+        Ok(())
+    });
+}
+
+#[test]
+fn sem_g1033_a_window_with_a_lock_is_not_freed() {
+    within(patience(), || {
+        World::solo()
+            .run(async |comm| -> Result<_, WindowError> {
+                let window = Window::create(&comm, vec![0_u8]).await?;
+                let lock = window.lock(0, Lock::Shared).await?;
+                let again = window.lock(0, Lock::Exclusive).await.unwrap_err();
+                assert_eq!(
+                    again.to_string(),
+                    "this rank has locked the window of rank 0, or waits for it; unlock it first"
+                );
+                drop(lock);
+                assert_eq!(window.free().await?, [0]);
+                Ok(())
+            })
+            .unwrap();
+    });
+}

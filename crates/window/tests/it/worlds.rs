@@ -1,0 +1,37 @@
+//! The worlds on which everything is tried.
+
+use crate::network::processes;
+use motet_comm::{Communicator, RunError, World};
+use motet_testkit::{patience, within};
+use motet_window::WindowError;
+
+/// Processes that are threads, and ranks in each.
+const LAYOUTS: [(usize, usize); 3] = [(2, 1), (2, 2), (3, 1)];
+
+/// Runs the body on worlds in one process and over several; every rank must end well.
+pub(crate) fn everywhere(
+    body: impl AsyncFn(Communicator) -> Result<(), WindowError> + Clone + Send + Sync + 'static,
+) {
+    within(patience(), move || {
+        let near = [1, 2, 3, 8].map(World::threads);
+        for world in near.into_iter().chain([World::solo(), World::ports(2)]) {
+            world.run(&body).unwrap();
+        }
+        for (count, ranks) in LAYOUTS {
+            over(count, ranks, body.clone())
+                .into_iter()
+                .for_each(|ended| ended.unwrap());
+        }
+    });
+}
+
+/// How the run ends in each of so many processes that are threads.
+pub(crate) fn over(
+    count: usize,
+    ranks: usize,
+    body: impl AsyncFn(Communicator) -> Result<(), WindowError> + Send + Sync + 'static,
+) -> Vec<Result<(), RunError<WindowError>>> {
+    processes(count, move |end| {
+        World::over(end, ranks).run(&body).map(drop)
+    })
+}
