@@ -86,8 +86,8 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 #[command(
     about = "Find the clusters in a table of numbers",
-    long_about = "Find the clusters in a table of numbers.\n\nReads CSV, plain or packed by gzip or zstd, \
-                  with one point per row. Prints the clusters by size with their centres and \
+    long_about = "Find the clusters in a table of numbers.\n\nReads CSV, or a two-dimensional .npy array, \
+                  plain or packed by gzip or zstd, with one point per row. Prints the clusters by size with their centres and \
                   spreads (the root of the mean squared distance to the centre). Cluster 1 is the \
                   largest.",
     after_help = "Examples: motet cluster --help",
@@ -254,6 +254,8 @@ Examples:
       standard input; one JSON object on standard output
   motet cluster blocks.csv --columns lon,lat --weight pop -k 30 --threads 2 --scaling
       points with weights; how well two threads are used
+  motet cluster points.npy --columns 1,2 -k 3
+      an array of numpy: one point per row, columns by number, NaN where a value lacks
   motet cluster alu.fasta.gz -k 6 --out out
       sequences: all pairs are aligned, then clustered; medoids.csv, trace.svg (temperature)
       and splits.svg (dendrogram of the splits) instead of centres and map

@@ -465,3 +465,42 @@ fn sem_g660_a_run_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
     assert!(!kept.path().exists());
     kept.clear().unwrap();
 }
+
+#[test]
+fn sem_g1061_the_lowest_temperature_of_splitting_is_reached_whatever_the_cooling() {
+    let (pairs, weights) = sixty();
+    let data = Dissimilarities::new(pairs, 60).unwrap();
+    // The whole splits below 27.5, each group below 2.7; between there are three clusters.
+    for (t_min, clusters) in [(28.0, 1), (26.0, 3), (3.0, 3)] {
+        for cooling in [0.5, 0.9] {
+            let method = Pairwise {
+                clusters: Clusters::Found { t_min, at_most: 20 },
+                cooling,
+                ..Pairwise::default()
+            };
+            let found = fit(1, &method, &data, Some(&weights));
+            assert_eq!(
+                found.sizes.len(),
+                clusters,
+                "{t_min}, {cooling}: {:?}",
+                found.trace
+            );
+        }
+    }
+}
+
+#[test]
+fn sem_g1062_three_groups_are_chosen_with_and_without_weights() {
+    let (pairs, weights) = sixty();
+    let data = Dissimilarities::new(pairs, 60).unwrap();
+    for weights in [None, Some(weights.as_slice())] {
+        let choice = World::solo().run(async |comm| {
+            let method = Pairwise::default();
+            method
+                .choose(&comm, &data, weights, 20, &Control::default())
+                .await
+        });
+        let choice = choice.unwrap().remove(0);
+        assert_eq!(choice.clusters, 3, "{choice:?}");
+    }
+}
