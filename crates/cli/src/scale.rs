@@ -160,7 +160,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
     let (pairs, names, aligned) = match pairs {
         Pairs::Matrix(pairs) => (pairs, None, None),
         Pairs::Sequences(sequences, method) => {
-            let done = align(&world, true, (&sequences, &method), &cancel, quiet)?;
+            let done = align(&world, true, (&sequences, &method), None, (&cancel, quiet))?;
             let Some((matrix, aligned)) = done else {
                 return Ok(());
             };

@@ -6,8 +6,10 @@
 mod annealing;
 mod compare;
 mod exchange;
+mod finish;
 mod found;
 mod hard;
+mod kept;
 mod kernel;
 mod kmeans;
 mod passes;

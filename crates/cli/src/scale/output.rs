@@ -95,6 +95,7 @@ fn picture(summary: &ScaleSummary, labels: &[u32]) -> String {
         profile: None,
         table: clusters,
         trace: Vec::new(),
+        sample: None,
         files: Vec::new(),
     };
     map::draw(&Picture {
