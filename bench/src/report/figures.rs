@@ -62,7 +62,7 @@ fn today(fact: &Fact<'_>, results: &Results) -> Today {
     }
     let Some(experiment) = find(key).ok().and_then(|found| found.into_iter().next()) else {
         return Today::Nothing(match key {
-            "E24" => "a picture of clusters in gene sequences: annealing of pairwise distances is not built yet".to_owned(),
+            "E24" => "`motet cluster alu.fasta.gz -k 6 --out out` draws it: out/map.svg and out/splits.svg".to_owned(),
             key => format!("{key} is not built yet"),
         });
     };

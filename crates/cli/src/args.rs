@@ -264,8 +264,8 @@ Examples:
   motet cluster points.npy --columns 1,2 -k 3
       an array of numpy: one point per row, columns by number, NaN where a value lacks
   motet cluster alu.fasta.gz -k 6 --out out
-      sequences: all pairs are aligned, then clustered; medoids.csv, trace.svg (temperature)
-      and splits.svg (dendrogram of the splits) instead of centres and map
+      sequences: all pairs are aligned, then clustered; medoids.csv instead of centres.csv, and
+      map.svg (classical scaling), trace.svg (temperature), splits.svg (dendrogram of the splits)
   motet cluster alu.fasta.gz -k 6 --sample 1000 --restarts 3
       1,000 sequences are aligned with each other and with all; the best of three samples
   motet cluster keys1052.npy --bits --width 1052 -k 30 --out out

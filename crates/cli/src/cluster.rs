@@ -19,7 +19,7 @@ use crate::plan::{Plan, Search};
 use crate::processes;
 use crate::progress::Bar;
 use crate::ranked::{Measured, measured};
-use crate::read::{self, LeftOut, OnMissing, Table};
+use crate::read::{self, OnMissing, Table};
 use crate::report;
 use crate::sample::{self, Sampled};
 use crate::space::Placed;

@@ -156,9 +156,11 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let Some(fitted) = fitted else {
         return Ok(());
     };
+    let places = fitted.places.clone();
     let (summary, labels) = summarise(&plan, fitted, names.as_deref(), world.size());
     if let Some(folder) = folder {
-        write::files(&folder, &summary, &labels, names.as_deref(), &cancel)?;
+        let rows = (labels.as_slice(), names.as_deref(), places.as_ref());
+        write::files(&folder, &summary, rows, &cancel)?;
     }
     run.clear()?;
     print(|to| match plan.json {

@@ -1,7 +1,7 @@
 //! `motet scale`: places in a plane whose distances are those of pairs.
 
 mod labels;
-mod output;
+pub(crate) mod output;
 
 use std::path::PathBuf;
 use std::time::Instant;

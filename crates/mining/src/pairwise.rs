@@ -17,6 +17,8 @@ mod freeze;
 mod kernel;
 mod lent;
 mod sample;
+mod search;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -32,6 +34,7 @@ pub use dissimilarities::Dissimilarities;
 pub use found::{PairwiseClustering, PairwiseSplit};
 pub use lent::Floats;
 pub use sample::{Given, Sampling};
+pub use steps::{PairSteps, PairWork};
 
 /// Clustering by deterministic annealing where only dissimilarities of pairs are known.
 ///
@@ -70,6 +73,9 @@ pub struct Pairwise {
     pub mass_power: f64,
     /// The power of the masses after the last split.
     pub last_mass_power: f64,
+    /// Attempts at temperature zero to split one cluster and leave out another that may fail one
+    /// after the other before the search ends. 0 leaves out the search.
+    pub search: usize,
 }
 
 impl Default for Pairwise {
@@ -80,6 +86,7 @@ impl Default for Pairwise {
             tolerance: 1e-4,
             mass_power: 0.5,
             last_mass_power: 0.0,
+            search: 20,
         }
     }
 }
@@ -169,6 +176,7 @@ impl Pairwise {
         let k = state.shares.len() / pairs.len();
         let labels = state.shares.chunks_exact(k).map(first_largest).collect();
         let (labels, sums) = field.freeze(labels, most, exactly).await?;
+        let (labels, sums) = field.search(labels, sums, self.search).await?;
         let mut sizes = vec![0; sums.masses.len()];
         labels.iter().for_each(|label| sizes[*label] += 1);
         Ok(PairwiseClustering {

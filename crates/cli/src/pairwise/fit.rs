@@ -6,7 +6,7 @@ use motet::World;
 use motet_comm::Communicator;
 use motet_mining::{
     CancelToken, Checkpoints, Choice, Control, Dissimilarities, Given, MiningError, Pairwise,
-    PairwiseClustering, Progress,
+    PairwiseClustering, Progress, Scaled, Scaling, ScalingMethod,
 };
 
 use crate::error::CliError;
@@ -33,6 +33,8 @@ pub(super) struct Fitted {
     pub(super) choice: Option<Choice>,
     pub(super) aligned: Option<Aligned>,
     pub(super) sampled: Option<Sampled>,
+    /// The places of the rows that were clustered, if a picture is wanted.
+    pub(super) places: Option<Scaled>,
     /// Seconds that the clustering took, without those of the alignments of all rows.
     pub(super) seconds: f64,
 }
@@ -60,12 +62,15 @@ impl Run<'_> {
             })
         };
         let found = found?.map(whole).transpose()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let places = self.places(&pairs)?;
         Ok(found.map(|(found, choice)| Fitted {
             found,
             choice,
             aligned,
             sampled: None,
-            seconds: start.elapsed().as_secs_f64(),
+            places,
+            seconds,
         }))
     }
 
@@ -94,6 +99,7 @@ impl Run<'_> {
                     choice,
                     aligned,
                     sampled: Some(sampled),
+                    places: self.places(&known)?,
                     seconds: 0.0,
                 });
             }
@@ -115,6 +121,25 @@ impl Run<'_> {
         let samples = (0..draws).map(|draw| kept.named(&format!("sample-{draw}")));
         let all = samples.chain([kept.clone()]);
         clear(all.flat_map(|kept| [kept.named("distances"), kept]))
+    }
+
+    /// Places in the plane by classical scaling, if files are wanted; `None` in other processes.
+    fn places(&self, pairs: &Dissimilarities) -> Result<Option<Scaled>, CliError> {
+        if self.plan.out.is_none() {
+            return Ok(None);
+        }
+        let bar = Bar::new(self.quiet);
+        let show = |now: &Progress| bar.at(now.done, "placing the rows".to_owned());
+        let control = &self.control(&show);
+        let method = Scaling {
+            method: ScalingMethod::Classical,
+            ..Scaling::default()
+        };
+        let found = parts(self.world, false, async |comm| {
+            method.fit(comm, pairs, control).await
+        });
+        bar.clear();
+        Ok(found?.and_then(|mut parts| parts.pop()))
     }
 
     fn control<'c>(&'c self, show: &'c (dyn Fn(&Progress) + Sync)) -> Control<'c> {
