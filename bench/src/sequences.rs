@@ -1,6 +1,20 @@
 //! Sequences to cluster, where no data are named.
 
-use motet_mining::Dissimilarities;
+use flate2::read::MultiGzDecoder;
+use motet_mining::{Alphabet, Dissimilarities, Sequences};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Reads a FASTA file of DNA that is packed by gzip.
+pub(crate) fn read(path: &Path) -> Result<Sequences, String> {
+    let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
+    let file = File::open(path).map_err(|error| wrong(&error))?;
+    let mut text = Vec::new();
+    let read = MultiGzDecoder::new(file).read_to_end(&mut text);
+    read.map_err(|error| wrong(&error))?;
+    Sequences::from_fasta(&text, Alphabet::Dna).map_err(|error| wrong(&error))
+}
 
 /// Letters of a sequence, as many as an Alu repeat has.
 const LETTERS: usize = 300;

@@ -1,16 +1,15 @@
 //! E24: clusters in gene sequences.
 
 use crate::selection::Missing;
+use crate::sequences;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
-use flate2::read::MultiGzDecoder;
 use motet_comm::World;
 use motet_mining::{
-    Alignment, Alphabet, Clusters, Control, Dissimilarities, MiningError, PairDistances, Pairwise,
+    Alignment, Clusters, Control, Dissimilarities, MiningError, PairDistances, Pairwise,
     PairwiseClustering, Sequences, adjusted_rand,
 };
 use motet_sync::thread;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -109,12 +108,7 @@ fn run(folder: &Path, rows: usize, threads: usize) -> Result<Vec<f64>, String> {
 fn read(folder: &Path, rows: usize) -> Result<(Sequences, Vec<String>), String> {
     let path = folder.join(SEQUENCES);
     let wrong = |path: &Path, what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
-    let file = File::open(&path).map_err(|error| wrong(&path, &error))?;
-    let mut text = Vec::new();
-    let read = MultiGzDecoder::new(file).read_to_end(&mut text);
-    read.map_err(|error| wrong(&path, &error))?;
-    let all = Sequences::from_fasta(&text, Alphabet::Dna);
-    let all = all.map_err(|error| wrong(&path, &error))?;
+    let all = sequences::read(&path)?;
     if rows > all.len() {
         return Err(wrong(
             &path,

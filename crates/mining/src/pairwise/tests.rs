@@ -504,3 +504,42 @@ fn sem_g1062_three_groups_are_chosen_with_and_without_weights() {
         assert_eq!(choice.clusters, 3, "{choice:?}");
     }
 }
+
+#[test]
+fn sem_g1068_the_search_never_raises_the_cost_and_ranks_agree() {
+    // Seven groups on a line, wider than they are apart.
+    let at = |i: usize| (i % 7 * 20 + i * 37 % 31) as f64;
+    let square = |i, j| (at(i) - at(j)) * (at(i) - at(j));
+    let pairs = (0..140).flat_map(|i| (0..140).map(move |j| square(i, j)));
+    let data = Dissimilarities::new(pairs.collect(), 140).unwrap();
+    let cost = |ranks: usize, search: usize, labels: &[u32]| {
+        let method = Pairwise {
+            search,
+            ..Pairwise::default()
+        };
+        let settle = async |comm: Communicator| {
+            let control = Control::default();
+            method.settle(&comm, &data, None, labels, &control).await
+        };
+        PairwiseClustering::join(World::threads(ranks).run(settle).unwrap()).unwrap()
+    };
+    // Neighbours in the input are neighbours in no other way.
+    let labels: Vec<u32> = (0..140).map(|i| i / 20).collect();
+    let (without, with) = (cost(1, 0, &labels), cost(1, 20, &labels));
+    assert!(with.cost <= without.cost && with.sizes.len() == 7);
+    // By squared distances on a line 7 clusters of neighbours are the best.
+    let whole = fit(2, &exactly(7), &data, None);
+    assert!(
+        whole.cost <= with.cost + 1e-9,
+        "{} {}",
+        whole.cost,
+        with.cost
+    );
+    assert_eq!(cost(3, 20, &labels), with);
+    let few = World::solo().run(async |comm| {
+        let (method, control) = (Pairwise::default(), Control::default());
+        let run = method.settle(&comm, &data, None, &[1, 2], &control).await;
+        Ok::<_, MiningError>(run.unwrap_err().to_string())
+    });
+    assert!(few.unwrap()[0].contains("labels"));
+}
