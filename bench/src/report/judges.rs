@@ -210,8 +210,8 @@ pub(super) fn threads_or_processes(rows: &Evidence<'_>) -> Judged {
 /// The papers' run of the largest overhead: sequences and cores.
 const MANY: (f64, f64) = (35_339.0, 768.0);
 
-/// f = p T(p) / T(1) - 1 by the model T(p) = a N²/p + b N + c log₂ p of a step. a and b are those of
-/// one rank over the sizes measured: a N² is the product, which the ranks share, b N what each does
+/// f = p T(p) / T(1) - 1 by the model T(p) = a N²/p + b N + c log₂ p of a step. a and b are of
+/// one rank over the sizes measured: a N² is the product, which ranks share, b N what each does
 /// for all rows. c is what all cores of this machine lose beyond that (imbalance, memory, barrier),
 /// for each doubling of the ranks.
 pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
@@ -263,7 +263,7 @@ pub(super) fn both_or_one(rows: &Evidence<'_>) -> Judged {
     let cores = rows.cores()?;
     if cores < 4.0 {
         return Err(format!(
-            "{} cores are too few for threads inside of processes, and nodes in network namespaces share them",
+            "{} cores are too few for threads in processes, and network namespaces share them",
             quantity(cores, "")
         ));
     }

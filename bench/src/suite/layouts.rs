@@ -347,8 +347,8 @@ impl Times<'_> {
     }
 }
 
-/// f of a form. The same T(1) for all of them: the one thread of a dynamic split pays a hand-over on
-/// every step, which is overhead too.
+/// f of a form. The same T(1) for all of them: the one thread of a dynamic split pays a hand-over
+/// on every step, which is overhead too.
 fn overhead(
     form: Form,
     layout: Layout,

@@ -143,7 +143,7 @@ impl Clusterings {
         case
     }
 
-    /// The overhead of whole annealings of bits, which have as many passes on any number of threads.
+    /// The overhead of whole annealings of bits: as many passes on any number of threads.
     fn bits_case(&self, setting: &Setting, rows: usize, clusters: usize, threads: usize) -> Case {
         let chemistry = Rc::clone(&self.chemistry);
         let bits = Lazy::new(move || chemistry.get()?.bits(rows));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::args::{ClusterArgs, Method, MethodArgs};
 use crate::error::OptionError;
 use crate::read::Request;
+use crate::sample::Sample;
 use crate::table::request;
 use motet_mining::Sampling;
 
@@ -32,15 +33,6 @@ pub(crate) struct Plan {
     pub(crate) json: bool,
     /// Whether to print nothing but results and errors.
     pub(crate) quiet: bool,
-}
-
-/// A sample of the rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sample {
-    /// How it is drawn.
-    pub(crate) sampling: Sampling,
-    /// How many are drawn; the best is kept.
-    pub(crate) draws: usize,
 }
 
 /// How to cluster.

@@ -1,10 +1,18 @@
 //! `--sample`: some rows are clustered, the others are given to the clusters of these.
 
-use motet_mining::{Clustering, DataError, Points};
+use motet_mining::{Clustering, DataError, Points, Sampling};
 use serde::Serialize;
 
-use crate::plan::Sample;
 use crate::text::grouped;
+
+/// A sample of the rows that is to be clustered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sample {
+    /// How it is drawn.
+    pub(crate) sampling: Sampling,
+    /// How many are drawn; the best is kept.
+    pub(crate) draws: usize,
+}
 
 /// What was clustered in place of all rows.
 #[derive(Debug, Clone, Serialize)]

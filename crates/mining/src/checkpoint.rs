@@ -3,7 +3,7 @@
 //! A file is written whole: under another name, flushed to the disk, then renamed. So whenever the
 //! program ends, the file is the last whole one, or there is none.
 
-use crate::{Bits, MiningError, Points};
+use crate::{MiningError, Points};
 use motet_comm::Communicator;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -320,11 +320,6 @@ impl Digest {
         if let Some(weights) = points.weights() {
             self.numbers(weights);
         }
-    }
-
-    pub(crate) fn bits(&mut self, bits: &Bits) {
-        self.word(bits.width() as u64);
-        (0..bits.len()).for_each(|row| bits.row(row).iter().for_each(|word| self.word(*word)));
     }
 
     pub(crate) fn text(&mut self, text: &str) {

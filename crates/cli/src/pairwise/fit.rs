@@ -13,10 +13,10 @@ use crate::error::CliError;
 use crate::fit::{Chosen, clusters, join};
 use crate::keep::clear;
 use crate::pairs::{Aligned, Pairs, align};
-use crate::plan::{Plan, Sample};
+use crate::plan::Plan;
 use crate::progress::Bar;
 use crate::ranked::parts;
-use crate::sample::Sampled;
+use crate::sample::{Sample, Sampled};
 
 /// What all steps of a run need.
 pub(super) struct Run<'a> {

@@ -148,7 +148,7 @@ impl BitAnnealing {
         }
         let team = Team::new(comm, control);
         let field = Field::new(&team, bits);
-        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.bits(bits));
+        let mut keeper = Keeper::new(comm, kept, self, |digest| bits.digest(digest));
         let state: Option<State> = keeper.load().await?;
         let mut cooling = Cooling::new(&field, self, (most, floor)).await?;
         if let Some(state) = &state {

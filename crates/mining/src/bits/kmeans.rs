@@ -110,7 +110,7 @@ impl BitKMeans {
         }
         let team = Team::new(comm, control);
         let field = Field::new(&team, bits);
-        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.bits(bits));
+        let mut keeper = Keeper::new(comm, kept, self, |digest| bits.digest(digest));
         let State {
             starts: first,
             mut work,
