@@ -1,7 +1,7 @@
 //! Steps of pairwise annealing on the ranks of a world, each with its share of the rows, or with
 //! blocks of rows that threads take.
 
-use crate::kernels::loops::{Loops, Split};
+use crate::kernels::loops::Loops;
 use crate::peers::rayon;
 use crate::sequences;
 use ::rayon::ThreadPool;
@@ -58,7 +58,7 @@ impl Hands {
 
 impl Crew {
     /// The product of all blocks, one after the other.
-    fn product(&self, work: PairWork) -> Result<Vec<f64>, String> {
+    async fn product(&self, work: PairWork) -> Result<Vec<f64>, String> {
         let blocks = work.blocks();
         match self {
             Crew::None => Ok((0..blocks).flat_map(|block| work.block(block)).collect()),
@@ -72,7 +72,7 @@ impl Crew {
                     (0..blocks).map(|_| Mutex::new(Vec::new())).collect();
                 let to = Arc::clone(&parts);
                 let body = move |block: usize| *to[block].lock() = work.block(block);
-                loops.run(Split::Dynamic, (blocks, 1), body)?;
+                loops.once(blocks, body).await?;
                 Ok(parts
                     .iter()
                     .flat_map(|part| std::mem::take(&mut *part.lock()))
@@ -118,7 +118,7 @@ async fn steps(
         let free = match &crew {
             Crew::None => all.step(TEMPERATURE).await.map_err(told)?,
             crew => {
-                let product = crew.product(all.work())?;
+                let product = crew.product(all.work()).await?;
                 all.end(product, TEMPERATURE).await.map_err(told)?
             }
         };
