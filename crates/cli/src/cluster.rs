@@ -124,6 +124,9 @@ fn several_samples(args: &ClusterArgs) -> Result<(), OptionError> {
     }
 }
 
+/// What was found, and the sample that it was found in, if not all points were clustered.
+type Found = (Measured<Chosen<Clustering>>, Option<Sampled>);
+
 /// Checks what can be checked before the run, and reads the table.
 fn prepare(mut plan: Plan, world: &World) -> Result<Ready, CliError> {
     // One process speaks for all, and writes.
@@ -176,7 +179,7 @@ fn cluster(
     placed: &Placed,
     kept: Option<&Checkpoints>,
     cancel: &CancelToken,
-) -> Result<Option<(Measured<Chosen<Clustering>>, Option<Sampled>)>, CliError> {
+) -> Result<Option<Found>, CliError> {
     let all = placed.points.len();
     let sample = plan.sample.filter(|sample| sample.sampling.size < all);
     let data = |error: DataError| CliError::Data(format!("{}: {error}", placed.file));

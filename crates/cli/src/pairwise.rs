@@ -150,7 +150,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let sample = plan.sample;
     let fitted = match sample.filter(|sample| sample.sampling.size < pairs.rows()) {
-        Some(sample) => run.sampled(pairs, sample)?,
+        Some(sample) => run.sampled(&pairs, sample)?,
         None => run.whole(pairs)?,
     };
     let Some(fitted) = fitted else {

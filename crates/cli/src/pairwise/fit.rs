@@ -76,7 +76,11 @@ impl Run<'_> {
 
     /// Clusters samples, gives all rows to the clusters of each, and takes the one in which they
     /// cost least.
-    pub(super) fn sampled(&self, pairs: Pairs, sample: Sample) -> Result<Option<Fitted>, CliError> {
+    pub(super) fn sampled(
+        &self,
+        pairs: &Pairs,
+        sample: Sample,
+    ) -> Result<Option<Fitted>, CliError> {
         let start = Instant::now();
         let mut best: Option<Fitted> = None;
         for draw in 0..sample.draws {
@@ -86,7 +90,7 @@ impl Run<'_> {
                 return Ok(None);
             };
             let own = (&known, rows.as_slice());
-            let Some((found, given, choice)) = self.given(own, &pairs, kept.as_ref())? else {
+            let Some((found, given, choice)) = self.given(own, pairs, kept.as_ref())? else {
                 return Ok(None);
             };
             if best
