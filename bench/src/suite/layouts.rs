@@ -38,6 +38,9 @@ pub(crate) struct Layout {
     pub(crate) processes: usize,
 }
 
+/// Dissimilarities of so many sequences.
+type Made = (usize, Arc<Dissimilarities>);
+
 /// What measurements of layouts need.
 #[derive(Debug, Clone)]
 struct Layouts {
@@ -50,7 +53,7 @@ struct Layouts {
     /// Threads that fill the machine are bound to their cores.
     pinned: bool,
     /// The last dissimilarities that were made, with their number of sequences.
-    made: Rc<RefCell<Option<(usize, Arc<Dissimilarities>)>>>,
+    made: Rc<RefCell<Option<Made>>>,
 }
 
 /// The parameters of every point.
