@@ -246,7 +246,7 @@ impl Pairwise {
             let different: BTreeSet<u32> = labels.iter().copied().collect();
             let number = |label: &u32| different.range(..label).count();
             let labels = labels.iter().map(number).collect();
-            let cold = field.freeze(labels, different.len(), false).await?;
+            let cold = field.freeze(labels, different.len(), true).await?;
             let cold = field.search(cold.0, cold.1, self.search).await?;
             Ok(field.found(cold))
         })
