@@ -1,7 +1,7 @@
 //! Compounds as binary properties: numpy's array of packed bits as points with a column for each
 //! bit.
 
-use motet_mining::Points;
+use motet_mining::{Bits, Points};
 use std::fs;
 use std::path::Path;
 
@@ -63,6 +63,17 @@ impl Fingerprints {
     }
 }
 
+impl Fingerprints {
+    /// The same rows as bits.
+    pub(crate) fn bits(&self, count: usize) -> Result<Bits, String> {
+        let width = BITS.div_ceil(8);
+        let rows: Vec<&[u8]> = self.rows.chunks_exact(width).collect();
+        let some = spread(count, rows.len()).flat_map(|place| rows[place]);
+        let some: Vec<u8> = some.copied().collect();
+        Bits::from_bytes(&some, width, BITS).map_err(|error| error.to_string())
+    }
+}
+
 /// The places of `count` of `all` rows, as far apart from each other as they get.
 pub(crate) fn spread(count: usize, all: usize) -> impl Iterator<Item = usize> {
     (0..count.min(all)).map(move |at| at * all / count.min(all))
@@ -120,6 +131,7 @@ mod tests {
         let all = Fingerprints::read(&motet_testkit::data()).unwrap();
         assert_eq!(all.rows.len(), 41_120 * 132);
         let points = all.points(2_000).unwrap();
+        assert_eq!(all.bits(2_000).unwrap().len(), 2_000);
         // The README says 70.6 bits on in the mean.
         let mean = points.values().iter().sum::<f64>() / 2_000.0;
         assert!((mean - 70.6).abs() < 2.0, "{mean}");

@@ -43,6 +43,7 @@ mod program;
 mod rank_program;
 mod rows;
 mod selection;
+mod sequences;
 mod table;
 mod uts;
 

@@ -24,17 +24,26 @@ pub enum RankProgram {
     Barrier,
     /// The nodes of the tree T1 of UTS, counted by all ranks.
     Uts,
-    /// A step of annealing over so many points with so many clusters, each rank its share.
-    Annealing {
-        /// Points in the plane.
-        points: usize,
+    /// A step of pairwise annealing of so many sequences, each rank its share of the rows.
+    Pairwise {
+        /// Sequences.
+        rows: usize,
         /// Clusters.
         clusters: usize,
     },
-    /// The same, the share of each rank taken block by block by so many threads of rayon.
-    AnnealingByRayon {
-        /// Points in the plane.
-        points: usize,
+    /// The same, the share of each rank taken block by block by so many threads of motet.
+    PairwiseByLoop {
+        /// Sequences.
+        rows: usize,
+        /// Clusters.
+        clusters: usize,
+        /// Threads of each rank.
+        threads: usize,
+    },
+    /// The same by threads of rayon.
+    PairwiseByRayon {
+        /// Sequences.
+        rows: usize,
         /// Clusters.
         clusters: usize,
         /// Threads of each rank.
@@ -66,14 +75,17 @@ impl fmt::Display for RankProgram {
             RankProgram::Put(length) => write!(f, "put:{length}"),
             RankProgram::Barrier => f.write_str("barrier"),
             RankProgram::Uts => f.write_str("uts"),
-            RankProgram::Annealing { points, clusters } => {
-                write!(f, "annealing:{points}:{clusters}")
-            }
-            RankProgram::AnnealingByRayon {
-                points,
+            RankProgram::Pairwise { rows, clusters } => write!(f, "pairwise:{rows}:{clusters}"),
+            RankProgram::PairwiseByLoop {
+                rows,
                 clusters,
                 threads,
-            } => write!(f, "annealing-by-rayon:{points}:{clusters}:{threads}"),
+            } => write!(f, "pairwise-by-loop:{rows}:{clusters}:{threads}"),
+            RankProgram::PairwiseByRayon {
+                rows,
+                clusters,
+                threads,
+            } => write!(f, "pairwise-by-rayon:{rows}:{clusters}:{threads}"),
         }
     }
 }
@@ -85,7 +97,7 @@ impl FromStr for RankProgram {
         let unknown = || {
             format!(
                 "{text} is no program: name exchange, barrier, uts, allreduce:LENGTH, broadcast:LENGTH, allgather:LENGTH, \
-                 alltoall:LENGTH, put:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS"
+                 alltoall:LENGTH, put:LENGTH, pairwise:ROWS:CLUSTERS, pairwise-by-loop:ROWS:CLUSTERS:THREADS or pairwise-by-rayon:ROWS:CLUSTERS:THREADS"
             )
         };
         let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
@@ -103,14 +115,17 @@ impl FromStr for RankProgram {
             ("allgather", &[length]) => Ok(RankProgram::Allgather(length)),
             ("alltoall", &[length]) => Ok(RankProgram::Alltoall(length)),
             ("put", &[length]) => Ok(RankProgram::Put(length)),
-            ("annealing", &[points, clusters]) => Ok(RankProgram::Annealing { points, clusters }),
-            ("annealing-by-rayon", &[points, clusters, threads]) => {
-                Ok(RankProgram::AnnealingByRayon {
-                    points,
-                    clusters,
-                    threads,
-                })
-            }
+            ("pairwise", &[rows, clusters]) => Ok(RankProgram::Pairwise { rows, clusters }),
+            ("pairwise-by-loop", &[rows, clusters, threads]) => Ok(RankProgram::PairwiseByLoop {
+                rows,
+                clusters,
+                threads,
+            }),
+            ("pairwise-by-rayon", &[rows, clusters, threads]) => Ok(RankProgram::PairwiseByRayon {
+                rows,
+                clusters,
+                threads,
+            }),
             _ => Err(unknown()),
         }
     }
@@ -131,12 +146,17 @@ mod tests {
             RankProgram::Put(3),
             RankProgram::Barrier,
             RankProgram::Uts,
-            RankProgram::Annealing {
-                points: 12_500,
+            RankProgram::Pairwise {
+                rows: 12_500,
                 clusters: 10,
             },
-            RankProgram::AnnealingByRayon {
-                points: 12_500,
+            RankProgram::PairwiseByLoop {
+                rows: 12_500,
+                clusters: 10,
+                threads: 2,
+            },
+            RankProgram::PairwiseByRayon {
+                rows: 12_500,
                 clusters: 10,
                 threads: 2,
             },
@@ -149,8 +169,8 @@ mod tests {
             "allreduce:0",
             "allreduce:x",
             "gather",
-            "annealing:5",
-            "annealing:0:5",
+            "pairwise:5",
+            "pairwise:0:5",
         ] {
             assert!(wrong.parse::<RankProgram>().is_err(), "{wrong}");
         }

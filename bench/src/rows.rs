@@ -1,6 +1,5 @@
 //! The rows of [`core`](crate::core) and [`ranks`](crate::ranks): one file per question.
 
-pub(crate) mod annealing_steps;
 pub(crate) mod events;
 pub(crate) mod fork_join;
 pub(crate) mod handlers;
@@ -9,6 +8,7 @@ pub(crate) mod joins;
 pub(crate) mod long_messages;
 pub(crate) mod many_ranks;
 pub(crate) mod over_processes;
+pub(crate) mod pairwise_steps;
 pub(crate) mod posters;
 pub(crate) mod rank_collectives;
 pub(crate) mod rank_stages;

@@ -17,9 +17,11 @@
 //! less inertia may mean less agreement. Ten runs are few for 100 clusters and plenty for 2. The
 //! time of K-means is that of all ten runs, that of annealing includes its search at the end.
 
+mod pairs;
 mod sets;
 
 pub use crate::table::TableError;
+pub use pairs::{PAIRS, PairsRecord, pairs};
 pub use sets::{CENSUS, LABELLED};
 
 use motet_comm::{RunError, World};

@@ -75,6 +75,22 @@ impl Loops {
         })
     }
 
+    /// Runs `body` once for each block, by the parallel loop. Whoever awaits the end may be a task
+    /// of other threads, such as a rank.
+    ///
+    /// # Errors
+    /// The queue has been closed.
+    pub(crate) async fn once(
+        &self,
+        blocks: usize,
+        body: impl Fn(usize) + Send + Sync + 'static,
+    ) -> Result<(), String> {
+        match self.threads.min(blocks) {
+            0 => Ok(()),
+            degree => parallel_loop(&self.queue, degree, (blocks, 1), body).await,
+        }
+    }
+
     /// Runs `body` once for each block, so many times, each after the end of the one before, and
     /// returns how long that took. Any number of blocks will do on any number of threads: what is
     /// counted are blocks.

@@ -193,22 +193,93 @@ pub(super) fn threads_or_processes(rows: &Evidence<'_>) -> Judged {
     if cores < 2.0 {
         return Err("one core has no threads or processes beside each other".to_owned());
     }
-    if cores < LOW_PARALLELISM {
-        return Err(format!(
-            "{} cores are low parallelism, where the papers have processes ahead",
-            quantity(cores, "")
-        ));
-    }
     let all = rows.motet("E25", "run time").with("p", cores);
     if all.values_of("points").len() == 1 {
         return Err("one size was measured: --full has small grains".to_owned());
     }
     let all = all.least("points");
     let threads = all.clone().with("processes", 1.0).low();
+    let found = ratio(threads, all.with("threads", 1.0).low());
+    let verdict = at_most(found, 1.0, "times the processes' time")?;
+    Ok(match cores < LOW_PARALLELISM {
+        true => verdict.found("few cores, where the papers have processes ahead"),
+        false => verdict,
+    })
+}
+
+/// The papers' run of the largest overhead: sequences and cores.
+const MANY: (f64, f64) = (35_339.0, 768.0);
+
+/// f = p T(p) / T(1) - 1 by the model T(p) = a N²/p + b N + c log₂ p of a step. a and b are of
+/// one rank over the sizes measured: a N² is the product, which ranks share, b N what each does
+/// for all rows. c is what all cores of this machine lose beyond that (imbalance, memory, barrier),
+/// for each doubling of the ranks.
+pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
+    let all = || {
+        rows.motet("E25", "run time")
+            .form("motet")
+            .with("processes", 1.0)
+    };
+    let times = all().with("p", 1.0).points("points")?;
+    let cores = rows.cores()?;
+    if times.len() < 2 || cores < 2.0 {
+        return Err("the model takes two sizes and two cores at least".to_owned());
+    }
+    let (a, b) = of_square_and_size(&times);
+    let (size, time) = *all()
+        .with("p", cores)
+        .points("points")?
+        .last()
+        .ok_or("all cores have no times")?;
+    let c = (time - a * size * size / cores - b * size).max(0.0) / cores.log2();
+    let (n, p) = MANY;
+    let many = a * n * n / p + b * n + c * p.log2();
+    let f = p * many / (a * n * n + b * n) - 1.0;
+    let parts = format!(
+        "a model: a = {:.3} ns a pair, b = {:.1} ns a row, c = {:.1} us a doubling",
+        a * 1e3,
+        b * 1e3,
+        c
+    );
+    Ok(at_most(Ok(f), 0.72, "")?.found(&parts))
+}
+
+/// a and b of t = a N² + b N with the least sum of squared relative errors, b not below 0.
+fn of_square_and_size(times: &[(f64, f64)]) -> (f64, f64) {
+    // Divided by t: 1 = a (N²/t) + b (N/t).
+    let sum =
+        |f: &dyn Fn(f64, f64) -> f64| times.iter().map(|(n, t)| f(n * n / t, n / t)).sum::<f64>();
+    let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
+    let (x, y) = (sum(&|x, _| x), sum(&|_, y| y));
+    let b = (y * xx - x * xy) / (xx * yy - xy * xy);
+    match b > 0.0 {
+        true => ((x - b * xy) / xx, b),
+        false => (x / xx, 0.0),
+    }
+}
+
+/// Threads inside processes beside threads alone and processes alone, on all cores.
+pub(super) fn both_or_one(rows: &Evidence<'_>) -> Judged {
+    let cores = rows.cores()?;
+    if cores < 4.0 {
+        return Err(format!(
+            "{} cores are too few for threads in processes, and network namespaces share them",
+            quantity(cores, "")
+        ));
+    }
+    let all = rows
+        .motet("E25", "run time")
+        .with("p", cores)
+        .greatest("points");
+    let alone = [("processes", 1.0), ("threads", 1.0)];
+    let [threads, processes] = alone.map(|(name, one)| all.clone().with(name, one).low());
+    let mut both = all;
+    both.keep("threads", |threads| threads > 1.0);
+    both.keep("processes", |processes| processes > 1.0);
     at_most(
-        ratio(threads, all.with("threads", 1.0).low()),
+        ratio(both.low(), Ok(threads?.min(processes?))),
         1.0,
-        "times the processes' time",
+        "times the better of both alone",
     )
 }
 
@@ -224,4 +295,18 @@ pub(super) fn static_ahead(rows: &Evidence<'_>) -> Judged {
     }
     let share = ahead as f64 / f64::from(of.max(1));
     Ok(at_least(Ok(share), 0.5, "of the sizes")?.found(&format!("{ahead} of {of}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_square_and_a_line_are_told_apart() {
+        let time = |n: f64| (n, 3.0 * n * n + 50.0 * n);
+        let (a, b) = of_square_and_size(&[time(10.0), time(20.0), time(40.0)]);
+        assert!((a - 3.0).abs() < 1e-9 && (b - 50.0).abs() < 1e-6, "{a} {b}");
+        let (a, b) = of_square_and_size(&[(10.0, 200.0), (20.0, 900.0)]);
+        assert!(a > 2.0 && b == 0.0);
+    }
 }

@@ -9,17 +9,18 @@ use crate::contest::{Bar, Contest, Program};
 use crate::peers::mpi::Mpi;
 use crate::program::Pattern;
 use crate::rank_program::{RankMeasured, RankProgram};
-use crate::rows::annealing_steps;
+use crate::rows::pairwise_steps::{self, Hands};
 use crate::rows::rank_collectives::{Operation, run_on};
 use crate::rows::rank_stages::Peers;
 use crate::rows::trees;
 use crate::rows::windows;
 use motet_comm::World;
+use motet_mining::Dissimilarities;
 use motet_patterns::{Program as Stages, rendezvous};
 use motet_problems::Uts;
-use motet_sync::thread;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The rows for each library that motet can open. `motet` is the program that runs
 /// [`RankProgram`]s.
@@ -212,9 +213,24 @@ impl RankProgram {
     /// assert!(measured.us > 0.0 && measured.processes == 1);
     /// ```
     pub fn measure(self, world: &World, budget_us: f64) -> Result<RankMeasured, String> {
+        let pairs = match self {
+            RankProgram::Pairwise { rows, .. }
+            | RankProgram::PairwiseByLoop { rows, .. }
+            | RankProgram::PairwiseByRayon { rows, .. } => Some(pairwise_steps::pairs(rows)),
+            _ => None,
+        };
         measured(world, budget_us, self.least(), |rounds| {
-            self.rounds(world, rounds)
+            self.rounds(world, pairs.as_ref(), rounds)
         })
+    }
+
+    /// Who computes the rows of a rank.
+    fn hands(self) -> Hands {
+        match self {
+            RankProgram::PairwiseByLoop { threads, .. } => Hands::filling_by_loop(threads),
+            RankProgram::PairwiseByRayon { threads, .. } => Hands::filling_by_rayon(threads),
+            _ => Hands::Own,
+        }
     }
 
     /// Rounds at least.
@@ -222,12 +238,21 @@ impl RankProgram {
         match self {
             // It takes a quarter of a second.
             RankProgram::Uts => 2,
+            // A step of thousands of rows takes milliseconds.
+            RankProgram::Pairwise { .. }
+            | RankProgram::PairwiseByLoop { .. }
+            | RankProgram::PairwiseByRayon { .. } => pairwise_steps::LEAST,
             _ => LEAST,
         }
     }
 
     /// The time of one of so many rounds, in µs.
-    fn rounds(self, world: &World, rounds: u64) -> Result<f64, String> {
+    fn rounds(
+        self,
+        world: &World,
+        pairs: Option<&Arc<Dissimilarities>>,
+        rounds: u64,
+    ) -> Result<f64, String> {
         match self {
             RankProgram::Exchange => {
                 let program = Stages {
@@ -248,21 +273,14 @@ impl RankProgram {
             RankProgram::Put(length) => windows::run_on(world, length, rounds),
             RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
             RankProgram::Uts => trees::run_on(world, &Uts::T1, rounds),
-            RankProgram::Annealing { points, clusters } => {
-                annealing_steps::run_on(world, (points, clusters), None, rounds)
+            RankProgram::Pairwise { clusters, .. }
+            | RankProgram::PairwiseByLoop { clusters, .. }
+            | RankProgram::PairwiseByRayon { clusters, .. } => {
+                let pairs = pairs.ok_or("the dissimilarities are not made")?;
+                pairwise_steps::run_on(world, (pairs, clusters), self.hands(), rounds)
             }
-            RankProgram::AnnealingByRayon {
-                points,
-                clusters,
-                threads,
-            } => annealing_steps::run_on(world, (points, clusters), Some(filling(threads)), rounds),
         }
     }
-}
-
-/// So many threads, bound to their cores if they fill the machine.
-fn filling(threads: usize) -> (usize, bool) {
-    (threads, threads == thread::cores())
 }
 
 /// The time of one of so many rounds, `least` at least, that they last about `budget_us`, in µs;

@@ -23,6 +23,7 @@ pub(super) mod e20_clustering_kernel;
 pub(super) mod e21_exchange_latency;
 pub(super) mod e22_fluctuation;
 pub(super) mod e23_spread;
+pub(super) mod e24_gene_clusters;
 pub(super) mod e25_pattern_time;
 pub(super) mod e26_thread_overhead;
 pub(super) mod e27_low_parallelism;

@@ -1,5 +1,5 @@
-//! Steps of annealing on t threads in each of m processes (E25 to E32), split by hand over ranks or
-//! handed out by rayon.
+//! Steps of pairwise annealing of sequences on t threads in each of m processes (E25 to E32), split
+//! by hand over ranks, or handed out by a loop of motet or by rayon.
 
 use super::case::{Case, Quantity};
 use super::row::Point;
@@ -7,22 +7,27 @@ use super::setting::Setting;
 use crate::kernels::thread_counts;
 use crate::peers::mpi::Mpi;
 use crate::rank_program::RankProgram;
-use crate::rows::annealing_steps;
-use crate::rows::over_processes::{LEAST, measured};
+use crate::rows::over_processes::measured;
+use crate::rows::pairwise_steps::{self, Hands, LEAST};
 use crate::selection::Missing;
 use motet_comm::World;
+use motet_mining::Dissimilarities;
 use motet_sync::thread;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
-/// Who computes a process's points.
+/// Who computes a process's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// A rank for each thread, each with its share: the split is static.
     Ranks,
     /// The same over ports, the papers' way; in one process only.
     Ports,
-    /// One rank, whose blocks rayon's threads take: the split is dynamic.
+    /// One rank, whose blocks the threads of motet's parallel loop take: the split is dynamic.
+    Loop,
+    /// The same by rayon's threads.
     Rayon,
 }
 
@@ -32,6 +37,9 @@ pub(crate) struct Layout {
     pub(crate) threads: usize,
     pub(crate) processes: usize,
 }
+
+/// Dissimilarities of so many sequences.
+type Made = (usize, Arc<Dissimilarities>);
 
 /// What measurements of layouts need.
 #[derive(Debug, Clone)]
@@ -44,6 +52,8 @@ struct Layouts {
     clusters: usize,
     /// Threads that fill the machine are bound to their cores.
     pinned: bool,
+    /// The last dissimilarities that were made, with their number of sequences.
+    made: Rc<RefCell<Option<Made>>>,
 }
 
 /// The parameters of every point.
@@ -56,7 +66,7 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     ("processes", "m"),
     ("nodes", "n"),
     ("p", "t m n"),
-    ("points", "N"),
+    ("points", "N, the sequences"),
     ("p/N", "the inverse grain size"),
     ("clusters", "clusters"),
 ];
@@ -66,8 +76,11 @@ pub(crate) const TIME: Quantity = Quantity::new("run time", "us");
 pub(crate) const OVERHEAD: Quantity = Quantity::new("overhead f", "");
 /// f of a static split less f of a dynamic one.
 const DIFFERENCE: Quantity = Quantity::new("difference of f", "");
-/// The papers' sizes of data.
-pub(crate) const SIZES: [usize; 3] = [12_500, 25_000, 50_000];
+/// Sizes of data that are to each other as the papers' are: 12,500, 25,000 and 50,000 sequences, of
+/// which the matrix alone would take 0.3, 1.2 and 5 GB in each process here.
+pub(crate) const SIZES: [usize; 3] = [1_000, 2_000, 4_000];
+/// The same with `--full`.
+pub(crate) const LARGE: [usize; 3] = [2_000, 4_000, 8_000];
 
 /// Threads alone: t × 1 × 1.
 pub(crate) fn threads_only() -> Vec<Layout> {
@@ -105,6 +118,7 @@ pub(crate) fn cases(
         let there = Form::ALL.into_iter().filter(move |form| match form {
             Form::Ranks => true,
             Form::Ports => layout.processes == 1,
+            Form::Loop => true,
             Form::Rayon => setting.wants("rayon"),
         });
         there.map(|form| (form.name().to_owned(), form)).collect()
@@ -112,7 +126,7 @@ pub(crate) fn cases(
     all.cases(layouts, sizes, quantity, forms, value)
 }
 
-/// A case for each layout and size: motet's forms less rayon.
+/// A case for each layout and size: motet's static split less its dynamic one.
 pub(crate) fn differences(
     setting: &Setting,
     layouts: &[Layout],
@@ -123,7 +137,7 @@ pub(crate) fn differences(
         let there = [Form::Ranks, Form::Ports].into_iter();
         let there = there.filter(move |form| *form == Form::Ranks || layout.processes == 1);
         there
-            .map(|form| (format!("{} less rayon", form.name()), form))
+            .map(|form| (format!("{} less dynamic", form.name()), form))
             .collect()
     };
     all.cases(layouts, sizes, DIFFERENCE, forms, |times| {
@@ -133,13 +147,14 @@ pub(crate) fn differences(
 
 impl Form {
     /// All of them; motet's own first, with which the others are paired.
-    const ALL: [Form; 3] = [Form::Ranks, Form::Ports, Form::Rayon];
+    const ALL: [Form; 4] = [Form::Ranks, Form::Ports, Form::Loop, Form::Rayon];
 
     /// The name of its series.
     fn name(self) -> &'static str {
         match self {
             Form::Ranks => "motet",
             Form::Ports => "motet ports",
+            Form::Loop => "motet dynamic",
             Form::Rayon => "rayon",
         }
     }
@@ -180,6 +195,20 @@ impl Layouts {
             budget_us: setting.by_effort(1.0, 20_000.0, 200_000.0),
             clusters: setting.by_effort(3, 10, 10),
             pinned: setting.config().pinned,
+            made: Rc::default(),
+        }
+    }
+
+    /// The dissimilarities of so many sequences.
+    fn pairs(&self, rows: usize) -> Arc<Dissimilarities> {
+        let mut made = self.made.borrow_mut();
+        match &*made {
+            Some((of, pairs)) if *of == rows => Arc::clone(pairs),
+            _ => {
+                let pairs = pairwise_steps::pairs(rows);
+                *made = Some((rows, Arc::clone(&pairs)));
+                pairs
+            }
         }
     }
 
@@ -239,22 +268,33 @@ impl Layouts {
         let clusters = self.clusters;
         if processes == 1 {
             let pin = self.pinned && threads == thread::cores();
-            let (world, by) = match form {
-                Form::Ranks => (World::threads(threads).pin(pin), None),
-                Form::Ports => (World::ports(threads).pin(pin), None),
-                // The rank waits for rayon's threads: they must not share its core by order.
-                Form::Rayon => (World::threads(1).pin(false), Some((threads, pin))),
+            let (world, hands) = match form {
+                Form::Ranks => (World::threads(threads).pin(pin), Hands::Own),
+                Form::Ports => (World::ports(threads).pin(pin), Hands::Own),
+                // The rank waits for these threads: they must not share its core by order.
+                Form::Loop => (World::threads(1).pin(false), Hands::Loop(threads, pin)),
+                Form::Rayon => (World::threads(1).pin(false), Hands::Rayon(threads, pin)),
             };
+            let pairs = self.pairs(points);
             let us = measured(&world, self.budget_us, LEAST, |rounds| {
-                annealing_steps::run_on(&world, (points, clusters), by, rounds)
+                pairwise_steps::run_on(&world, (&pairs, clusters), hands, rounds)
             });
             return Ok(us?.us);
         }
+        let rows = points;
         let (program, ranks) = match form {
-            Form::Ranks | Form::Ports => (RankProgram::Annealing { points, clusters }, threads),
+            Form::Ranks | Form::Ports => (RankProgram::Pairwise { rows, clusters }, threads),
+            Form::Loop => {
+                let program = RankProgram::PairwiseByLoop {
+                    rows,
+                    clusters,
+                    threads,
+                };
+                (program, 1)
+            }
             Form::Rayon => {
-                let program = RankProgram::AnnealingByRayon {
-                    points,
+                let program = RankProgram::PairwiseByRayon {
+                    rows,
                     clusters,
                     threads,
                 };
@@ -310,8 +350,8 @@ impl Times<'_> {
     }
 }
 
-/// f of a form. The same T(1) for all of them: rayon's one thread pays a hand-over on every step,
-/// which is overhead too.
+/// f of a form. The same T(1) for all of them: the one thread of a dynamic split pays a hand-over
+/// on every step, which is overhead too.
 fn overhead(
     form: Form,
     layout: Layout,
@@ -321,14 +361,14 @@ fn overhead(
     Ok(layout.p() as f64 * us(form, layout)? / one - 1.0)
 }
 
-/// f of a form less f of rayon: p (T(p) - T(p) of rayon) / T(1).
+/// f of a form less f of the dynamic one: p (T(p) - T(p) of it) / T(1).
 fn difference(
     form: Form,
     layout: Layout,
     us: impl Fn(Form, Layout) -> Result<f64, String>,
 ) -> Result<f64, String> {
     let one = us(Form::Ranks, Layout::ALONE)?;
-    let more = us(form, layout)? - us(Form::Rayon, layout)?;
+    let more = us(form, layout)? - us(Form::Loop, layout)?;
     Ok(layout.p() as f64 * more / one)
 }
 
@@ -342,13 +382,13 @@ mod tests {
             threads: 2,
             processes: 1,
         };
-        // Rayon is slower, on one thread too.
+        // A dynamic split is slower, on one thread too.
         let us = |form: Form, layout: Layout| {
-            let slower = if form == Form::Rayon { 20.0 } else { 0.0 };
+            let slower = if form == Form::Loop { 20.0 } else { 0.0 };
             Ok(100.0 / layout.p() as f64 + slower)
         };
         assert_eq!(overhead(Form::Ranks, two, us), Ok(0.0));
-        let rayon = overhead(Form::Rayon, two, us).unwrap();
+        let rayon = overhead(Form::Loop, two, us).unwrap();
         assert!((rayon - 0.4).abs() < 1e-9, "{rayon}");
         // The static split loses less, so its difference is negative.
         let less = difference(Form::Ranks, two, us).unwrap();

@@ -8,18 +8,22 @@ use crate::experiments::quality::census;
 use crate::fingerprints::{Fingerprints, spread};
 use crate::kernels::Lazy;
 use crate::peers::scikit_learn::ScikitLearn;
-use motet_mining::Points;
+use motet_comm::World;
+use motet_mining::{BitAnnealing, Clusters, Control, Points};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Instant;
 
 /// Real points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Data {
     /// Census blocks as longitude and latitude, 201,174 of them.
     Census,
-    /// Compounds as 1052 binary properties, 41,120 of them.
+    /// Compounds as 1052 binary properties, 41,120 of them, held as floating-point numbers.
     Chemistry,
+    /// The same held as bits.
+    Bits,
 }
 
 /// What the cases of an experiment share.
@@ -44,14 +48,15 @@ pub(crate) const OVERHEAD: Quantity = Quantity::new("overhead f", "");
 pub(crate) const STEP: Quantity = Quantity::new("step per point and cluster", "ns");
 
 impl Data {
-    /// Both.
-    pub(crate) const ALL: [Data; 2] = [Data::Census, Data::Chemistry];
+    /// All of them.
+    pub(crate) const ALL: [Data; 3] = [Data::Census, Data::Chemistry, Data::Bits];
 
     /// Its name in the points.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Data::Census => "census",
-            Data::Chemistry => "chemistry",
+            Data::Chemistry => "chemistry as floats",
+            Data::Bits => "chemistry as bits",
         }
     }
 
@@ -59,7 +64,7 @@ impl Data {
     pub(crate) fn rows(self) -> usize {
         match self {
             Data::Census => 201_174,
-            Data::Chemistry => 41_120,
+            Data::Chemistry | Data::Bits => 41_120,
         }
     }
 }
@@ -90,14 +95,12 @@ impl Clusterings {
         (data, rows): (Data, usize),
         (clusters, threads): (usize, usize),
     ) -> Case {
+        if data == Data::Bits {
+            return self.bits_case(setting, rows, clusters, threads);
+        }
         let all = self.clone();
         let sample = Rc::new(Lazy::new(move || all.sample(number, data, rows, clusters)));
-        let point = Point::new()
-            .with("data", data.name())
-            .with("points per thread", rows / threads)
-            .with("1/n", threads as f64 / rows as f64)
-            .with("clusters", clusters)
-            .with("threads", threads);
+        let point = place(data, rows, clusters, threads);
         // A measurement lasts some milliseconds at least: so many differences in one column.
         let least = setting.by_effort(0.0, 4e7, 4e8);
         let mut case = Case::new(point, &[OVERHEAD, STEP]);
@@ -140,6 +143,33 @@ impl Clusterings {
         case
     }
 
+    /// The overhead of whole annealings of bits: as many passes on any number of threads.
+    fn bits_case(&self, setting: &Setting, rows: usize, clusters: usize, threads: usize) -> Case {
+        let chemistry = Rc::clone(&self.chemistry);
+        let bits = Lazy::new(move || chemistry.get()?.bits(rows));
+        let pin = setting.pins(threads);
+        let point = place(Data::Bits, rows, clusters, threads);
+        Case::new(point, &[OVERHEAD, STEP]).with("motet", move || {
+            let bits = bits.get()?;
+            let method = BitAnnealing {
+                clusters: Clusters::Exactly(clusters),
+                search: 0,
+                ..BitAnnealing::default()
+            };
+            let seconds = |threads: usize| {
+                let world = World::threads(threads).pin(pin && threads > 1);
+                let started = Instant::now();
+                let control = Control::default();
+                let parts = world.run(async |comm| method.fit(&comm, bits, &control).await);
+                let seconds = started.elapsed().as_secs_f64();
+                let parts = parts.map_err(|error| error.to_string())?;
+                Ok::<_, String>((seconds, parts[0].cluster_iterations as f64))
+            };
+            let ((one, passes), (all, _)) = (seconds(1)?, seconds(threads)?);
+            Ok(values(one, all, threads, passes * bits.len() as f64))
+        })
+    }
+
     fn sample(
         &self,
         number: usize,
@@ -154,7 +184,7 @@ impl Clusterings {
                 let values = places.flat_map(|place| &all.values()[2 * place..2 * place + 2]);
                 Points::new(values.copied().collect(), 2).map_err(|error| error.to_string())?
             }
-            Data::Chemistry => self.chemistry.get()?.points(rows)?,
+            Data::Chemistry | Data::Bits => self.chemistry.get()?.points(rows)?,
         };
         let plan = Plan::new(&points, clusters, 0).map_err(|error| error.to_string())?;
         Ok(Sample {
@@ -163,6 +193,16 @@ impl Clusterings {
             plan,
         })
     }
+}
+
+/// Where a case lies.
+fn place(data: Data, rows: usize, clusters: usize, threads: usize) -> Point {
+    Point::new()
+        .with("data", data.name())
+        .with("points per thread", rows / threads)
+        .with("1/n", threads as f64 / rows as f64)
+        .with("clusters", clusters)
+        .with("threads", threads)
 }
 
 /// The quantities of so much work on one thread and on several.

@@ -29,6 +29,7 @@ static ALL: &[&dyn Experiment] = &[
     &e::e21_exchange_latency::ExchangeLatency,
     &e::e22_fluctuation::Fluctuation,
     &e::e23_spread::Spread,
+    &e::e24_gene_clusters::GeneClusters,
     &e::e25_pattern_time::PatternTime,
     &e::e26_thread_overhead::ThreadOverhead,
     &e::e27_low_parallelism::LowParallelism,

@@ -86,8 +86,8 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 #[command(
     about = "Find the clusters in a table of numbers",
-    long_about = "Find the clusters in a table of numbers.\n\nReads CSV, plain or packed by gzip or zstd, \
-                  with one point per row. Prints the clusters by size with their centres and \
+    long_about = "Find the clusters in a table of numbers.\n\nReads CSV, or a two-dimensional .npy array, \
+                  plain or packed by gzip or zstd, with one point per row. Prints the clusters by size with their centres and \
                   spreads (the root of the mean squared distance to the centre). Cluster 1 is the \
                   largest.",
     after_help = "Examples: motet cluster --help",
@@ -153,11 +153,18 @@ pub struct MethodArgs {
     #[arg(long, value_enum, default_value_t = Method::Annealing)]
     pub method: Method,
 
-    /// Seed of the random numbers of kmeans [default: 1]
+    /// Cluster a sample of N rows, and give every other row to the cluster where it costs least
+    ///
+    /// For tables and for pairs; of sequences, only pairs with a row of the sample are aligned. A
+    /// sample should have about 40 rows of each cluster: smaller clusters may be lost.
+    #[arg(long, value_name = "N", value_parser = count(), conflicts_with = "bits")]
+    pub sample: Option<usize>,
+
+    /// Seed of the random numbers of kmeans and of --sample [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Starts of kmeans, the best is kept [default: 10]
+    /// Starts of kmeans, the best is kept [default: 10]; samples of pairs likewise [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub restarts: Option<i64>,
 
@@ -214,7 +221,7 @@ pub struct ResultArgs {
     pub keep: KeepArgs,
 
     /// Run with one thread too, and print the overhead f = (P·T_P − T_1)/T_1 and the efficiency
-    #[arg(long)]
+    #[arg(long, conflicts_with = "checkpoint")]
     pub scaling: bool,
 
     /// Print where the time went: the overhead in parts, and every rank and stage
@@ -254,9 +261,13 @@ Examples:
       standard input; one JSON object on standard output
   motet cluster blocks.csv --columns lon,lat --weight pop -k 30 --threads 2 --scaling
       points with weights; how well two threads are used
+  motet cluster points.npy --columns 1,2 -k 3
+      an array of numpy: one point per row, columns by number, NaN where a value lacks
   motet cluster alu.fasta.gz -k 6 --out out
-      sequences: all pairs are aligned, then clustered; medoids.csv, trace.svg (temperature)
-      and splits.svg (dendrogram of the splits) instead of centres and map
+      sequences: all pairs are aligned, then clustered; medoids.csv instead of centres.csv, and
+      map.svg (classical scaling), trace.svg (temperature), splits.svg (dendrogram of the splits)
+  motet cluster alu.fasta.gz -k 6 --sample 1000 --restarts 3
+      1,000 sequences are aligned with each other and with all; the best of three samples
   motet cluster keys1052.npy --bits --width 1052 -k 30 --out out
       fingerprints: bits packed in bytes; no map
 
@@ -271,6 +282,7 @@ Fields of --json: points, columns, dimensions, method, clusters, inertia, spread
   choice (clusters, lasts, appear: temperatures), scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
   profile (seconds, threads, ranks with their stages, overhead, model),
   table (cluster, size, weight, centre, spread), trace (as in trace.json),
+  sample (rows, of, seed, draws, draw, cost, drawn: row numbers from 1),
   missing (what, dropped_rows, filled_cells), file, geo, standardised, weight,
   constant_columns, files (those written), motet (the version)
 

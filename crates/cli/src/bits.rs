@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use motet::{Current, World};
 use motet_mining::{
-    BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Choice, Control, Progress,
+    BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Checkpoints, Choice, Control,
+    Progress,
 };
 use serde::Serialize;
 
@@ -17,6 +18,7 @@ use crate::error::{CliError, OptionError};
 use crate::files::Folder;
 use crate::fit::{Chosen, clusters, join};
 use crate::interrupt::cancel_on_interrupt;
+use crate::keep::clear;
 use crate::pairwise::for_tables;
 use crate::plan::{Plan, Search};
 use crate::progress::Bar;
@@ -91,7 +93,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             advice: "leave it out",
         }));
     }
-    args.results.keep.refuse("--bits")?;
+    let kept = args.results.keep.kept("bits");
     let (spread, width) = (args.spread.clone(), args.bits.width);
     let plan = Plan::of(args, spread.total() > 1 || World::is_one_of_several())?;
     let file = &plan.request.file;
@@ -125,7 +127,8 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let cancel = cancel_on_interrupt();
     let quiet = plan.quiet || world.process().0 > 0;
     let start = Instant::now();
-    let Some((found, choice)) = fit(&world, &bits, plan.search, &cancel, quiet)? else {
+    let how = (plan.search, kept.as_ref());
+    let Some((found, choice)) = fit(&world, &bits, how, &cancel, quiet)? else {
         return Ok(());
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -139,6 +142,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             &cancel,
         )?;
     }
+    clear(kept)?;
     print(|to| output::print_to(to, &summary, plan.json))
 }
 
@@ -146,7 +150,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
 fn fit(
     world: &World,
     bits: &Bits,
-    search: Search,
+    (search, kept): (Search, Option<&Checkpoints>),
     cancel: &CancelToken,
     quiet: bool,
 ) -> Result<Option<Chosen<BitClustering>>, CliError> {
@@ -168,13 +172,21 @@ fn fit(
                 seed,
                 restarts,
             };
-            return Ok((method.fit(comm, bits, control).await?, None));
+            let found = match kept {
+                Some(kept) => method.fit_kept(comm, bits, control, kept).await?,
+                None => method.fit(comm, bits, control).await?,
+            };
+            return Ok((found, None));
         }
         let mut method = BitAnnealing::default();
         let choose = async |most| method.choose(comm, bits, most, control).await;
         let (clusters, choice) = clusters(search, choose).await?;
         method.clusters = clusters;
-        Ok((method.fit(comm, bits, control).await?, choice))
+        let found = match kept {
+            Some(kept) => method.fit_kept(comm, bits, control, kept).await?,
+            None => method.fit(comm, bits, control).await?,
+        };
+        Ok((found, choice))
     });
     bar.clear();
     let whole = |parts| {

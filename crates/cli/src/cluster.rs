@@ -1,14 +1,15 @@
 //! `motet cluster`: read, cluster, write, print.
 
+mod remark;
+
 use std::cmp::Reverse;
-use std::io::{self, Write};
 
 use motet::{Current, World};
 use motet_comm::Communicator;
-use motet_mining::{CancelToken, Checkpoints, Clustering, Control, Progress};
+use motet_mining::{CancelToken, Checkpoints, Clustering, Control, DataError, Points, Progress};
 
-use crate::args::ClusterArgs;
-use crate::error::{CliError, InputError};
+use crate::args::{ClusterArgs, Method};
+use crate::error::{CliError, InputError, OptionError};
 use crate::files::{self, Content, Folder};
 use crate::fit::{self, Chosen, fit};
 use crate::interrupt::cancel_on_interrupt;
@@ -18,12 +19,14 @@ use crate::plan::{Plan, Search};
 use crate::processes;
 use crate::progress::Bar;
 use crate::ranked::{Measured, measured};
-use crate::read::{self, LeftOut, OnMissing, Table};
+use crate::read::{self, OnMissing, Table};
 use crate::report;
+use crate::sample::{self, Sampled};
 use crate::space::Placed;
 use crate::stdout::print;
 use crate::summary::{Cluster, Missing, Profiled, Step, Summary};
 use crate::text::grouped;
+use remark::{constant, constant_columns, left_out, remark};
 
 /// The names of the files of `--out`.
 const LABELS: &str = "labels.csv";
@@ -49,6 +52,7 @@ struct Ready {
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let kept = args.results.keep.kept("points");
     let launched = World::is_one_of_several();
+    several_samples(&args)?;
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
     let plan = Plan::of(args, several).map_err(CliError::from);
@@ -80,7 +84,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     } = ready;
     remark(&plan, &left_out);
     let cancel = cancel_on_interrupt();
-    let Some(fit) = cluster(&plan, &world, &placed, kept.as_ref(), &cancel)? else {
+    let Some((fit, sampled)) = cluster(&plan, &world, &placed, kept.as_ref(), &cancel)? else {
         return Ok(());
     };
     let clustering = &fit.found.0;
@@ -91,7 +95,8 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         .iter()
         .map(|&label| numbers[label as usize])
         .collect();
-    let summary = summarise(&plan, &placed, &fit, &numbers, &labels);
+    let mut summary = summarise(&plan, &placed, &fit, &numbers, &labels);
+    summary.sample = sampled;
     if let Some(folder) = folder {
         write_files(&folder, &placed, &labels, &summary, &cancel)?;
     }
@@ -104,6 +109,23 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         }
     })
 }
+
+/// Points are given to the nearest centres of one sample.
+fn several_samples(args: &ClusterArgs) -> Result<(), OptionError> {
+    let method = &args.method;
+    match method.sample.is_some() && method.restarts.is_some() && method.method == Method::Annealing
+    {
+        false => Ok(()),
+        true => Err(OptionError::Conflict {
+            option: "--restarts",
+            other: "--sample of a table",
+            advice: "leave it out: only of pairs several samples are drawn",
+        }),
+    }
+}
+
+/// What was found, and the sample that it was found in, if not all points were clustered.
+type Found = (Measured<Chosen<Clustering>>, Option<Sampled>);
 
 /// Checks what can be checked before the run, and reads the table.
 fn prepare(mut plan: Plan, world: &World) -> Result<Ready, CliError> {
@@ -149,11 +171,36 @@ fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
     }
 }
 
-/// Clusters on the threads asked for and, for the scaling, on one thread too.
+/// Clusters on the threads asked for and, for the scaling, on one thread too: all points, or a
+/// sample, to whose clusters the others are given.
 fn cluster(
     plan: &Plan,
     world: &World,
     placed: &Placed,
+    kept: Option<&Checkpoints>,
+    cancel: &CancelToken,
+) -> Result<Option<Found>, CliError> {
+    let all = placed.points.len();
+    let sample = plan.sample.filter(|sample| sample.sampling.size < all);
+    let data = |error: DataError| CliError::Data(format!("{}: {error}", placed.file));
+    let Some(sample) = sample else {
+        let found = clustered(plan, world, (placed, &placed.points), kept, cancel)?;
+        return Ok(found.map(|found| (found, None)));
+    };
+    let rows = sample.sampling.rows(all, 0);
+    let some = sample::some(&placed.points, &rows).map_err(data)?;
+    let Some(mut fit) = clustered(plan, world, (placed, &some), kept, cancel)? else {
+        return Ok(None);
+    };
+    let cost = fit.found.0.inertia * placed.space.square();
+    sample::give(&mut fit.found.0, &placed.points).map_err(data)?;
+    Ok(Some((fit, Some(Sampled::new(sample, 0, all, &rows, cost)))))
+}
+
+fn clustered(
+    plan: &Plan,
+    world: &World,
+    (placed, points): (&Placed, &Points),
     kept: Option<&Checkpoints>,
     cancel: &CancelToken,
 ) -> Result<Option<Measured<Chosen<Clustering>>>, CliError> {
@@ -171,7 +218,7 @@ fn cluster(
         progress: Some(&show),
         cancel: Some(cancel),
     };
-    let job = async |comm: &Communicator| fit(comm, &placed.points, search, &control, kept).await;
+    let job = async |comm: &Communicator| fit(comm, points, search, &control, kept).await;
     let whole = |parts| fit::join(parts, Clustering::join);
     let found = measured(world, (plan.scaling, plan.profile), job, whole);
     bar.clear();
@@ -250,6 +297,7 @@ fn summarise(
         profile: fit.profile.clone().map(Profiled::from),
         table,
         trace: trace.collect(),
+        sample: None,
         files: files_of(plan),
     }
 }
@@ -313,63 +361,5 @@ fn write_files(
     match folder.write(&files, || cancel.is_cancelled())? {
         true => Ok(()),
         false => Err(CliError::Cancelled),
-    }
-}
-
-/// Says something about the data on standard error, unless there is nothing to say.
-fn remark(plan: &Plan, text: &str) {
-    if !text.is_empty() && !plan.quiet {
-        // Where nobody reads it, nothing is lost.
-        let _ = writeln!(io::stderr(), "motet: {text}");
-    }
-}
-
-fn left_out(columns: &[LeftOut]) -> String {
-    const SHOWN: usize = 8;
-    if columns.is_empty() {
-        return String::new();
-    }
-    let name = |column: &LeftOut| {
-        format!(
-            "{} ('{}' in line {})",
-            column.name,
-            read::shown(&column.text),
-            column.line
-        )
-    };
-    let mut text = "columns that are not numeric are left out: ".to_owned();
-    text.push_str(
-        &columns
-            .iter()
-            .take(SHOWN)
-            .map(name)
-            .collect::<Vec<_>>()
-            .join(", "),
-    );
-    if columns.len() > SHOWN {
-        text.push_str(&format!(" and {} more", columns.len() - SHOWN));
-    }
-    text.push_str("; --keep copies columns to labels.csv as they are");
-    text
-}
-
-/// The columns in which all points are equal. On the globe a coordinate of the unit vectors is no
-/// column of the table.
-fn constant_columns(placed: &Placed, clustering: &Clustering) -> Vec<String> {
-    let names = clustering
-        .constant_columns
-        .iter()
-        .filter_map(|&index| placed.names.get(index));
-    if placed.space.is_sphere() {
-        Vec::new()
-    } else {
-        names.cloned().collect()
-    }
-}
-
-fn constant(placed: &Placed, clustering: &Clustering) -> String {
-    match constant_columns(placed, clustering).as_slice() {
-        [] => String::new(),
-        names => format!("all rows are equal in these columns: {}", names.join(", ")),
     }
 }

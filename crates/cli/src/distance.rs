@@ -11,6 +11,7 @@ use crate::amount::count;
 use crate::error::{CliError, OptionError};
 use crate::files::{Content, Folder};
 use crate::interrupt::cancel_on_interrupt;
+use crate::keep::{KeepArgs, clear};
 use crate::npy;
 use crate::pairs::{AlignArgs, Aligned, Pairs, align};
 use crate::ranked::Start;
@@ -52,6 +53,10 @@ pub struct DistanceArgs {
     #[command(flatten)]
     pub spread: SpreadArgs,
 
+    /// Whether a run can go on after an end that nobody wanted.
+    #[command(flatten)]
+    pub keep: KeepArgs,
+
     /// Print one JSON object instead of the table
     #[arg(long)]
     pub json: bool,
@@ -85,6 +90,7 @@ pub struct DistanceSummary {
 /// Any [`CliError`]; then the file of `--out` is as it was.
 pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
     let (folder, name) = target(&args.out)?;
+    let kept = args.keep.kept("distances");
     let start = Start {
         spread: &args.spread,
         threads: args.threads,
@@ -103,7 +109,13 @@ pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
     };
     let cancel = cancel_on_interrupt();
     let quiet = args.quiet || world.process().0 > 0;
-    let done = align(&world, false, (&sequences, &method), &cancel, quiet)?;
+    let done = align(
+        &world,
+        false,
+        (&sequences, &method),
+        kept.as_ref(),
+        (&cancel, quiet),
+    )?;
     let (Some((matrix, aligned)), Some(folder)) = (done, folder) else {
         return Ok(());
     };
@@ -115,6 +127,7 @@ pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
     if !folder.write(&[file], || cancel.is_cancelled())? {
         return Err(CliError::Cancelled);
     }
+    clear(kept)?;
     let sum: f64 = matrix.iter().map(|value| f64::from(*value)).sum();
     let summary = DistanceSummary {
         file: args.file.display().to_string(),

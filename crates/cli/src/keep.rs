@@ -17,7 +17,7 @@ pub struct KeepArgs {
     ///
     /// The result has the same bits as that of a run without interruption, on any number of
     /// threads and processes. Checkpoints go when the results have been written.
-    #[arg(long, value_name = "DIR", conflicts_with = "scaling")]
+    #[arg(long, value_name = "DIR")]
     pub checkpoint: Option<PathBuf>,
 
     /// Seconds between two checkpoints [default: 10]
@@ -42,7 +42,7 @@ impl KeepArgs {
             Some(_) => Err(OptionError::Conflict {
                 option: "--checkpoint",
                 other,
-                advice: "leave it out: only fits of points, pairs and models have them",
+                advice: "leave it out: only fits and distances have them",
             }),
         }
     }

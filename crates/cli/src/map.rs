@@ -345,6 +345,7 @@ mod tests {
             profile: None,
             table: table.collect(),
             trace: Vec::new(),
+            sample: None,
             files: Vec::new(),
         }
     }

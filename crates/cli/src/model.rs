@@ -38,7 +38,7 @@ pub struct ModelArgs {
     pub keep: KeepArgs,
 
     /// Run with one thread too, and print the overhead f = (P·T_P − T_1)/T_1 and the efficiency
-    #[arg(long)]
+    #[arg(long, conflicts_with = "checkpoint")]
     pub scaling: bool,
 
     /// Print where the time went: the overhead in parts, and every rank and stage

@@ -1,4 +1,4 @@
-//! Square matrices in the `.npy` format of numpy.
+//! Arrays of two dimensions in the `.npy` format of numpy.
 
 use std::io::{self, Write};
 
@@ -35,8 +35,62 @@ pub(crate) struct Layout {
 struct Header {
     rows: usize,
     columns: usize,
-    /// Bytes of a number.
-    size: usize,
+    /// The type of its numbers, as numpy writes it.
+    descr: String,
+    /// Whether column lies after column.
+    by_columns: bool,
+}
+
+/// Makes a number of its bytes.
+type Number = fn(&[u8]) -> f64;
+
+/// The types of a table: name, bytes of a number, and what makes one.
+const TYPES: [(&str, usize, Number); 12] = [
+    ("<f8", 8, |b| f64::from_le_bytes(first(b))),
+    ("<f4", 4, |b| f64::from(f32::from_le_bytes(first(b)))),
+    ("<i8", 8, |b| i64::from_le_bytes(first(b)) as f64),
+    ("<i4", 4, |b| f64::from(i32::from_le_bytes(first(b)))),
+    ("<i2", 2, |b| f64::from(i16::from_le_bytes(first(b)))),
+    ("|i1", 1, |b| f64::from(i8::from_le_bytes(first(b)))),
+    ("<u8", 8, |b| u64::from_le_bytes(first(b)) as f64),
+    ("<u4", 4, |b| f64::from(u32::from_le_bytes(first(b)))),
+    ("<u2", 2, |b| f64::from(u16::from_le_bytes(first(b)))),
+    ("|u1", 1, |b| f64::from(b[0])),
+    ("|b1", 1, |b| f64::from(u8::from(b[0] != 0))),
+    (">f8", 8, |b| f64::from_be_bytes(first(b))),
+];
+
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut number = [0; N];
+    number.copy_from_slice(&bytes[..N]);
+    number
+}
+
+/// Reads a table of numbers of any type, in either order: rows, columns, and the numbers row after
+/// row. Integers above 2^53 are rounded.
+///
+/// # Errors
+/// What is wrong with the file, in words.
+pub(crate) fn table(bytes: &[u8]) -> Result<(usize, usize, Vec<f64>), String> {
+    let (text, data) = parts(bytes)?;
+    let header = header(&String::from_utf8_lossy(text))?;
+    let (rows, columns) = (header.rows, header.columns);
+    let known = TYPES.iter().find(|(name, ..)| *name == header.descr);
+    let (_, size, number) = known.ok_or_else(|| {
+        format!(
+            "its type is {}: save it as float64, as a.astype('f8') does",
+            header.descr
+        )
+    })?;
+    header.check(data, *size)?;
+    let at = |place: usize| number(&data[place * size..]);
+    let values = match header.by_columns {
+        false => (0..rows * columns).map(at).collect(),
+        true => (0..rows * columns)
+            .map(|place| at(place % columns * rows + place / columns))
+            .collect(),
+    };
+    Ok((rows, columns, values))
 }
 
 /// Reads a matrix of 4-byte or 8-byte floating-point numbers.
@@ -71,21 +125,21 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Matrix, String> {
 /// What is wrong with the file, in words.
 pub(crate) fn layout(bytes: &[u8]) -> Result<Layout, String> {
     let (text, data) = parts(bytes)?;
-    let Header {
-        rows,
-        columns,
-        size,
-    } = header(&String::from_utf8_lossy(text), &[("<f4", 4), ("<f8", 8)])?;
-    let count = rows.checked_mul(columns);
-    if count.and_then(|count| count.checked_mul(size)) != Some(data.len()) {
-        return Err(format!(
-            "{rows} rows of {columns} columns are announced and {} bytes follow: write it again",
-            data.len()
-        ));
-    }
+    let header = header(&String::from_utf8_lossy(text))?;
+    header.by_rows()?;
+    let size = match header.descr.as_str() {
+        "<f4" => 4,
+        "<f8" => 8,
+        other => {
+            return Err(format!(
+                "its type is {other}: save it as float32 or float64, as d.astype('f4') does"
+            ));
+        }
+    };
+    header.check(data, size)?;
     Ok(Layout {
-        rows,
-        columns,
+        rows: header.rows,
+        columns: header.columns,
         size,
         start: bytes.len() - data.len(),
     })
@@ -97,22 +151,21 @@ pub(crate) fn layout(bytes: &[u8]) -> Result<Layout, String> {
 /// What is wrong with the file, in words.
 pub(crate) fn bytes(file: &[u8]) -> Result<(usize, usize), String> {
     let (text, data) = parts(file)?;
-    let text = String::from_utf8_lossy(text);
-    let Header {
-        rows,
-        columns,
-        size,
-    } = header(&text, &[("|u1", 1), ("|b1", 0)])?;
-    if size == 0 {
-        return Err("its type is bool: pack it by numpy.packbits(a, 1, \"little\")".to_owned());
+    let header = header(&String::from_utf8_lossy(text))?;
+    header.by_rows()?;
+    match header.descr.as_str() {
+        "|u1" => {}
+        "|b1" => {
+            return Err("its type is bool: pack it by numpy.packbits(a, 1, \"little\")".to_owned());
+        }
+        other => {
+            return Err(format!(
+                "its type is {other}: save it as uint8, as numpy.packbits gives it"
+            ));
+        }
     }
-    match rows.checked_mul(columns) == Some(data.len()) {
-        true => Ok((columns, file.len() - data.len())),
-        false => Err(format!(
-            "{rows} rows of {columns} bytes are announced and {} bytes follow: write it again",
-            data.len()
-        )),
-    }
+    header.check(data, 1)?;
+    Ok((header.columns, file.len() - data.len()))
 }
 
 /// The header and the numbers of a file.
@@ -133,15 +186,12 @@ fn parts(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
     Ok((header, &rest[start + length..]))
 }
 
-fn header(text: &str, types: &[(&str, usize)]) -> Result<Header, String> {
+fn header(text: &str) -> Result<Header, String> {
     let field = |name: &str| {
         let at = text.find(&format!("'{name}'"))?;
         let value = text[at..].split_once(':')?.1.trim_start();
         Some(value)
     };
-    if !field("fortran_order").is_some_and(|value| value.starts_with("False")) {
-        return Err("its numbers are in Fortran order: save numpy.ascontiguousarray(d)".to_owned());
-    }
     let shape = field("shape").and_then(|value| value.split_once('(')?.1.split_once(')'));
     let lengths = shape.map_or("", |(shape, _)| shape).split(',');
     let lengths = lengths.map(str::trim).filter(|length| !length.is_empty());
@@ -150,21 +200,35 @@ fn header(text: &str, types: &[(&str, usize)]) -> Result<Header, String> {
         return Err("it does not hold a matrix: save an array with two dimensions".to_owned());
     };
     let descr = field("descr").unwrap_or_default().trim_start_matches('\'');
-    let descr = descr.split('\'').next().unwrap_or_default();
-    let Some((_, size)) = types.iter().find(|(name, _)| *name == descr) else {
-        return Err(match types[0].1 {
-            1 => format!("its type is {descr}: save it as uint8, as numpy.packbits gives it"),
-            _ => format!(
-                "its type is {descr}: save it as float32 or float64, as d.astype('f4') does"
-            ),
-        });
-    };
-    let size = *size;
     Ok(Header {
         rows: *rows,
         columns: *columns,
-        size,
+        descr: descr.split('\'').next().unwrap_or_default().to_owned(),
+        by_columns: !field("fortran_order").is_some_and(|value| value.starts_with("False")),
     })
+}
+
+impl Header {
+    fn by_rows(&self) -> Result<(), String> {
+        match self.by_columns {
+            false => Ok(()),
+            true => {
+                Err("its numbers are in Fortran order: save numpy.ascontiguousarray(d)".to_owned())
+            }
+        }
+    }
+
+    fn check(&self, data: &[u8], size: usize) -> Result<(), String> {
+        let Header { rows, columns, .. } = self;
+        let count = rows.checked_mul(*columns);
+        match count.and_then(|count| count.checked_mul(size)) == Some(data.len()) {
+            true => Ok(()),
+            false => Err(format!(
+                "{rows} rows of {columns} columns are announced and {} bytes follow: write it again",
+                data.len()
+            )),
+        }
+    }
 }
 
 /// Writes a matrix of 4-byte numbers.
@@ -200,6 +264,42 @@ mod tests {
         assert_eq!(matrix.values, Values::Single(vec![0.0, 0.5, 0.25, 0.0]));
         bytes.pop();
         assert!(read(&bytes).unwrap_err().contains("15 bytes"));
+    }
+
+    #[test]
+    fn a_table_has_its_rows_whatever_their_type_and_order() {
+        let file = |descr: &str, fortran: &str, data: &[u8]| {
+            let header =
+                format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': (2, 2), }}");
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend([1, 0, header.len() as u8, 0]);
+            bytes.extend(header.as_bytes());
+            bytes.extend(data);
+            table(&bytes)
+        };
+        let expected = Ok((2, 2, vec![1.0, 0.0, 0.0, 1.0]));
+        assert_eq!(file("|u1", "False", &[1, 0, 0, 1]), expected);
+        assert_eq!(file("|b1", "False", &[7, 0, 0, 1]), expected);
+        let shorts: Vec<u8> = [1_i16, -3, 2, 4]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
+        assert_eq!(
+            file("<i2", "False", &shorts),
+            Ok((2, 2, vec![1.0, -3.0, 2.0, 4.0]))
+        );
+        assert_eq!(
+            file("<i2", "True", &shorts),
+            Ok((2, 2, vec![1.0, 2.0, -3.0, 4.0]))
+        );
+        let doubles: Vec<u8> = [0.1_f64; 4].iter().flat_map(|x| x.to_be_bytes()).collect();
+        assert_eq!(file(">f8", "False", &doubles), Ok((2, 2, vec![0.1; 4])));
+        assert!(file("<U3", "False", &doubles).unwrap_err().contains("<U3"));
+        assert!(
+            file("<f8", "False", &shorts)
+                .unwrap_err()
+                .contains("8 bytes")
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use motet::World;
 use motet_mining::{
-    Alignment, AlignmentKind, Alphabet, CancelToken, Control, DataError, Dissimilarities,
-    PairDistances, Progress, Scores, Sequences,
+    Alignment, AlignmentKind, Alphabet, CancelToken, Checkpoints, Control, DataError,
+    Dissimilarities, PairDistances, Progress, Scores, Sequences,
 };
 use serde::Serialize;
 
@@ -194,6 +194,46 @@ impl Pairs {
         sequences(&label, &bytes, align)
     }
 
+    /// The names of the rows, if they have names.
+    pub(crate) fn names(&self) -> Option<Vec<String>> {
+        match self {
+            Pairs::Matrix(_) => None,
+            Pairs::Sequences(sequences, _) => {
+                let names = (0..sequences.len()).map(|row| sequences.name(row).to_owned());
+                Some(names.collect())
+            }
+        }
+    }
+
+    /// Some of the rows.
+    ///
+    /// # Errors
+    /// A row none of whose dissimilarities to the others is known.
+    pub(crate) fn some(&self, rows: &[usize]) -> Result<Pairs, CliError> {
+        Ok(match self {
+            Pairs::Matrix(pairs) => {
+                let some = pairs.among(rows);
+                Pairs::Matrix(some.map_err(|error| {
+                    CliError::Data(format!("{error} (in a sample: draw a larger one)"))
+                })?)
+            }
+            Pairs::Sequences(sequences, method) => Pairs::Sequences(sequences.some(rows), *method),
+        })
+    }
+
+    /// Writes the dissimilarities of some rows to some columns; NaN where one is not known.
+    pub(crate) fn between(&self, rows: &[usize], columns: &[usize], to: &mut [f64]) {
+        match self {
+            Pairs::Matrix(pairs) => pairs.between(rows, columns, to),
+            Pairs::Sequences(sequences, method) => {
+                // What it can refuse was refused when the sample was aligned.
+                if method.between(sequences, rows, columns, to).is_err() {
+                    to.fill(f64::NAN);
+                }
+            }
+        }
+    }
+
     /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
         match self {
@@ -209,8 +249,8 @@ pub(crate) fn align(
     world: &World,
     everywhere: bool,
     (sequences, method): (&Sequences, &Alignment),
-    cancel: &CancelToken,
-    quiet: bool,
+    kept: Option<&Checkpoints>,
+    (cancel, quiet): (&CancelToken, bool),
 ) -> Result<Option<(Vec<f32>, Aligned)>, CliError> {
     let start = Instant::now();
     let bar = Bar::new(quiet);
@@ -220,8 +260,9 @@ pub(crate) fn align(
         cancel: Some(cancel),
     };
     let control = &control;
-    let done = parts(world, everywhere, async |comm| {
-        method.distances(comm, sequences, control).await
+    let done = parts(world, everywhere, async |comm| match kept {
+        Some(kept) => method.distances_kept(comm, sequences, control, kept).await,
+        None => method.distances(comm, sequences, control).await,
     });
     bar.clear();
     let Some(done) = done? else {

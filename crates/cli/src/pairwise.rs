@@ -1,34 +1,30 @@
 //! `motet cluster --pairwise`: cluster rows of which only dissimilarities are known.
 
+mod fit;
 mod write;
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Instant;
 
 use motet::{Current, World};
-use motet_mining::{
-    CancelToken, Checkpoints, Choice, Control, Dissimilarities, Pairwise, PairwiseClustering,
-    Progress,
-};
+use motet_mining::Choice;
 use serde::Serialize;
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
 use crate::files::Folder;
-use crate::fit::{Chosen, clusters, join};
 use crate::interrupt::cancel_on_interrupt;
-use crate::keep::clear;
 use crate::mapped;
-use crate::pairs::{Aligned, Pairs, align, is_fasta};
+use crate::pairs::{Aligned, Pairs, is_fasta};
 use crate::plan::{Plan, Search};
-use crate::progress::Bar;
-use crate::ranked::{Start, parts};
+use crate::ranked::Start;
 use crate::read::{OnMissing, Source};
+use crate::sample::Sampled;
 use crate::stdout::print;
 use crate::summary::Step;
 use crate::text::{chosen, grouped, significant};
+use fit::{Fitted, Run};
 
 /// The result of `motet cluster --pairwise`; with `--json` this object is printed.
 #[derive(Debug, Clone, Serialize)]
@@ -65,6 +61,10 @@ pub struct PairwiseSummary {
     pub splits: Vec<Split>,
     /// Of each cluster that the splits made, the number of the cluster that it became.
     pub ended: Vec<usize>,
+    /// The sample, if not all rows were clustered. Cost and sizes are those of all rows, the cost
+    /// by the estimate that a row costs what it would add to its cluster of the sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sampled>,
 }
 
 /// A cluster has become two. The first cluster is 0; each split makes the next number.
@@ -140,31 +140,29 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let cancel = cancel_on_interrupt();
     let quiet = plan.quiet || world.process().0 > 0;
-    let (pairs, names, aligned) = match pairs {
-        Pairs::Matrix(pairs) => (pairs, None, None),
-        Pairs::Sequences(sequences, method) => {
-            let done = align(&world, true, (&sequences, &method), &cancel, quiet)?;
-            let Some((matrix, aligned)) = done else {
-                return Ok(());
-            };
-            let pairs = Dissimilarities::from_single(matrix, sequences.len());
-            let pairs = pairs.map_err(|error| CliError::Data(error.to_string()))?;
-            let names = (0..sequences.len()).map(|row| sequences.name(row).to_owned());
-            (pairs, Some(names.collect::<Vec<_>>()), Some(aligned))
-        }
+    let names = pairs.names();
+    let run = Run {
+        world: &world,
+        plan: &plan,
+        kept: kept.as_ref(),
+        cancel: &cancel,
+        quiet,
     };
-    let start = Instant::now();
-    let Some((found, choice)) = fit(&world, &pairs, &plan, kept.as_ref(), (&cancel, quiet))? else {
+    let sample = plan.sample;
+    let fitted = match sample.filter(|sample| sample.sampling.size < pairs.rows()) {
+        Some(sample) => run.sampled(&pairs, sample)?,
+        None => run.whole(pairs)?,
+    };
+    let Some(fitted) = fitted else {
         return Ok(());
     };
-    let seconds = start.elapsed().as_secs_f64();
-    let threads = world.size();
-    let facts = (aligned, choice, seconds, threads);
-    let (summary, labels) = summarise(&plan, &found, names.as_deref(), facts);
+    let places = fitted.places.clone();
+    let (summary, labels) = summarise(&plan, fitted, names.as_deref(), world.size());
     if let Some(folder) = folder {
-        write::files(&folder, &summary, &labels, names.as_deref(), &cancel)?;
+        let rows = (labels.as_slice(), names.as_deref(), places.as_ref());
+        write::files(&folder, &summary, rows, &cancel)?;
     }
-    clear(kept)?;
+    run.clear()?;
     print(|to| match plan.json {
         true => {
             serde_json::to_writer_pretty(&mut *to, &summary)?;
@@ -211,45 +209,14 @@ fn check_size(file: &Path, rows: usize, search: Search) -> Result<(), CliError> 
     }
 }
 
-fn fit(
-    world: &World,
-    pairs: &Dissimilarities,
-    plan: &Plan,
-    kept: Option<&Checkpoints>,
-    (cancel, quiet): (&CancelToken, bool),
-) -> Result<Option<Chosen<PairwiseClustering>>, CliError> {
-    let bar = Bar::new(quiet);
-    let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
-    let control = &Control {
-        progress: Some(&show),
-        cancel: Some(cancel),
-    };
-    let found = parts(world, false, async |comm| {
-        let mut method = Pairwise::default();
-        let choose = async |most| method.choose(comm, pairs, None, most, control).await;
-        let (clusters, choice) = clusters(plan.search, choose).await?;
-        method.clusters = clusters;
-        let found = match kept {
-            Some(kept) => method.fit_kept(comm, pairs, None, control, kept).await?,
-            None => method.fit(comm, pairs, None, control).await?,
-        };
-        Ok((found, choice))
-    });
-    bar.clear();
-    let whole = |parts| {
-        join(parts, PairwiseClustering::join)
-            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned()))
-    };
-    found?.map(whole).transpose()
-}
-
 /// The summary, and the cluster of each row from 1.
 fn summarise(
     plan: &Plan,
-    found: &PairwiseClustering,
+    fitted: Fitted,
     names: Option<&[String]>,
-    (aligned, choice, run_seconds, threads): (Option<Aligned>, Option<Choice>, f64, usize),
+    threads: usize,
 ) -> (PairwiseSummary, Vec<usize>) {
+    let found = &fitted.found;
     let mut order: Vec<usize> = (0..found.sizes.len()).collect();
     order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
     let mut numbers = vec![0; order.len()];
@@ -284,17 +251,18 @@ fn summarise(
         },
         rows: found.labels.len(),
         method: "pairwise deterministic annealing",
-        aligned,
+        aligned: fitted.aligned,
         clusters: order.len(),
-        choice,
+        choice: fitted.choice,
         cost: found.cost,
         asymmetry: found.asymmetry,
-        run_seconds,
+        run_seconds: fitted.seconds,
         threads,
         table: table.collect(),
         trace: trace.collect(),
         splits: splits.collect(),
         ended: ended.collect(),
+        sample: fitted.sampled,
     };
     let labels = found.labels.iter().map(|&label| numbers[label as usize]);
     (summary, labels.collect())
@@ -334,6 +302,7 @@ fn write_text(to: &mut dyn Write, summary: &PairwiseSummary) -> io::Result<()> {
         );
         facts.push(("alignment", what));
     }
+    facts.extend(summary.sample.iter().map(|s| ("sample", s.text())));
     if summary.asymmetry > 0.0 {
         let what = format!("up to {}: means were used", significant(summary.asymmetry));
         facts.push(("asymmetry", what));

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use crate::args::{ClusterArgs, Method, MethodArgs};
 use crate::error::OptionError;
 use crate::read::Request;
+use crate::sample::Sample;
 use crate::table::request;
+use motet_mining::Sampling;
 
 /// What to do.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) standardise: bool,
     /// How to cluster.
     pub(crate) search: Search,
+    /// The sample to cluster, if not all rows are.
+    pub(crate) sample: Option<Sample>,
     /// Threads to run on, in each process, if somebody says so.
     pub(crate) threads: Option<usize>,
     /// Whether to run with one thread too.
@@ -91,6 +95,7 @@ impl Plan {
             });
         }
         let search = search(&method)?;
+        let sample = sample(&method)?;
         let threads = method.threads.map(|t| at_least_one("--threads", t));
         let threads = threads.transpose()?;
         Ok(Plan {
@@ -98,6 +103,7 @@ impl Plan {
             standardise: table.standardise,
             request: request(file, table)?,
             search,
+            sample,
             threads,
             scaling: results.scaling,
             profile: results.profile,
@@ -114,10 +120,12 @@ fn search(args: &MethodArgs) -> Result<Search, OptionError> {
         .map(|k| at_least_one("--clusters", k))
         .transpose()?;
     match (args.method, clusters, args.t_min) {
-        (Method::Annealing, ..) if args.restarts.is_some() => {
+        (Method::Annealing, ..) if args.restarts.is_some() && args.sample.is_none() => {
             Err(annealing_is_not_random("--restarts"))
         }
-        (Method::Annealing, ..) if args.seed.is_some() => Err(annealing_is_not_random("--seed")),
+        (Method::Annealing, ..) if args.seed.is_some() && args.sample.is_none() => {
+            Err(annealing_is_not_random("--seed"))
+        }
         (Method::Annealing, Some(clusters), _) => Ok(Search::Exactly(clusters)),
         (Method::Annealing, None, Some(t_min)) if t_min > 0.0 && t_min.is_finite() => {
             let at_most = at_least_one("--at-most", args.at_most.unwrap_or(MOST_FOUND))?;
@@ -148,6 +156,18 @@ fn search(args: &MethodArgs) -> Result<Search, OptionError> {
     }
 }
 
+fn sample(args: &MethodArgs) -> Result<Option<Sample>, OptionError> {
+    let draws = match args.method {
+        Method::Annealing => at_least_one("--restarts", args.restarts.unwrap_or(1))?,
+        Method::Kmeans => 1,
+    };
+    let seed = args.seed.unwrap_or(SEED);
+    Ok(args.sample.map(|size| Sample {
+        sampling: Sampling { size, seed },
+        draws,
+    }))
+}
+
 /// Defaults that the help names.
 const MOST_FOUND: i64 = 100;
 const MOST_CHOSEN: i64 = 20;
@@ -158,7 +178,7 @@ fn annealing_is_not_random(option: &'static str) -> OptionError {
     OptionError::Conflict {
         option,
         other: "--method annealing",
-        advice: "it uses no random numbers; drop the option or add --method kmeans",
+        advice: "it uses no random numbers; drop the option, or add --method kmeans or --sample",
     }
 }
 

@@ -46,6 +46,7 @@ pub(crate) fn draw(placed: &Placed, labels: &[u32], parts: Vec<Part>, subtitle: 
         profile: None,
         table: table.collect(),
         trace: Vec::new(),
+        sample: None,
         files: Vec::new(),
     };
     let extents: Vec<Extent> = parts

@@ -3,6 +3,7 @@
 //!
 //! A table is read once, from its beginning to its end; nothing but the chosen numbers is kept.
 
+mod array;
 mod columns;
 mod dialect;
 mod format;
@@ -11,6 +12,7 @@ mod missing;
 mod records;
 mod source;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 pub(crate) use layout::{Choice, ColumnChoice, LeftOut};
@@ -19,6 +21,7 @@ pub(crate) use missing::is_missing;
 pub(crate) use source::{Source, fault, open_file};
 
 use crate::error::{InputError, Place};
+use crate::npy;
 use layout::Layout;
 use records::{Record, Records};
 
@@ -75,6 +78,9 @@ impl Table {
 /// Any [`InputError`]; it names the line and the column where it can.
 pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<Table, InputError> {
     let source = Source::open(&request.file)?;
+    if source.head.starts_with(npy::MAGIC) {
+        return array::read(source, request, on_rows);
+    }
     let delimiter = request
         .delimiter
         .unwrap_or_else(|| dialect::detect_delimiter(&source.head));
@@ -89,19 +95,24 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
     let mut record = Record::default();
     while records.read(&mut record)? {
         sink.push(&record)?;
-        if sink.seen.is_multiple_of(REPORT_ROWS) {
-            on_rows(sink.seen);
+        if sink.taken.seen.is_multiple_of(REPORT_ROWS) {
+            on_rows(sink.taken.seen);
         }
     }
-    let Sink {
+    let taken = sink.taken();
+    finish(file, layout, taken)
+}
+
+/// The table of what has been taken from the rows.
+fn finish(file: String, layout: Layout, taken: Taken) -> Result<Table, InputError> {
+    let Taken {
         mut values,
         weights,
         kept,
         dropped,
         holes,
         seen,
-        ..
-    } = sink;
+    } = taken;
     if seen == dropped.len() {
         return Err(InputError::AllDropped { file });
     }
@@ -151,13 +162,39 @@ fn first_rows(records: &mut Records) -> Result<Vec<Record>, InputError> {
     Ok(first)
 }
 
-/// Takes the chosen numbers out of the rows and checks each.
-struct Sink<'a> {
-    file: &'a str,
-    layout: &'a Layout,
-    /// Whether the two chosen columns are degrees.
-    geo: bool,
-    on_missing: OnMissing,
+/// One row of a file of any kind.
+trait Row {
+    /// Its line, or its number, from 1.
+    fn line(&self) -> u64;
+    /// What column `index` says, for messages and for columns that are kept.
+    fn text(&self, index: usize) -> Cow<'_, str>;
+    /// The number of column `index`, if it has one.
+    fn number(&self, index: usize) -> Option<f64>;
+    /// Whether column `index` says that it has no value.
+    fn lacks(&self, index: usize) -> bool;
+}
+
+impl Row for Record {
+    fn line(&self) -> u64 {
+        self.line
+    }
+
+    fn text(&self, index: usize) -> Cow<'_, str> {
+        Cow::Borrowed(self.field(index))
+    }
+
+    fn number(&self, index: usize) -> Option<f64> {
+        self.field(index).parse().ok()
+    }
+
+    fn lacks(&self, index: usize) -> bool {
+        missing::is_missing(self.field(index))
+    }
+}
+
+/// What has been taken out of the rows.
+#[derive(Default)]
+struct Taken {
     /// Rows that came.
     seen: usize,
     values: Vec<f64>,
@@ -170,6 +207,16 @@ struct Sink<'a> {
     holes: Vec<usize>,
 }
 
+/// Takes the chosen numbers out of the rows and checks each.
+struct Sink<'a> {
+    file: &'a str,
+    layout: &'a Layout,
+    /// Whether the two chosen columns are degrees.
+    geo: bool,
+    on_missing: OnMissing,
+    taken: Taken,
+}
+
 impl<'a> Sink<'a> {
     fn new(file: &'a str, layout: &'a Layout, request: &Request) -> Sink<'a> {
         let geo = matches!(request.choice.columns, ColumnChoice::Geo { .. });
@@ -178,84 +225,84 @@ impl<'a> Sink<'a> {
             layout,
             geo,
             on_missing: request.missing,
-            seen: 0,
-            values: Vec::new(),
-            weights: Vec::new(),
-            kept: vec![Vec::new(); layout.kept.len()],
-            dropped: Vec::new(),
-            holes: Vec::new(),
+            taken: Taken {
+                kept: vec![Vec::new(); layout.kept.len()],
+                ..Taken::default()
+            },
         }
     }
 
-    fn push(&mut self, record: &Record) -> Result<(), InputError> {
-        self.seen += 1;
-        let cells = self.layout.chosen.iter().chain(&self.layout.weight);
-        if self.on_missing == OnMissing::DropRow
-            && cells
-                .into_iter()
-                .any(|&index| missing::is_missing(record.field(index)))
-        {
-            self.dropped.push(self.seen);
+    fn taken(self) -> Taken {
+        self.taken
+    }
+
+    fn push(&mut self, row: &impl Row) -> Result<(), InputError> {
+        let layout = self.layout;
+        self.taken.seen += 1;
+        let mut cells = layout.chosen.iter().chain(&layout.weight);
+        if self.on_missing == OnMissing::DropRow && cells.any(|&index| row.lacks(index)) {
+            self.taken.dropped.push(self.taken.seen);
             return Ok(());
         }
-        for &index in &self.layout.chosen {
-            let hole = missing::is_missing(record.field(index));
-            if hole && self.on_missing == OnMissing::Mean {
-                self.holes.push(self.values.len());
-                self.values.push(0.0);
+        for &index in &layout.chosen {
+            let hole = self.on_missing == OnMissing::Mean && row.lacks(index);
+            if hole {
+                self.taken.holes.push(self.taken.values.len());
+                self.taken.values.push(0.0);
             } else {
-                let value = self.number(record, index)?;
-                self.values.push(value);
+                let value = self.number(row, index)?;
+                self.taken.values.push(value);
             }
         }
         if self.geo {
-            self.check_degrees(record)?;
+            self.check_degrees(row)?;
         }
-        if let Some(index) = self.layout.weight {
-            let weight = self.number(record, index)?;
+        if let Some(index) = layout.weight {
+            let weight = self.number(row, index)?;
             if weight < 0.0 {
-                let (place, text) = (self.place(record, index), shown(record.field(index)));
+                let (place, text) = (self.place(row, index), shown(&row.text(index)));
                 return Err(InputError::NegativeWeight { place, text });
             }
-            self.weights.push(weight);
+            self.taken.weights.push(weight);
         }
-        for (texts, &index) in self.kept.iter_mut().zip(&self.layout.kept) {
-            texts.push(record.field(index).to_owned());
+        for (texts, &index) in self.taken.kept.iter_mut().zip(&layout.kept) {
+            texts.push(row.text(index).into_owned());
         }
         Ok(())
     }
 
-    fn number(&self, record: &Record, index: usize) -> Result<f64, InputError> {
-        let text = record.field(index);
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(value),
-            Ok(_) => Err(InputError::NotFinite {
-                place: self.place(record, index),
-                text: shown(text),
-            }),
-            Err(_) if missing::is_missing(text) => Err(InputError::MissingValue {
-                place: self.place(record, index),
-                text: shown(text),
+    fn number(&self, row: &impl Row, index: usize) -> Result<f64, InputError> {
+        let place = || self.place(row, index);
+        let text = || shown(&row.text(index));
+        match row.number(index) {
+            Some(value) if value.is_finite() => Ok(value),
+            _ if row.lacks(index) => Err(InputError::MissingValue {
+                place: place(),
+                text: text(),
                 advice: self.missing_advice(index),
             }),
-            Err(_) => Err(InputError::NotANumber {
-                place: self.place(record, index),
-                text: shown(text),
-                advice: number_advice(text),
+            Some(_) => Err(InputError::NotFinite {
+                place: place(),
+                text: text(),
+            }),
+            None => Err(InputError::NotANumber {
+                place: place(),
+                text: text(),
+                advice: number_advice(&row.text(index)),
             }),
         }
     }
 
-    fn check_degrees(&self, record: &Record) -> Result<(), InputError> {
+    fn check_degrees(&self, row: &impl Row) -> Result<(), InputError> {
         let limits = [("latitude", -90.0, 90.0), ("longitude", -360.0, 360.0)];
-        let row = &self.values[self.values.len() - 2..];
+        let values = &self.taken.values[self.taken.values.len() - 2..];
         for (side, (what, least, most)) in limits.into_iter().enumerate() {
-            if !(least..=most).contains(&row[side]) {
+            if !(least..=most).contains(&values[side]) {
                 let index = self.layout.chosen[side];
                 return Err(InputError::Degrees {
-                    place: self.place(record, index),
+                    place: self.place(row, index),
                     what,
-                    text: shown(record.field(index)),
+                    text: shown(&row.text(index)),
                     least,
                     most,
                 });
@@ -272,8 +319,8 @@ impl<'a> Sink<'a> {
         }
     }
 
-    fn place(&self, record: &Record, index: usize) -> Place {
-        Place::line(self.file, record.line).in_column(self.layout.columns.name(index))
+    fn place(&self, row: &impl Row, index: usize) -> Place {
+        Place::line(self.file, row.line()).in_column(self.layout.columns.name(index))
     }
 }
 

@@ -132,6 +132,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
             .iter()
             .map(|choice| ("chosen", chosen(choice))),
     );
+    facts.extend(summary.sample.iter().map(|s| ("sample", s.text())));
     facts.extend(summary.scaling.iter().flat_map(scaling_facts));
     if !summary.files.is_empty() {
         facts.push(("files", summary.files.join(", ")));

@@ -1,7 +1,7 @@
 //! `motet scale`: places in a plane whose distances are those of pairs.
 
 mod labels;
-mod output;
+pub(crate) mod output;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -160,7 +160,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
     let (pairs, names, aligned) = match pairs {
         Pairs::Matrix(pairs) => (pairs, None, None),
         Pairs::Sequences(sequences, method) => {
-            let done = align(&world, true, (&sequences, &method), &cancel, quiet)?;
+            let done = align(&world, true, (&sequences, &method), None, (&cancel, quiet))?;
             let Some((matrix, aligned)) = done else {
                 return Ok(());
             };

@@ -6,6 +6,7 @@ use motet_mining::Choice;
 use serde::Serialize;
 
 use crate::read::OnMissing;
+use crate::sample::Sampled;
 
 /// The result of `motet cluster`; with `--json` this object is printed.
 #[derive(Debug, Clone, Serialize)]
@@ -62,6 +63,9 @@ pub struct Summary {
     pub table: Vec<Cluster>,
     /// The steps of the method, in order.
     pub trace: Vec<Step>,
+    /// The sample, if not all rows were clustered; inertia and table are those of all rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sampled>,
     /// The files that were written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,

@@ -5,6 +5,7 @@
 //! (`nw_stats_scan_16`) did 14,200; local 51,500 and 11,900. With AVX2 it is about a third.
 
 mod between;
+mod kept;
 mod kernel;
 mod scores;
 #[cfg(test)]
@@ -278,6 +279,14 @@ struct BatchPart {
     seconds: Range<usize>,
 }
 
+impl BatchPart {
+    /// The pairs of these items: a first has only seconds after it.
+    fn pairs(&self) -> usize {
+        let seconds = |first: usize| self.seconds.end - self.seconds.start.max(first + 1);
+        self.firsts.clone().map(seconds).sum()
+    }
+}
+
 impl Work {
     fn new(sequences: &Sequences) -> Work {
         let mut order: Vec<usize> = (0..sequences.len()).collect();
@@ -331,20 +340,22 @@ impl Work {
 
     /// The items of a rank: neighbours, with the same number of cells for each as far as can be.
     fn share(&self, rank: usize, ranks: usize) -> Range<usize> {
+        self.edge(rank, ranks)..self.edge(rank + 1, ranks)
+    }
+
+    /// The item before which a `part` of so many equal `parts` of all cells lies.
+    fn edge(&self, part: usize, parts: usize) -> usize {
         let all = self.cells(self.items());
-        let edge = |rank: usize| {
-            let wanted = (all as u128 * rank as u128 / ranks as u128) as usize;
-            let (mut low, mut high) = (0, self.items());
-            while low < high {
-                let middle = low.midpoint(high);
-                match self.cells(middle) < wanted {
-                    true => low = middle + 1,
-                    false => high = middle,
-                }
+        let wanted = (all as u128 * part as u128 / parts as u128) as usize;
+        let (mut low, mut high) = (0, self.items());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.cells(middle) < wanted {
+                true => low = middle + 1,
+                false => high = middle,
             }
-            low
-        };
-        edge(rank)..edge(rank + 1)
+        }
+        low
     }
 
     /// Some items, batch by batch.

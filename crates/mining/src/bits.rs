@@ -6,8 +6,10 @@
 mod annealing;
 mod compare;
 mod exchange;
+mod finish;
 mod found;
 mod hard;
+mod kept;
 mod kernel;
 mod kmeans;
 mod passes;
@@ -20,6 +22,7 @@ mod text;
 mod tiles;
 
 use crate::DataError;
+use crate::checkpoint::Digest;
 
 pub use annealing::BitAnnealing;
 pub use compare::Likeness;
@@ -227,6 +230,12 @@ impl Bits {
     /// If there is no such row.
     pub fn columns(&self, row: usize) -> impl Iterator<Item = usize> + '_ {
         set_bits(self.row(row))
+    }
+
+    /// What tells a run's rows from others.
+    fn digest(&self, digest: &mut Digest) {
+        digest.word(self.width as u64);
+        self.words.iter().for_each(|word| digest.word(*word));
     }
 
     fn stride(&self) -> usize {

@@ -82,17 +82,34 @@ impl Checkpoints {
         self.folder.join(format!("{}.checkpoint", self.name))
     }
 
-    /// Removes the file, if it is there.
+    /// Removes the file and its parts, if they are there.
     ///
     /// # Errors
     ///
-    /// [`MiningError::Checkpoint`] if it cannot be removed.
+    /// [`MiningError::Checkpoint`] if one cannot be removed.
     pub fn clear(&self) -> Result<(), MiningError> {
+        let parts = (0..).take_while(|number| self.part(*number).path().exists());
+        // From the last to the first: what is left after an end on the way has no gap.
+        for number in (0..parts.count()).rev() {
+            self.part(number).remove()?;
+        }
+        self.remove()
+    }
+
+    fn remove(&self) -> Result<(), MiningError> {
         match fs::remove_file(self.path()) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(self.problem(&error.to_string()))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// One of the parts of a state that grows.
+    fn part(&self, number: usize) -> Checkpoints {
+        Checkpoints {
+            name: format!("{}.{number}", self.name),
+            ..self.clone()
         }
     }
 
@@ -180,6 +197,15 @@ impl<'a> Keeper<'a> {
         }
     }
 
+    /// What is wrong with the checkpoint, as an error.
+    pub(crate) fn problem(&self, what: &str) -> MiningError {
+        let path = self.kept.map(|kept| kept.path().display().to_string());
+        MiningError::Checkpoint {
+            path: path.unwrap_or_default(),
+            problem: what.to_owned(),
+        }
+    }
+
     /// Whether states are kept.
     pub(crate) fn is_on(&self) -> bool {
         self.kept.is_some()
@@ -225,6 +251,49 @@ impl<'a> Keeper<'a> {
     }
 }
 
+/// A state that grows at its end is kept in parts: each is written once. Rank 0 alone calls these.
+impl Keeper<'_> {
+    /// The parts that an earlier run has kept, in their order.
+    pub(crate) fn parts<T: DeserializeOwned>(&self) -> Result<Vec<T>, MiningError> {
+        let mut parts = Vec::new();
+        let Some(kept) = self.kept else {
+            return Ok(parts);
+        };
+        loop {
+            let part = kept.part(parts.len());
+            match part.read(self.run).map_err(|what| part.problem(&what))? {
+                Some(bytes) => {
+                    parts.push(postcard::from_bytes(&bytes).map_err(|error| {
+                        part.problem(&format!("{error}: remove it to begin anew"))
+                    })?)
+                }
+                None => return Ok(parts),
+            }
+        }
+    }
+
+    /// Whether it is time for the next part.
+    pub(crate) fn is_due(&self) -> bool {
+        self.kept
+            .is_some_and(|kept| self.last.elapsed() >= kept.every)
+    }
+
+    /// Keeps a part.
+    pub(crate) fn save_part(
+        &mut self,
+        number: usize,
+        part: &impl Serialize,
+    ) -> Result<(), MiningError> {
+        let Some(kept) = self.kept.map(|kept| kept.part(number)) else {
+            return Ok(());
+        };
+        self.last = Instant::now();
+        let bytes = postcard::to_stdvec(part).map_err(|error| kept.problem(&error.to_string()))?;
+        kept.write(self.run, &bytes)
+            .map_err(|error| kept.problem(&format!("{error}: make room, or name another folder")))
+    }
+}
+
 /// A number that stands for data and options (FNV-1a over words).
 pub(crate) struct Digest(u64);
 
@@ -257,7 +326,7 @@ impl Digest {
         self.bytes(text.as_bytes());
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.word(bytes.len() as u64);
         let (words, rest) = bytes.as_chunks::<8>();
         words

@@ -129,7 +129,8 @@ pub use mixture::{
     Covariance, Criterion, Mixture, MixtureLabels, MixtureModel, MixtureStart, MixtureTried,
 };
 pub use pairwise::{
-    Dissimilarities, Floats, Given, Pairwise, PairwiseClustering, PairwiseSplit, Sampling,
+    Dissimilarities, Floats, Given, PairSteps, PairWork, Pairwise, PairwiseClustering,
+    PairwiseSplit, Sampling,
 };
 pub use points::Points;
 pub use scaling::{Scaled, Scaling, ScalingMethod, ScalingStep};

@@ -17,6 +17,8 @@ mod freeze;
 mod kernel;
 mod lent;
 mod sample;
+mod search;
+mod steps;
 #[cfg(test)]
 mod tests;
 
@@ -24,14 +26,16 @@ use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::team::Team;
 use crate::weights::normalised;
-use crate::{Clusters, Control, MiningError, ParameterError};
+use crate::{Clusters, Control, DataError, MiningError, ParameterError};
 use field::Field;
 use motet_comm::Communicator;
+use std::collections::BTreeSet;
 
 pub use dissimilarities::Dissimilarities;
 pub use found::{PairwiseClustering, PairwiseSplit};
 pub use lent::Floats;
 pub use sample::{Given, Sampling};
+pub use steps::{PairSteps, PairWork};
 
 /// Clustering by deterministic annealing where only dissimilarities of pairs are known.
 ///
@@ -70,6 +74,9 @@ pub struct Pairwise {
     pub mass_power: f64,
     /// The power of the masses after the last split.
     pub last_mass_power: f64,
+    /// Attempts at temperature zero to split one cluster and leave out another that may fail one
+    /// after the other before the search ends. 0 leaves out the search.
+    pub search: usize,
 }
 
 impl Default for Pairwise {
@@ -80,6 +87,7 @@ impl Default for Pairwise {
             tolerance: 1e-4,
             mass_power: 0.5,
             last_mass_power: 0.0,
+            search: 20,
         }
     }
 }
@@ -168,24 +176,79 @@ impl Pairwise {
             .await?;
         let k = state.shares.len() / pairs.len();
         let labels = state.shares.chunks_exact(k).map(first_largest).collect();
-        let (labels, sums) = field.freeze(labels, most, exactly).await?;
-        let mut sizes = vec![0; sums.masses.len()];
-        labels.iter().for_each(|label| sizes[*label] += 1);
+        let cold = field.freeze(labels, most, exactly).await?;
+        let cold = field.search(cold.0, cold.1, self.search).await?;
         Ok(PairwiseClustering {
-            rows: field.rows.clone(),
-            labels: labels[field.rows.clone()]
-                .iter()
-                .map(|l| *l as u32)
-                .collect(),
-            sizes,
-            medoids: field.medoids(&labels, &sums),
-            mean_costs: (0..sums.masses.len()).map(|k| sums.mean_cost(k)).collect(),
-            cost: sums.cost(),
-            ended: ended(&field, &state.shares, &labels, sums.masses.len()),
-            masses: sums.masses,
+            ended: ended(&field, &state.shares, &cold.0, cold.1.masses.len()),
             trace: state.trace,
             splits: state.splits,
-            asymmetry: pairs.asymmetry(),
+            ..field.found(cold)
+        })
+    }
+
+    /// The stage at temperature zero alone: rows go where they cost least, single rows move, then
+    /// the [search](Pairwise::search). `labels` are where it begins; there are as many clusters as
+    /// they have, and the field `clusters` does not count. All ranks call it with the same input.
+    ///
+    /// # Errors
+    ///
+    /// [`MiningError::Data`] for another number of labels than rows and for bad weights,
+    /// [`MiningError::Parameter`], [`MiningError::Cancelled`], [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](Pairwise::fit).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_mining::{Control, Dissimilarities, Pairwise};
+    ///
+    /// let at = [0.0_f64, 1.0, 10.0, 11.0, 12.0];
+    /// let squares = at.iter().flat_map(|x| at.iter().map(move |y| (x - y) * (x - y)));
+    /// let pairs = Dissimilarities::new(squares.collect(), 5)?;
+    /// let found = World::solo()
+    ///     .run(async |comm| {
+    ///         let (method, control) = (Pairwise::default(), Control::default());
+    ///         method.settle(&comm, &pairs, None, &[7, 7, 7, 9, 9], &control).await
+    ///     })
+    ///     .unwrap()
+    ///     .remove(0);
+    /// assert_eq!(found.labels, [0, 0, 1, 1, 1]);
+    /// # Ok::<(), motet_mining::DataError>(())
+    /// ```
+    pub fn settle<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        pairs: &'a Dissimilarities,
+        weights: Option<&'a [f64]>,
+        labels: &'a [u32],
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<PairwiseClustering, MiningError>> {
+        Box::pin(async move {
+            self.check(1, 0.0)?;
+            if labels.len() != pairs.len() {
+                return Err(MiningError::Data(DataError::Shape {
+                    what: "labels",
+                    found: labels.len(),
+                    expected: pairs.len(),
+                }));
+            }
+            let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
+            let team = Team::new(comm, control);
+            let field = Field {
+                team: &team,
+                data: pairs,
+                weights: &weights,
+                rows: team.share(pairs.len()),
+            };
+            let different: BTreeSet<u32> = labels.iter().copied().collect();
+            let number = |label: &u32| different.range(..label).count();
+            let labels = labels.iter().map(number).collect();
+            let cold = field.freeze(labels, different.len(), true).await?;
+            let cold = field.search(cold.0, cold.1, self.search).await?;
+            Ok(field.found(cold))
         })
     }
 

@@ -17,14 +17,14 @@ impl Experiment for GrainSize {
             title: "Overhead of clustering against 1 / grain size",
             question: "How many points must a thread have for clustering on several threads to lose little?",
             definition: "f = (P T(n, P) - T(P n, 1)) / T(P n, 1), n being the points of each of P threads. Deterministic annealing of \
-                         census blocks in the plane and of compounds by 1052 binary properties, with 10 and 20 clusters: a fit is \
+                         census blocks in the plane and of compounds by 1052 binary properties, held as floating-point numbers and as bits, with 10 and 20 clusters: a fit is \
                          made once, and the steps that it made while it had all clusters are replayed on one thread and on P, one \
-                         after the other; T is the time of these steps, reductions included, preparation not. Beside it \
+                         after the other; T is the time of these steps, reductions included, preparation not; for bits it is that of whole fits, without search. Beside it \
                          scikit-learn's own Lloyd step. The step per point and cluster is that on P threads. Theory: f is \
                          proportional to 1 / n and smaller for more clusters, since a step's work is n times the clusters and its \
                          communication is not.",
             parameters: &[
-                ("data", "census or chemistry"),
+                ("data", "census, chemistry as floats or chemistry as bits"),
                 ("points per thread", "n"),
                 ("1/n", "the inverse grain size"),
                 ("clusters", "clusters"),
@@ -48,14 +48,14 @@ impl Experiment for GrainSize {
                         &[1_000, 4_000, 16_000],
                         &[1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000],
                     ),
-                    Data::Chemistry => {
+                    Data::Chemistry | Data::Bits => {
                         setting.by_effort(&[100], &[100, 250], &[100, 250, 1_000, 4_000, 16_000])
                     }
                 };
                 // A fit in 1052 columns takes seconds.
                 let quick: &[usize] = match data {
                     Data::Census => &[10, 20],
-                    Data::Chemistry => &[10],
+                    Data::Chemistry | Data::Bits => &[10],
                 };
                 for &size in sizes.iter().filter(|&&size| size * threads <= data.rows()) {
                     for &clusters in setting.by_effort(&[3][..], quick, &[10, 20]) {

@@ -20,7 +20,7 @@ impl Experiment for ClusterCount {
             definition: "As E12, with all cores and a fixed number of points: 200,000 census blocks in the plane, 40,000 compounds by \
                          1052 binary properties; fewer of them in quick runs, taken from all over the file.",
             parameters: &[
-                ("data", "census or chemistry"),
+                ("data", "census, chemistry as floats or chemistry as bits"),
                 ("clusters", "clusters"),
                 ("points per thread", "n"),
                 ("1/n", "the inverse grain size"),
@@ -38,13 +38,15 @@ impl Experiment for ClusterCount {
         for data in Data::ALL.into_iter().filter(|_| threads > 1) {
             let rows = match data {
                 Data::Census => setting.by_effort(200, 20_000, 200_000),
-                Data::Chemistry => setting.by_effort(200, 250, 40_000),
+                Data::Chemistry | Data::Bits => setting.by_effort(200, 250, 40_000),
             };
             let counts: &[usize] = match data {
                 Data::Census => {
                     setting.by_effort(&[2], &[2, 5, 10, 20, 40], &[2, 5, 10, 20, 40, 80])
                 }
-                Data::Chemistry => setting.by_effort(&[2], &[2, 5, 10], &[2, 5, 10, 20]),
+                Data::Chemistry | Data::Bits => {
+                    setting.by_effort(&[2], &[2, 5, 10], &[2, 5, 10, 20])
+                }
             };
             for &clusters in counts {
                 let number = cases.len();

@@ -15,6 +15,11 @@ pub(crate) struct Separation;
 
 const TIME: Quantity = Quantity::new("time per addition", "ns");
 const FLUCTUATION: Quantity = Quantity::new("standard deviation / mean", "");
+const CLUSTERING: Quantity = Quantity::new("time per clustered point", "ns");
+
+/// Clusters of the clustering, and the sums of each: how many points, and their coordinates.
+const CLUSTERS: usize = 10;
+const SUMS: usize = 3;
 
 /// Words between the results of two threads.
 const SEPARATIONS: [usize; 5] = [1, 4, 8, 16, 1024];
@@ -31,7 +36,8 @@ impl Experiment for Separation {
             question: "How much slower are threads that keep their results in one cache line?",
             definition: "Each thread adds random numbers and keeps the sum in A(S i), an array of 8-byte words, after each \
                          addition. Mean time of an addition over repetitions in one run, and their standard deviation over the \
-                         mean, for ranks, plain threads and rayon's; as many threads as cores, each bound to its own, all of \
+                         mean, for ranks, plain threads and rayon's; and the mean time of a point in a step of K-means with \
+                         ten clusters, whose sums each thread keeps in the same way, word S i of a stretch for each sum; as many threads as cores, each bound to its own, all of \
                          which begin together. A(0) lies at the beginning of a line.",
             parameters: &[
                 (
@@ -56,15 +62,20 @@ impl Experiment for Separation {
                 .with("separation", separation)
                 .with("threads", threads);
             let sums = Sums::new((threads, setting.pins(threads)), separation, additions);
-            let each = move |run: fn(&Arc<Sums>) -> Result<f64, String>| {
+            let each = move |run: fn(&Arc<Sums>, Job) -> Result<f64, String>| {
                 let sums = Arc::clone(&sums);
                 move || {
-                    let times = (0..repetitions).map(|_| run(&sums));
-                    let times = times.collect::<Result<Vec<f64>, String>>()?;
-                    Ok(vec![mean(&times), deviation(&times) / mean(&times)])
+                    let times = |job: Job| {
+                        let times = (0..repetitions).map(|_| run(&sums, job));
+                        times.collect::<Result<Vec<f64>, String>>()
+                    };
+                    let (added, clustered) = (times(Sums::add)?, times(Sums::cluster)?);
+                    let fluctuation = deviation(&added) / mean(&added);
+                    Ok(vec![mean(&added), fluctuation, mean(&clustered)])
                 }
             };
-            let mut case = Case::new(point, &[TIME, FLUCTUATION]).with("motet", each(on_ranks));
+            let quantities = [TIME, FLUCTUATION, CLUSTERING];
+            let mut case = Case::new(point, &quantities).with("motet", each(on_ranks));
             if setting.wants("threads") {
                 case = case.with("threads", each(on_threads));
             }
@@ -87,6 +98,9 @@ impl Experiment for Separation {
         vec![time]
     }
 }
+
+/// What a thread does: the time of one of its parts, in ns.
+type Job = fn(&Sums, usize) -> f64;
 
 /// The array of results.
 #[derive(Debug)]
@@ -125,7 +139,8 @@ impl Meeting {
 
 impl Sums {
     fn new((threads, pin): (usize, bool), separation: usize, additions: u64) -> Arc<Sums> {
-        let words = (threads * separation).max(1 << 16) + LINE / size_of::<AtomicU64>();
+        let words =
+            (CLUSTERS * SUMS * threads * separation).max(1 << 16) + LINE / size_of::<AtomicU64>();
         let kept: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
         Arc::new(Sums {
             first: kept.as_ptr().align_offset(LINE),
@@ -140,6 +155,38 @@ impl Sums {
     /// The result of thread `number`.
     fn kept(&self, number: usize) -> &AtomicU64 {
         &self.kept[self.first + number * self.separation]
+    }
+
+    /// Adds to one of the sums of thread `number`.
+    fn keep(&self, number: usize, sum: usize, addend: f64) {
+        let stretch = self.threads * self.separation;
+        let kept = &self.kept[self.first + sum * stretch + number * self.separation];
+        // Relaxed: nobody else reads or writes this sum.
+        let new = f64::from_bits(kept.load(Ordering::Relaxed)) + addend;
+        kept.store(new.to_bits(), Ordering::Relaxed);
+    }
+
+    /// A step of K-means by thread `number`: the time of a point, in ns.
+    fn cluster(&self, number: usize) -> f64 {
+        const BATCH: usize = 1024;
+        let points = crate::mixture::mixture(BATCH);
+        let centres = &points.values()[..2 * CLUSTERS];
+        let rounds = (self.additions as usize / 16).div_ceil(BATCH);
+        let started = Instant::now();
+        for point in (0..rounds).flat_map(|_| points.values().chunks_exact(2)) {
+            let (mut near, mut least) = (0, f64::INFINITY);
+            for (k, centre) in centres.chunks_exact(2).enumerate() {
+                let (x, y) = (point[0] - centre[0], point[1] - centre[1]);
+                let square = x * x + y * y;
+                if square < least {
+                    (near, least) = (k, square);
+                }
+            }
+            for (sum, addend) in [1.0, point[0], point[1]].into_iter().enumerate() {
+                self.keep(number, near * SUMS + sum, addend);
+            }
+        }
+        started.elapsed().as_secs_f64() * 1e9 / (rounds * BATCH) as f64
     }
 
     /// What thread `number` does: the time of an addition, in ns.
@@ -162,18 +209,18 @@ impl Sums {
     }
 }
 
-fn on_ranks(sums: &Arc<Sums>) -> Result<f64, String> {
+fn on_ranks(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
     let world = World::threads(sums.threads).pin(sums.pin);
     let times = world.run(async |comm| {
         comm.barrier().await?;
-        Ok::<f64, motet_comm::CommError>(sums.add(comm.rank()))
+        Ok::<f64, motet_comm::CommError>(job(sums, comm.rank()))
     });
     times
         .map(|times| mean(&times))
         .map_err(|error| error.to_string())
 }
 
-fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
+fn on_threads(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
     let together = Arc::new(Meeting::new(sums.threads));
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     let spawn = |number| {
@@ -182,7 +229,7 @@ fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
         thread::spawn(move || {
             core.map(core_affinity::set_for_current);
             together.wait();
-            sums.add(number)
+            job(&sums, number)
         })
     };
     let threads: Vec<_> = (0..sums.threads).map(spawn).collect();
@@ -193,12 +240,12 @@ fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
     Ok(mean(&times.collect::<Result<Vec<f64>, String>>()?))
 }
 
-fn on_rayon(sums: &Arc<Sums>) -> Result<f64, String> {
+fn on_rayon(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
     let pool = crate::peers::rayon::pool(sums.threads, sums.pin)?;
     let together = Meeting::new(sums.threads);
     Ok(mean(&pool.broadcast(|context| {
         together.wait();
-        sums.add(context.index())
+        job(sums, context.index())
     })))
 }
 
@@ -210,11 +257,12 @@ mod tests {
     fn every_thread_keeps_a_sum_of_its_own() {
         for run in [on_ranks, on_threads, on_rayon] {
             let sums = Sums::new((2, false), 4, 100);
-            assert!(run(&sums).unwrap() > 0.0);
+            assert!(run(&sums, Sums::add).unwrap() > 0.0);
             let kept =
                 |at: usize| f64::from_bits(sums.kept[sums.first + at].load(Ordering::Relaxed));
             assert!(kept(0) > 0.0 && kept(4) > 0.0 && kept(0) != kept(4));
             assert_eq!(kept(1), 0.0);
+            assert!(run(&sums, Sums::cluster).unwrap() > 0.0);
         }
     }
 

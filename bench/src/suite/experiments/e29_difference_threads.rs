@@ -16,7 +16,7 @@ impl Experiment for DifferenceThreads {
             title: "Static less dynamic split, threads in a node",
             question: "Does it matter for clustering whether the points are split by hand or handed out?",
             definition: "The difference of f between motet's ranks, over ports or over shared memory, each with its share \
-                         (static), and rayon on the same kernel (dynamic), in the patterns t x 1 x 1: p (T static - T dynamic) / T(1), \
+                         (static), and motet's parallel loop on the same kernel (dynamic), in the patterns t x 1 x 1: p (T static - T dynamic) / T(1), \
                          T(1) being that of motet's one rank for both, all measured one after the other. Positive: the static split loses more.",
             parameters: layouts::PARAMETERS,
             threats: "Every block costs the same here, which is a static split's best case. A difference of two small \
@@ -26,11 +26,7 @@ impl Experiment for DifferenceThreads {
     }
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
-        let sizes = setting.by_effort(
-            &[500][..],
-            &[12_500, 50_000][..],
-            &[12_500, 25_000, 50_000][..],
-        );
+        let sizes = setting.by_effort(&[100][..], &layouts::SIZES[..], &layouts::LARGE[..]);
         layouts::differences(setting, &layouts::threads_only(), sizes)
     }
 

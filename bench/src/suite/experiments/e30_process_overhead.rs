@@ -24,7 +24,7 @@ impl Experiment for ProcessOverhead {
     }
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
-        let sizes = setting.by_effort(&[500][..], &[50_000][..], &[12_500, 50_000, 200_000][..]);
+        let sizes = setting.by_effort(&[100][..], &[2_000][..], &layouts::LARGE[..]);
         layouts::cases(
             setting,
             &layouts::processes_only(),

@@ -23,7 +23,7 @@ impl Experiment for SizeProcesses {
     }
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
-        let sizes = setting.by_effort(&[500][..], &layouts::SIZES, &layouts::SIZES);
+        let sizes = setting.by_effort(&[100][..], &layouts::SIZES, &layouts::LARGE);
         layouts::cases(
             setting,
             &layouts::processes_only(),

@@ -16,7 +16,7 @@ impl Experiment for DifferenceProcesses {
             title: "Static less dynamic split, processes in a node",
             question: "Does a scheduler cost anything where it has one thread only to schedule for?",
             definition: "E29 in the patterns 1 x m x 1: in each process one rank that computes its share, or one that \
-                         hands it block by block to the one thread of rayon.",
+                         hands it block by block to the one thread of a loop.",
             parameters: layouts::PARAMETERS,
             threats: "As E29.",
             sources: &["P4 Fig. 12"],
@@ -24,11 +24,7 @@ impl Experiment for DifferenceProcesses {
     }
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
-        let sizes = setting.by_effort(
-            &[500][..],
-            &[12_500, 50_000][..],
-            &[12_500, 25_000, 50_000][..],
-        );
+        let sizes = setting.by_effort(&[100][..], &layouts::SIZES[..], &layouts::LARGE[..]);
         layouts::differences(setting, &layouts::processes_only(), sizes)
     }
 

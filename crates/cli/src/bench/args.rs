@@ -329,6 +329,10 @@ pub struct QualityArgs {
     #[arg(long)]
     pub full: bool,
 
+    /// Sequences and proteins instead, of which only pairs are known, beside Ward's method
+    #[arg(long, conflicts_with_all = ["sets", "full"])]
+    pub pairs: bool,
+
     /// Runs of K-means per set
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = count())]
     pub restarts: usize,

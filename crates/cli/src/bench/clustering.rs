@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use motet_bench::annealing::{self, AnnealingConfig, AnnealingRecord, StepRecord, WholeRecord};
 use motet_bench::quality::{
-    self, CensusRecord, LabelledRecord, QualityConfig, QualityError, QualityRecord,
+    self, CensusRecord, LabelledRecord, PAIRS, QualityConfig, QualityError, QualityRecord,
 };
 use motet_bench::statistics::Spread;
 use motet_sync::thread;
@@ -112,7 +112,57 @@ fn median(of: Option<Spread>) -> String {
     of.map_or("-".to_owned(), |of| format!("{:.2}", of.median))
 }
 
+/// The table of sets of pairs.
+fn run_pairs(args: &QualityArgs) -> Result<(), CliError> {
+    let (bar, mut done) = (Bar::new(args.print.quiet), 0_u32);
+    let threads = args.threads.unwrap_or_else(thread::cores);
+    let records = quality::pairs(&args.data, (&PAIRS, threads), |set| {
+        done += 1;
+        bar.at(f64::from(done) / PAIRS.len() as f64, set.to_owned());
+    });
+    bar.clear();
+    let records = records.map_err(CliError::Data)?;
+    if args.print.json {
+        return json(&records);
+    }
+    let mut sheet = Sheet::new(
+        args.print,
+        &[
+            "            set",
+            " rows",
+            "clusters",
+            "     cost H",
+            "   ARI",
+            "H, no search",
+            "   ARI",
+            "H, Ward, T=0",
+            "   ARI",
+            "seconds",
+        ],
+    );
+    for row in &records {
+        let agreement = |value: f64| format!("{value:.3}");
+        let cells = [
+            row.set.clone(),
+            grouped(row.rows),
+            row.clusters.to_string(),
+            significant(row.cost),
+            agreement(row.agreement),
+            significant(row.plain_cost),
+            agreement(row.plain_agreement),
+            significant(row.ward_cost),
+            agreement(row.ward_agreement),
+            format!("{:.2}", row.seconds),
+        ];
+        sheet.row(row, &cells)?;
+    }
+    Ok(())
+}
+
 pub(super) fn run_quality(args: &QualityArgs) -> Result<(), CliError> {
+    if args.pairs {
+        return run_pairs(args);
+    }
     let mut config = QualityConfig {
         data: args.data.clone(),
         restarts: args.restarts,

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct Place {
     /// The path as given, or `<stdin>`.
     pub file: String,
-    /// The line, from 1.
+    /// The line, from 1; of an array the row.
     pub line: u64,
     /// The name of the column.
     pub column: Option<String>,
@@ -104,6 +104,14 @@ pub enum InputError {
     OpenQuote {
         /// Where the row begins.
         place: Place,
+    },
+    /// A `.npy` file holds no table of numbers.
+    #[error("{file} holds no table of numbers: {problem}")]
+    Array {
+        /// The path as given.
+        file: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
     },
     /// There is no row at all.
     #[error("{file} is empty: give a table with one row per point")]

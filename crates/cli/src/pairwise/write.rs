@@ -2,29 +2,30 @@
 
 use std::io::Write;
 
-use motet_mining::CancelToken;
+use motet_mining::{CancelToken, Scaled};
 
 use super::PairwiseSummary;
 use crate::error::CliError;
 use crate::files::{Content, Folder};
 use crate::map::{Curve, Dendrogram, Mark};
-use crate::text::grouped;
+use crate::scale::output::plane;
+use crate::text::{grouped, significant};
 
 /// The files of `--out`.
-pub(super) const FILES: [&str; 5] = [
+pub(super) const FILES: [&str; 6] = [
     "labels.csv",
     "medoids.csv",
     "trace.json",
     "trace.svg",
     "splits.svg",
+    "map.svg",
 ];
 
 /// Writes all files, or none.
 pub(super) fn files(
     folder: &Folder,
     summary: &PairwiseSummary,
-    labels: &[usize],
-    names: Option<&[String]>,
+    (labels, names, places): (&[usize], Option<&[String]>, Option<&Scaled>),
     cancel: &CancelToken,
 ) -> Result<(), CliError> {
     let write_labels = |to: &mut dyn Write| {
@@ -57,8 +58,9 @@ pub(super) fn files(
         writeln!(to)
     };
     let (curve, tree) = (curve(summary).draw(), tree(summary).draw());
-    let [labels, medoids, trace, curve_name, tree_name] = FILES;
-    let files = [
+    let map = places.map(|places| map(summary, places, labels));
+    let [labels, medoids, trace, curve_name, tree_name, map_name] = FILES;
+    let mut files = vec![
         Content {
             name: labels,
             write: Box::new(write_labels),
@@ -80,10 +82,29 @@ pub(super) fn files(
             write: Box::new(|to| to.write_all(tree.as_bytes())),
         },
     ];
+    files.extend(map.as_ref().map(|map| Content {
+        name: map_name,
+        write: Box::new(|to| to.write_all(map.as_bytes())),
+    }));
     match folder.write(&files, || cancel.is_cancelled())? {
         true => Ok(()),
         false => Err(CliError::Cancelled),
     }
+}
+
+/// The rows that were clustered, in the plane.
+fn map(summary: &PairwiseSummary, places: &Scaled, labels: &[usize]) -> String {
+    let number = |row: usize| labels[row] as u32;
+    let labels: Vec<u32> = match &summary.sample {
+        Some(sample) => sample.drawn.iter().map(|row| number(row - 1)).collect(),
+        None => (0..labels.len()).map(number).collect(),
+    };
+    let subtitle = format!(
+        "{} rows, classical scaling, relative stress {}",
+        grouped(labels.len()),
+        significant(places.relative_stress)
+    );
+    plane(&places.places, places.dim, &labels, subtitle)
 }
 
 /// The fall of the temperature. Marks stand where the number of clusters grows.

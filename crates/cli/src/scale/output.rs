@@ -66,80 +66,88 @@ pub(super) fn write_files(
 
 /// The places, coloured by their clusters.
 fn picture(summary: &ScaleSummary, labels: &[u32]) -> String {
-    let values = summary.places.concat();
-    let names: Vec<String> = (1..=summary.dimensions)
+    let subtitle = format!(
+        "{} rows, {}, relative stress {}",
+        grouped(summary.rows),
+        summary.method,
+        significant(summary.relative_stress)
+    );
+    plane(
+        &summary.places.concat(),
+        summary.dimensions,
+        labels,
+        subtitle,
+    )
+}
+
+/// A picture of places, coloured by their clusters, which are numbered from 1.
+pub(crate) fn plane(places: &[f64], dimensions: usize, labels: &[u32], subtitle: String) -> String {
+    let names: Vec<String> = (1..=dimensions)
         .map(|axis| format!("axis {axis}"))
         .collect();
-    let scale = vec![1.0; summary.dimensions];
-    let clusters = clusters(summary, labels);
+    let scale = vec![1.0; dimensions];
+    let clusters = clusters(places, dimensions, labels);
     let shown = Summary {
-        motet: summary.motet,
-        file: summary.file.clone(),
-        points: summary.rows,
+        motet: env!("CARGO_PKG_VERSION"),
+        file: String::new(),
+        points: labels.len(),
         columns: names.clone(),
-        dimensions: summary.dimensions,
+        dimensions,
         geo: false,
         standardised: false,
         weight: None,
         missing: None,
         constant_columns: Vec::new(),
-        method: summary.method.to_owned(),
+        method: String::new(),
         clusters: clusters.len(),
         inertia: 0.0,
         square_unit: None,
         spread_unit: None,
-        run_seconds: summary.seconds,
-        threads: summary.threads,
+        run_seconds: 0.0,
+        threads: 1,
         choice: None,
         scaling: None,
         profile: None,
         table: clusters,
         trace: Vec::new(),
+        sample: None,
         files: Vec::new(),
     };
     map::draw(&Picture {
         points: map::Points {
             names: &names,
-            values: &values,
+            values: places,
             scale: &scale,
             geo: false,
         },
         labels,
         summary: &shown,
-        subtitle: format!(
-            "{} rows, {}, relative stress {}",
-            grouped(summary.rows),
-            summary.method,
-            significant(summary.relative_stress)
-        ),
+        subtitle,
         extents: &[],
     })
 }
 
 /// The clusters of the places, by number.
-fn clusters(summary: &ScaleSummary, labels: &[u32]) -> Vec<Cluster> {
+fn clusters(places: &[f64], dimensions: usize, labels: &[u32]) -> Vec<Cluster> {
     let most = labels.iter().copied().max().unwrap_or(1);
     (1..=most)
         .map(|number| {
-            let places = summary.places.iter().zip(labels);
-            let places: Vec<&Vec<f64>> = places
+            let rows = places.chunks_exact(dimensions).zip(labels);
+            let places: Vec<&[f64]> = rows
                 .filter(|(_, label)| **label == number)
                 .map(|(place, _)| place)
                 .collect();
             let size = places.len().max(1) as f64;
-            let mut centre = vec![0.0; summary.dimensions];
+            let mut centre = vec![0.0; dimensions];
             for place in &places {
                 centre
                     .iter_mut()
                     .zip(*place)
                     .for_each(|(sum, y)| *sum += y / size);
             }
-            let square = |place: &&Vec<f64>| {
-                place
-                    .iter()
-                    .zip(&centre)
-                    .map(|(a, b)| (a - b) * (a - b))
-                    .sum::<f64>()
+            let square = |place: &&[f64]| {
+                let pairs = place.iter().zip(&centre);
+                pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
             };
             let spread = (places.iter().map(square).sum::<f64>() / size).sqrt();
             Cluster {

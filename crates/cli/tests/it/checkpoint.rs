@@ -54,6 +54,9 @@ fn result(text: &str) -> Value {
     for changing in ["run_seconds", "threads", "files"] {
         object.remove(changing);
     }
+    if let Some(aligned) = object.get_mut("aligned") {
+        aligned.as_object_mut().unwrap().remove("seconds");
+    }
     told
 }
 
@@ -146,11 +149,62 @@ fn sem_g664_a_checkpoint_of_other_data_or_options_is_refused() {
     place
         .run(&format!("{PAIRWISE} {kept}"))
         .refusal(&["damaged", "remove it"]);
-    place.write("bits.txt", "0110\n0011\n");
-    place
-        .run(&format!("cluster bits.txt --bits -k 1 {kept}"))
-        .refusal(&["does not go with --bits"]);
     place
         .run(&format!("{PAIRWISE} --checkpoint in.csv"))
         .refusal(&["in.csv"]);
+}
+
+/// Rows of bits, in families.
+fn bits(rows: u64) -> String {
+    let digit = |i: u64, j: u64| {
+        let noise = (i * 37 + j * 59 + i * j * j) % 11 == 3;
+        char::from(b'0' + u8::from((j / 9 == i % 9) != noise))
+    };
+    let row = |i: u64| (0..90).map(|j| digit(i, j)).collect::<String>() + "\n";
+    (0..rows).map(row).collect()
+}
+
+/// Sequences in families.
+fn sequences(rows: usize) -> String {
+    let letter = |i: usize, j: usize| {
+        let own = (i * 31 + j * 17 + i * j) % 13 == 2;
+        b"ACGT"[(j * j + (i % 5) * (j / 7) + usize::from(own)) % 4]
+    };
+    let record = |i: usize| {
+        let letters = (0..150 + i % 7).map(|j| char::from(letter(i, j)));
+        format!(">s{i}\n{}\n", letters.collect::<String>())
+    };
+    (0..rows).map(record).collect()
+}
+
+#[test]
+fn sem_g1067_bits_and_sequences_that_are_killed_go_on_to_the_same_bits() {
+    goes_on("bits", "cluster in.csv --bits -k 12", &bits(500), &[0, 30]);
+    let line = "cluster in.csv -k 5";
+    goes_on("sequences", line, &sequences(100), &[0, 60]);
+}
+
+#[test]
+fn sem_g1067_distances_of_a_killed_run_go_on_to_the_same_matrix() {
+    let place = Place::with("in.fasta", sequences(110));
+    place
+        .run("distance in.fasta --out whole.npy -q")
+        .quiet_success();
+    let line = "distance in.fasta --out d.npy -q --checkpoint kept --checkpoint-every 0.000001";
+    let times = [0, 40].map(|delay| {
+        killed(
+            &place,
+            &format!("{line} -t 1"),
+            Duration::from_millis(delay),
+        )
+    });
+    assert!(times.contains(&true), "never killed under way");
+    place.run(&format!("{line} -t 2")).quiet_success();
+    let read = |name: &str| std::fs::read(place.path(name)).unwrap();
+    assert!(read("d.npy") == read("whole.npy"));
+    let left = place.names("kept");
+    assert!(
+        left.iter().all(|name| !name.ends_with(".checkpoint")),
+        "{left:?}"
+    );
 }

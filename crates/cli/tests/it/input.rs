@@ -252,3 +252,50 @@ fn sem_g912_the_spread_of_ordinary_points_beside_huge_ones() {
     let (alone, beside) = (spread(points.clone(), 1), spread(points + huge, 3));
     assert!((alone - beside).abs() < 1e-9 * alone, "{alone} {beside}");
 }
+
+/// The bytes of a `.npy` array of float64 with two columns.
+fn array(values: &[f64]) -> Vec<u8> {
+    let rows = values.len() / 2;
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 2), }}");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn sem_g1060_an_array_of_numpy_is_a_table() {
+    let text = three_groups();
+    let numbers = text.lines().skip(1).flat_map(|line| line.split(','));
+    let mut values: Vec<f64> = numbers.map(|field| field.parse().unwrap()).collect();
+    let bytes = array(&values);
+    reads_the_same(&bytes, "");
+    reads_the_same(&bytes, "--columns 1,column2");
+    reads_the_same(packed(&bytes), "");
+    let place = Place::with("a.npy", &bytes);
+    place.run("mixture a.npy -k 3 -q").quiet_success();
+    place
+        .run("cluster a.npy -k 3 --columns 3")
+        .refusal(&["3", "numbers from 1 to 2"]);
+    place
+        .run("cluster a.npy -k 3 --header")
+        .refusal(&["a.npy", "no header"]);
+    values[5] = f64::NAN;
+    place.write("b.npy", array(&values));
+    place
+        .run("cluster b.npy -k 3")
+        .refusal(&["b.npy:3, column column2", "--missing"]);
+    let found = place
+        .run("cluster b.npy -k 3 --missing drop-row --json")
+        .quiet_success();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["points"], 59);
+    values[5] = f64::INFINITY;
+    place.write("c.npy", array(&values));
+    place.run("cluster c.npy -k 3").refusal(&["c.npy:3", "inf"]);
+    place.write("d.npy", &bytes[..bytes.len() - 3]);
+    place
+        .run("cluster d.npy -k 3")
+        .refusal(&["d.npy", "60 rows of 2 columns"]);
+}

@@ -27,6 +27,7 @@ mod program;
 mod report;
 mod results;
 mod run;
+mod sample;
 mod scale;
 mod serve;
 mod spread;

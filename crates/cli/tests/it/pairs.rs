@@ -48,6 +48,7 @@ fn sem_g608_one_command_and_two_give_the_same_clusters() {
         place.names("one"),
         [
             "labels.csv",
+            "map.svg",
             "medoids.csv",
             "splits.svg",
             "trace.json",

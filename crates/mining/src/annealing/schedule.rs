@@ -29,6 +29,12 @@ const ROUNDS: usize = 64;
 /// to split cannot be told apart.
 const FROZEN: f64 = 1e-30;
 
+/// Where splits alone are wanted, cooling is no slower than by this factor: numbers of clusters are
+/// compared by factors of 3.
+const COARSE: f64 = 0.95;
+/// Temperatures at most where splits alone are wanted: from the first to one 10⁻⁹ of it.
+const TEMPERATURES: usize = 400;
+
 /// One run.
 pub(super) struct Schedule<'a> {
     options: &'a Annealing,
@@ -163,6 +169,12 @@ impl<'a> Schedule<'a> {
             let landing = critical * (1.0 - LANDING);
             // While nothing is soft nothing changes before the next cluster splits: go there.
             next = if hard { landing } else { next.max(landing) };
+        }
+        if self.splits_only {
+            next = next.min(now * COARSE);
+            if self.state.trace.len() >= TEMPERATURES {
+                return None;
+            }
         }
         if open {
             next = next.max(self.floor);

@@ -1,10 +1,11 @@
 //! Deterministic annealing of rows of bits.
 
-use super::hard::Hard;
+use super::kept::{Search, State};
 use super::passes::Field;
 use super::phases::{Phases, Tolerance};
 use super::{BitClustering, Bits};
 use crate::boxed::LocalBoxFuture;
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::clustering::TraceStep;
 use crate::team::Team;
 use crate::{Choice, Clusters, Control, MiningError, ParameterError, Progress};
@@ -104,50 +105,98 @@ impl BitAnnealing {
         bits: &'a Bits,
         control: &'a Control<'a>,
     ) -> LocalBoxFuture<'a, Result<BitClustering, MiningError>> {
-        Box::pin(async move {
-            let (most, floor, exactly) = match self.clusters {
-                Clusters::Exactly(clusters) => (clusters, 0.0, true),
-                Clusters::Found { t_min, at_most } => (at_most, t_min, false),
-            };
-            self.check(most, floor)?;
-            if exactly && most > bits.len() {
-                return Err(MiningError::FewPoints {
-                    clusters: most,
-                    points: bits.len(),
-                });
-            }
-            let team = Team::new(comm, control);
-            let field = Field::new(&team, bits);
-            let mut cooling = Cooling {
-                options: self,
-                phases: Phases::new(&field, self.mass_power).await?,
-                most,
-                floor,
-                splits_only: false,
-                trace: Vec::new(),
-            };
-            cooling.run().await?;
-            let Cooling { phases, trace, .. } = cooling;
-            let mut work = phases.work;
-            let mut hard = field.assign(&phases.clusters).await?;
-            if exactly {
-                hard = field.complete(hard, most).await?;
-            }
-            hard = field
-                .settle(hard.means(&field), f64::INFINITY, &mut work)
-                .await?;
-            hard = field.exchange(hard, &mut work).await?;
-            hard = field.swap(hard, self.search, &mut work).await?;
-            hard = field.exchange(hard, &mut work).await?;
-            team.report(|| Progress {
-                temperature: 0.0,
-                clusters: hard.clusters(),
-                target: most,
-                free_energy: hard.inertia / bits.len() as f64,
-                done: 1.0,
+        Box::pin(async move { self.run(comm, bits, control, None).await })
+    }
+
+    /// As [`fit`](BitAnnealing::fit), with checkpoints after temperatures and during the search.
+    /// It goes on from the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fit`](BitAnnealing::fit), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](BitAnnealing::fit); the last checkpoint stays.
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        bits: &'a Bits,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<BitClustering, MiningError>> {
+        Box::pin(async move { self.run(comm, bits, control, Some(kept)).await })
+    }
+
+    async fn run(
+        &self,
+        comm: &Communicator,
+        bits: &Bits,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<BitClustering, MiningError> {
+        let (most, floor, exactly) = match self.clusters {
+            Clusters::Exactly(clusters) => (clusters, 0.0, true),
+            Clusters::Found { t_min, at_most } => (at_most, t_min, false),
+        };
+        self.check(most, floor)?;
+        if exactly && most > bits.len() {
+            return Err(MiningError::FewPoints {
+                clusters: most,
+                points: bits.len(),
             });
-            field.finish(hard, trace, work).await
-        })
+        }
+        let team = Team::new(comm, control);
+        let field = Field::new(&team, bits);
+        let mut keeper = Keeper::new(comm, kept, self, |digest| bits.digest(digest));
+        let state: Option<State> = keeper.load().await?;
+        let mut cooling = Cooling::new(&field, self, (most, floor)).await?;
+        if let Some(state) = &state {
+            state.restore(&mut cooling.phases);
+            (cooling.first, cooling.next) = (state.first, state.next);
+            cooling.trace.clone_from(&state.trace);
+        }
+        cooling.run(&mut keeper).await?;
+        let settled = state.and_then(|state| state.settled);
+        let Cooling {
+            phases,
+            trace,
+            first,
+            ..
+        } = cooling;
+        let mut search = Search {
+            keeper,
+            state: State::new(&phases, &trace, (first, None)),
+            work: phases.work,
+        };
+        let mut hard = match settled {
+            Some(settled) => {
+                search.work = settled.work;
+                let own = settled.labels[field.rows.clone()].to_vec();
+                field.gathered(own, settled.clusters as usize).await?
+            }
+            None => {
+                let mut hard = field.assign(&phases.clusters).await?;
+                if exactly {
+                    hard = field.complete(hard, most).await?;
+                }
+                let work = &mut search.work;
+                hard = field
+                    .settle(hard.means(&field), f64::INFINITY, work)
+                    .await?;
+                field.exchange(hard, work).await?
+            }
+        };
+        hard = field.swap(hard, self.search, &mut search).await?;
+        hard = field.exchange(hard, &mut search.work).await?;
+        team.report(|| Progress {
+            temperature: 0.0,
+            clusters: hard.clusters(),
+            target: most,
+            free_energy: hard.inertia / bits.len() as f64,
+            done: 1.0,
+        });
+        field.finish(hard, trace, search.work).await
     }
 
     /// How many clusters, from 1 to `at_most`, the rows speak for: [`Choice`] has the rule. The
@@ -167,15 +216,11 @@ impl BitAnnealing {
             self.check(at_most, 0.0)?;
             let team = Team::new(comm, control);
             let field = Field::new(&team, bits);
-            let mut cooling = Cooling {
-                options: self,
-                phases: Phases::new(&field, self.mass_power).await?,
-                most: bits.len().min(at_most + 1),
-                floor: 0.0,
-                splits_only: true,
-                trace: Vec::new(),
-            };
-            cooling.run().await?;
+            let most = bits.len().min(at_most + 1);
+            let mut cooling = Cooling::new(&field, self, (most, 0.0)).await?;
+            cooling.splits_only = true;
+            let mut keeper = Keeper::new(comm, None, self, |_| ());
+            cooling.run(&mut keeper).await?;
             Ok(Choice::of(&cooling.trace, at_most))
         })
     }
@@ -244,20 +289,40 @@ struct Cooling<'a> {
     /// Cooling ends with the last split.
     splits_only: bool,
     trace: Vec<TraceStep>,
+    /// The first temperature, and the next; `None`: the last is over.
+    first: f64,
+    next: Option<f64>,
 }
 
-impl Cooling<'_> {
-    async fn run(&mut self) -> Result<(), MiningError> {
-        self.phases.measure().await?;
-        let first = self.phases.critical(f64::INFINITY).unwrap_or(0.0) * START;
-        if first <= 0.0 {
-            return Ok(());
+impl<'a> Cooling<'a> {
+    async fn new(
+        field: &'a Field<'a>,
+        options: &'a BitAnnealing,
+        (most, floor): (usize, f64),
+    ) -> Result<Cooling<'a>, MiningError> {
+        Ok(Cooling {
+            options,
+            phases: Phases::new(field, options.mass_power).await?,
+            most,
+            floor,
+            splits_only: false,
+            trace: Vec::new(),
+            first: 0.0,
+            next: None,
+        })
+    }
+
+    async fn run(&mut self, keeper: &mut Keeper<'_>) -> Result<(), MiningError> {
+        if self.trace.is_empty() {
+            self.phases.measure().await?;
+            self.first = self.phases.critical(f64::INFINITY).unwrap_or(0.0) * START;
+            self.next = (self.first > 0.0).then_some(self.first);
         }
-        self.phases.heat.temperature = first;
-        for number in 0..TEMPERATURES {
+        while let Some(now) = self.next {
+            self.phases.heat.temperature = now;
             self.phases.steps = 0;
             self.settle().await?;
-            let now = self.phases.heat.temperature;
+            let number = self.trace.len();
             self.trace.push(TraceStep {
                 temperature: now,
                 free_energy: self.phases.free_energy,
@@ -271,28 +336,36 @@ impl Cooling<'_> {
                 free_energy: self.phases.free_energy,
                 done: number as f64 / (number as f64 + 20.0),
             });
-            let open = self.phases.clusters.len() < self.most && now > self.floor;
-            let hard = self.phases.softness < self.options.softness;
-            if !open {
-                self.phases.heat.power = self.options.last_mass_power;
-                if hard || self.splits_only {
-                    break;
-                }
+            self.next = self.after(now);
+            if keeper.is_on() {
+                let ends = (self.first, self.next);
+                keeper
+                    .save(false, &State::new(&self.phases, &self.trace, ends))
+                    .await?;
             }
-            let mut next = now * self.options.cooling;
-            if let (true, Some(critical)) = (open, self.phases.critical(now)) {
-                let landing = critical * (1.0 - LANDING);
-                next = if hard { landing } else { next.max(landing) };
-            }
-            if open {
-                next = next.max(self.floor);
-            }
-            if next < first * 1e-9 {
-                break;
-            }
-            self.phases.heat.temperature = next;
         }
         Ok(())
+    }
+
+    /// The temperature after this one, unless this was the last.
+    fn after(&mut self, now: f64) -> Option<f64> {
+        let open = self.phases.clusters.len() < self.most && now > self.floor;
+        let hard = self.phases.softness < self.options.softness;
+        if !open {
+            self.phases.heat.power = self.options.last_mass_power;
+            if hard || self.splits_only {
+                return None;
+            }
+        }
+        let mut next = now * self.options.cooling;
+        if let (true, Some(critical)) = (open, self.phases.critical(now)) {
+            let landing = critical * (1.0 - LANDING);
+            next = if hard { landing } else { next.max(landing) };
+        }
+        if open {
+            next = next.max(self.floor);
+        }
+        (next >= self.first * 1e-9 && self.trace.len() < TEMPERATURES).then_some(next)
     }
 
     /// Finds the clusters at one temperature.
@@ -321,72 +394,5 @@ impl Cooling<'_> {
             }
         }
         Ok(())
-    }
-}
-
-impl Field<'_> {
-    /// Takes out clusters without rows, and makes new ones of the farthest rows until there are
-    /// `most` or nothing is far.
-    async fn complete(&self, found: Hard, most: usize) -> Result<Hard, MiningError> {
-        let mut found = self.renumbered(found).await?;
-        while found.clusters() < most && found.inertia > 0.0 {
-            let k = found.clusters();
-            let row = self.far_row(&found).await?;
-            if self.rows.contains(&row) {
-                found.labels[row - self.rows.start] = k as u32;
-            }
-            let before = found.inertia;
-            found = self.gathered(found.labels, k + 1).await?;
-            if found.inertia >= before {
-                break;
-            }
-        }
-        Ok(found)
-    }
-
-    /// The clusters that have rows, by their first rows.
-    async fn renumbered(&self, found: Hard) -> Result<Hard, MiningError> {
-        let mut firsts = vec![u64::MAX; found.clusters()];
-        for (row, label) in self.rows.clone().zip(&found.labels).rev() {
-            firsts[*label as usize] = row as u64;
-        }
-        let least =
-            |a: Vec<u64>, b: Vec<u64>| a.into_iter().zip(b).map(|(a, b)| a.min(b)).collect();
-        let firsts: Vec<u64> = self.team.comm.allreduce(firsts, least).await?;
-        let mut order: Vec<usize> = (0..firsts.len())
-            .filter(|k| firsts[*k] != u64::MAX)
-            .collect();
-        order.sort_by_key(|k| firsts[*k]);
-        let mut numbers = vec![0; firsts.len()];
-        for (number, k) in order.iter().enumerate() {
-            numbers[*k] = number as u32;
-        }
-        let labels = found.labels.iter().map(|label| numbers[*label as usize]);
-        self.gathered(labels.collect(), order.len()).await
-    }
-
-    pub(super) async fn finish(
-        &self,
-        found: Hard,
-        trace: Vec<TraceStep>,
-        work: u64,
-    ) -> Result<BitClustering, MiningError> {
-        let found = self.renumbered(found).await?;
-        let sizes: Vec<usize> = found.sizes.iter().map(|size| *size as usize).collect();
-        let width = self.bits.width();
-        let counts = found.counts.iter().enumerate();
-        let centres = counts.map(|(at, count)| *count as f64 / sizes[at / width] as f64);
-        Ok(BitClustering {
-            width,
-            rows: self.rows.clone(),
-            centres: centres.collect(),
-            labels: found.labels,
-            sizes,
-            inertia: found.inertia,
-            trace,
-            cluster_iterations: work,
-            constant_columns: self.bits.constant_columns().to_vec(),
-            empty_rows: self.bits.empty_rows(),
-        })
     }
 }

@@ -3,10 +3,12 @@
 use super::passes::{Cluster, Field};
 use super::{BitClustering, Bits};
 use crate::boxed::LocalBoxFuture;
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::kmeans::Dice;
 use crate::team::Team;
 use crate::{Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
+use serde::{Deserialize, Serialize};
 
 /// K-means of rows of bits: Lloyd's iteration from k-means++ starts; the best of some restarts.
 ///
@@ -65,42 +67,100 @@ impl BitKMeans {
         bits: &'a Bits,
         control: &'a Control<'a>,
     ) -> LocalBoxFuture<'a, Result<BitClustering, MiningError>> {
-        Box::pin(async move {
-            for (field, value) in [("clusters", self.clusters), ("restarts", self.restarts)] {
-                if value == 0 {
-                    return Err(ParameterError::Zero { field }.into());
-                }
-            }
-            if self.clusters > bits.len() {
-                return Err(MiningError::FewPoints {
-                    clusters: self.clusters,
-                    points: bits.len(),
-                });
-            }
-            let team = Team::new(comm, control);
-            let field = Field::new(&team, bits);
-            let (mut best, mut work) = (None, 0);
-            let mut least = f64::INFINITY;
-            for restart in 0..self.restarts {
-                let mut dice = Dice::new(self.seed, restart);
-                let centres = starts(&field, self.clusters, &mut dice).await?;
-                let found = field.settle(centres, f64::INFINITY, &mut work).await?;
-                if best.is_none() || found.inertia < least {
-                    least = found.inertia;
-                    best = Some(found);
-                }
-                team.report(|| Progress {
-                    temperature: 0.0,
-                    clusters: self.clusters,
-                    target: self.clusters,
-                    free_energy: least / bits.len() as f64,
-                    done: (restart + 1) as f64 / self.restarts as f64,
-                });
-            }
-            let best = best.ok_or(ParameterError::Zero { field: "restarts" })?;
-            field.finish(best, Vec::new(), work).await
-        })
+        Box::pin(async move { self.run(comm, bits, control, None).await })
     }
+
+    /// As [`fit`](BitKMeans::fit), with checkpoints between starts. It goes on from the one that
+    /// is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fit`](BitKMeans::fit), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](BitKMeans::fit); the last checkpoint stays.
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        bits: &'a Bits,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<BitClustering, MiningError>> {
+        Box::pin(async move { self.run(comm, bits, control, Some(kept)).await })
+    }
+
+    async fn run(
+        &self,
+        comm: &Communicator,
+        bits: &Bits,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<BitClustering, MiningError> {
+        for (field, value) in [("clusters", self.clusters), ("restarts", self.restarts)] {
+            if value == 0 {
+                return Err(ParameterError::Zero { field }.into());
+            }
+        }
+        if self.clusters > bits.len() {
+            return Err(MiningError::FewPoints {
+                clusters: self.clusters,
+                points: bits.len(),
+            });
+        }
+        let team = Team::new(comm, control);
+        let field = Field::new(&team, bits);
+        let mut keeper = Keeper::new(comm, kept, self, |digest| bits.digest(digest));
+        let State {
+            starts: first,
+            mut work,
+            labels,
+        } = keeper.load().await?.unwrap_or_default();
+        let mut best = match labels {
+            Some(labels) => {
+                let own = labels[field.rows.clone()].to_vec();
+                Some(field.gathered(own, self.clusters).await?)
+            }
+            None => None,
+        };
+        let mut least = best.as_ref().map_or(f64::INFINITY, |best| best.inertia);
+        for restart in first as usize..self.restarts {
+            let mut dice = Dice::new(self.seed, restart);
+            let centres = starts(&field, self.clusters, &mut dice).await?;
+            let found = field.settle(centres, f64::INFINITY, &mut work).await?;
+            if best.is_none() || found.inertia < least {
+                least = found.inertia;
+                best = Some(found);
+            }
+            team.report(|| Progress {
+                temperature: 0.0,
+                clusters: self.clusters,
+                target: self.clusters,
+                free_energy: least / bits.len() as f64,
+                done: (restart + 1) as f64 / self.restarts as f64,
+            });
+            if let (true, Some(best)) = (keeper.is_on(), &best) {
+                let state = State {
+                    starts: restart as u64 + 1,
+                    work,
+                    labels: Some(comm.allgather(best.labels.clone()).await?.concat()),
+                };
+                keeper.save(false, &state).await?;
+            }
+        }
+        let best = best.ok_or(ParameterError::Zero { field: "restarts" })?;
+        field.finish(best, Vec::new(), work).await
+    }
+}
+
+/// What a checkpoint holds.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct State {
+    /// Starts that are done.
+    starts: u64,
+    work: u64,
+    /// The labels of all rows in the best of them.
+    labels: Option<Vec<u32>>,
 }
 
 /// Rows at random, each with probability proportional to the number of columns in which it

@@ -6,6 +6,7 @@ use super::tiles::{ROWS, Tile, tiles};
 use crate::MiningError;
 use crate::lanes::{log2_of, run};
 use crate::team::Team;
+use serde::{Deserialize, Serialize};
 use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ pub(super) struct Field<'a> {
 }
 
 /// One cluster: its mass and where it is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Cluster {
     /// The share of all rows.
     pub(super) mass: f64,
@@ -49,7 +50,7 @@ pub(super) struct Expectation {
 }
 
 /// A temperature, and the power by which masses count.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Heat {
     pub(super) temperature: f64,
     pub(super) power: f64,

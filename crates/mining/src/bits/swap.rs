@@ -1,6 +1,7 @@
 //! A deterministic search at temperature zero: split one cluster, leave out another, settle.
 
 use super::hard::Hard;
+use super::kept::Search;
 use super::kernel::{ByRow, Table};
 use super::passes::{Cluster, Field, Heat};
 use super::phases::Phases;
@@ -24,9 +25,10 @@ impl Field<'_> {
         &self,
         mut best: Hard,
         most: usize,
-        work: &mut u64,
+        search: &mut Search<'_>,
     ) -> Result<Hard, MiningError> {
         'improved: while best.inertia > 0.0 && best.clusters() > 1 && most > 0 {
+            search.keep(self, &best).await?;
             let heat = Heat {
                 temperature: COLD * best.inertia / self.bits.len() as f64,
                 power: 0.0,
@@ -34,7 +36,7 @@ impl Field<'_> {
             let mut phases = Phases::hard(self, &best, heat);
             phases.measure().await?;
             let losses = self.losses(&phases.clusters).await?;
-            *work += phases.work + best.clusters() as u64;
+            search.work += phases.work + best.clusters() as u64;
             let k = best.clusters();
             let promise = |(split, out): (usize, usize)| {
                 SAVED * best.sizes[split] as f64 * phases.clusters[split].variance - losses[out]
@@ -51,7 +53,7 @@ impl Field<'_> {
                 let step = phases.clusters[split].variance.sqrt();
                 let [one, other] = phases.halves(split, step);
                 (trial[split], trial[out]) = (one, other);
-                let found = self.settle(trial, target, work).await?;
+                let found = self.settle(trial, target, &mut search.work).await?;
                 if found.inertia < target {
                     best = found;
                     continue 'improved;

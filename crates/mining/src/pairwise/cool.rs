@@ -7,11 +7,14 @@ use crate::checkpoint::Keeper;
 use crate::clustering::TraceStep;
 use crate::{MiningError, Progress};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Steps at one temperature at most.
 const STEPS: usize = 300;
 /// Temperatures at most.
 const TEMPERATURES: usize = 400;
+/// Two clusters are one if they are nearer than this share of the temperature.
+const CLOSE: f64 = 1e-6;
 /// Halvings of a step that raises the free energy, at most.
 const HALVINGS: usize = 40;
 
@@ -67,7 +70,12 @@ impl Pairwise {
                 state.cold = soft.sum::<f64>() < 1e-4;
             }
             state.cold |= splits_only && clusters == most;
+            let open = clusters < most && state.temperature > t_min;
             state.temperature *= self.cooling;
+            if open {
+                // The last splits are those at the lowest temperature of splitting.
+                state.temperature = state.temperature.max(t_min);
+            }
             keeper.save(state.cold, &state).await?;
         }
         Ok(state)
@@ -148,17 +156,23 @@ impl Pairwise {
             steps: 100,
             tolerance: 1e-5,
         };
+        // Clusters whose halves came together again, alone or with others, at this temperature.
+        let mut whole = BTreeSet::new();
         while state.sums.masses.len() < most && state.temperature >= t_min {
             let found = field.critical(&state.shares, &state.sums, limit).await?;
-            let mut best = 0;
-            for (k, critical) in found.iter().enumerate() {
-                if critical.temperature > found[best].temperature {
-                    best = k;
+            let unstable = found.iter().enumerate().filter(|(k, critical)| {
+                critical.temperature > state.temperature && !whole.contains(k)
+            });
+            let mut best = None;
+            for (k, critical) in unstable {
+                if best.is_none_or(|b: usize| critical.temperature > found[b].temperature) {
+                    best = Some(k);
                 }
             }
-            if found[best].temperature <= state.temperature {
+            let Some(best) = best else {
                 break;
-            }
+            };
+            let before = state.clone();
             state.splits.push(PairwiseSplit {
                 cluster: best,
                 critical: found[best].temperature,
@@ -168,8 +182,44 @@ impl Pairwise {
             let k = state.sums.masses.len() + 1;
             state.sums = field.sums(k, &state.shares).await?;
             self.converge(field, state).await?;
+            match state.coincide(field) {
+                true => {
+                    *state = State {
+                        steps: state.steps,
+                        ..before
+                    };
+                    whole.insert(best);
+                }
+                false => whole.clear(),
+            }
         }
         Ok(())
+    }
+}
+
+impl State {
+    /// Whether two clusters lie in one place: the mean dissimilarity of their members is that
+    /// within them.
+    fn coincide(&self, field: &Field<'_>) -> bool {
+        let (sums, k) = (&self.sums, self.sums.masses.len());
+        let rows = self.shares.chunks_exact(k).zip(field.weights);
+        let mut apart = vec![0.0; k * k];
+        for (row, (shares, weight)) in rows.enumerate() {
+            for other in 0..k {
+                let at = row * k + other;
+                let known = sums.v.as_ref().map_or(sums.masses[other], |v| v[at]);
+                let mean = sums.u[at] / known.max(1e-300);
+                for own in 0..other {
+                    let share = weight * shares[own] / sums.masses[own].max(1e-300);
+                    apart[own * k + other] += share * mean;
+                }
+            }
+        }
+        let near = |own: usize, other: usize| {
+            let within = sums.mean_cost(own) + sums.mean_cost(other);
+            apart[own * k + other] - within < CLOSE * self.temperature
+        };
+        (0..k).any(|other| (0..other).any(|own| near(own, other)))
     }
 }
 

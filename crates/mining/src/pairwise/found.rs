@@ -1,5 +1,6 @@
 //! What pairwise annealing gives back.
 
+use super::field::{Field, Sums};
 use crate::clustering::TraceStep;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -44,6 +45,28 @@ pub struct PairwiseSplit {
     pub critical: f64,
     /// The temperature of the run.
     pub temperature: f64,
+}
+
+impl Field<'_> {
+    /// The result at temperature zero, without a trace.
+    pub(super) fn found(&self, (labels, sums): (Vec<usize>, Sums)) -> PairwiseClustering {
+        let mut sizes = vec![0; sums.masses.len()];
+        labels.iter().for_each(|label| sizes[*label] += 1);
+        let own = labels[self.rows.clone()].iter();
+        PairwiseClustering {
+            rows: self.rows.clone(),
+            labels: own.map(|label| *label as u32).collect(),
+            ended: (0..sizes.len() as u32).collect(),
+            sizes,
+            medoids: self.medoids(&labels, &sums),
+            mean_costs: (0..sums.masses.len()).map(|k| sums.mean_cost(k)).collect(),
+            cost: sums.cost(),
+            masses: sums.masses,
+            trace: Vec::new(),
+            splits: Vec::new(),
+            asymmetry: self.data.asymmetry(),
+        }
+    }
 }
 
 impl PairwiseClustering {

@@ -25,13 +25,21 @@ impl Field<'_> {
                 _ => return Ok((labels, sums)),
             }
         }
+        self.numbered(labels).await
+    }
+
+    /// Labels by their first rows, and their sums.
+    pub(super) async fn numbered(
+        &self,
+        mut labels: Vec<usize>,
+    ) -> Result<(Vec<usize>, Sums), MiningError> {
         let k = renumber(&mut labels);
         let sums = self.sums(k, &one_hot(k, &labels)).await?;
         Ok((labels, sums))
     }
 
     /// Every row goes to the cluster of least energy, until the labels stand still.
-    async fn least(&self, mut labels: Vec<usize>) -> Result<Vec<usize>, MiningError> {
+    pub(super) async fn least(&self, mut labels: Vec<usize>) -> Result<Vec<usize>, MiningError> {
         for _ in 0..PASSES {
             let k = renumber(&mut labels);
             let energies = self.sums(k, &one_hot(k, &labels)).await?.energies();
@@ -45,7 +53,10 @@ impl Field<'_> {
     }
 
     /// The best single move, while one lowers the cost.
-    async fn single_moves(&self, mut labels: Vec<usize>) -> Result<Vec<usize>, MiningError> {
+    pub(super) async fn single_moves(
+        &self,
+        mut labels: Vec<usize>,
+    ) -> Result<Vec<usize>, MiningError> {
         let k = renumber(&mut labels);
         for _ in 0..PASSES {
             let mut sums = self.sums(k, &one_hot(k, &labels)).await?;

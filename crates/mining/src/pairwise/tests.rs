@@ -465,3 +465,73 @@ fn sem_g660_a_run_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
     assert!(!kept.path().exists());
     kept.clear().unwrap();
 }
+
+#[test]
+fn sem_g1061_the_lowest_temperature_of_splitting_is_reached_whatever_the_cooling() {
+    let (pairs, weights) = sixty();
+    let data = Dissimilarities::new(pairs, 60).unwrap();
+    // The whole splits below 27.5, each group below 2.7; between there are three clusters.
+    for (t_min, clusters) in [(28.0, 1), (26.0, 3), (3.0, 3)] {
+        for cooling in [0.5, 0.9] {
+            let method = Pairwise {
+                clusters: Clusters::Found { t_min, at_most: 20 },
+                cooling,
+                ..Pairwise::default()
+            };
+            let found = fit(1, &method, &data, Some(&weights));
+            assert_eq!(
+                found.sizes.len(),
+                clusters,
+                "{t_min}, {cooling}: {:?}",
+                found.trace
+            );
+        }
+    }
+}
+
+#[test]
+fn sem_g1062_three_groups_are_chosen_with_and_without_weights() {
+    let (pairs, weights) = sixty();
+    let data = Dissimilarities::new(pairs, 60).unwrap();
+    for weights in [None, Some(weights.as_slice())] {
+        let choice = World::solo().run(async |comm| {
+            let method = Pairwise::default();
+            method
+                .choose(&comm, &data, weights, 20, &Control::default())
+                .await
+        });
+        let choice = choice.unwrap().remove(0);
+        assert_eq!(choice.clusters, 3, "{choice:?}");
+    }
+}
+
+#[test]
+fn sem_g1068_the_search_never_raises_the_cost_and_ranks_agree() {
+    // Seven groups on a line, wider than they are apart.
+    let at = |i: usize| (i % 7 * 20 + i * 37 % 31) as f64;
+    let square = |i, j| (at(i) - at(j)) * (at(i) - at(j));
+    let pairs = (0..140).flat_map(|i| (0..140).map(move |j| square(i, j)));
+    let data = Dissimilarities::new(pairs.collect(), 140).unwrap();
+    let cost = |ranks: usize, search: usize, labels: &[u32]| {
+        let method = Pairwise {
+            search,
+            ..Pairwise::default()
+        };
+        let settle = async |comm: Communicator| {
+            let control = Control::default();
+            method.settle(&comm, &data, None, labels, &control).await
+        };
+        PairwiseClustering::join(World::threads(ranks).run(settle).unwrap()).unwrap()
+    };
+    // Neighbours in the input are neighbours in no other way.
+    let labels: Vec<u32> = (0..140).map(|i| i / 20).collect();
+    let (without, with) = (cost(1, 0, &labels), cost(1, 20, &labels));
+    assert!(with.cost <= without.cost && with.sizes.len() == 7);
+    assert_eq!(cost(3, 20, &labels), with);
+    let few = World::solo().run(async |comm| {
+        let (method, control) = (Pairwise::default(), Control::default());
+        let run = method.settle(&comm, &data, None, &[1, 2], &control).await;
+        Ok::<_, MiningError>(run.unwrap_err().to_string())
+    });
+    assert!(few.unwrap()[0].contains("labels"));
+}

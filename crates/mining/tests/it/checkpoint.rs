@@ -1,13 +1,18 @@
 //! Runs that are stopped and go on.
 
 use crate::data::{Numbers, anneal, kmeans};
-use motet_comm::{Communicator, World};
+use motet_comm::{Communicator, Value, World};
 use motet_mining::{
-    Annealing, CancelToken, Checkpoints, Clustering, Clusters, Control, KMeans, MiningError,
-    Points, Progress,
+    Alignment, Alphabet, Annealing, BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken,
+    Checkpoints, Clustering, Clusters, Control, KMeans, MiningError, PairDistances, Points,
+    Progress, Sequences,
 };
 use motet_sync::Mutex;
 use std::time::Duration;
+
+fn join(parts: Vec<Clustering>) -> Option<Clustering> {
+    Clustering::join(parts)
+}
 
 fn points() -> Points {
     let mut numbers = Numbers(5);
@@ -20,9 +25,10 @@ fn points() -> Points {
 
 /// Runs again and again, each time on another number of ranks, and stops when the caller has been
 /// told of one step more than the last time; gives back the last run and how often it was stopped.
-fn stopped(
-    fit: impl AsyncFn(&Communicator, &Control<'_>) -> Result<Clustering, MiningError> + Sync,
-) -> (Clustering, usize) {
+fn stopped<T: Value>(
+    fit: impl AsyncFn(&Communicator, &Control<'_>) -> Result<T, MiningError> + Sync,
+    join: fn(Vec<T>) -> Option<T>,
+) -> (T, usize) {
     for stops in 0.. {
         let cancel = CancelToken::new();
         let told = Mutex::new(0);
@@ -44,7 +50,7 @@ fn stopped(
                 part => part.map(Some),
             });
         let parts = parts.unwrap().into_iter().collect::<Option<Vec<_>>>();
-        if let Some(found) = parts.and_then(Clustering::join) {
+        if let Some(found) = parts.and_then(join) {
             return (found, stops);
         }
         assert!(stops < 1000, "no run comes any further");
@@ -74,8 +80,10 @@ fn sem_g961_an_annealing_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
         let whole = anneal(2, &method, &points);
         assert!(whole.clusters() > 3 && whole.clusters() <= most);
         let kept = Checkpoints::new(folder.path(), name).every(Duration::ZERO);
-        let (found, stops) =
-            stopped(async |comm, control| method.fit_kept(comm, &points, control, &kept).await);
+        let (found, stops) = stopped(
+            async |comm, control| method.fit_kept(comm, &points, control, &kept).await,
+            join,
+        );
         assert_eq!(found, whole, "{name}");
         // At every second temperature, and in the search.
         assert!(stops > whole.trace.len() / 2, "{name}: {stops} stops");
@@ -121,9 +129,136 @@ fn sem_g962_k_means_that_was_stopped_goes_on_to_the_same_bits() {
         let whole = kmeans(1, &method, &points);
         let name = format!("kmeans-{number}");
         let kept = Checkpoints::new(folder.path(), &name).every(Duration::ZERO);
-        let (found, stops) =
-            stopped(async |comm, control| method.fit_kept(comm, &points, control, &kept).await);
+        let (found, stops) = stopped(
+            async |comm, control| method.fit_kept(comm, &points, control, &kept).await,
+            join,
+        );
         assert_eq!(found, whole, "{name}");
         assert!(stops >= restarts / 2, "{stops} stops");
     }
+}
+
+fn join_bits(parts: Vec<BitClustering>) -> Option<BitClustering> {
+    BitClustering::join(parts)
+}
+
+/// Rows of families, each with some bits that are others'.
+fn bits() -> Bits {
+    let word = |i: u64| {
+        let noise = |by: u64| 1 << (i * by % 61) | 1 << (i * i * by % 59);
+        (0x1FFF_u64 << (9 * (i % 6))) ^ noise(7) ^ noise(29)
+    };
+    Bits::new((0..240).map(word).collect(), 64).unwrap()
+}
+
+#[test]
+fn sem_g1064_clusterings_of_bits_that_were_stopped_go_on_to_the_same_bits() {
+    let (bits, folder) = (bits(), tempfile::tempdir().unwrap());
+    let kept = |name| Checkpoints::new(folder.path(), name).every(Duration::ZERO);
+    let annealing = BitAnnealing {
+        clusters: Clusters::Exactly(9),
+        ..BitAnnealing::default()
+    };
+    let kmeans = BitKMeans {
+        clusters: 9,
+        seed: 3,
+        restarts: 8,
+    };
+    let (one, other) = (kept("annealing"), kept("kmeans"));
+    let run = World::threads(2).run(async |comm| {
+        let control = Control::default();
+        let annealed = annealing.fit(&comm, &bits, &control).await?;
+        Ok::<_, MiningError>((annealed, kmeans.fit(&comm, &bits, &control).await?))
+    });
+    let (annealed, means): (Vec<_>, Vec<_>) = run.unwrap().into_iter().unzip();
+    let fit = async |comm: &Communicator, control: &Control<'_>| {
+        annealing.fit_kept(comm, &bits, control, &one).await
+    };
+    let (found, stops) = stopped(fit, join_bits);
+    assert_eq!(Some(found), join_bits(annealed));
+    assert!(stops > 10, "{stops} stops");
+    let fit = async |comm: &Communicator, control: &Control<'_>| {
+        kmeans.fit_kept(comm, &bits, control, &other).await
+    };
+    let (found, stops) = stopped(fit, join_bits);
+    assert_eq!(Some(found), join_bits(means));
+    assert!(stops > 2, "{stops} stops");
+    let fewer = Bits::new(vec![1, 2, 3, 4, 5, 6, 7, 8, 9], 64).unwrap();
+    let run = World::threads(2).run(async |comm| {
+        let run = annealing
+            .fit_kept(&comm, &fewer, &Control::default(), &one)
+            .await;
+        Ok::<_, MiningError>(run.map(|_| ()).map_err(|error| error.to_string()))
+    });
+    let told = run.unwrap().remove(0).unwrap_err();
+    assert!(told.contains("other data"), "{told}");
+}
+
+#[test]
+fn sem_g1065_distances_that_were_stopped_go_on_to_the_same_bits() {
+    let letter = |i: usize, j: usize| b"ACGT"[(i * j % 7 + j * j % 5 + i / 9) % 4];
+    let record = |i: usize| {
+        let letters = (0..20 + i % 5).map(|j| char::from(letter(i, j)));
+        format!(">s{i}\n{}\n", letters.collect::<String>())
+    };
+    let text: String = (0..90).map(record).collect();
+    let sequences = Sequences::from_fasta(text.as_bytes(), Alphabet::Dna).unwrap();
+    let method = Alignment::dna();
+    let matrix = |parts: &[PairDistances]| PairDistances::join(&sequences, parts).unwrap();
+    let run = |ranks: usize, kept: Option<&Checkpoints>, control: &Control<'_>| {
+        World::threads(ranks).run(async |comm| match kept {
+            Some(kept) => {
+                method
+                    .distances_kept(&comm, &sequences, control, kept)
+                    .await
+            }
+            None => method.distances(&comm, &sequences, control).await,
+        })
+    };
+    let whole = matrix(&run(2, None, &Control::default()).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Checkpoints::new(folder.path(), "distances").every(Duration::ZERO);
+    let mut stops = 0;
+    let found = loop {
+        // Stops after 30 rounds more.
+        let (cancel, told) = (CancelToken::new(), Mutex::new(0));
+        let progress = |_: &Progress| {
+            *told.lock() += 1;
+            if *told.lock() == 30 {
+                cancel.cancel();
+            }
+        };
+        let control = Control {
+            progress: Some(&progress),
+            cancel: Some(&cancel),
+        };
+        match run(1 + stops % 3, Some(&kept), &control) {
+            Ok(parts) => break matrix(&parts),
+            Err(_) => stops += 1,
+        }
+        assert!(stops < 20);
+    };
+    assert!(stops > 4, "{stops} stops");
+    let bits = |matrix: &[f32]| matrix.iter().map(|d| d.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&found), bits(&whole));
+    // A part that is missing, or of another method, is told.
+    std::fs::remove_file(folder.path().join("distances.1.checkpoint")).unwrap();
+    let local = Alignment {
+        open: 20,
+        ..Alignment::dna()
+    };
+    let other = World::threads(2).run(async |comm| {
+        let control = Control::default();
+        let run = local
+            .distances_kept(&comm, &sequences, &control, &kept)
+            .await;
+        Ok::<_, MiningError>(run.map(|_| ()).map_err(|error| error.to_string()))
+    });
+    let told = other.unwrap().remove(0).unwrap_err();
+    assert!(
+        told.contains("distances.0.checkpoint") && told.contains("other"),
+        "{told}"
+    );
+    kept.clear().unwrap();
+    assert!(!folder.path().join("distances.0.checkpoint").exists());
 }

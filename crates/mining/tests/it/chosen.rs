@@ -56,3 +56,12 @@ fn sem_g960_a_choice_among_no_numbers_is_refused() {
     let zero = ParameterError::Zero { field: "clusters" };
     assert!(matches!(error, MiningError::Parameter(found) if found == zero));
 }
+
+#[test]
+fn sem_g1063_a_choice_among_many_clusters_of_few_rows_ends() {
+    let mut numbers = Numbers(5);
+    let values = (0..900).map(|_| numbers.normal()).collect();
+    let points = Points::new(values, 3).unwrap();
+    let choice = chosen(1, &points, 100);
+    assert_eq!(choice.clusters, 1, "{choice:?}");
+}
