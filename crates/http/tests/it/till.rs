@@ -126,8 +126,7 @@ impl Shop {
         for apples in 0..3 {
             topic.publish(apples).unwrap();
         }
-        let mesh = shop.clone();
-        let shop = Shop::open_on(dispatcher, |builder| builder.mesh(mesh), |_| {});
+        let shop = Shop::open_on(dispatcher, |builder| builder.mesh(shop), |_| {});
         (shop, (shelf, stock, topic, network))
     }
 

@@ -94,14 +94,14 @@ impl Mesh for MeshService {
         let mesh = mesh.ok_or_else(|| Fault::failed("this node is in no mesh"))?;
         Ok(MeshStatus {
             node: mesh.name().to_string(),
-            peers: mesh.peers().into_iter().map(peer).collect(),
-            topics: mesh.topics().into_iter().map(topic).collect(),
-            subscriptions: mesh.subscriptions().into_iter().map(subscription).collect(),
+            peers: mesh.peers().iter().map(peer).collect(),
+            topics: mesh.topics().iter().map(topic).collect(),
+            subscriptions: mesh.subscriptions().iter().map(subscription).collect(),
         })
     }
 }
 
-fn peer(of: PeerInfo) -> MeshPeer {
+fn peer(of: &PeerInfo) -> MeshPeer {
     let text = |key: &motet_mesh::Key| key.to_string();
     MeshPeer {
         name: of.name.to_string(),
@@ -111,16 +111,16 @@ fn peer(of: PeerInfo) -> MeshPeer {
     }
 }
 
-fn topic(of: TopicInfo) -> MeshTopic {
+fn topic(of: &TopicInfo) -> MeshTopic {
     MeshTopic {
         key: of.key.to_string(),
         class: of.class.to_string(),
         published: of.published,
-        subscribers: of.subscribers.into_iter().map(subscriber).collect(),
+        subscribers: of.subscribers.iter().map(subscriber).collect(),
     }
 }
 
-fn subscriber(of: SubscriberInfo) -> MeshSubscriber {
+fn subscriber(of: &SubscriberInfo) -> MeshSubscriber {
     MeshSubscriber {
         slow: of.is_slow(),
         node: of.node.to_string(),
@@ -130,7 +130,7 @@ fn subscriber(of: SubscriberInfo) -> MeshSubscriber {
     }
 }
 
-fn subscription(of: SubscriptionInfo) -> MeshSubscription {
+fn subscription(of: &SubscriptionInfo) -> MeshSubscription {
     MeshSubscription {
         pattern: of.pattern.to_string(),
         publishers: of.publishers,
