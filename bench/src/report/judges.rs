@@ -129,7 +129,7 @@ pub(super) fn falls(cut: &Cut<'_>, parameter: &str, other: &str, floor: f64) -> 
         found: String::new(),
         bound: format!("falling, at most {floor}"),
     };
-    for data in ["census", "chemistry"] {
+    for data in ["census", "chemistry as floats", "chemistry as bits"] {
         let here = cut
             .clone()
             .at("data", data)

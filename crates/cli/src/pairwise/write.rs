@@ -104,7 +104,8 @@ fn map(summary: &PairwiseSummary, places: &Scaled, labels: &[usize]) -> String {
         grouped(labels.len()),
         significant(places.relative_stress)
     );
-    plane(&places.places, places.dim, &labels, subtitle)
+    let file = (&summary.file[..], subtitle);
+    plane(&places.places, places.dim, &labels, file)
 }
 
 /// The fall of the temperature. Marks stand where the number of clusters grows.

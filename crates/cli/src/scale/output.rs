@@ -76,12 +76,17 @@ fn picture(summary: &ScaleSummary, labels: &[u32]) -> String {
         &summary.places.concat(),
         summary.dimensions,
         labels,
-        subtitle,
+        (&summary.file, subtitle),
     )
 }
 
 /// A picture of places, coloured by their clusters, which are numbered from 1.
-pub(crate) fn plane(places: &[f64], dimensions: usize, labels: &[u32], subtitle: String) -> String {
+pub(crate) fn plane(
+    places: &[f64],
+    dimensions: usize,
+    labels: &[u32],
+    (file, subtitle): (&str, String),
+) -> String {
     let names: Vec<String> = (1..=dimensions)
         .map(|axis| format!("axis {axis}"))
         .collect();
@@ -89,7 +94,7 @@ pub(crate) fn plane(places: &[f64], dimensions: usize, labels: &[u32], subtitle:
     let clusters = clusters(places, dimensions, labels);
     let shown = Summary {
         motet: env!("CARGO_PKG_VERSION"),
-        file: String::new(),
+        file: file.to_owned(),
         points: labels.len(),
         columns: names.clone(),
         dimensions,

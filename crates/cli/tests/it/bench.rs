@@ -320,8 +320,12 @@ fn what_the_suite_cannot_do_is_one_line() {
     assert_eq!(place.read("out/rows.jsonl"), "{\"schema\":7}\n");
 }
 
-/// The programs of steps of annealing, by ranks and by rayon.
-const ANNEALING: [&str; 2] = ["annealing:300:3", "annealing-by-rayon:300:3:2"];
+/// The programs of steps of annealing: by ranks, by a loop of ours and by rayon.
+const ANNEALING: [&str; 3] = [
+    "pairwise:300:3",
+    "pairwise-by-loop:300:3:2",
+    "pairwise-by-rayon:300:3:2",
+];
 
 /// What a program of ranks has told: its processes, after a look at its time.
 fn processes(line: &str) -> u64 {
@@ -336,9 +340,9 @@ fn programs_of_ranks_tell_the_time_of_a_round() {
         let out = Place::new().run(&format!("bench rank-program {program} 100"));
         assert_eq!(processes(&out.quiet_success()), 1);
     }
-    let refused = Place::new().run("bench rank-program annealing:300 100");
+    let refused = Place::new().run("bench rank-program pairwise:300 100");
     assert!(
-        refused.err.contains("annealing:POINTS:CLUSTERS"),
+        refused.err.contains("pairwise:ROWS:CLUSTERS"),
         "{}",
         refused.err
     );
