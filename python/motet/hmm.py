@@ -209,7 +209,10 @@ class GaussianHMM(_Markov):
 
     def _start(self, X: numpy.ndarray) -> Any:
         rows = X[_spread(len(X), max(1000, 50 * self.n_components))]
-        found = DeterministicAnnealing(self.n_components, n_jobs=self.n_jobs).fit(rows)
+        # The steps of the fit do what a slower cooling and a search would do.
+        found = DeterministicAnnealing(
+            self.n_components, cooling=0.5, search=0, n_jobs=self.n_jobs
+        ).fit(rows)
         means = found.cluster_centers_
         if len(means) < self.n_components:
             # States that nothing tells apart begin alike.
