@@ -48,9 +48,15 @@ impl Experiment for GrainSize {
                         &[1_000, 4_000, 16_000],
                         &[1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000],
                     ),
-                    Data::Chemistry | Data::Bits => {
+                    Data::Chemistry => {
                         setting.by_effort(&[100], &[100, 250], &[100, 250, 1_000, 4_000, 16_000])
                     }
+                    // Ranks share bits by 512 rows.
+                    Data::Bits => setting.by_effort(
+                        &[100],
+                        &[512, 4_096],
+                        &[512, 1_024, 2_048, 4_096, 8_192, 16_384],
+                    ),
                 };
                 // A fit in 1052 columns takes seconds.
                 let quick: &[usize] = match data {

@@ -38,7 +38,9 @@ impl Experiment for ClusterCount {
         for data in Data::ALL.into_iter().filter(|_| threads > 1) {
             let rows = match data {
                 Data::Census => setting.by_effort(200, 20_000, 200_000),
-                Data::Chemistry | Data::Bits => setting.by_effort(200, 250, 40_000),
+                Data::Chemistry => setting.by_effort(200, 250, 40_000),
+                // Ranks share bits by 512 rows.
+                Data::Bits => setting.by_effort(200, 4_096, 40_000),
             };
             let counts: &[usize] = match data {
                 Data::Census => {
