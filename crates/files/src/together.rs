@@ -97,7 +97,7 @@ pub(crate) async fn write(
         parts.push((part, these));
         left = others;
     }
-    // Of two that overlap the higher rank's is written last.
+    // Of two that begin at one place the higher rank's is written last.
     parts.sort_by_key(|(part, _)| part.start);
     Ok(write_runs(file, &parts))
 }

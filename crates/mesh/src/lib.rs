@@ -23,7 +23,7 @@
 //! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
 //!
-//! Read next: [`Node`] (an example), `outgoing.rs` and `incoming.rs` (the two halves of a flow), `topic.rs`, `subscription.rs`,
+//! Read next: [`Node`] (an example), `outgoing.rs` and `incoming.rs` (the two halves of a flow), `publishing.rs`, `subscribed.rs`,
 //! `core.rs`, `arrivals.rs`.
 #![forbid(unsafe_code)]
 

@@ -29,7 +29,7 @@ use crate::weights::normalised;
 use crate::{Clusters, Control, DataError, MiningError, ParameterError};
 use field::Field;
 use motet_comm::Communicator;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use dissimilarities::Dissimilarities;
 pub use found::{PairwiseClustering, PairwiseSplit};
@@ -244,9 +244,9 @@ impl Pairwise {
                 rows: team.share(pairs.len()),
             };
             let different: BTreeSet<u32> = labels.iter().copied().collect();
-            let number = |label: &u32| different.range(..label).count();
-            let labels = labels.iter().map(number).collect();
-            let cold = field.freeze(labels, different.len(), true).await?;
+            let numbers: BTreeMap<u32, usize> = different.into_iter().zip(0..).collect();
+            let labels = labels.iter().map(|label| numbers[label]).collect();
+            let cold = field.freeze(labels, numbers.len(), true).await?;
             let cold = field.search(cold.0, cold.1, self.search).await?;
             Ok(field.found(cold))
         })

@@ -37,6 +37,21 @@ fn fit(ranks: usize, method: Hmm, start: &HmmModel, seen: &Observations) -> HmmF
 }
 
 #[test]
+fn sem_g615_a_step_to_next_to_nothing_is_possible_behind_a_small_number() {
+    // 1e-17 is not divided out yet when 1e-300 comes; together they are below all numbers.
+    let shown = Emissions::Discrete {
+        symbols: 3,
+        probabilities: vec![1e-17, 1e-300, 1.0, 0.5, 0.5, 0.0],
+    };
+    let model = HmmModel::new(vec![1.0, 0.0], vec![1.0, 0.0, 0.0, 1.0], shown).unwrap();
+    let seen = Observations::symbols(&[vec![0, 1, 0, 2]], 3).unwrap();
+    let score = on_ranks(1, async |comm, control| {
+        model.score(comm, &seen, control).await
+    });
+    close(score[0][0], (1e-17_f64).ln() * 2.0 + (1e-300_f64).ln());
+}
+
+#[test]
 fn sem_g615_probability_path_and_posteriors_have_the_golden_numbers() {
     let (model, seen) = golden();
     let scores = on_ranks(2, async |comm, control| {
