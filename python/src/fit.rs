@@ -9,17 +9,14 @@
 
 use crate::errors::{MotetError, of_mining, of_run};
 use crate::profile::Profile;
+use crate::waiting::hear;
 use motet::mining::{CancelToken, Control, MiningError, Progress};
-use motet::{BlockingError, Communicator, Port, RunError, World, comm, wait_blocking_for};
+use motet::{Communicator, Port, RunError, World, comm};
 use motet_sync::thread;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fmt;
 use std::sync::OnceLock;
-use std::time::Duration;
-
-/// So often the calling thread looks for signals.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// What the thread of a fit tells.
 enum Told<T> {
@@ -158,17 +155,16 @@ fn elsewhere<T: Send + 'static>(
     // What the caller is told in place of the result.
     let (mut raised, mut stopped) = (None, false);
     let ended = loop {
-        match py.detach(|| wait_blocking_for(told.recv(), LOOK)) {
-            Ok(Told::End(ended)) => break Some(ended),
-            Ok(Told::Progress(now)) if raised.is_none() => {
+        match hear(py, &told, &fitting) {
+            Ok(Some(Told::End(ended))) => break Some(ended),
+            Ok(Some(Told::Progress(now))) if raised.is_none() => {
                 match callback.map(|callback| heard(py, callback, &now)) {
                     Some(Ok(goes_on)) => stopped |= !goes_on,
                     Some(Err(error)) => raised = Some(error),
                     None => {}
                 }
             }
-            Ok(Told::Progress(_)) => {}
-            Err(BlockingError::Elapsed) if !fitting.is_finished() => {}
+            Ok(Some(Told::Progress(_)) | None) => {}
             // It has panicked, or this thread runs a task.
             Err(_) => break None,
         }

@@ -8,7 +8,8 @@
 //! ```
 
 use crate::errors::MotetError;
-use motet::{BlockingError, wait_blocking_for};
+use motet::{BlockingError, Port, wait_blocking_for};
+use motet_sync::thread::JoinHandle;
 use motet_sync::{Arc, Mutex};
 use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
 use pyo3::prelude::*;
@@ -74,6 +75,24 @@ impl Waiting {
     fn block(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Py<PyAny>> {
         let mut future = self.take_future()?;
         blocked(py, seconds, future.as_mut())?
+    }
+}
+
+/// What `thread` tells next, or nothing when it is time to look for signals.
+///
+/// # Errors
+/// The thread has ended without having told anything more, or the caller must not block.
+pub(crate) fn hear<T: Send + 'static>(
+    py: Python<'_>,
+    told: &Port<T>,
+    thread: &JoinHandle<()>,
+) -> Result<Option<T>, BlockingError> {
+    // Asked before the wait: what a thread tells when it ends in the midst of it is heard next time.
+    let over = thread.is_finished();
+    match py.detach(|| wait_blocking_for(told.recv(), LOOK)) {
+        Ok(item) => Ok(Some(item)),
+        Err(BlockingError::Elapsed) if !over => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

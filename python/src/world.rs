@@ -11,16 +11,13 @@ use crate::mpi_comm::object;
 use crate::mpi_handle::Handle;
 use crate::mpi_world::is_entered;
 use crate::own::{Member, OWN, Own, Run};
-use motet::{BlockingError, Communicator, Current, Port, RunError, wait_blocking_for};
+use crate::waiting::hear;
+use motet::{Communicator, Current, Port, RunError};
 use motet_sync::atomic::Ordering;
 use motet_sync::{Arc, Mutex, thread};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::rc::Rc;
-use std::time::Duration;
-
-/// So often the calling thread looks for signals.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// Ranks that run together.
 #[pyclass(frozen, module = "motet._motet")]
@@ -114,9 +111,9 @@ impl World {
         let running = running.map_err(|error| MotetError::new_err(error.to_string()))?;
         let mut interrupted = None;
         let result = loop {
-            match py.detach(|| wait_blocking_for(ended.recv(), LOOK)) {
-                Ok(result) => break result,
-                Err(BlockingError::Elapsed) if !running.is_finished() => {}
+            match hear(py, &ended, &running) {
+                Ok(Some(result)) => break result,
+                Ok(None) => {}
                 Err(error) => return Err(MotetError::new_err(error.to_string())),
             }
             if let Err(error) = py.check_signals() {
