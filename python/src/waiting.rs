@@ -87,7 +87,7 @@ pub(crate) fn hear<T: Send + 'static>(
     told: &Port<T>,
     thread: &JoinHandle<()>,
 ) -> Result<Option<T>, BlockingError> {
-    // Asked before the wait: what a thread tells when it ends in the midst of it is heard next time.
+    // Asked before the wait: what a thread tells as it ends in its midst is heard the next time.
     let over = thread.is_finished();
     match py.detach(|| wait_blocking_for(told.recv(), LOOK)) {
         Ok(item) => Ok(Some(item)),

@@ -210,10 +210,10 @@ pub(super) fn threads_or_processes(rows: &Evidence<'_>) -> Judged {
 /// The papers' run of the largest overhead: sequences and cores.
 const MANY: (f64, f64) = (35_339.0, 768.0);
 
-/// f = p T(p) / T(1) - 1 by the model T(p) = a N²/p + b N + c log₂ p of a step. a and b are of
-/// one rank over the sizes measured: a N² is the product, which ranks share, b N what each does
-/// for all rows. c is what all cores of this machine lose beyond that (imbalance, memory, barrier),
-/// for each doubling of the ranks.
+/// f = p T(p) / T(1) - 1 by the model T(p) = (a N² + b N)/p + d N + c log₂ p of a step. a and b are
+/// of one rank over the sizes measured: a N² is the product, b N the shares and sums; ranks share
+/// both. d N, which all ranks do (the shares of all rows are brought together), and c for each
+/// doubling of the ranks are what all cores of this machine take beyond that.
 pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
     let all = || {
         rows.motet("E25", "run time")
@@ -225,36 +225,50 @@ pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
     if times.len() < 2 || cores < 2.0 {
         return Err("the model takes two sizes and two cores at least".to_owned());
     }
-    let (a, b) = of_square_and_size(&times);
-    let (size, time) = *all()
-        .with("p", cores)
-        .points("points")?
-        .last()
-        .ok_or("all cores have no times")?;
-    let c = (time - a * size * size / cores - b * size).max(0.0) / cores.log2();
+    let (a, b) = two_parts(&times, &times, |n| (n * n, n));
+    let alone = |n: f64| a * n * n + b * n;
+    let together = all().with("p", cores).points("points")?;
+    if together.len() < 2 {
+        return Err("all cores have fewer than two sizes".to_owned());
+    }
+    let rest = together.iter().map(|(n, t)| (*n, t - alone(*n) / cores));
+    let (d, c) = two_parts(&rest.collect::<Vec<_>>(), &together, |n| (n, cores.log2()));
     let (n, p) = MANY;
-    let many = a * n * n / p + b * n + c * p.log2();
-    let f = p * many / (a * n * n + b * n) - 1.0;
+    let f = p * (d * n + c * p.log2()) / alone(n);
     let parts = format!(
-        "a model: a = {:.3} ns a pair, b = {:.1} ns a row, c = {:.1} us a doubling",
+        "a model: a = {:.3} ns a pair, b = {:.1}, d = {:.1} ns a row, c = {:.1} us a doubling",
         a * 1e3,
         b * 1e3,
+        d * 1e3,
         c
     );
     Ok(at_most(Ok(f), 0.72, "")?.found(&parts))
 }
 
-/// a and b of t = a N² + b N with the least sum of squared relative errors, b not below 0.
-fn of_square_and_size(times: &[(f64, f64)]) -> (f64, f64) {
-    // Divided by t: 1 = a (N²/t) + b (N/t).
-    let sum =
-        |f: &dyn Fn(f64, f64) -> f64| times.iter().map(|(n, t)| f(n * n / t, n / t)).sum::<f64>();
-    let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
-    let (x, y) = (sum(&|x, _| x), sum(&|_, y| y));
-    let b = (y * xx - x * xy) / (xx * yy - xy * xy);
-    match b > 0.0 {
-        true => ((x - b * xy) / xx, b),
-        false => (x / xx, 0.0),
+/// x and y of t = x f + y g, with `parts` f and g of a size, neither below 0; the sum of the squared
+/// errors, relative to `whole`, is the least.
+fn two_parts(
+    times: &[(f64, f64)],
+    whole: &[(f64, f64)],
+    parts: impl Fn(f64) -> (f64, f64),
+) -> (f64, f64) {
+    // Divided by the whole w: t/w = x (f/w) + y (g/w).
+    let [mut ff, mut fg, mut gg, mut ft, mut gt] = [0.0; 5];
+    for ((n, t), (_, w)) in times.iter().zip(whole) {
+        let (f, g) = parts(*n);
+        let (f, g, t) = (f / w, g / w, t / w);
+        ff += f * f;
+        fg += f * g;
+        gg += g * g;
+        ft += f * t;
+        gt += g * t;
+    }
+    let det = ff * gg - fg * fg;
+    let (x, y) = ((ft * gg - gt * fg) / det, (gt * ff - ft * fg) / det);
+    match (x >= 0.0, y >= 0.0) {
+        (true, true) => (x, y),
+        (true, false) => ((ft / ff).max(0.0), 0.0),
+        _ => (0.0, (gt / gg).max(0.0)),
     }
 }
 
@@ -303,10 +317,16 @@ mod tests {
 
     #[test]
     fn a_square_and_a_line_are_told_apart() {
+        let parts = |n: f64| (n * n, n);
+        let fit = |times: &[(f64, f64)]| two_parts(times, times, parts);
         let time = |n: f64| (n, 3.0 * n * n + 50.0 * n);
-        let (a, b) = of_square_and_size(&[time(10.0), time(20.0), time(40.0)]);
+        let (a, b) = fit(&[time(10.0), time(20.0), time(40.0)]);
         assert!((a - 3.0).abs() < 1e-9 && (b - 50.0).abs() < 1e-6, "{a} {b}");
-        let (a, b) = of_square_and_size(&[(10.0, 200.0), (20.0, 900.0)]);
+        let (a, b) = fit(&[(10.0, 200.0), (20.0, 900.0)]);
         assert!(a > 2.0 && b == 0.0);
+        // Less than nothing is nothing.
+        let whole = [(1.0, 9.0), (2.0, 9.0)];
+        let none = two_parts(&[(1.0, -1.0), (2.0, -3.0)], &whole, |n| (n, 1.0));
+        assert_eq!(none, (0.0, 0.0));
     }
 }

@@ -223,6 +223,15 @@ impl<'a> Keeper<'a> {
         state.map_err(|error| kept.problem(&format!("{error}: remove it to begin anew")))
     }
 
+    /// Whether a state is to be kept, since it is time or `now`; the same on all ranks.
+    pub(crate) async fn is_time(&self, now: bool) -> Result<bool, MiningError> {
+        if self.kept.is_none() {
+            return Ok(false);
+        }
+        let own = (self.comm.rank() == 0).then(|| now || self.is_due());
+        Ok(self.comm.broadcast(0, own).await?)
+    }
+
     /// Keeps a state that is the same on all ranks, if it is time or `now`.
     pub(crate) async fn save(
         &mut self,

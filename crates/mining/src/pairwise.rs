@@ -4,8 +4,9 @@
 //! Transactions on Pattern Analysis and Machine Intelligence 19 (1997); K. Rose, Deterministic
 //! annealing for clustering, Proceedings of the IEEE 86 (1998).
 //!
-//! The product of the dissimilarities with the shares is divided among the ranks by rows; one
-//! allgather per step brings it to all. Every rank then does the same with the same numbers.
+//! Rows are divided among the ranks: each multiplies its rows of the dissimilarities with the shares
+//! of all, and works out the shares of its rows. A step is one allgather of the shares and a
+//! reduction of the sums per cluster, in a fixed tree over blocks of rows.
 
 mod choose;
 mod cool;
@@ -157,12 +158,7 @@ impl Pairwise {
         }
         let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
         let team = Team::new(comm, control);
-        let field = Field {
-            team: &team,
-            data: pairs,
-            weights: &weights,
-            rows: team.share(pairs.len()),
-        };
+        let field = Field::new(&team, pairs, &weights);
         let mut keeper = Keeper::new(comm, kept, self, |digest| {
             digest.numbers(&weights);
             let mut row = vec![0.0; pairs.len()];
@@ -174,15 +170,16 @@ impl Pairwise {
         let state = self
             .anneal(&field, (most, t_min, false), &mut keeper)
             .await?;
-        let k = state.shares.len() / pairs.len();
-        let labels = state.shares.chunks_exact(k).map(first_largest).collect();
+        let k = state.sums.masses.len();
+        let own = state.shares.chunks_exact(k).map(first_largest);
+        let labels = field.gather_labels(own).await?;
         let cold = field.freeze(labels, most, exactly).await?;
         let cold = field.search(cold.0, cold.1, self.search).await?;
         Ok(PairwiseClustering {
-            ended: ended(&field, &state.shares, &cold.0, cold.1.masses.len()),
-            trace: state.trace,
-            splits: state.splits,
-            ..field.found(cold)
+            ended: ended(&field, &state.shares, &cold.0, (k, cold.1.masses.len())).await?,
+            trace: state.fall.trace,
+            splits: state.fall.splits,
+            ..field.found(cold).await?
         })
     }
 
@@ -237,18 +234,13 @@ impl Pairwise {
             }
             let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
             let team = Team::new(comm, control);
-            let field = Field {
-                team: &team,
-                data: pairs,
-                weights: &weights,
-                rows: team.share(pairs.len()),
-            };
+            let field = Field::new(&team, pairs, &weights);
             let different: BTreeSet<u32> = labels.iter().copied().collect();
             let numbers: BTreeMap<u32, usize> = different.into_iter().zip(0..).collect();
             let labels = labels.iter().map(|label| numbers[label]).collect();
             let cold = field.freeze(labels, numbers.len(), true).await?;
             let cold = field.search(cold.0, cold.1, self.search).await?;
-            Ok(field.found(cold))
+            field.found(cold).await
         })
     }
 
@@ -301,17 +293,22 @@ impl Pairwise {
     }
 }
 
-/// Of each column of the shares, the label that most of its weight has.
-fn ended(field: &Field<'_>, shares: &[f64], labels: &[usize], clusters: usize) -> Vec<u32> {
-    let k = shares.len() / labels.len();
-    let mut weights = vec![0.0; k * clusters];
-    for ((row, label), weight) in shares.chunks_exact(k).zip(labels).zip(field.weights) {
-        for (c, share) in row.iter().enumerate() {
-            weights[c * clusters + label] += weight * share;
+/// Of each of `k` columns of the shares, the label that most of its weight has.
+async fn ended(
+    field: &Field<'_>,
+    shares: &[f64],
+    labels: &[usize],
+    (k, clusters): (usize, usize),
+) -> Result<Vec<u32>, MiningError> {
+    let labels = &labels[field.rows.clone()];
+    let add = |row: usize, weights: &mut [f64]| {
+        for (c, share) in shares[row * k..][..k].iter().enumerate() {
+            weights[c * clusters + labels[row]] += field.own_weights()[row] * share;
         }
-    }
+    };
+    let weights = field.total(k * clusters, add).await?;
     let largest = weights.chunks_exact(clusters).map(first_largest);
-    largest.map(|label| label as u32).collect()
+    Ok(largest.map(|label| label as u32).collect())
 }
 
 fn first_largest(shares: &[f64]) -> usize {

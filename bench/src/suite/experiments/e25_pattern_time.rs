@@ -17,15 +17,14 @@ impl Experiment for PatternTime {
             question: "For the same number of cores: threads in a process, processes, or both?",
             definition: "A step of pairwise annealing of N sequences of 300 letters in ten families, with ten clusters: the \
                          product of a rank's rows of the N x N dissimilarities (the shares of letters that differ) with the \
-                         shares, an allgather of the products, and the new shares; on t threads in each of m processes on \
-                         one node (t x m x 1). motet: a rank for each thread, over MPI between processes; motet ports: the \
+                         shares of all, a reduction of the sums, the new shares of a rank's rows and an allgather of them; \
+                         on t threads in each of m processes on one node (t x m x 1). motet: a rank for each thread, over MPI between processes; motet ports: the \
                          same over ports, the papers' way, in one process; motet dynamic: one rank for each process, whose \
                          blocks of 64 rows t threads of motet's parallel loop take; rayon: the same by rayon's threads.",
             parameters: layouts::PARAMETERS,
             threats: "One machine is one node: n is 1 in every pattern, also in network namespaces, which share its cores. \
                       Processes on two cores of one chip do not see a network. Sequences are made, without gaps, and N is \
-                      smaller than the papers': each process holds all rows. The new shares are worked out by every rank \
-                      for all rows, which is part of f.",
+                      smaller than the papers': each process holds all rows.",
             sources: &["P4 Fig. 4"],
         }
     }

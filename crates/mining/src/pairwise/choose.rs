@@ -28,16 +28,11 @@ impl Pairwise {
             self.check(at_most, 0.0)?;
             let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
             let team = Team::new(comm, control);
-            let field = Field {
-                team: &team,
-                data: pairs,
-                weights: &weights,
-                rows: team.share(pairs.len()),
-            };
+            let field = Field::new(&team, pairs, &weights);
             let most = pairs.len().min(at_most + 1);
             let mut keeper = Keeper::new(comm, None, self, |_| ());
             let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
-            Ok(Choice::of(&state.trace, at_most))
+            Ok(Choice::of(&state.fall.trace, at_most))
         })
     }
 }

@@ -19,10 +19,17 @@ const CLOSE: f64 = 1e-6;
 const HALVINGS: usize = 40;
 
 /// Where a run stands.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct State {
+    /// The shares of this rank's rows.
     pub(super) shares: Vec<f64>,
     pub(super) sums: Sums,
+    pub(super) fall: Fall,
+}
+
+/// How far the temperature has fallen; the same on all ranks.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Fall {
     pub(super) temperature: f64,
     pub(super) power: f64,
     pub(super) free_energy: f64,
@@ -41,66 +48,69 @@ impl Pairwise {
         (most, t_min, splits_only): (usize, f64, bool),
         keeper: &mut Keeper<'_>,
     ) -> Result<State, MiningError> {
-        let mut state = match keeper.load().await? {
-            Some(state) => state,
+        let mut state = match keeper.load::<(Vec<f64>, Fall)>().await? {
+            Some((shares, fall)) => State::of(field, &shares, fall).await?,
             None => self.hot(field).await?,
         };
-        while !state.cold && state.trace.len() < TEMPERATURES {
-            state.steps = 0;
+        while !state.fall.cold && state.fall.trace.len() < TEMPERATURES {
+            state.fall.steps = 0;
             self.converge(field, &mut state).await?;
             self.split(field, &mut state, most, t_min).await?;
-            let (number, clusters) = (state.trace.len(), state.sums.masses.len());
-            state.trace.push(TraceStep {
-                temperature: state.temperature,
-                free_energy: state.free_energy,
+            let clusters = state.sums.masses.len();
+            let soft = match clusters == most || state.fall.temperature < t_min {
+                true => Some(state.soft(field).await?),
+                false => None,
+            };
+            let fall = &mut state.fall;
+            let number = fall.trace.len();
+            fall.trace.push(TraceStep {
+                temperature: fall.temperature,
+                free_energy: fall.free_energy,
                 clusters,
-                iterations: state.steps,
+                iterations: fall.steps,
             });
             field.team.report(|| Progress {
-                temperature: state.temperature,
+                temperature: fall.temperature,
                 clusters,
                 target: most,
-                free_energy: state.free_energy,
+                free_energy: fall.free_energy,
                 done: number as f64 / (number as f64 + 20.0),
             });
-            if clusters == most || state.temperature < t_min {
-                state.power = self.last_mass_power;
-                let rows = state.shares.chunks_exact(clusters).zip(field.weights);
-                let soft = rows.map(|(row, w)| w * (1.0 - row.iter().copied().fold(0.0, f64::max)));
-                state.cold = soft.sum::<f64>() < 1e-4;
+            if let Some(soft) = soft {
+                fall.power = self.last_mass_power;
+                fall.cold = soft < 1e-4;
             }
-            state.cold |= splits_only && clusters == most;
-            let open = clusters < most && state.temperature > t_min;
-            state.temperature *= self.cooling;
+            fall.cold |= splits_only && clusters == most;
+            let open = clusters < most && fall.temperature > t_min;
+            fall.temperature *= self.cooling;
             if open {
                 // The last splits are those at the lowest temperature of splitting.
-                state.temperature = state.temperature.max(t_min);
+                fall.temperature = fall.temperature.max(t_min);
             }
-            keeper.save(state.cold, &state).await?;
+            if keeper.is_time(state.fall.cold).await? {
+                let shares = field.gather(clusters, &state.shares).await?;
+                keeper.save(true, &(shares, &state.fall)).await?;
+            }
         }
         Ok(state)
     }
 
     /// One cluster, just above its critical temperature.
     async fn hot(&self, field: &Field<'_>) -> Result<State, MiningError> {
-        let shares = vec![1.0; field.weights.len()];
+        let shares = vec![1.0; field.rows.len()];
         let sums = field.sums(1, &shares).await?;
         let limit = Limit {
             steps: 300,
             tolerance: 1e-9,
         };
         let temperature = field.critical(&shares, &sums, limit).await?[0].temperature * 1.001;
-        Ok(State {
-            shares,
-            sums,
+        let fall = Fall {
             temperature,
             power: self.mass_power,
-            free_energy: 0.0,
-            steps: 0,
-            trace: Vec::new(),
-            splits: Vec::new(),
             cold: temperature <= 0.0,
-        })
+            ..Fall::default()
+        };
+        Ok(State { shares, sums, fall })
     }
 
     /// Steps at one temperature until the energies stand still. A step that would raise the free
@@ -110,33 +120,39 @@ impl Pairwise {
         field: &Field<'_>,
         state: &mut State,
     ) -> Result<(), MiningError> {
-        let (t, power, k) = (state.temperature, state.power, state.sums.masses.len());
-        state.free_energy = field.free_energy(&state.shares, &state.sums, t, power);
+        let (t, power, k) = (
+            state.fall.temperature,
+            state.fall.power,
+            state.sums.masses.len(),
+        );
+        state.fall.free_energy = state.sums.free_energy(t, power);
         for _ in 0..STEPS {
-            let old = state.sums.energies();
             let mut shares = field.shares(&state.sums, t, power);
             let mut sums = field.sums(k, &shares).await?;
-            let mut free = field.free_energy(&shares, &sums, t, power);
-            let limit = state.free_energy + 1e-12 * (state.sums.cost() + t);
+            let limit = state.fall.free_energy + 1e-12 * (state.sums.cost() + t);
             for _ in 0..HALVINGS {
-                if free <= limit {
+                if sums.free_energy(t, power) <= limit {
                     break;
                 }
                 let halves = shares.iter().zip(&state.shares).map(|(a, b)| (a + b) / 2.0);
                 shares = halves.collect();
                 sums = field.sums(k, &shares).await?;
-                free = field.free_energy(&shares, &sums, t, power);
             }
-            state.steps += 1;
+            state.fall.steps += 1;
+            let free = sums.free_energy(t, power);
             if free > limit {
                 return Ok(());
             }
-            let new = sums.energies();
-            let r = field.weighted(k, &shares);
-            let moved: f64 = (0..r.len())
-                .map(|at| r[at] * (new[at] - old[at]) * (new[at] - old[at]))
-                .sum();
-            (state.shares, state.sums, state.free_energy) = (shares, sums, free);
+            let (old, new) = (state.sums.energies(), sums.energies());
+            let weights = field.own_weights();
+            let moved = |row: usize, sums: &mut [f64]| {
+                for at in row * k..(row + 1) * k {
+                    let change = new[at] - old[at];
+                    sums[0] += weights[row] * shares[at] * change * change;
+                }
+            };
+            let moved = field.total(1, moved).await?[0];
+            (state.shares, state.sums, state.fall.free_energy) = (shares, sums, free);
             if moved.sqrt() <= self.tolerance * t {
                 break;
             }
@@ -158,10 +174,10 @@ impl Pairwise {
         };
         // Clusters whose halves came together again, alone or with others, at this temperature.
         let mut whole = BTreeSet::new();
-        while state.sums.masses.len() < most && state.temperature >= t_min {
+        while state.sums.masses.len() < most && state.fall.temperature >= t_min {
             let found = field.critical(&state.shares, &state.sums, limit).await?;
             let unstable = found.iter().enumerate().filter(|(k, critical)| {
-                critical.temperature > state.temperature && !whole.contains(k)
+                critical.temperature > state.fall.temperature && !whole.contains(k)
             });
             let mut best = None;
             for (k, critical) in unstable {
@@ -173,21 +189,20 @@ impl Pairwise {
                 break;
             };
             let before = state.clone();
-            state.splits.push(PairwiseSplit {
+            state.fall.splits.push(PairwiseSplit {
                 cluster: best,
                 critical: found[best].temperature,
-                temperature: state.temperature,
+                temperature: state.fall.temperature,
             });
-            state.shares = halve(field, state, best, &found[best]);
+            state.shares = halve(field, state, best, &found[best]).await?;
             let k = state.sums.masses.len() + 1;
             state.sums = field.sums(k, &state.shares).await?;
             self.converge(field, state).await?;
-            match state.coincide(field) {
+            match state.coincide(field).await? {
                 true => {
-                    *state = State {
-                        steps: state.steps,
-                        ..before
-                    };
+                    let steps = state.fall.steps;
+                    *state = before;
+                    state.fall.steps = steps;
                     whole.insert(best);
                 }
                 false => whole.clear(),
@@ -198,41 +213,66 @@ impl Pairwise {
 }
 
 impl State {
+    /// The state with these shares of all rows.
+    async fn of(field: &Field<'_>, shares: &[f64], fall: Fall) -> Result<State, MiningError> {
+        let k = shares.len() / field.weights.len();
+        let shares = shares[field.rows.start * k..field.rows.end * k].to_vec();
+        let sums = field.sums(k, &shares).await?;
+        Ok(State { shares, sums, fall })
+    }
+
+    /// The weight that is not in the largest share of its row.
+    async fn soft(&self, field: &Field<'_>) -> Result<f64, MiningError> {
+        let (k, weights) = (self.sums.masses.len(), field.own_weights());
+        let soft = |row: usize, sums: &mut [f64]| {
+            let shares = self.shares[row * k..][..k].iter();
+            sums[0] += weights[row] * (1.0 - shares.copied().fold(0.0, f64::max));
+        };
+        Ok(field.total(1, soft).await?[0])
+    }
+
     /// Whether two clusters lie in one place: the mean dissimilarity of their members is that
     /// within them.
-    fn coincide(&self, field: &Field<'_>) -> bool {
+    async fn coincide(&self, field: &Field<'_>) -> Result<bool, MiningError> {
         let (sums, k) = (&self.sums, self.sums.masses.len());
-        let rows = self.shares.chunks_exact(k).zip(field.weights);
-        let mut apart = vec![0.0; k * k];
-        for (row, (shares, weight)) in rows.enumerate() {
+        let weights = field.own_weights();
+        let add = |row: usize, apart: &mut [f64]| {
             for other in 0..k {
                 let at = row * k + other;
                 let known = sums.v.as_ref().map_or(sums.masses[other], |v| v[at]);
                 let mean = sums.u[at] / known.max(1e-300);
                 for own in 0..other {
-                    let share = weight * shares[own] / sums.masses[own].max(1e-300);
+                    let mass = sums.masses[own].max(1e-300);
+                    let share = weights[row] * self.shares[row * k + own] / mass;
                     apart[own * k + other] += share * mean;
                 }
             }
-        }
+        };
+        let apart = field.total(k * k, add).await?;
         let near = |own: usize, other: usize| {
             let within = sums.mean_cost(own) + sums.mean_cost(other);
-            apart[own * k + other] - within < CLOSE * self.temperature
+            apart[own * k + other] - within < CLOSE * self.fall.temperature
         };
-        (0..k).any(|other| (0..other).any(|own| near(own, other)))
+        Ok((0..k).any(|other| (0..other).any(|own| near(own, other))))
     }
 }
 
 /// The shares after cluster `c` has become two along its direction. The logarithm of the ratio of
 /// the two is 4 a u, with a by the normal form of the branch, at most ½.
-fn halve(field: &Field<'_>, state: &State, c: usize, critical: &Critical) -> Vec<f64> {
+async fn halve(
+    field: &Field<'_>,
+    state: &State,
+    c: usize,
+    critical: &Critical,
+) -> Result<Vec<f64>, MiningError> {
     let (k, mass) = (state.sums.masses.len(), state.sums.masses[c]);
-    let rows = state.shares.chunks_exact(k).zip(field.weights);
-    let fourth: f64 = rows
-        .zip(&critical.direction)
-        .map(|((row, w), u)| w * row[c] / mass * u * u * u * u)
-        .sum();
-    let cold = state.temperature / critical.temperature;
+    let weights = field.own_weights();
+    let fourth = |row: usize, sums: &mut [f64]| {
+        let u = critical.direction[row];
+        sums[0] += weights[row] * state.shares[row * k + c] / mass * u * u * u * u;
+    };
+    let fourth = field.total(1, fourth).await?[0];
+    let cold = state.fall.temperature / critical.temperature;
     let a = (0.75 * (1.0 / cold - 1.0) * cold * cold * cold / fourth).max(1e-8);
     let a = a.sqrt().min(0.5);
     let fields: Vec<f64> = critical
@@ -252,11 +292,11 @@ fn halve(field: &Field<'_>, state: &State, c: usize, critical: &Critical) -> Vec
     };
     let halves = crate::lanes::run(field.team.instructions, task);
     let rows = state.shares.chunks_exact(k).zip(halves.chunks_exact(2));
-    rows.flat_map(|(row, half)| {
+    let shares = rows.flat_map(|(row, half)| {
         let mut row = row.to_vec();
         row.push(row[c] * half[1]);
         row[c] *= half[0];
         row
-    })
-    .collect()
+    });
+    Ok(shares.collect())
 }

@@ -11,19 +11,22 @@ pub(super) struct Limit {
     pub(super) tolerance: f64,
 }
 
-/// One cluster's critical temperature, and the direction u with Σ r u = 0 and Σ r u² = 1.
+/// One cluster's critical temperature, and of this rank's rows the direction u with Σ r u = 0 and
+/// Σ r u² = 1.
 #[derive(Debug, Clone)]
 pub(super) struct Critical {
     pub(super) temperature: f64,
     pub(super) direction: Vec<f64>,
 }
 
-/// The iteration of one cluster.
+/// The iteration of one cluster. Vectors have the numbers of this rank's rows.
 struct Power {
     /// The roots of r.
     roots: Vec<f64>,
     /// Mean dissimilarities d_i to the cluster.
     means: Vec<f64>,
+    /// d = Σ r d_i.
+    middle: f64,
     start: Vec<f64>,
     vector: Vec<f64>,
     value: f64,
@@ -41,113 +44,179 @@ impl Field<'_> {
         limit: Limit,
     ) -> Result<Vec<Critical>, MiningError> {
         let k = sums.masses.len();
-        let mut powers: Vec<Power> = (0..k).map(|c| self.power(shares, sums, c)).collect();
+        let mut powers = self.powers(shares, sums).await?;
         while powers.iter().any(|power| !power.done) {
             let columns = self.columns(&powers, |power, i| power.vector[i] * power.roots[i]);
-            let pairs = self.product(k, &columns, false).await?;
+            let columns = self.gather(k, &columns).await?;
+            let pairs = self.product(k, &columns, false);
             let gaps = match self.data.has_gaps() {
                 true => {
                     let scaled = self.columns(&powers, |power, i| {
                         power.vector[i] * power.roots[i] * power.means[i]
                     });
-                    let plain = self.product(k, &columns, true).await?;
-                    Some((plain, self.product(k, &scaled, true).await?))
+                    let scaled = self.gather(k, &scaled).await?;
+                    let plain = self.product(k, &columns, true);
+                    Some((plain, self.product(k, &scaled, true)))
                 }
                 false => None,
             };
-            for (c, power) in powers.iter_mut().enumerate().filter(|(_, p)| !p.done) {
-                let middle: f64 = power.middle();
-                let mut image: Vec<f64> = (0..self.weights.len())
-                    .map(|i| {
-                        let at = i * k + c;
-                        let rest = gaps.as_ref().map_or(0.0, |(plain, scaled)| {
-                            (power.means[i] - middle) * plain[at] + scaled[at]
-                        });
-                        power.roots[i] * (rest - pairs[at])
-                    })
-                    .collect();
-                power.project(&mut image);
-                power.step(&image, limit);
+            let image = |(c, power): (usize, &Power)| {
+                let rows = 0..self.rows.len();
+                let image = rows.map(|i| {
+                    let at = i * k + c;
+                    let rest = gaps.as_ref().map_or(0.0, |(plain, scaled)| {
+                        (power.means[i] - power.middle) * plain[at] + scaled[at]
+                    });
+                    power.roots[i] * (rest - pairs[at])
+                });
+                image.collect()
+            };
+            let mut images: Vec<Vec<f64>> = powers.iter().enumerate().map(image).collect();
+            self.project(&powers, &mut images).await?;
+            let add = |i: usize, sums: &mut [f64]| {
+                for (c, (power, image)) in powers.iter().zip(&images).enumerate() {
+                    let next = image[i] + power.shift * power.vector[i];
+                    sums[c] += power.vector[i] * image[i];
+                    sums[k + c] += next * next;
+                }
+            };
+            let sums = self.total(2 * k, add).await?;
+            for (c, (power, image)) in powers.iter_mut().zip(&images).enumerate() {
+                if !power.done {
+                    power.step(image, (sums[c], sums[k + c]), limit);
+                }
             }
         }
-        Ok(powers.into_iter().map(Power::finish).collect())
+        self.finish(powers).await
     }
 
     fn columns(&self, powers: &[Power], value: impl Fn(&Power, usize) -> f64) -> Vec<f64> {
-        let rows = 0..self.weights.len();
+        let rows = 0..self.rows.len();
         rows.flat_map(|i| powers.iter().map(move |power| (i, power)))
             .map(|(i, power)| value(power, i))
             .collect()
     }
 
+    /// Takes the parts along √r out, of one vector for each cluster.
+    async fn project(&self, powers: &[Power], vectors: &mut [Vec<f64>]) -> Result<(), MiningError> {
+        let add = |i: usize, along: &mut [f64]| {
+            for (along, (power, vector)) in along.iter_mut().zip(powers.iter().zip(&*vectors)) {
+                *along += power.roots[i] * vector[i];
+            }
+        };
+        let along = self.total(powers.len(), add).await?;
+        for ((power, vector), along) in powers.iter().zip(vectors).zip(along) {
+            for (value, root) in vector.iter_mut().zip(&power.roots) {
+                *value -= root * along;
+            }
+        }
+        Ok(())
+    }
+
     /// Starts from the column of the row that is farthest from the cluster.
+    async fn powers(&self, shares: &[f64], sums: &Sums) -> Result<Vec<Power>, MiningError> {
+        let k = sums.masses.len();
+        let mut powers: Vec<Power> = (0..k).map(|c| self.power(shares, sums, c)).collect();
+        let add = |i: usize, middles: &mut [f64]| {
+            for (middle, power) in middles.iter_mut().zip(&powers) {
+                *middle += power.roots[i] * power.roots[i] * power.means[i];
+            }
+        };
+        let middles = self.total(k, add).await?;
+        let far = self.farthest_of(&powers).await?;
+        let mut starts = Vec::with_capacity(k);
+        let mut row = vec![0.0; self.weights.len()];
+        for ((power, middle), (far, mean, root)) in powers.iter_mut().zip(middles).zip(far) {
+            power.middle = middle;
+            self.data.read(far, &mut row);
+            let own = row[self.rows.clone()].iter().enumerate();
+            let start = own.map(|(i, value)| {
+                let apart = power.means[i] + mean - middle - value;
+                let entry = if value.is_nan() { 0.0 } else { apart * root };
+                power.roots[i] * (entry + 1e-3 * power.means[i])
+            });
+            starts.push(start.collect());
+        }
+        self.project(&powers, &mut starts).await?;
+        let add = |i: usize, squares: &mut [f64]| {
+            for (square, start) in squares.iter_mut().zip(&starts) {
+                *square += start[i] * start[i];
+            }
+        };
+        let squares = self.total(k, add).await?;
+        for ((power, mut start), square) in powers.iter_mut().zip(starts).zip(squares) {
+            scale(&mut start, square);
+            power.vector.clone_from(&start);
+            power.start = start;
+        }
+        Ok(powers)
+    }
+
+    /// Of each cluster the row that is farthest from it and counts in it, its mean dissimilarity
+    /// and the root of its r.
+    async fn farthest_of(&self, powers: &[Power]) -> Result<Vec<(usize, f64, f64)>, MiningError> {
+        let largest = powers.iter().map(|power| {
+            let largest = power.roots.iter().copied().fold(0.0, f64::max);
+            (largest, largest)
+        });
+        let largest = self.best(largest.collect()).await?;
+        let far = powers.iter().zip(largest).map(|(power, largest)| {
+            let mut far = (-1.0, (0, 0.0, 0.0));
+            for (i, (mean, root)) in power.means.iter().zip(&power.roots).enumerate() {
+                if root * root > 1e-9 * largest * largest && *mean > far.0 {
+                    far = (*mean, (self.rows.start + i, *mean, *root));
+                }
+            }
+            far
+        });
+        self.best(far.collect()).await
+    }
+
     fn power(&self, shares: &[f64], sums: &Sums, c: usize) -> Power {
         let k = sums.masses.len();
-        let (n, mass) = (self.weights.len(), sums.masses[c].max(1e-300));
-        let r: Vec<f64> = (0..n)
-            .map(|i| self.weights[i] * shares[i * k + c] / mass)
-            .collect();
+        let mass = sums.masses[c].max(1e-300);
+        let rows = self.own_weights().iter().enumerate();
+        let roots = rows.map(|(i, weight)| (weight * shares[i * k + c] / mass).sqrt());
         let known = |at: usize| sums.v.as_ref().map_or(mass, |v| v[at].max(1e-300));
-        let mut power = Power {
-            roots: r.iter().map(|r| r.sqrt()).collect(),
-            means: (0..n)
-                .map(|i| sums.u[i * k + c] / known(i * k + c))
-                .collect(),
+        let rows = 0..self.rows.len();
+        Power {
+            roots: roots.collect(),
+            means: rows.map(|i| sums.u[i * k + c] / known(i * k + c)).collect(),
+            middle: 0.0,
             start: Vec::new(),
             vector: Vec::new(),
             value: 0.0,
             shift: 0.0,
             steps: 0,
             done: false,
-        };
-        let least = 1e-9 * r.iter().copied().fold(0.0, f64::max);
-        let mut far = 0;
-        let mut reach = -1.0;
-        for (i, &mean) in power.means.iter().enumerate() {
-            if r[i] > least && mean > reach {
-                (far, reach) = (i, mean);
-            }
         }
-        let (middle, mut row) = (power.middle(), vec![0.0; n]);
-        self.data.read(far, &mut row);
-        let mut start: Vec<f64> = (0..n)
-            .map(|i| {
-                let apart = power.means[i] + power.means[far] - middle - row[i];
-                let gap = row[i].is_nan();
-                let entry = if gap { 0.0 } else { apart * power.roots[far] };
-                power.roots[i] * (entry + 1e-3 * power.means[i])
-            })
-            .collect();
-        power.project(&mut start);
-        normalise(&mut start);
-        power.vector.clone_from(&start);
-        power.start = start;
-        power
+    }
+
+    /// Directions whose largest entry is positive, the first of equals.
+    async fn finish(&self, powers: Vec<Power>) -> Result<Vec<Critical>, MiningError> {
+        let most = powers.iter().map(|power| {
+            let mut most = 0.0_f64;
+            for value in &power.vector {
+                if value.abs() > most.abs() {
+                    most = *value;
+                }
+            }
+            (most.abs(), most < 0.0)
+        });
+        let turned = self.best(most.collect()).await?;
+        let pairs = powers.into_iter().zip(turned);
+        Ok(pairs.map(|(power, turned)| power.finish(turned)).collect())
     }
 }
 
 impl Power {
-    /// d = Σ r d_i.
-    fn middle(&self) -> f64 {
-        dot(self.roots.iter().map(|s| s * s), &self.means)
-    }
-
-    /// Takes the part along √r out.
-    fn project(&self, vector: &mut [f64]) {
-        let along = dot(self.roots.iter().copied(), vector);
-        for (value, root) in vector.iter_mut().zip(&self.roots) {
-            *value -= root * along;
-        }
-    }
-
-    /// Goes on to `image`, what G makes of the vector. A negative eigenvalue at the end means a
-    /// second pass, shifted by it.
-    fn step(&mut self, image: &[f64], limit: Limit) {
-        let value = dot(self.vector.iter().copied(), image);
+    /// Goes on to `image`, what G makes of the vector, with its value and the square of the length
+    /// of the next vector. A negative eigenvalue at the end means a second pass, shifted by it.
+    fn step(&mut self, image: &[f64], (value, square): (f64, f64), limit: Limit) {
         for (old, new) in self.vector.iter_mut().zip(image) {
             *old = new + self.shift * *old;
         }
-        normalise(&mut self.vector);
+        scale(&mut self.vector, square);
         let change = (value - self.value).abs();
         self.value = value;
         self.steps += 1;
@@ -160,21 +229,12 @@ impl Power {
         }
     }
 
-    fn finish(self) -> Critical {
-        let mut most = 0.0_f64;
-        for value in &self.vector {
-            if value.abs() > most.abs() {
-                most = *value;
-            }
-        }
-        let sign = if most < 0.0 { -1.0 } else { 1.0 };
+    fn finish(self, turned: bool) -> Critical {
+        let sign = if turned { -1.0 } else { 1.0 };
         let pairs = self.vector.iter().zip(&self.roots);
-        let direction = pairs.map(|(v, s)| {
-            if *s > 0.0 {
-                sign * v / s.max(1e-150)
-            } else {
-                0.0
-            }
+        let direction = pairs.map(|(v, s)| match *s > 0.0 {
+            true => sign * v / s.max(1e-150),
+            false => 0.0,
         });
         Critical {
             temperature: self.value,
@@ -183,11 +243,8 @@ impl Power {
     }
 }
 
-fn dot(a: impl Iterator<Item = f64>, b: &[f64]) -> f64 {
-    a.zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn normalise(vector: &mut [f64]) {
-    let length = dot(vector.iter().copied(), vector).sqrt().max(1e-300);
+/// Divides a vector by its length, of which this is the square.
+fn scale(vector: &mut [f64], square: f64) {
+    let length = square.sqrt().max(1e-300);
     vector.iter_mut().for_each(|value| *value /= length);
 }

@@ -1,6 +1,8 @@
 //! What pairwise annealing gives back.
 
 use super::field::{Field, Sums};
+use super::freeze::sizes_of;
+use crate::MiningError;
 use crate::clustering::TraceStep;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -49,23 +51,25 @@ pub struct PairwiseSplit {
 
 impl Field<'_> {
     /// The result at temperature zero, without a trace.
-    pub(super) fn found(&self, (labels, sums): (Vec<usize>, Sums)) -> PairwiseClustering {
-        let mut sizes = vec![0; sums.masses.len()];
-        labels.iter().for_each(|label| sizes[*label] += 1);
+    pub(super) async fn found(
+        &self,
+        (labels, sums): (Vec<usize>, Sums),
+    ) -> Result<PairwiseClustering, MiningError> {
+        let sizes = sizes_of(sums.masses.len(), &labels);
         let own = labels[self.rows.clone()].iter();
-        PairwiseClustering {
+        Ok(PairwiseClustering {
             rows: self.rows.clone(),
             labels: own.map(|label| *label as u32).collect(),
             ended: (0..sizes.len() as u32).collect(),
             sizes,
-            medoids: self.medoids(&labels, &sums),
+            medoids: self.medoids(&labels, &sums).await?,
             mean_costs: (0..sums.masses.len()).map(|k| sums.mean_cost(k)).collect(),
             cost: sums.cost(),
             masses: sums.masses,
             trace: Vec::new(),
             splits: Vec::new(),
             asymmetry: self.data.asymmetry(),
-        }
+        })
     }
 }
 

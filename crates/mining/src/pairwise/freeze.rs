@@ -1,10 +1,23 @@
 //! Temperature zero: least energies, then single moves while one lowers the cost.
+//!
+//! Every rank has the labels of all rows, and the fields of its own.
 
-use super::field::{Field, Sums, sums_of};
+use super::field::{Field, Sums};
 use crate::MiningError;
+use motet_comm::Value;
+use serde::{Deserialize, Serialize};
 
 /// Passes of least energies, and of single moves, at most.
 const PASSES: usize = 200;
+
+/// A row may go to another cluster. `u` and `v` are its numbers there and where it is.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Move {
+    row: usize,
+    to: usize,
+    u: [f64; 2],
+    v: [f64; 2],
+}
 
 impl Field<'_> {
     /// The labels at temperature zero. There are `clusters` of them unless `exactly` is false or
@@ -19,8 +32,8 @@ impl Field<'_> {
             labels = self.least(labels).await?;
             labels = self.single_moves(labels).await?;
             let k = renumber(&mut labels);
-            let sums = self.sums(k, &one_hot(k, &labels)).await?;
-            match self.farthest(&labels, &sums) {
+            let sums = self.cold_sums(k, &labels).await?;
+            match self.farthest(&labels, &sums).await? {
                 Some(row) if exactly && k < clusters => labels[row] = k,
                 _ => return Ok((labels, sums)),
             }
@@ -34,16 +47,25 @@ impl Field<'_> {
         mut labels: Vec<usize>,
     ) -> Result<(Vec<usize>, Sums), MiningError> {
         let k = renumber(&mut labels);
-        let sums = self.sums(k, &one_hot(k, &labels)).await?;
+        let sums = self.cold_sums(k, &labels).await?;
         Ok((labels, sums))
+    }
+
+    /// The labels of all rows, of which `own` are those of this rank's.
+    pub(super) async fn gather_labels(
+        &self,
+        own: impl Iterator<Item = usize>,
+    ) -> Result<Vec<usize>, MiningError> {
+        self.gather(1, &own.collect::<Vec<_>>()).await
     }
 
     /// Every row goes to the cluster of least energy, until the labels stand still.
     pub(super) async fn least(&self, mut labels: Vec<usize>) -> Result<Vec<usize>, MiningError> {
         for _ in 0..PASSES {
             let k = renumber(&mut labels);
-            let energies = self.sums(k, &one_hot(k, &labels)).await?.energies();
-            let new: Vec<usize> = energies.chunks_exact(k).map(least_of).collect();
+            let energies = self.cold_sums(k, &labels).await?.energies();
+            let own = energies.chunks_exact(k).map(least_of);
+            let new = self.gather_labels(own).await?;
             if new == labels {
                 break;
             }
@@ -59,17 +81,15 @@ impl Field<'_> {
     ) -> Result<Vec<usize>, MiningError> {
         let k = renumber(&mut labels);
         for _ in 0..PASSES {
-            let mut sums = self.sums(k, &one_hot(k, &labels)).await?;
+            let mut sums = self.cold_sums(k, &labels).await?;
             let mut moved = false;
             // The sums follow the moves; they are made anew before rounding adds up.
             for _ in 0..labels.len() {
-                let Some((row, to)) = self.best_move(&labels, &sums) else {
+                let Some(best) = self.best_move(&labels, &sums).await? else {
                     break;
                 };
-                self.follow(&mut sums, row, labels[row], to);
-                labels[row] = to;
-                let r = self.weighted(k, &one_hot(k, &labels));
-                sums = sums_of(k, &r, sums.u, sums.v);
+                self.follow(&mut sums, labels[best.row], best);
+                labels[best.row] = best.to;
                 moved = true;
             }
             if !moved {
@@ -79,34 +99,44 @@ impl Field<'_> {
         Ok(labels)
     }
 
-    fn best_move(&self, labels: &[usize], sums: &Sums) -> Option<(usize, usize)> {
+    /// The move of a row that lowers the cost most, if one does.
+    async fn best_move(&self, labels: &[usize], sums: &Sums) -> Result<Option<Move>, MiningError> {
         let k = sums.masses.len();
-        let mut sizes = vec![0_usize; k];
-        labels.iter().for_each(|label| sizes[*label] += 1);
-        let (mut best, mut gain) = (None, -1e-12 * sums.cost().abs());
-        for (row, &label) in labels.iter().enumerate() {
-            let weight = self.weights[row];
+        let sizes = sizes_of(k, labels);
+        let (mut best, mut gain) = (None, 1e-12 * sums.cost().abs());
+        for (own, row) in self.rows.clone().enumerate() {
+            let (label, weight) = (labels[row], self.weights[row]);
             if sizes[label] < 2 || weight == 0.0 {
                 continue;
             }
-            let here = sums.rise(row, label, weight, 1.0);
+            let here = sums.rise(own, label, weight, 1.0);
             for to in (0..k).filter(|to| *to != label) {
-                let change = sums.rise(row, to, weight, 0.0) - here;
-                if change < gain {
-                    (best, gain) = (Some((row, to)), change);
+                let fall = here - sums.rise(own, to, weight, 0.0);
+                if fall > gain {
+                    let at = [own * k + to, own * k + label];
+                    let v = sums.v.as_ref().map_or([0.0; 2], |v| at.map(|at| v[at]));
+                    let u = at.map(|at| sums.u[at]);
+                    (best, gain) = (Some(Move { row, to, u, v }), fall);
                 }
             }
         }
-        best
+        self.best_one((gain, best)).await
     }
 
-    /// Takes a row out of a cluster and into another one, in U and V.
-    fn follow(&self, sums: &mut Sums, row: usize, from: usize, to: usize) {
+    async fn best_one<T: Clone + Value + Sync>(&self, own: (f64, T)) -> Result<T, MiningError> {
+        let best = self.best(vec![own]).await?;
+        Ok(best.into_iter().next().expect("one of one"))
+    }
+
+    /// Takes a row out of a cluster and into another one, in all sums.
+    fn follow(&self, sums: &mut Sums, from: usize, best: Move) {
+        let Move { row, to, u, v } = best;
         let (k, weight) = (sums.masses.len(), self.weights[row]);
-        let mut line = vec![0.0; labels_len(sums)];
+        let mut line = vec![0.0; self.weights.len()];
         let mut shift = |numbers: &mut [f64], known: bool| {
             self.data.read_part(row, known, &mut line);
-            for (numbers, value) in numbers.chunks_exact_mut(k).zip(&line) {
+            let own = &line[self.rows.clone()];
+            for (numbers, value) in numbers.chunks_exact_mut(k).zip(own) {
                 numbers[from] -= weight * value;
                 numbers[to] += weight * value;
             }
@@ -115,39 +145,57 @@ impl Field<'_> {
         if let Some(v) = &mut sums.v {
             shift(v, true);
         }
+        sums.masses[from] -= weight;
+        sums.masses[to] += weight;
+        sums.a[to] += 2.0 * weight * u[0];
+        sums.a[from] = (sums.a[from] - 2.0 * weight * u[1]).max(0.0);
+        for (cluster, sign, v) in [(to, 1.0, v[0]), (from, -1.0, v[1])] {
+            // A row is known to itself.
+            sums.w[cluster] = match sums.v.is_some() {
+                true => sums.w[cluster] + weight * (2.0 * sign * v + weight),
+                false => sums.masses[cluster] * sums.masses[cluster],
+            };
+        }
     }
 
     /// The row that costs most where it is, if it costs anything and is not alone.
-    fn farthest(&self, labels: &[usize], sums: &Sums) -> Option<usize> {
+    async fn farthest(&self, labels: &[usize], sums: &Sums) -> Result<Option<usize>, MiningError> {
         let k = sums.masses.len();
-        let energies = sums.energies();
+        let (energies, sizes) = (sums.energies(), sizes_of(k, labels));
         let (mut far, mut most) = (None, 0.0);
-        for (row, &label) in labels.iter().enumerate() {
-            let cost = self.weights[row] * energies[row * k + label];
-            if cost > most && labels.iter().filter(|other| **other == label).count() > 1 {
+        for (own, row) in self.rows.clone().enumerate() {
+            let cost = self.weights[row] * energies[own * k + labels[row]];
+            if cost > most && sizes[labels[row]] > 1 {
                 (far, most) = (Some(row), cost);
             }
         }
-        far
+        self.best_one((most, far)).await
     }
 
     /// Of each cluster the member with the least energy, the first of equals.
-    pub(super) fn medoids(&self, labels: &[usize], sums: &Sums) -> Vec<usize> {
+    pub(super) async fn medoids(
+        &self,
+        labels: &[usize],
+        sums: &Sums,
+    ) -> Result<Vec<usize>, MiningError> {
         let k = sums.masses.len();
         let energies = sums.energies();
-        let mut best = vec![(f64::INFINITY, 0); k];
-        for (row, &label) in labels.iter().enumerate() {
-            let energy = energies[row * k + label];
-            if energy < best[label].0 {
-                best[label] = (energy, row);
+        let mut best = vec![(f64::NEG_INFINITY, 0); k];
+        for (own, row) in self.rows.clone().enumerate() {
+            let low = -energies[own * k + labels[row]];
+            if low > best[labels[row]].0 {
+                best[labels[row]] = (low, row);
             }
         }
-        best.into_iter().map(|(_, row)| row).collect()
+        self.best(best).await
     }
 }
 
-fn labels_len(sums: &Sums) -> usize {
-    sums.u.len() / sums.masses.len()
+/// The numbers of rows of `k` clusters.
+pub(super) fn sizes_of(k: usize, labels: &[usize]) -> Vec<usize> {
+    let mut sizes = vec![0; k];
+    labels.iter().for_each(|label| sizes[*label] += 1);
+    sizes
 }
 
 fn least_of(energies: &[f64]) -> usize {
@@ -158,14 +206,6 @@ fn least_of(energies: &[f64]) -> usize {
         }
     }
     best
-}
-
-pub(super) fn one_hot(k: usize, labels: &[usize]) -> Vec<f64> {
-    let mut shares = vec![0.0; k * labels.len()];
-    for (row, label) in labels.iter().enumerate() {
-        shares[row * k + label] = 1.0;
-    }
-    shares
 }
 
 /// Numbers clusters by their first rows; gives how many there are.

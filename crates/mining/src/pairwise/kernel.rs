@@ -1,9 +1,9 @@
-//! The two loops over all numbers: the product of the dissimilarities with some columns, and the
-//! shares of one temperature.
+//! The loops over all numbers: the product of the dissimilarities with some columns, the shares of
+//! one temperature, and their entropy.
 
 use super::Dissimilarities;
-use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2_of};
-use std::f64::consts::LOG2_E;
+use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2, log2_of};
+use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
 /// Rows that are worked on together: as many sums are under way at a time.
@@ -101,6 +101,37 @@ impl Task for Shares<'_> {
                 out.extend_from_slice(&lane[..width]);
             }
             out[first..].iter_mut().for_each(|share| *share /= total);
+        }
+        out
+    }
+}
+
+/// Σ r ln q of each row, where r = w q.
+pub(super) struct Orders<'a> {
+    /// Row after row, one number for each cluster.
+    pub(super) r: &'a [f64],
+    pub(super) weights: &'a [f64],
+}
+
+impl Task for Orders<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) -> Vec<f64> {
+        let k = self.r.len() / self.weights.len().max(1);
+        let mut out = Vec::with_capacity(self.weights.len());
+        for (r, weight) in self.r.chunks_exact(k.max(1)).zip(self.weights) {
+            let mut order = 0.0;
+            for r in r.chunks(LANES) {
+                // The logarithm of one is zero.
+                let mut shares = Lane::splat(1.0);
+                for (share, r) in shares.iter_mut().zip(r) {
+                    *share = if *r > 0.0 { r / weight } else { 1.0 };
+                }
+                let logs = log2(&shares);
+                order += r.iter().zip(&*logs).map(|(r, log)| r * log).sum::<f64>();
+            }
+            out.push(order * LN_2);
         }
         out
     }

@@ -5,7 +5,6 @@
 
 use super::critical::Limit;
 use super::field::{Field, Sums};
-use super::freeze::one_hot;
 use crate::MiningError;
 
 /// What splitting a cluster saves, as a share of its variance along the line: between the uniform
@@ -28,14 +27,19 @@ impl Field<'_> {
                 steps: 30,
                 tolerance: 1e-2,
             };
-            let found = self.critical(&one_hot(k, &labels), &sums, limit).await?;
-            let energies = sums.energies();
-            let next = |row: usize| second(&energies[row * k..][..k], labels[row]);
-            let mut losses = vec![0.0; k];
-            for (row, label) in labels.iter().enumerate() {
-                let (_, energy) = next(row);
-                losses[*label] += self.weights[row] * (energy - energies[row * k + label]);
+            let mut shares = vec![0.0; self.rows.len() * k];
+            for (own, row) in self.rows.clone().enumerate() {
+                shares[own * k + labels[row]] = 1.0;
             }
+            let found = self.critical(&shares, &sums, limit).await?;
+            let (energies, first) = (sums.energies(), self.rows.start);
+            let next = |own: usize| second(&energies[own * k..][..k], labels[first + own]);
+            let loss = |own: usize, losses: &mut [f64]| {
+                let (_, energy) = next(own);
+                let (weight, label) = (self.weights[first + own], labels[first + own]);
+                losses[label] += weight * (energy - energies[own * k + label]);
+            };
+            let losses = self.total(k, loss).await?;
             let promise = |split: usize, out: usize| {
                 SAVED * sums.masses[split] * found[split].temperature / 2.0 - losses[out]
             };
@@ -48,12 +52,13 @@ impl Field<'_> {
             let target = sums.cost() * (1.0 - ROUNDING);
             for &(_, split, out) in pairs.iter().take(most) {
                 let apart = &found[split].direction;
-                let trial = labels.iter().enumerate().map(|(row, &label)| match label {
-                    _ if label == split && apart[row] > 0.0 => out,
-                    _ if label == out => next(row).0,
+                let own = labels[self.rows.clone()].iter().enumerate();
+                let trial = own.map(|(own, &label)| match label {
+                    _ if label == split && apart[own] > 0.0 => out,
+                    _ if label == out => next(own).0,
                     _ => label,
                 });
-                let trial = self.least(trial.collect()).await?;
+                let trial = self.least(self.gather_labels(trial).await?).await?;
                 let trial = self.single_moves(trial).await?;
                 let (trial, found) = self.numbered(trial).await?;
                 if found.masses.len() == k && found.cost() < target {

@@ -1,7 +1,7 @@
 //! Single steps of pairwise annealing.
 
 use super::Dissimilarities;
-use super::field::{Field, Sums, sums_of};
+use super::field::{Field, rows_of};
 use super::kernel::Product;
 use crate::lanes::{Instructions, run};
 use crate::team::Team;
@@ -16,8 +16,8 @@ const BLOCK: usize = 64;
 /// The step that pairwise annealing is made of, one at a time: to measure it, or to write another
 /// schedule. All rows weigh the same, and masses do not count (power 0).
 ///
-/// A step is one product of this rank's rows with the shares, and an allgather. All ranks of the
-/// communicator make the same calls.
+/// A step is one product of this rank's rows with the shares of all, a reduction, and an allgather
+/// of the new shares. All ranks of the communicator make the same calls.
 ///
 /// # Examples
 ///
@@ -49,7 +49,8 @@ pub struct PairSteps<'a> {
     control: Control<'a>,
     pairs: Arc<Dissimilarities>,
     weights: Vec<f64>,
-    shares: Vec<f64>,
+    /// The weighted shares of all rows.
+    right: Arc<[f64]>,
     clusters: usize,
     rows: Range<usize>,
 }
@@ -78,16 +79,17 @@ impl<'a> PairSteps<'a> {
         assert!(clusters > 0, "there are no clusters: ask for one at least");
         assert!(!pairs.has_gaps(), "all pairs must be known");
         let control = Control::default();
-        let rows = Team::new(comm, &control).share(pairs.len());
+        let rows = rows_of(&Team::new(comm, &control), pairs.len());
+        let weight = 1.0 / pairs.len() as f64;
         let share = |at: usize| match at / clusters % clusters == at % clusters {
-            true => 2.0 / (clusters + 1) as f64,
-            false => 1.0 / (clusters + 1) as f64,
+            true => weight * 2.0 / (clusters + 1) as f64,
+            false => weight / (clusters + 1) as f64,
         };
         PairSteps {
             comm,
             control,
-            weights: vec![1.0 / pairs.len() as f64; pairs.len()],
-            shares: (0..pairs.len() * clusters).map(share).collect(),
+            weights: vec![weight; pairs.len()],
+            right: (0..pairs.len() * clusters).map(share).collect(),
             clusters,
             rows,
             pairs,
@@ -116,10 +118,9 @@ impl<'a> PairSteps<'a> {
     pub fn work(&self) -> PairWork {
         let control = Control::default();
         let team = Team::new(self.comm, &control);
-        let weight = self.weights[0];
         PairWork {
             pairs: Arc::clone(&self.pairs),
-            right: self.shares.iter().map(|share| weight * share).collect(),
+            right: Arc::clone(&self.right),
             clusters: self.clusters,
             rows: self.rows.clone(),
             instructions: team.instructions,
@@ -145,19 +146,15 @@ impl<'a> PairSteps<'a> {
             self.rows.len() * self.clusters,
             "numbers of all blocks"
         );
-        let all = self.comm.allgather(product).await?;
         let team = Team::new(self.comm, &self.control);
-        let field = Field {
-            team: &team,
-            data: &self.pairs,
-            weights: &self.weights,
-            rows: self.rows.clone(),
-        };
-        let r = field.weighted(self.clusters, &self.shares);
-        let sums: Sums = sums_of(self.clusters, &r, all.concat(), None);
-        let free = field.free_energy(&self.shares, &sums, temperature, 0.0);
-        self.shares = field.shares(&sums, temperature, 0.0);
-        Ok(free)
+        let field = Field::new(&team, &self.pairs, &self.weights);
+        let sums = field.sums_with(self.clusters, &self.right, product, None);
+        let sums = sums.await?;
+        let mut right = field.shares(&sums, temperature, 0.0);
+        let weight = self.weights[0];
+        right.iter_mut().for_each(|share| *share *= weight);
+        self.right = field.gather(self.clusters, &right).await?.into();
+        Ok(sums.free_energy(temperature, 0.0))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Known values, the same bits on any number of ranks, bad input.
 
-use super::cool::State;
+use super::cool::{Fall, State};
 use super::critical::Limit;
 use super::*;
 use crate::{CancelToken, Progress, adjusted_rand};
@@ -41,12 +41,7 @@ fn on_field<R: Send + 'static>(
         .run(async |comm| {
             let control = Control::default();
             let team = Team::new(&comm, &control);
-            let field = Field {
-                team: &team,
-                data,
-                weights,
-                rows: 0..data.len(),
-            };
+            let field = Field::new(&team, data, weights);
             Ok::<R, MiningError>(job(&field).await)
         })
         .unwrap();
@@ -130,7 +125,7 @@ fn sem_g602_critical_temperature_and_free_energies() {
         let mut free = Vec::new();
         for _ in 0..10 {
             let sums = field.sums(2, &shares).await.unwrap();
-            free.push(field.free_energy(&shares, &sums, t, 1.0));
+            free.push(sums.free_energy(t, 1.0));
             shares = field.shares(&sums, t, 1.0);
         }
         (first, free, shares[0])
@@ -300,20 +295,18 @@ fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
         let (mut plain, mut shares) = (Vec::new(), start.clone());
         for _ in 0..20 {
             let sums = field.sums(2, &shares).await.unwrap();
-            plain.push(field.free_energy(&shares, &sums, t, 0.0));
+            plain.push(sums.free_energy(t, 0.0));
             shares = field.shares(&sums, t, 0.0);
         }
         let sums = field.sums(2, &start).await.unwrap();
+        let fall = Fall {
+            temperature: t,
+            ..Fall::default()
+        };
         let mut state = State {
-            free_energy: 0.0,
             shares: start,
             sums,
-            temperature: t,
-            power: 0.0,
-            steps: 0,
-            trace: Vec::new(),
-            splits: Vec::new(),
-            cold: false,
+            fall,
         };
         // A tolerance that every step meets: one step per call.
         let method = Pairwise {
@@ -323,7 +316,7 @@ fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
         let mut halved = Vec::new();
         for _ in 0..20 {
             method.converge(field, &mut state).await.unwrap();
-            halved.push(state.free_energy);
+            halved.push(state.fall.free_energy);
         }
         (plain, halved)
     });
