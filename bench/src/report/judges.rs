@@ -236,7 +236,8 @@ pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
     let (n, p) = MANY;
     let f = p * (d * n + c * p.log2()) / alone(n);
     let parts = format!(
-        "a model: a = {:.3} ns a pair, b = {:.1}, d = {:.1} a row, c = {:.1} us a doubling",
+        "a model: a = {:.3} ns a pair, b = {:.1} and d = {:.1} ns a row, \
+         c = {:.1} us a doubling",
         a * 1e3,
         b * 1e3,
         d * 1e3,
