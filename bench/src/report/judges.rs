@@ -246,8 +246,8 @@ pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
     Ok(at_most(Ok(f), 0.72, "")?.found(&parts))
 }
 
-/// x and y of t = x f + y g, with `parts` f and g of a size, neither below 0; the sum of the squared
-/// errors, relative to `whole`, is the least.
+/// x and y, neither below 0, of t = x f + y g, with `parts` f and g of a size. The sum of the
+/// squared errors, relative to `whole`, is the least.
 fn two_parts(
     times: &[(f64, f64)],
     whole: &[(f64, f64)],
