@@ -69,45 +69,48 @@ impl Task for Pass<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Result<f64, usize> {
-        let Pass {
-            packed,
-            seen,
-            sequence,
-            want,
-            scratch,
-        } = self;
-        let places = seen.places(sequence);
-        let mut total = densities(isa, packed, seen, sequence, scratch);
-        forward(isa, packed, places, scratch)?;
-        for scale in scratch.scales.iter().filter(|scale| **scale != 1.0) {
-            total += log2_of(*scale);
+        // With few states most of the time would go into loops over one or two lanes.
+        match self.packed.width {
+            1 => pass(isa, self, 1),
+            2 => pass(isa, self, 2),
+            width => pass(isa, self, width),
         }
-        if want != Want::Score {
-            backward(isa, packed, seen, sequence, want, scratch);
-        }
-        Ok(total)
     }
 }
 
-/// Densities of all places over the largest; the sum of the log₂ of the largest.
+#[inline(always)]
+fn pass<I: Isa>(isa: I, pass: Pass<'_>, width: usize) -> Result<f64, usize> {
+    let Pass {
+        packed,
+        seen,
+        sequence,
+        want,
+        scratch,
+    } = pass;
+    let mut total = forward(isa, (packed, width), seen, sequence, scratch)?;
+    for scale in scratch.scales.iter().filter(|scale| **scale != 1.0) {
+        total += log2_of(*scale);
+    }
+    if want != Want::Score {
+        backward(isa, (packed, width), seen, sequence, want, scratch);
+    }
+    Ok(total)
+}
+
+/// Densities of a place over the largest; the log₂ of the largest.
 #[inline(always)]
 fn densities<I: Isa>(
     isa: I,
-    packed: &Packed,
+    (packed, width): (&Packed, usize),
     seen: &Observations,
-    sequence: usize,
-    scratch: &mut Scratch,
+    place: usize,
+    shown: &mut [Lane],
 ) -> f64 {
-    let (width, range) = (packed.width, seen.range(sequence));
-    scratch.shown.clear();
-    let mut total = 0.0;
     match (&packed.shown, &seen.values) {
         (Shown::Table { densities, tops }, Seen::Symbols { values, .. }) => {
-            for symbol in &values[range] {
-                let symbol = *symbol as usize;
-                scratch.shown.extend(&densities[symbol * width..][..width]);
-                total += tops[symbol];
-            }
+            let symbol = values[place] as usize;
+            shown.copy_from_slice(&densities[symbol * width..][..width]);
+            tops[symbol]
         }
         (
             Shown::Normal {
@@ -118,93 +121,112 @@ fn densities<I: Isa>(
             },
             Seen::Numbers { values, .. },
         ) => {
-            for row in values[range.start * dim..range.end * dim].chunks_exact(*dim) {
-                let at = scratch.shown.len();
-                let mut top = isa.splat(f64::MIN);
-                for w in 0..width {
-                    let mut log = isa.load(&constants[w]);
-                    for (column, value) in row.iter().enumerate() {
-                        let mean = isa.load(&means[column * width + w]);
-                        let z = isa.sub(isa.splat(*value), mean);
-                        let inverse = isa.load(&inverses[column * width + w]);
-                        log = isa.fma(isa.mul(z, z), inverse, log);
-                    }
-                    let mut lane = Lane::default();
-                    isa.store(log, &mut lane);
-                    scratch.shown.push(lane);
-                    top = isa.max(log, top);
+            let row = &values[place * dim..][..*dim];
+            let mut top = isa.splat(f64::MIN);
+            for (w, (shown, constant)) in shown.iter_mut().zip(constants).enumerate() {
+                let mut log = isa.load(constant);
+                let columns = row.iter().zip(means.chunks_exact(width));
+                for ((value, means), inverses) in columns.zip(inverses.chunks_exact(width)) {
+                    let z = isa.sub(isa.splat(*value), isa.load(&means[w]));
+                    log = isa.fma(isa.mul(z, z), isa.load(&inverses[w]), log);
                 }
-                let mut lane = Lane::default();
-                isa.store(top, &mut lane);
-                let largest = lane.iter().copied().fold(f64::MIN, f64::max);
-                total += largest;
-                for lane in &mut scratch.shown[at..] {
-                    // The sixteenth root first: densities down to 2^-1022 of the largest count.
-                    let log = isa.sub(isa.load(lane), isa.splat(largest));
-                    let mut power = exp2(isa, isa.mul(log, isa.splat(1.0 / 16.0)));
-                    for _ in 0..4 {
-                        power = isa.mul(power, power);
-                    }
-                    isa.store(power, lane);
-                }
+                isa.store(log, shown);
+                top = isa.max(log, top);
             }
+            let mut lane = Lane::default();
+            isa.store(top, &mut lane);
+            let largest = largest(&lane);
+            for lane in shown {
+                // The sixteenth root first: densities down to 2^-1022 of the largest count.
+                let log = isa.sub(isa.load(lane), isa.splat(largest));
+                let mut power = exp2(isa, isa.mul(log, isa.splat(1.0 / 16.0)));
+                for _ in 0..4 {
+                    power = isa.mul(power, power);
+                }
+                isa.store(power, lane);
+            }
+            largest
         }
         // The caller has compared the kinds.
-        _ => {}
+        _ => 0.0,
     }
-    total
 }
 
-/// The forward numbers and the scales; fails with the place whose scale is 0.
+/// The largest of eight, none of which is NaN.
+#[inline(always)]
+fn largest(lane: &Lane) -> f64 {
+    let max = |a: f64, b: f64| if a > b { a } else { b };
+    let [a, b, c, d, e, f, g, h] = lane.0;
+    max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+}
+
+/// Densities, forward numbers and scales; the sum of the log₂ of the largest densities. Fails with
+/// the place whose scale is 0.
 #[inline(always)]
 fn forward<I: Isa>(
     isa: I,
-    packed: &Packed,
-    places: usize,
+    (packed, width): (&Packed, usize),
+    seen: &Observations,
+    sequence: usize,
     scratch: &mut Scratch,
-) -> Result<(), usize> {
-    let width = packed.width;
-    scratch.forward.clear();
-    scratch.forward.resize(places * width, Lane::default());
+) -> Result<f64, usize> {
+    let range = seen.range(sequence);
+    let places = range.len();
+    for (lanes, count) in [
+        (&mut scratch.shown, places),
+        (&mut scratch.forward, places),
+        (&mut scratch.next, 1),
+    ] {
+        lanes.resize(count * width, Lane::default());
+    }
     scratch.scales.clear();
     scratch.scales.resize(places, 1.0);
-    scratch.next.clear();
-    scratch.next.resize(width, Lane::default());
+    let (shown, numbers) = (&mut scratch.shown[..], &mut scratch.forward[..]);
+    let (scales, next) = (&mut scratch.scales[..], &mut scratch.next[..]);
+    let mut total = 0.0;
     for place in 0..places {
-        let mut sum = forward_at(isa, packed, place, scratch);
+        let shown = &mut shown[place * width..][..width];
+        total += densities(isa, (packed, width), seen, range.start + place, shown);
+        let (before, now) = numbers.split_at_mut(place * width);
+        let now = &mut now[..width];
+        let before = match place {
+            0 => &mut [],
+            _ => &mut before[(place - 1) * width..],
+        };
+        let mut sum = forward_at(isa, (packed, width), before, next, (shown, now));
         if sum < f64::MIN_POSITIVE && place > 0 {
             // The numbers before were small already.
-            let before = sum_at(isa, &scratch.forward[(place - 1) * width..][..width]);
-            divide(isa, place - 1, width, before, scratch);
-            sum = forward_at(isa, packed, place, scratch);
+            scales[place - 1] *= divide(isa, before, sum_at(isa, before));
+            sum = forward_at(isa, (packed, width), before, next, (shown, now));
         }
         if sum < f64::MIN_POSITIVE {
             return Err(place);
         }
         // With the last scale the scales multiply to the probability of the sequence.
         if sum < SMALL || place + 1 == places {
-            divide(isa, place, width, sum, scratch);
+            scales[place] *= divide(isa, now, sum);
         }
     }
-    Ok(())
+    Ok(total)
 }
 
-/// The forward numbers of one place, and their sum.
+/// The forward numbers of one place, and their sum. There are none before the first place.
 #[inline(always)]
-fn forward_at<I: Isa>(isa: I, packed: &Packed, place: usize, scratch: &mut Scratch) -> f64 {
-    let width = packed.width;
-    let (before, now) = scratch.forward.split_at_mut(place * width);
-    if place == 0 {
-        scratch.next.copy_from_slice(&packed.start);
-    } else {
-        let before = &before[(place - 1) * width..];
-        product(isa, &packed.rows, before, packed.states, &mut scratch.next);
+fn forward_at<I: Isa>(
+    isa: I,
+    (packed, width): (&Packed, usize),
+    before: &[Lane],
+    next: &mut [Lane],
+    (shown, now): (&[Lane], &mut [Lane]),
+) -> f64 {
+    match before.is_empty() {
+        true => next.copy_from_slice(&packed.start),
+        false => product(isa, width, &packed.rows, before, next),
     }
-    let shown = &scratch.shown[place * width..][..width];
-    for ((now, shown), next) in now.iter_mut().zip(shown).zip(&scratch.next) {
+    for ((now, shown), next) in now.iter_mut().zip(shown).zip(next) {
         isa.store(isa.mul(isa.load(next), isa.load(shown)), now);
     }
-    sum_at(isa, &now[..width])
+    sum_at(isa, now)
 }
 
 #[inline(always)]
@@ -217,28 +239,31 @@ fn sum_at<I: Isa>(isa: I, lanes: &[Lane]) -> f64 {
     lane.sum()
 }
 
-/// Divides the forward numbers of a place by a scale, which is kept.
+/// Divides the forward numbers of a place by a scale, which it gives back.
 #[inline(always)]
-fn divide<I: Isa>(isa: I, place: usize, width: usize, scale: f64, scratch: &mut Scratch) {
-    scratch.scales[place] *= scale;
-    for lane in &mut scratch.forward[place * width..][..width] {
+fn divide<I: Isa>(isa: I, numbers: &mut [Lane], scale: f64) -> f64 {
+    for lane in numbers {
         isa.store(isa.div(isa.load(lane), isa.splat(scale)), lane);
     }
+    scale
 }
 
-/// The vector times the matrix whose rows are given.
+/// The vector times the matrix whose rows are given: as many as there are states.
 #[inline(always)]
-fn product<I: Isa>(isa: I, rows: &[Lane], vector: &[Lane], states: usize, out: &mut [Lane]) {
-    let width = out.len();
-    for (w, out) in out.iter_mut().enumerate() {
+fn product<I: Isa>(isa: I, width: usize, rows: &[Lane], vector: &[Lane], out: &mut [Lane]) {
+    for (w, out) in out[..width].iter_mut().enumerate() {
         // Two sums: a fused product waits for the one before.
-        let mut sums = [isa.splat(0.0); 2];
-        for state in 0..states {
-            let factor = isa.splat(vector[state / LANES][state % LANES]);
-            let row = isa.load(&rows[state * width + w]);
-            sums[state % 2] = isa.fma(factor, row, sums[state % 2]);
+        let (mut even, mut odd) = (isa.splat(0.0), isa.splat(0.0));
+        for (factors, rows) in vector[..width].iter().zip(rows.chunks(LANES * width)) {
+            let factors = factors.as_chunks::<2>().0;
+            for ([a, b], rows) in factors.iter().zip(rows.chunks(2 * width)) {
+                even = isa.fma(isa.splat(*a), isa.load(&rows[w]), even);
+                if let Some(row) = rows.get(width + w) {
+                    odd = isa.fma(isa.splat(*b), isa.load(row), odd);
+                }
+            }
         }
-        isa.store(isa.add(sums[0], sums[1]), out);
+        isa.store(isa.add(even, odd), out);
     }
 }
 
@@ -246,84 +271,77 @@ fn product<I: Isa>(isa: I, rows: &[Lane], vector: &[Lane], states: usize, out: &
 #[inline(always)]
 fn backward<I: Isa>(
     isa: I,
-    packed: &Packed,
+    (packed, width): (&Packed, usize),
     seen: &Observations,
     sequence: usize,
     want: Want,
     scratch: &mut Scratch,
 ) {
-    let (width, states, places) = (packed.width, packed.states, seen.places(sequence));
+    let (states, range) = (packed.states, seen.range(sequence));
+    let places = range.len();
     scratch.beta.clear();
     scratch.beta.resize(width, Lane::splat(1.0));
-    scratch.gamma.clear();
     scratch.gamma.resize(width, Lane::default());
     if want == Want::Shares {
         scratch.shares.clear();
         scratch.shares.resize(places * states, 0.0);
     }
+    let (shown, numbers) = (&scratch.shown[..], &scratch.forward[..]);
+    let (scales, next) = (&scratch.scales[..], &mut scratch.next[..width]);
+    let (beta, gamma) = (&mut scratch.beta[..width], &mut scratch.gamma[..width]);
+    let (steps, sums) = (&mut scratch.steps[..], &mut scratch.sums[..]);
+    let (first, visits) = (&mut scratch.first[..], &mut scratch.visits[..]);
     for place in (0..places).rev() {
+        let alphas = &numbers[place * width..][..width];
         if place + 1 < places {
             // b β / c of the next place, which is what a step there counts with.
-            let scale = scratch.scales[place + 1];
-            for w in 0..width {
-                let shown = isa.load(&scratch.shown[(place + 1) * width + w]);
-                let mut value = isa.mul(shown, isa.load(&scratch.beta[w]));
+            let scale = scales[place + 1];
+            let shown = &shown[(place + 1) * width..][..width];
+            for ((next, shown), beta) in next.iter_mut().zip(shown).zip(&*beta) {
+                let mut value = isa.mul(isa.load(shown), isa.load(beta));
                 if scale != 1.0 {
                     value = isa.div(value, isa.splat(scale));
                 }
-                isa.store(value, &mut scratch.next[w]);
+                isa.store(value, next);
             }
             if want == Want::Sums {
-                add_steps(isa, packed, place, scratch);
+                add_steps(isa, width, alphas, next, steps);
             }
-            product(
-                isa,
-                &packed.columns,
-                &scratch.next,
-                states,
-                &mut scratch.beta,
-            );
+            product(isa, width, &packed.columns, next, beta);
         }
-        for w in 0..width {
-            let alpha = isa.load(&scratch.forward[place * width + w]);
-            let gamma = isa.mul(alpha, isa.load(&scratch.beta[w]));
-            isa.store(gamma, &mut scratch.gamma[w]);
-            if want == Want::Sums {
-                let sum = &mut scratch.visits[w];
-                isa.store(isa.add(isa.load(sum), gamma), sum);
-                if place == 0 {
-                    let sum = &mut scratch.first[w];
-                    isa.store(isa.add(isa.load(sum), gamma), sum);
-                }
+        for ((gamma, alpha), beta) in gamma.iter_mut().zip(alphas).zip(&*beta) {
+            isa.store(isa.mul(isa.load(alpha), isa.load(beta)), gamma);
+        }
+        if want == Want::Sums {
+            add(isa, &mut visits[..width], gamma);
+            if place == 0 {
+                add(isa, &mut first[..width], gamma);
             }
+            add_shown(isa, (packed, width), seen, range.start + place, gamma, sums);
+        } else {
+            let shares = gamma.iter().flat_map(|lane| &lane.0);
+            let to = &mut scratch.shares[place * states..][..states];
+            to.iter_mut()
+                .zip(shares)
+                .for_each(|(to, share)| *to = *share);
         }
-        match want {
-            Want::Shares => {
-                for state in 0..states {
-                    let share = scratch.gamma[state / LANES][state % LANES];
-                    scratch.shares[place * states + state] = share;
-                }
-            }
-            _ => add_shown(
-                isa,
-                packed,
-                seen,
-                seen.range(sequence).start + place,
-                scratch,
-            ),
-        }
+    }
+}
+
+#[inline(always)]
+fn add<I: Isa>(isa: I, sums: &mut [Lane], values: &[Lane]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        isa.store(isa.add(isa.load(sum), isa.load(value)), sum);
     }
 }
 
 /// Adds α bβ/c for the steps from one place to the next.
 #[inline(always)]
-fn add_steps<I: Isa>(isa: I, packed: &Packed, place: usize, scratch: &mut Scratch) {
-    let width = packed.width;
-    for state in 0..packed.states {
-        let alpha = scratch.forward[place * width + state / LANES][state % LANES];
-        let alpha = isa.splat(alpha);
-        let sums = &mut scratch.steps[state * width..][..width];
-        for (sum, next) in sums.iter_mut().zip(&scratch.next) {
+fn add_steps<I: Isa>(isa: I, width: usize, alphas: &[Lane], next: &[Lane], steps: &mut [Lane]) {
+    let alphas = alphas.iter().flat_map(|lane| &lane.0);
+    for (alpha, sums) in alphas.zip(steps.chunks_exact_mut(width)) {
+        let alpha = isa.splat(*alpha);
+        for (sum, next) in sums.iter_mut().zip(next) {
             isa.store(isa.fma(alpha, isa.load(next), isa.load(sum)), sum);
         }
     }
@@ -333,31 +351,28 @@ fn add_steps<I: Isa>(isa: I, packed: &Packed, place: usize, scratch: &mut Scratc
 #[inline(always)]
 fn add_shown<I: Isa>(
     isa: I,
-    packed: &Packed,
+    (packed, width): (&Packed, usize),
     seen: &Observations,
     place: usize,
-    scratch: &mut Scratch,
+    gamma: &[Lane],
+    sums: &mut [Lane],
 ) {
-    let width = packed.width;
     match (&packed.shown, &seen.values) {
         (Shown::Table { .. }, Seen::Symbols { values, .. }) => {
-            let sums = &mut scratch.sums[values[place] as usize * width..][..width];
-            for (sum, gamma) in sums.iter_mut().zip(&scratch.gamma) {
-                isa.store(isa.add(isa.load(sum), isa.load(gamma)), sum);
-            }
+            let sums = &mut sums[values[place] as usize * width..][..width];
+            add(isa, sums, gamma);
         }
         (Shown::Normal { dim, means, .. }, Seen::Numbers { values, .. }) => {
             let row = &values[place * dim..][..*dim];
-            for (column, value) in row.iter().enumerate() {
-                for w in 0..width {
-                    let gamma = isa.load(&scratch.gamma[w]);
-                    let mean = isa.load(&means[column * width + w]);
-                    let z = isa.sub(isa.splat(*value), mean);
-                    let first = isa.mul(gamma, z);
-                    let sum = &mut scratch.sums[2 * column * width + w];
+            let columns = row.iter().zip(means.chunks_exact(width));
+            for ((value, means), sums) in columns.zip(sums.chunks_exact_mut(2 * width)) {
+                let (firsts, squares) = sums.split_at_mut(width);
+                let sums = firsts.iter_mut().zip(squares);
+                for ((gamma, mean), (sum, square)) in gamma.iter().zip(means).zip(sums) {
+                    let z = isa.sub(isa.splat(*value), isa.load(mean));
+                    let first = isa.mul(isa.load(gamma), z);
                     isa.store(isa.add(isa.load(sum), first), sum);
-                    let sum = &mut scratch.sums[(2 * column + 1) * width + w];
-                    isa.store(isa.fma(first, z, isa.load(sum)), sum);
+                    isa.store(isa.fma(first, z, isa.load(square)), square);
                 }
             }
         }
