@@ -33,6 +33,13 @@ impl Lane {
         let [a, b, c, d, e, f, g, h] = self.0;
         ((a + b) + (c + d)) + ((e + f) + (g + h))
     }
+
+    /// The largest of the lanes, none of which is NaN.
+    pub(crate) fn largest(&self) -> f64 {
+        let max = |a: f64, b: f64| if a > b { a } else { b };
+        let [a, b, c, d, e, f, g, h] = self.0;
+        max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+    }
 }
 
 impl Deref for Lane {

@@ -6,6 +6,9 @@
 //! temperature, so one or two passes are enough. With at most three columns the directions span
 //! the whole space and one pass is exact.
 
+/// What is off the diagonal is nothing below this share of what is on it.
+const NOTHING: f64 = 1e-20;
+
 /// The number of directions followed in `dim` columns.
 pub(super) fn count(dim: usize, most: usize) -> usize {
     dim.min(most)
@@ -128,7 +131,8 @@ pub(crate) fn jacobi(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     for _ in 0..12 {
         for p in 0..n {
             for q in p + 1..n {
-                if a[p][q] == 0.0 {
+                // So small that the rotation would change no bit beside the diagonal.
+                if a[p][q].abs() <= NOTHING * a[p][p].abs().min(a[q][q].abs()) {
                     continue;
                 }
                 let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);

@@ -135,7 +135,7 @@ fn densities<I: Isa>(
             }
             let mut lane = Lane::default();
             isa.store(top, &mut lane);
-            let largest = largest(&lane);
+            let largest = lane.largest();
             for lane in shown {
                 // The sixteenth root first: densities down to 2^-1022 of the largest count.
                 let log = isa.sub(isa.load(lane), isa.splat(largest));
@@ -150,14 +150,6 @@ fn densities<I: Isa>(
         // The caller has compared the kinds.
         _ => 0.0,
     }
-}
-
-/// The largest of eight, none of which is NaN.
-#[inline(always)]
-fn largest(lane: &Lane) -> f64 {
-    let max = |a: f64, b: f64| if a > b { a } else { b };
-    let [a, b, c, d, e, f, g, h] = lane.0;
-    max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
 }
 
 /// Densities, forward numbers and scales; the sum of the log₂ of the largest densities. Fails with

@@ -142,7 +142,7 @@ fn near<I: Isa, const D: usize>(
     }
     let mut lanes = Lane::default();
     isa.store(best, &mut lanes);
-    let best = lanes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let best = lanes.largest();
     // The slack is far above the rounding of the bounds and of the exponents.
     let limit = best + FLUSH - 1e-9 * best.abs() - 1.0;
     for (group, bound) in s.bounds.iter().enumerate() {
