@@ -57,12 +57,14 @@ struct Leave {
 }
 
 impl Zenoh {
-    /// Joins a mesh: listens, connects, and shows itself. Returns without waiting for peers. Not
+    /// Joins a mesh: listens, connects, and shows itself. A configuration that says nothing but a
+    /// name joins the mesh of the run that `motet run` has started this process in. Returns without waiting for peers. Not
     /// for a thread of an async runtime: it blocks for as long as zenoh takes to start.
     ///
     /// # Errors
     /// [`JoinError`]: what is not safe, not right, or not free.
     pub fn open(config: &ZenohConfig) -> Result<Self, JoinError> {
+        let config = &config.or_of_run()?;
         config.check()?;
         let bytes = random().ok_or(KeyFileError::NoRandom)?;
         let incarnation = u64::from_le_bytes(bytes);

@@ -48,7 +48,8 @@ impl Default for ZenohConfig {
 }
 
 impl ZenohConfig {
-    /// A node of this name, alone on loopback.
+    /// A node of this name: in the mesh of its run where `motet run` has started the process, else
+    /// alone on loopback.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
         let name = name.into();
