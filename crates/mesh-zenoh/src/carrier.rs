@@ -158,7 +158,11 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
     let engine = |error: zenoh::Error| JoinError::Engine(error.to_string());
     // A node that is there answers once there is a connection.
     let connected = Instant::now() + MEETING;
-    while session.info().peers_zid().wait().next().is_none() && Instant::now() < connected {
+    let is_alone = || {
+        let info = session.info();
+        info.peers_zid().wait().next().is_none() && info.routers_zid().wait().next().is_none()
+    };
+    while is_alone() && Instant::now() < connected {
         let _ = Parker::new().park_timeout(LOOK);
     }
     // One that is reached by the first is seen a little later.

@@ -20,6 +20,7 @@
 //! | processes that `motet run` has started | [`ZenohConfig::of_run`], or a name alone |
 //! | processes of one user on one machine | [`ZenohConfig::rendezvous`] |
 //! | machines whose addresses are known | [`ZenohConfig::known`], [`ZenohConfig::listen`] and a [`RunKey`] |
+//! | nodes that reach each other by way of others | [`ZenohConfig::routes`] |
 //! | to find nodes in a local network | [`ZenohConfig::multicast`] and a [`RunKey`] |
 //!
 //! Read next: [`Zenoh`] (an example), `link.rs` (what a link is), `config.rs` (what zenoh is told),

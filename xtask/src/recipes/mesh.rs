@@ -32,7 +32,7 @@ pub(super) fn mesh(options: &Options) -> Result<ExitCode, String> {
     // By the names of their modules: other tests of the program are the gate's.
     links
         .args(WORDS)
-        .args(["--", "doors::", "link", "mesh::", "mesh_run::"]);
+        .args(["--", "doors::", "laws::", "link", "mesh::", "mesh_run::"]);
     // Each starts nodes or processes, and some wait for others to be missed.
     links.args(["--test-threads", "2"]);
     runner.command("tests", &mut links, None);
