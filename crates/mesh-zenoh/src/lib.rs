@@ -44,4 +44,5 @@ pub use config::ZenohConfig;
 pub use error::JoinError;
 pub use interfaces::Interface;
 pub use key::{KeyFileError, RunKey};
+pub use rendezvous::Meeting;
 pub use run::RUN_FOLDER;

@@ -4,16 +4,13 @@
 use crate::config::ZenohConfig;
 use crate::error::JoinError;
 use crate::interfaces::Interface;
-use crate::rendezvous::Rendezvous;
+use crate::rendezvous::{MACHINES, Rendezvous};
 use std::env;
 use std::path::{Path, PathBuf};
 
 /// The environment variable by which `motet run` names the folder where nodes of its mesh meet. The
 /// folder holds the key, so the variable is no secret.
 pub const RUN_FOLDER: &str = "MOTET_MESH";
-
-/// The file that says that the run is on several machines.
-const MACHINES: &str = "machines";
 
 /// What launchers call the number of a process.
 const NUMBERS: [&str; 3] = ["PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];

@@ -85,12 +85,12 @@ fn console(
 }
 
 /// Where the nodes of one user on one machine meet. None in a run: there its processes meet.
-fn own_folder() -> Option<PathBuf> {
+pub(super) fn own_folder() -> Option<PathBuf> {
     let in_run = std::env::var_os(RUN_FOLDER).is_some_and(|folder| !folder.is_empty());
     (!in_run).then(usual_folder)
 }
 
-fn usual_folder() -> PathBuf {
+pub(super) fn usual_folder() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => PathBuf::from(folder).join("motet-mesh"),
         None => std::env::temp_dir().join(format!("motet-mesh-{}", user())),
