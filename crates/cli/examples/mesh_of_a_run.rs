@@ -4,7 +4,8 @@
 //!   motet run -t 2 -m 3 mesh_of_a_run
 //! ```
 //!
-//! Each process is a node, and each of its ranks publishes its number; each rank hears those of all.
+//! Each process is a node, and each of its ranks publishes its number; each rank hears those of
+//! all.
 
 use motet::mesh::{Qos, SubscribeConfig, Topic};
 use motet::{Current, Dispatcher, QueueConfig, World};

@@ -201,6 +201,30 @@ fn turn(topic: &Topic<Vec<u8>>) -> Fallible<(u64, Option<Duration>, usize)> {
     Ok((sent, told, most))
 }
 
+/// Reads from a port until `go` says no.
+fn read_while(port: Port<Sample<Vec<u8>>>, go: &AtomicBool) {
+    while go.load(Ordering::Relaxed) {
+        let wait = Duration::from_millis(5);
+        let _ = motet_ports::wait_blocking_for(port.recv(), wait);
+    }
+}
+
+/// A reader that a few samples fill.
+fn small() -> SubscribeConfig {
+    SubscribeConfig {
+        port: PortConfig {
+            capacity: NonZeroUsize::new(16),
+            overflow: Overflow::Wait,
+        },
+        ..SubscribeConfig::default()
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// Three readers, beside a fourth that reads in one turn and does not in the next.
 fn one_stops() -> Fallible<()> {
     let (publisher, readers) = members(4)?;
@@ -215,14 +239,7 @@ fn one_stops() -> Fallible<()> {
         came.push(count(reader, samples.port())?);
         subscriptions.push(samples);
     }
-    let small = SubscribeConfig {
-        port: PortConfig {
-            capacity: NonZeroUsize::new(16),
-            overflow: Overflow::Wait,
-        },
-        ..SubscribeConfig::default()
-    };
-    let samples = last.node.subscribe::<Vec<u8>>("n", &small)?;
+    let samples = last.node.subscribe::<Vec<u8>>("n", &small())?;
     until(|| topic.subscribers().len() == 4)?;
     let total = || {
         came.iter()
@@ -236,14 +253,7 @@ fn one_stops() -> Fallible<()> {
         let reads = number.is_multiple_of(2);
         let go = Arc::new(AtomicBool::new(true));
         let (port, goes) = (samples.port().clone(), Arc::clone(&go));
-        let reading = reads.then(|| {
-            thread::spawn_named("reads", move || {
-                while goes.load(Ordering::Relaxed) {
-                    let wait = Duration::from_millis(5);
-                    let _ = motet_ports::wait_blocking_for(port.recv(), wait);
-                }
-            })
-        });
+        let reading = reads.then(|| thread::spawn_named("reads", move || read_while(port, &goes)));
         let begin = total();
         let (sent, dropped, waited) = turn(&topic)?;
         go.store(false, Ordering::Relaxed);
@@ -257,12 +267,7 @@ fn one_stops() -> Fallible<()> {
         wait(Duration::from_millis(20));
         rates[usize::from(!reads)].push((total() - begin) as f64 / (3 * sent) as f64);
     }
-    let median = |rates: &mut Vec<f64>| {
-        rates.sort_unstable_by(f64::total_cmp);
-        rates[rates.len() / 2]
-    };
-    let [reads, stopped] = &mut rates;
-    let (reads, stopped) = (median(reads), median(stopped));
+    let [reads, stopped] = rates.map(median);
     let latest = told.iter().max().copied().unwrap_or(TURN);
     println!(
         "one of four readers stops, {RATE} messages a second: the others get {:.2} % of all while it reads, {:.2} % \

@@ -1,4 +1,5 @@
-//! A member of an overlay that does what the lines on its standard input say, and answers each by one.
+//! A member of an overlay that does what the lines on its standard input say, and answers each by
+//! one.
 //!
 //! ```text
 //!   overlay_member NAME KEY-FILE HOST:PORT [KNOWN HOST:PORT …]

@@ -57,9 +57,11 @@ struct Leave {
 }
 
 impl Zenoh {
-    /// Joins a mesh: listens, connects, and shows itself. A configuration that says nothing but a
-    /// name joins the mesh of the run that `motet run` has started this process in. Returns without waiting for peers. Not
+    /// Joins a mesh: listens, connects, and shows itself. Returns without waiting for peers. Not
     /// for a thread of an async runtime: it blocks for as long as zenoh takes to start.
+    ///
+    /// A configuration that says nothing but a name joins the mesh of the run that `motet run` has
+    /// started this process in.
     ///
     /// # Errors
     /// [`JoinError`]: what is not safe, not right, or not free.

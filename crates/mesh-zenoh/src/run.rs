@@ -1,5 +1,5 @@
-//! The mesh of a run: `motet run` names a folder where its processes meet, and nothing else needs to
-//! be said.
+//! The mesh of a run: `motet run` names a folder where its processes meet, and nothing else needs
+//! to be said.
 
 use crate::config::ZenohConfig;
 use crate::error::JoinError;

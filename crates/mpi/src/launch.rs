@@ -53,8 +53,8 @@ pub struct Launch {
     pub under: Vec<OsString>,
     /// The programs beside the first one, to which `threads` and `processes` belong.
     pub others: Vec<Part>,
-    /// The folder where nodes of the run's mesh meet. In a batch script: a folder of all machines, in
-    /// which the job makes that one, and removes it at its end.
+    /// The folder where nodes of the run's mesh meet. In a batch script: a folder of all machines,
+    /// in which the job makes that one, and removes it at its end.
     pub mesh: Option<PathBuf>,
 }
 

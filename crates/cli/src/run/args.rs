@@ -38,8 +38,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub why: Option<Duration>,
 
-    /// A folder that all machines of the run share, in which nodes of its mesh meet [default: on one
-    /// machine, a folder of this user]
+    /// A folder that all machines of the run share, in which nodes of its mesh meet [default: on
+    /// one machine, a folder of this user]
     #[arg(long, value_name = "DIR")]
     pub mesh: Option<PathBuf>,
 

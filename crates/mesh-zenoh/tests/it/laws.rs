@@ -1,5 +1,5 @@
-//! An overlay of twelve machines that reach their neighbours alone: as a line, a ring, a star, and at
-//! random; cut apart and joined, and with a third of them killed.
+//! An overlay of twelve machines that reach their neighbours alone: as a line, a ring, a star, and
+//! at random; cut apart and joined, and with a third of them killed.
 //!
 //! Each machine is a namespace of the network, which lasts as long as its process, and each edge a
 //! cable between two of them. That needs root, `unshare`, `nsenter` and `ip`: `needs_hosts`.
@@ -127,5 +127,5 @@ fn sem_g1028_needs_hosts_machines_at_random_keep_the_laws_of_an_overlay() {
     // All cables of the last machine.
     let last = |&&(a, b): &&(usize, usize)| a == NODES - 1 || b == NODES - 1;
     let cut: Vec<_> = graph.iter().filter(last).copied().collect();
-    laws("random", graph.clone(), &cut, victims(4, 0..NODES));
+    laws("random", graph, &cut, victims(4, 0..NODES));
 }

@@ -1,4 +1,5 @@
-//! Machines with cables between them, as namespaces of the network, and a member of an overlay on each.
+//! Machines with cables between them, as namespaces of the network, and a member of an overlay on
+//! each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
