@@ -202,7 +202,7 @@ fn turn(topic: &Topic<Vec<u8>>) -> Fallible<(u64, Option<Duration>, usize)> {
 }
 
 /// Reads from a port until `go` says no.
-fn read_while(port: Port<Sample<Vec<u8>>>, go: &AtomicBool) {
+fn read_while(port: &Port<Sample<Vec<u8>>>, go: &AtomicBool) {
     while go.load(Ordering::Relaxed) {
         let wait = Duration::from_millis(5);
         let _ = motet_ports::wait_blocking_for(port.recv(), wait);
@@ -253,7 +253,7 @@ fn one_stops() -> Fallible<()> {
         let reads = number.is_multiple_of(2);
         let go = Arc::new(AtomicBool::new(true));
         let (port, goes) = (samples.port().clone(), Arc::clone(&go));
-        let reading = reads.then(|| thread::spawn_named("reads", move || read_while(port, &goes)));
+        let reading = reads.then(|| thread::spawn_named("reads", move || read_while(&port, &goes)));
         let begin = total();
         let (sent, dropped, waited) = turn(&topic)?;
         go.store(false, Ordering::Relaxed);
