@@ -6,6 +6,7 @@
 use motet_dispatch::{Dispatcher, QueueConfig};
 use motet_mesh::{Node, Qos, SubscribeConfig};
 use motet_ports::Port;
+use serde_bytes::{ByteBuf, Bytes};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
@@ -76,7 +77,29 @@ fn fan_out(subscribers: usize) -> Fallible<f64> {
     Ok(each)
 }
 
+/// What it takes to write and read bytes as serde does it, one by one, and as a whole, which topics
+/// of `Vec<u8>` do. The form is the same.
+fn bytes(count: usize) -> Fallible<()> {
+    let bytes = vec![7_u8; count];
+    let form = postcard::to_stdvec(&bytes)?;
+    assert_eq!(form, postcard::to_stdvec(&Bytes::new(&bytes))?);
+    let read = |value: Result<Vec<u8>, postcard::Error>| value.is_ok_and(|it| it.len() == count);
+    let (single, whole, more) = by_turns(
+        || each(|_| postcard::to_stdvec(&bytes).is_ok() && read(postcard::from_bytes(&form))),
+        || {
+            each(|_| {
+                let back = postcard::from_bytes::<ByteBuf>(&form).map(ByteBuf::into_vec);
+                postcard::to_stdvec(&Bytes::new(&bytes)).is_ok() && read(back)
+            })
+        },
+    );
+    println!("{count:>5} bytes: one by one {single:>7.1}  whole {whole:>7.1}  more {more:>8.1} ns");
+    Ok(())
+}
+
 fn main() -> Fallible<()> {
+    bytes(64)?;
+    bytes(4096)?;
     beside_a_post()?;
     for subscribers in [10, 100, 1000] {
         let turns = (0..TURNS).map(|_| fan_out(subscribers));
