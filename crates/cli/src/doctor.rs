@@ -15,9 +15,12 @@ use serde::Serialize;
 use crate::doctor::libraries::Found;
 
 use crate::error::CliError;
+#[cfg(feature = "mesh")]
 use crate::mesh::Listens;
 use crate::mpi_search::search;
 use crate::stdout::print;
+#[cfg(not(feature = "mesh"))]
+use crate::without_mesh::Listens;
 
 /// What was found.
 #[derive(Debug, Serialize)]
