@@ -15,8 +15,12 @@ use serde::Serialize;
 use crate::doctor::libraries::Found;
 
 use crate::error::CliError;
+#[cfg(feature = "mesh")]
+use crate::mesh::Listens;
 use crate::mpi_search::search;
 use crate::stdout::print;
+#[cfg(not(feature = "mesh"))]
+use crate::without_mesh::Listens;
 
 /// What was found.
 #[derive(Debug, Serialize)]
@@ -32,6 +36,7 @@ struct Findings {
     mpi: Vec<Found>,
     /// Why there is no library, and how to get one.
     mpi_problem: Option<String>,
+    mesh: Listens,
     python: Option<String>,
     go: Option<String>,
 }
@@ -65,6 +70,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         limits: Limits::here(),
         mpi,
         mpi_problem: problem.map(|problem| problem.to_string()),
+        mesh: Listens::here(),
         python: said(&args.python, "--version"),
         go: said(&args.go, "version"),
     };
@@ -133,6 +139,9 @@ impl Findings {
         }
         if let Some(problem) = &self.mpi_problem {
             line("MPI", problem)?;
+        }
+        for text in self.mesh.lines() {
+            line("mesh", &text)?;
         }
         line("Python", &known(self.python.as_ref(), "none"))?;
         line("Go", &known(self.go.as_ref(), "none"))

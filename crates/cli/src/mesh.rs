@@ -1,6 +1,7 @@
 //! `motet mesh`: publish and subscribe from a shell.
 
 mod args;
+mod listens;
 mod member;
 mod peers;
 mod publish;
@@ -11,6 +12,8 @@ pub use args::{
     ClassOfTopic, MeshArgs, MeshCommand, MeshJoinArgs, MeshKeysArgs, MeshKeysCommand,
     MeshKeysNewArgs, MeshLinkArgs, MeshPeersArgs, MeshPubArgs, MeshSubArgs, MeshTopArgs,
 };
+
+pub(crate) use listens::Listens;
 
 use motet_mesh_zenoh::RunKey;
 use serde_json::json;

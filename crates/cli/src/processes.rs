@@ -46,6 +46,8 @@ pub(crate) fn start(spread: SpreadArgs, threads: Option<usize>) -> Result<World,
         dry_run: false,
         why: None,
         quiet: true,
+        mesh: None,
+        no_mesh: true,
         program: program.collect(),
     })?;
     process::exit(0)

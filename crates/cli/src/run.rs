@@ -1,6 +1,7 @@
 //! `motet run`: a program, or several, on threads, processes and nodes.
 
 mod args;
+mod meeting;
 mod parts;
 
 pub use args::RunArgs;
@@ -32,6 +33,8 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         dry_run,
         why,
         quiet,
+        mesh,
+        no_mesh,
         program,
     } = args;
     let local = !slurm && spread.is_local();
@@ -46,7 +49,10 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
-    let launch = Launch {
+    let place = meeting::Place::of(mesh.as_deref(), &spread);
+    let in_job = mesh.as_deref().filter(|_| slurm || dry_run);
+    let mut launch = Launch {
+        mesh: in_job.map(meeting::check).transpose()?,
         threads,
         processes: spread.processes,
         nodes: spread.nodes,
@@ -79,6 +85,9 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     }
     if slurm {
         return submit(&launch.batch_script(&program));
+    }
+    if !no_mesh {
+        launch.mesh = meeting::make(&place, quiet)?;
     }
     let line = launch.line(&program);
     let mut command = Command::new(&line[0]);

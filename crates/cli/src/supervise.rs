@@ -38,8 +38,16 @@ pub struct SuperviseArgs {
     #[arg(long, hide = true)]
     parent: Option<i32>,
 
+    /// Removes this folder of a run when the parent has ended
+    #[arg(long, hide = true, requires = "parent", conflicts_with = "program")]
+    remove: Option<PathBuf>,
+
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(
+        last = true,
+        required_unless_present = "remove",
+        value_name = "PROGRAM"
+    )]
     program: Vec<OsString>,
 }
 
@@ -49,6 +57,10 @@ pub(crate) const NAME: &str = "supervise";
 /// So long the others have to say whom they have lost, before the launcher learns of the first end
 /// and ends them.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How often a folder is tried to be removed, and how long between.
+const REMOVALS: u32 = 50;
+const BETWEEN: Duration = Duration::from_millis(100);
 
 /// The status of a process that ends with 0 before its run has ended: `EX_SOFTWARE` of sysexits.h.
 const NOT_ENDED: i32 = 70;
@@ -62,11 +74,37 @@ const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2]
 /// # Errors
 /// [`CliError::Start`] when the program cannot be started.
 pub(crate) fn run(args: SuperviseArgs) -> Result<(), CliError> {
-    let SuperviseArgs { parent, program } = args;
-    match parent {
-        Some(parent) => become_it(parent, &program),
-        None => supervise(&program),
+    let SuperviseArgs {
+        parent,
+        remove,
+        program,
+    } = args;
+    match (parent, remove) {
+        (Some(parent), Some(folder)) => remove_after(parent, &folder),
+        (Some(parent), None) => become_it(parent, &program),
+        (None, _) => supervise(&program),
     }
+}
+
+/// Waits for the end of the parent, which the kernel tells, and removes the folder.
+fn remove_after(parent: i32, folder: &Path) -> Result<(), CliError> {
+    let fault = |source| not_started(folder.to_owned(), source);
+    let mut ended = Signals::new([SIGTERM]).map_err(fault)?;
+    set_parent_process_death_signal(Some(Signal::TERM)).map_err(|errno| fault(errno.into()))?;
+    while getppid().map(Pid::as_raw_pid) == Some(parent) {
+        // Who sends the signal by hand is not heard.
+        let _ = ended.wait().count();
+    }
+    // Nodes that are ending remove their own files.
+    for _ in 0..REMOVALS {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                thread::park_timeout(BETWEEN);
+            }
+            _ => break,
+        }
+    }
+    Ok(())
 }
 
 /// The words before a program that supervise it.

@@ -24,6 +24,22 @@ pub struct MeshArgs {
     pub rest: Vec<OsString>,
 }
 
+/// What nodes of a mesh would listen on: nothing.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Listens {
+    problem: &'static str,
+}
+
+impl Listens {
+    pub(crate) fn here() -> Listens {
+        Listens { problem: HOW }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        vec![self.problem.to_owned()]
+    }
+}
+
 /// Says that there is no mesh.
 ///
 /// # Errors

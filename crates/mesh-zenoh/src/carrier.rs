@@ -60,9 +60,13 @@ impl Zenoh {
     /// Joins a mesh: listens, connects, and shows itself. Returns without waiting for peers. Not
     /// for a thread of an async runtime: it blocks for as long as zenoh takes to start.
     ///
+    /// A configuration that says nothing but a name joins the mesh of the run that `motet run` has
+    /// started this process in.
+    ///
     /// # Errors
     /// [`JoinError`]: what is not safe, not right, or not free.
     pub fn open(config: &ZenohConfig) -> Result<Self, JoinError> {
+        let config = &config.or_of_run()?;
         config.check()?;
         let bytes = random().ok_or(KeyFileError::NoRandom)?;
         let incarnation = u64::from_le_bytes(bytes);
@@ -156,7 +160,11 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
     let engine = |error: zenoh::Error| JoinError::Engine(error.to_string());
     // A node that is there answers once there is a connection.
     let connected = Instant::now() + MEETING;
-    while session.info().peers_zid().wait().next().is_none() && Instant::now() < connected {
+    let is_alone = || {
+        let info = session.info();
+        info.peers_zid().wait().next().is_none() && info.routers_zid().wait().next().is_none()
+    };
+    while is_alone() && Instant::now() < connected {
         let _ = Parker::new().park_timeout(LOOK);
     }
     // One that is reached by the first is seen a little later.

@@ -26,6 +26,9 @@ pub struct ZenohConfig {
     pub rendezvous: Option<PathBuf>,
     /// Looks for nodes of the local network by multicast.
     pub multicast: bool,
+    /// Passes on what others send to each other. Nodes that all do so reach each other by way of
+    /// others, where they have no way of their own: those that have one [know](Self::known) each other.
+    pub routes: bool,
     /// So long without a message, and a link is broken.
     pub silence: Duration,
     /// How long the node's certificate is accepted; none: as long as the node runs.
@@ -41,6 +44,7 @@ impl Default for ZenohConfig {
             known: Vec::new(),
             rendezvous: None,
             multicast: false,
+            routes: false,
             silence: Duration::from_secs(3),
             lasts: None,
         }
@@ -48,7 +52,8 @@ impl Default for ZenohConfig {
 }
 
 impl ZenohConfig {
-    /// A node of this name, alone on loopback.
+    /// A node of this name: in the mesh of its run where `motet run` has started the process, else
+    /// alone on loopback.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
         let name = name.into();
@@ -132,7 +137,7 @@ impl ZenohConfig {
         };
         let lease = self.silence.as_millis().max(100);
         let entries: &[(&str, String)] = &[
-            ("mode", quoted("peer")),
+            ("mode", quoted(if self.routes { "router" } else { "peer" })),
             ("listen/endpoints", endpoints(listen)),
             ("connect/endpoints", endpoints(connect)),
             ("connect/retry", RETRY.to_owned()),

@@ -27,6 +27,12 @@ pub enum JoinError {
     Rendezvous(PathBuf, io::Error),
     /// Others may write to the folder of the rendezvous: its mode.
     RendezvousOpen(PathBuf, u32),
+    /// `motet run` has not started this process, or has no folder for a mesh.
+    NoRun,
+    /// The folder of the run is not on this machine.
+    NotShared(PathBuf),
+    /// This machine has no address that others reach, and why.
+    NoAddress(String),
     /// The certificate of the node cannot be made, and why.
     Certificate(String),
     /// zenoh does not start, and why.
@@ -69,6 +75,20 @@ impl fmt::Display for JoinError {
                 f,
                 "rendezvous {folder}: others may write there (mode {mode:o}); run `chmod 700 {folder}`",
                 folder = folder.display()
+            ),
+            JoinError::NoRun => f.write_str(
+                "this process is in no run with a mesh (MOTET_MESH is not set); start it by `motet run`, on several \
+                 machines with --mesh DIR, a folder that they share",
+            ),
+            JoinError::NotShared(folder) => write!(
+                f,
+                "the run's mesh meets in {folder}, which is not on this machine; start it by `motet run --mesh DIR` \
+                 with a folder that all machines share, or give each node a key and addresses",
+                folder = folder.display()
+            ),
+            JoinError::NoAddress(why) => write!(
+                f,
+                "this machine has no address that the other machines of the run reach: {why}; name one to listen on"
             ),
             JoinError::Certificate(why) => write!(f, "the node's certificate: {why}"),
             JoinError::Engine(why) => write!(f, "zenoh does not start: {why}"),

@@ -17,8 +17,10 @@
 //!
 //! | you want … | use |
 //! |---|---|
+//! | processes that `motet run` has started | [`ZenohConfig::of_run`], or a name alone |
 //! | processes of one user on one machine | [`ZenohConfig::rendezvous`] |
 //! | machines whose addresses are known | [`ZenohConfig::known`], [`ZenohConfig::listen`] and a [`RunKey`] |
+//! | nodes that reach each other by way of others | [`ZenohConfig::routes`] |
 //! | to find nodes in a local network | [`ZenohConfig::multicast`] and a [`RunKey`] |
 //!
 //! Read next: [`Zenoh`] (an example), `link.rs` (what a link is), `config.rs` (what zenoh is told),
@@ -29,13 +31,18 @@ mod carrier;
 mod certificates;
 mod config;
 mod error;
+mod interfaces;
 mod key;
 mod link;
 mod links;
 mod rendezvous;
+mod run;
 mod seal;
 
 pub use carrier::Zenoh;
 pub use config::ZenohConfig;
 pub use error::JoinError;
+pub use interfaces::Interface;
 pub use key::{KeyFileError, RunKey};
+pub use rendezvous::Meeting;
+pub use run::RUN_FOLDER;

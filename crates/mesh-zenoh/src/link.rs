@@ -263,10 +263,15 @@ impl Link {
             self.break_off("its pulse is no number", out);
             return;
         };
-        match self.waiting.confirm(confirmed) {
+        match self.waiting.confirm(confirmed, now) {
             Confirmed::More => self.send_waiting(0, now, out),
             Confirmed::Known => {}
             Confirmed::NotSent => self.break_off("it confirms what was not sent", out),
+        }
+        // Nothing comes behind the last message by whose number its loss would be seen.
+        if self.waiting.lacks_for(now) >= self.ends.silence {
+            let why = format!("what was sent has not come for {:?}", self.ends.silence);
+            self.break_off(&why, out);
         }
     }
 

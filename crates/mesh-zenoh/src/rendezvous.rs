@@ -14,11 +14,78 @@ const ENDING: &str = "node";
 /// The file of the key.
 const KEY: &str = "mesh.key";
 
+/// The file that says that the run is on several machines.
+pub(crate) const MACHINES: &str = "machines";
+
 /// How long a key is waited for that another node is writing.
 const WAIT: Duration = Duration::from_millis(2);
 
 /// How often a key that another node is writing is looked at again.
 const TRIES: u32 = 100;
+
+/// What lies in a folder where nodes meet, seen without joining: who listens where, and the key.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Meeting {
+    /// The file of the key.
+    pub key: PathBuf,
+    /// Whether the key is there and may be used; none: the first node makes it.
+    pub key_state: Option<Result<(), KeyFileError>>,
+    /// Each node that has not left in order, by its name, with its addresses.
+    pub nodes: Vec<(String, Vec<String>)>,
+    /// Whether each node listens on an address that other machines reach.
+    pub is_wide: bool,
+}
+
+impl Meeting {
+    /// What lies in the folder now; nothing where there is none.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let meeting = motet_mesh_zenoh::Meeting::look(folder.path())?;
+    /// assert!(meeting.key_state.is_none() && meeting.nodes.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The folder, or a file in it, cannot be read.
+    pub fn look(folder: &Path) -> io::Result<Self> {
+        let key = folder.join(KEY);
+        let key_state = key.exists().then(|| RunKey::read(&key).map(drop));
+        let mut nodes = Vec::new();
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            entries => Some(entries?),
+        };
+        for entry in entries.into_iter().flatten() {
+            let path = entry?.path();
+            if let (true, Some(name)) = (is_node(&path), node_of(&path)) {
+                let text = match fs::read_to_string(&path) {
+                    // It has left meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    text => text?,
+                };
+                nodes.push((name, text.lines().map(str::to_owned).collect()));
+            }
+        }
+        nodes.sort();
+        Ok(Meeting {
+            key,
+            key_state,
+            nodes,
+            is_wide: folder.join(MACHINES).exists(),
+        })
+    }
+}
+
+fn is_node(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == ENDING)
+}
+
+/// The name of the node whose file this is.
+fn node_of(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_str()?.rsplit_once('.')?.0.to_owned())
+}
 
 /// The folder, and what this node has written there.
 #[derive(Debug)]
@@ -82,12 +149,10 @@ impl Rendezvous {
 
     /// Removes the files of earlier starts of this node, which has joined.
     pub(crate) fn forget_earlier(&self) {
-        let name = |path: &Path| Some(path.file_stem()?.to_str()?.rsplit_once('.')?.0.to_owned());
-        let own = name(&self.own);
+        let own = node_of(&self.own);
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()) {
-            let is_node = path.extension().is_some_and(|ending| ending == ENDING);
-            if is_node && path != self.own && name(&path) == own {
+            if is_node(&path) && path != self.own && node_of(&path) == own {
                 // Somebody else may have done so.
                 let _ = fs::remove_file(path);
             }
@@ -100,7 +165,7 @@ impl Rendezvous {
         let mut addresses = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(wrong)? {
             let path = entry.map_err(wrong)?.path();
-            if path == self.own || path.extension().is_none_or(|ending| ending != ENDING) {
+            if path == self.own || !is_node(&path) {
                 continue;
             }
             match fs::read_to_string(&path) {

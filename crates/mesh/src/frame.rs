@@ -1,7 +1,10 @@
 //! What nodes say to each other, as bytes.
 
 use crate::{Lane, Qos};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_bytes::{ByteBuf, Bytes};
+use std::any::Any;
 use std::fmt;
 
 /// The largest frame.
@@ -113,6 +116,24 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, FrameError> {
     postcard::to_stdvec(value).map_err(|why| FrameError::Malformed(why.to_string()))
 }
 
+/// As [`encode`]. Bytes are copied as a whole, which gives the same form: serde writes the elements of
+/// a `Vec<u8>` one by one.
+pub(crate) fn encode_value<T: Serialize + 'static>(value: &T) -> Result<Vec<u8>, FrameError> {
+    match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
+        Some(bytes) => encode(&Bytes::new(bytes)),
+        None => encode(value),
+    }
+}
+
+/// As [`decode`], with bytes as [`encode_value`] has them.
+pub(crate) fn decode_value<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Result<T, FrameError> {
+    let mut value = None::<T>;
+    if let Some(value) = (&mut value as &mut dyn Any).downcast_mut::<Option<Vec<u8>>>() {
+        *value = Some(decode::<ByteBuf>(bytes)?.into_vec());
+    }
+    value.map_or_else(|| decode(bytes), Ok)
+}
+
 /// The value that `bytes` are, all of them.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FrameError> {
     match postcard::take_from_bytes(bytes) {
@@ -151,6 +172,18 @@ mod tests {
                 let again = Frame::from_bytes(&frame.to_bytes().unwrap()).unwrap();
                 prop_assert_eq!(again, frame);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_have_the_form_that_serde_gives_them(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let written = encode_value(&bytes).unwrap();
+            prop_assert_eq!(&written, &encode(&bytes).unwrap());
+            prop_assert_eq!(&decode_value::<Vec<u8>>(&written).unwrap(), &bytes);
+            prop_assert!(decode_value::<Vec<u8>>(&written[..written.len() - 1]).is_err());
+            let words: Vec<u16> = bytes.iter().map(|&byte| u16::from(byte) * 7).collect();
+            prop_assert_eq!(decode_value::<Vec<u16>>(&encode_value(&words).unwrap()).unwrap(), words);
         }
     }
 

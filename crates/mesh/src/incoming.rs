@@ -1,7 +1,7 @@
 //! The subscriber's half of a flow: which numbers have come, and up to which they are accepted.
 
 use crate::Gap;
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 /// What a number that comes means.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub(crate) struct Incoming {
     accepted: u64,
     /// Up to here the publisher has been told.
     told: u64,
-    /// Came and not accepted yet.
-    waiting: BTreeSet<u64>,
+    /// Came and not accepted yet, the oldest first.
+    waiting: VecDeque<u64>,
 }
 
 impl Incoming {
@@ -44,7 +44,7 @@ impl Incoming {
             last: before,
             accepted: before,
             told: before,
-            waiting: BTreeSet::new(),
+            waiting: VecDeque::new(),
         }
     }
 
@@ -57,7 +57,7 @@ impl Incoming {
             to: number - 1,
         });
         self.last = number;
-        self.waiting.insert(number);
+        self.waiting.push_back(number);
         Arrival::New(gap)
     }
 
@@ -74,12 +74,17 @@ impl Incoming {
 
     /// `number` is accepted.
     pub(crate) fn accepts(&mut self, number: u64) {
-        self.waiting.remove(&number);
+        // Mostly the oldest.
+        if self.waiting.front() == Some(&number) {
+            self.waiting.pop_front();
+        } else if let Ok(at) = self.waiting.binary_search(&number) {
+            self.waiting.remove(at);
+        }
         self.settle();
     }
 
     fn settle(&mut self) {
-        self.accepted = match self.waiting.first() {
+        self.accepted = match self.waiting.front() {
             Some(first) => first - 1,
             None => self.last,
         };

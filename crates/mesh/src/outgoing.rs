@@ -31,8 +31,8 @@ pub(crate) struct Outgoing<P> {
     class: Class,
     depth: usize,
     queue: VecDeque<Entry<P>>,
-    /// Sent and not accepted yet.
-    flight: VecDeque<Entry<P>>,
+    /// Sent and not accepted yet. Within a node nothing is sent again, so the payload is not kept.
+    flight: VecDeque<Entry<Option<P>>>,
     /// How many may be in flight. 0: the subscriber is not ready.
     window: usize,
     /// How many the subscriber has missed for want of room.
@@ -102,14 +102,50 @@ impl<P: Clone> Outgoing<P> {
         self.flight.len() < self.window && !self.queue.is_empty()
     }
 
-    /// The next sample to send, if the subscriber has room for it.
-    pub(crate) fn next(&mut self) -> Option<Entry<P>> {
+    /// The next sample to send, if the subscriber has room for it. `again`: it may have to be sent
+    /// again.
+    pub(crate) fn next(&mut self, again: bool) -> Option<Entry<P>> {
         if self.flight.len() >= self.window {
             return None;
         }
         let entry = self.queue.pop_front()?;
-        self.flight.push_back(entry.clone());
+        self.flight.push_back(Entry {
+            number: entry.number,
+            retained: entry.retained,
+            payload: again.then(|| entry.payload.clone()),
+        });
         Some(entry)
+    }
+
+    /// Whether nothing waits or is under way, and a sample may be sent. Then [`Outgoing::sends`] does what
+    /// [`Outgoing::push`] and [`Outgoing::next`] do.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.window > 0 && self.queue.is_empty() && self.flight.is_empty()
+    }
+
+    /// A sample is sent that did not wait, and that is not sent again.
+    pub(crate) fn sends(&mut self, number: u64) {
+        self.flight.push_back(Entry {
+            number,
+            retained: false,
+            payload: None,
+        });
+    }
+
+    /// Puts the sample that was sent last back to those that wait.
+    fn put_back(&mut self, entry: Entry<Option<P>>) {
+        let Entry {
+            number,
+            retained,
+            payload,
+        } = entry;
+        if let Some(payload) = payload {
+            self.queue.push_front(Entry {
+                number,
+                retained,
+                payload,
+            });
+        }
     }
 
     /// The sample that [`Outgoing::next`] returned last could not be sent: it waits again, and nothing is sent
@@ -117,7 +153,7 @@ impl<P: Clone> Outgoing<P> {
     pub(crate) fn not_sent(&mut self) {
         self.window = 0;
         if let Some(entry) = self.flight.pop_back() {
-            self.queue.push_front(entry);
+            self.put_back(entry);
         }
     }
 
@@ -143,7 +179,7 @@ impl<P: Clone> Outgoing<P> {
     pub(crate) fn broken(&mut self) -> Option<Gap> {
         self.window = 0;
         while let Some(entry) = self.flight.pop_back() {
-            self.queue.push_front(entry);
+            self.put_back(entry);
         }
         match self.class {
             Class::Reliable => self.lost(),
@@ -160,16 +196,17 @@ impl<P: Clone> Outgoing<P> {
 
     /// Gives everything up that has not been accepted: its numbers.
     pub(crate) fn lost(&mut self) -> Option<Gap> {
-        let all = self.flight.drain(..).chain(self.queue.drain(..));
-        let numbers: Vec<u64> = all.map(|entry| entry.number).collect();
+        let flight = self.flight.drain(..).map(|entry| entry.number);
+        let queue = self.queue.drain(..).map(|entry| entry.number);
+        let numbers: Vec<u64> = flight.chain(queue).collect();
         let (from, to) = (*numbers.iter().min()?, *numbers.iter().max()?);
         Some(Gap { from, to })
     }
 
     /// The number of the oldest sample that is still to be sent.
     pub(crate) fn first(&self) -> Option<u64> {
-        let oldest = self.flight.front().or(self.queue.front());
-        oldest.map(|entry| entry.number)
+        let oldest = self.flight.front().map(|entry| entry.number);
+        oldest.or_else(|| self.queue.front().map(|entry| entry.number))
     }
 
     /// Samples that wait, that are under way, and that were dropped.

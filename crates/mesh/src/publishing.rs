@@ -1,10 +1,12 @@
 //! What a topic holds: its numbers, what it retains, and a queue for each subscriber.
 
 mod any_topic;
+mod state;
 
+use self::state::{Flow, Payload, State};
 use crate::flow::{Hub, Target};
-use crate::frame::{Frame, encode};
-use crate::outgoing::{Entry, Outgoing, Pushed};
+use crate::frame::{Frame, encode_value};
+use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::Subscribed;
 use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Overflow, Port, ReplyPort};
@@ -35,14 +37,6 @@ pub struct Lost {
     pub why: String,
 }
 
-struct Flow<T: Send + Sync + 'static> {
-    /// For subscriptions of this node.
-    subscription: Option<Arc<Subscribed<T>>>,
-    out: Outgoing<Payload<T>>,
-    /// It is in the list of those that may send.
-    listed: bool,
-}
-
 /// What became of a sample that was to be sent.
 enum Delivered {
     /// The subscriber will tell when it has accepted it.
@@ -51,38 +45,6 @@ enum Delivered {
     Accepted(u64, usize),
     /// There is no link.
     No,
-}
-
-/// A value, and its bytes if somebody needs them.
-struct Payload<T> {
-    value: Arc<T>,
-    bytes: Option<Arc<[u8]>>,
-}
-
-impl<T> Clone for Payload<T> {
-    fn clone(&self) -> Self {
-        let bytes = self.bytes.clone();
-        Payload {
-            value: Arc::clone(&self.value),
-            bytes,
-        }
-    }
-}
-
-impl<T: Send + Sync + 'static> Flow<T> {
-    /// Puts the flow into the list of those that may send, if it may and is not there.
-    fn list(&mut self, to: &Target, ready: &mut VecDeque<Target>) {
-        if self.out.may_send() && !std::mem::replace(&mut self.listed, true) {
-            ready.push_back(to.clone());
-        }
-    }
-
-    /// The next sample of a flow that has left the list.
-    fn take(&mut self) -> Option<(&mut Self, Entry<Payload<T>>)> {
-        self.listed = false;
-        let entry = self.out.next()?;
-        Some((self, entry))
-    }
 }
 
 pub(crate) struct Publishing<T: Send + Sync + 'static> {
@@ -94,21 +56,6 @@ pub(crate) struct Publishing<T: Send + Sync + 'static> {
     write: fn(&T) -> Result<Vec<u8>, String>,
     losses: Port<Lost>,
     state: Mutex<State<T>>,
-}
-
-struct State<T: Send + Sync + 'static> {
-    /// The number of the next sample.
-    next: u64,
-    flows: BTreeMap<Target, Flow<T>>,
-    /// Flows that may send, each once: they take turns.
-    ready: VecDeque<Target>,
-    retained: VecDeque<(u64, Payload<T>)>,
-    /// Those who wait for room.
-    waiters: Vec<ReplyPort<()>>,
-    /// Some thread sends what can be sent: it looks again before it ends.
-    sending: bool,
-    /// Nobody publishes any more.
-    ended: bool,
 }
 
 impl<T: Send + Sync + 'static> Publishing<T> {
@@ -131,7 +78,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             qos,
             core: Arc::downgrade(hub),
             me: hub.name().clone(),
-            write: |value| encode(value).map_err(|why| why.to_string()),
+            write: |value| encode_value(value).map_err(|why| why.to_string()),
             losses: Port::bounded(1024, Overflow::DropOldest),
             state: Mutex::new(state),
         }
@@ -166,33 +113,71 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         } else {
             None
         };
+        let number = state.next;
+        state.next += 1;
+        let subscribers = state.flows.len();
+        if subscribers == 0 && self.qos.retain == 0 {
+            return Ok(Published {
+                number,
+                subscribers,
+                dropped: 0,
+            });
+        }
+        if self.qos.retain == 0
+            && let Some((to, subscription)) = state.only_one_here(number)
+        {
+            drop(state);
+            self.send_here(to, number, value, subscription);
+            return Ok(Published {
+                number,
+                subscribers,
+                dropped: 0,
+            });
+        }
         let payload = Payload {
             value: Arc::new(value),
             bytes,
         };
-        let number = state.next;
-        state.next += 1;
-        let mut dropped = 0;
-        let State { flows, ready, .. } = &mut *state;
-        for (to, flow) in flows {
-            if let Pushed::Dropped(_) = flow.out.push(number, payload.clone()) {
-                dropped += 1;
-            }
-            flow.list(to, ready);
-        }
-        if self.qos.retain > 0 {
-            if state.retained.len() == self.qos.retain as usize {
-                state.retained.pop_front();
-            }
-            state.retained.push_back((number, payload));
-        }
-        let subscribers = state.flows.len();
+        let dropped = state.push(number, payload, self.qos.retain as usize);
         self.send_from(state);
         Ok(Published {
             number,
             subscribers,
             dropped,
         })
+    }
+
+    /// Sends a value to the only subscriber, which is of this node. The caller is the one who sends.
+    fn send_here(&self, to: u32, number: u64, value: T, subscription: Arc<Subscribed<T>>) {
+        let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
+        let window = subscription.window();
+        let (mut state, to) = (self.state.lock(), Target::Here(to));
+        let State { flows, ready, .. } = &mut *state;
+        let gone = match flows.get_mut(&to) {
+            Some(flow) => {
+                flow.subscription = Some(subscription);
+                if let Some(upto) = upto {
+                    flow.out.accepted(upto, window);
+                    flow.list(&to, ready);
+                }
+                None
+            }
+            None => Some(subscription),
+        };
+        let waiters = match upto {
+            Some(_) => std::mem::take(&mut state.waiters),
+            None => Vec::new(),
+        };
+        state.sending = false;
+        if !state.ready.is_empty() || state.ended {
+            self.send_from(state);
+        } else {
+            drop(state);
+        }
+        drop(gone);
+        if !waiters.is_empty() {
+            wake(waiters);
+        }
     }
 
     /// Sends what may be sent.
@@ -205,7 +190,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         if std::mem::replace(&mut state.sending, true) {
             return;
         }
-        let mut waiters = Vec::new();
+        // Dropped outside of the lock.
+        let (mut waiters, mut gone) = (Vec::new(), Vec::new());
         loop {
             let State { flows, ready, .. } = &mut *state;
             let Some(to) = ready.pop_front() else {
@@ -216,25 +202,34 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 continue;
             };
             flow.list(&to, ready);
-            let subscription = flow.subscription.clone();
+            // Only who sends uses it.
+            let subscription = flow.subscription.take();
             drop(state);
             let delivered = self.deliver(&to, subscription.as_ref(), entry);
             state = self.state.lock();
             let State { flows, ready, .. } = &mut *state;
-            match (delivered, flows.get_mut(&to)) {
-                (Delivered::No, Some(flow)) => flow.out.not_sent(),
-                (Delivered::Accepted(upto, window), Some(flow)) => {
+            let Some(flow) = flows.get_mut(&to) else {
+                gone.extend(subscription);
+                continue;
+            };
+            flow.subscription = subscription;
+            match delivered {
+                Delivered::No => flow.out.not_sent(),
+                Delivered::Accepted(upto, window) => {
                     flow.out.accepted(upto, window);
                     flow.list(&to, ready);
                     waiters.append(&mut state.waiters);
                 }
-                _ => {}
+                Delivered::Sent => {}
             }
         }
         state.sending = false;
         let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
         drop(state);
-        wake(waiters);
+        drop(gone);
+        if !waiters.is_empty() {
+            wake(waiters);
+        }
         if over && let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
         }

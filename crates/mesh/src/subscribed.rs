@@ -9,7 +9,7 @@ mod accepting;
 
 use self::accepting::Handling;
 use crate::flow::{AnySubscription, Hub, Source};
-use crate::frame::decode;
+use crate::frame::decode_value;
 use crate::incoming::{Arrival, Incoming};
 use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
@@ -78,7 +78,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             ack: config.ack,
             me: hub.name().clone(),
             core: Arc::downgrade(hub),
-            read: |bytes| decode(bytes).map_err(|why| why.to_string()),
+            read: |bytes| decode_value(bytes).map_err(|why| why.to_string()),
             state: Mutex::new(state),
         }
     }

@@ -53,6 +53,9 @@ pub struct Launch {
     pub under: Vec<OsString>,
     /// The programs beside the first one, to which `threads` and `processes` belong.
     pub others: Vec<Part>,
+    /// The folder where nodes of the run's mesh meet. In a batch script: a folder of all machines,
+    /// in which the job makes that one, and removes it at its end.
+    pub mesh: Option<PathBuf>,
 }
 
 /// Whose MPI library it is: what its launcher understands.
@@ -71,6 +74,10 @@ pub enum Family {
 pub(crate) const THREADS: &str = "MOTET_THREADS";
 /// Tells a program which MPI library to open.
 pub(crate) const LIBRARY: &str = "MOTET_MPI_LIB";
+/// Tells a program where the nodes of the run's mesh meet.
+pub const MESH: &str = "MOTET_MESH";
+/// The file in that folder that says that the run is on several machines.
+pub const MACHINES: &str = "machines";
 /// Tells a program how often it is to print who waits for whom, in seconds.
 const WHY: &str = "MOTET_WHY";
 
@@ -89,6 +96,7 @@ impl Launch {
             mpiexec: mpiexec.into(),
             under: Vec::new(),
             others: Vec::new(),
+            mesh: None,
         }
     }
 
@@ -123,6 +131,9 @@ impl Launch {
         }
         if let Some(why) = self.why {
             variables.push((WHY, why.as_secs_f64().to_string().into()));
+        }
+        if let Some(folder) = &self.mesh {
+            variables.push((MESH, folder.clone().into_os_string()));
         }
         if self.family == Family::Intel {
             // Without it the library does not find its parts.
@@ -195,17 +206,31 @@ impl Launch {
             let _ = writeln!(script, "#SBATCH --{option}={value}");
         }
         if self.family == Family::Other {
-            for (name, value) in self.variables() {
-                let _ = writeln!(script, "export {name}={}", quoted(&value));
+            let here = |name: &str| name != MESH;
+            for (name, value) in self.variables().iter().filter(|(name, _)| here(name)) {
+                let _ = writeln!(script, "export {name}={}", quoted(value));
             }
+        }
+        if let Some(folder) = &self.mesh {
+            // Launchers pass on what is exported. Its name is no secret: what lies in it is.
+            let folder = quoted(&folder.clone().into_os_string());
+            let _ = write!(
+                script,
+                "{MESH}={folder}/motet-mesh-$SLURM_JOB_ID\nexport {MESH}\n\
+                 mkdir -m 700 \"${MESH}\" || exit 1\n: > \"${MESH}/{MACHINES}\"\n\
+                 trap 'rm -rf \"${MESH}\"' EXIT\n"
+            );
         }
         // The batch system gives as many processors as are asked for, and names the nodes.
         let inside = Launch {
             hostfile: None,
             cores: self.most_threads() * self.on_a_node(),
+            mesh: None,
             ..self.clone()
         };
-        let _ = writeln!(script, "exec {}", inside.shell_line(program));
+        // The shell stays where it has something to remove.
+        let exec = if self.mesh.is_some() { "" } else { "exec " };
+        let _ = writeln!(script, "{exec}{}", inside.shell_line(program));
         script
     }
 
@@ -363,6 +388,24 @@ mod tests {
                         exec /m/bin/mpiexec -ppn 2 -genv MOTET_THREADS 8 -genv MOTET_MPI_LIB \
                         /m/lib/libmpi_abi.so.1 -bind-to core:8 -n 8 heat --name 'it'\\''s'\n";
         assert_eq!(script, expected);
+    }
+
+    #[test]
+    fn sem_g1018_a_batch_script_makes_the_folder_of_the_mesh_and_removes_it() {
+        for family in [Family::Mpich, Family::Other] {
+            let shared = Launch {
+                mesh: Some("/shared/it is".into()),
+                ..launch(family)
+            };
+            let script = shared.batch_script(&program());
+            let made = "\nMOTET_MESH='/shared/it is'/motet-mesh-$SLURM_JOB_ID\nexport MOTET_MESH\n\
+                        mkdir -m 700 \"$MOTET_MESH\" || exit 1\n: > \"$MOTET_MESH/machines\"\n\
+                        trap 'rm -rf \"$MOTET_MESH\"' EXIT\n/m/bin/mpiexec ";
+            assert!(script.contains(made), "{script}");
+            assert_eq!(script.matches("MOTET_MESH=").count(), 1, "{script}");
+            let line = shared.variables();
+            assert!(line.contains(&("MOTET_MESH", "/shared/it is".into())));
+        }
     }
 
     #[test]

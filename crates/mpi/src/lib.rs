@@ -47,6 +47,6 @@ pub use binding::{
 pub use engine::{Engine, EngineConfig, Envelope};
 pub use error::MpiError;
 pub use find::Search;
-pub use launch::{Family, Launch, Part};
+pub use launch::{Family, Launch, MACHINES, MESH, Part};
 pub use motet_comm::Header;
 pub use processes::Processes;

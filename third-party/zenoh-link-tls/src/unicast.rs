@@ -14,7 +14,6 @@
 #[cfg(all(feature = "uring", target_os = "linux"))]
 use std::os::fd::RawFd;
 use std::{
-    convert::TryInto,
     fmt::{self, Debug},
     future::poll_fn,
     io,
@@ -50,7 +49,7 @@ use zenoh_result::{zerror, ZResult};
 
 use crate::{
     utils::{get_tls_addr, get_tls_host, get_tls_server_name, TlsClientConfig, TlsServerConfig},
-    TLS_ACCEPT_THROTTLE_TIME, TLS_DEFAULT_MTU, TLS_LINGER_TIMEOUT, TLS_LOCATOR_PREFIX,
+    TLS_ACCEPT_THROTTLE_TIME, TLS_DEFAULT_MTU, TLS_LOCATOR_PREFIX,
 };
 
 #[derive(Default, Debug, PartialEq, Eq, Hash)]
@@ -92,18 +91,8 @@ impl LinkUnicastTls {
             );
         }
 
-        // Set the TLS linger option
-        #[allow(deprecated)]
-        if let Err(err) = tcp_stream.set_linger(Some(Duration::from_secs(
-            (*TLS_LINGER_TIMEOUT).try_into().unwrap(),
-        ))) {
-            tracing::warn!(
-                "Unable to set LINGER option on TLS link {} => {}: {}",
-                src_addr,
-                dst_addr,
-                err
-            );
-        }
+        // motet: upstream sets SO_LINGER to 10 s here. Then close() of a link whose peer is gone
+        // blocks a thread that reads the node's other links, which break, too.
 
         // Compute the MTU
         // See IETF RFC6691: https://datatracker.ietf.org/doc/rfc6691/

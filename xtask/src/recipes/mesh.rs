@@ -24,9 +24,15 @@ pub(super) fn mesh(options: &Options) -> Result<ExitCode, String> {
     let mut clippy = project.cargo(&["clippy", "--all-targets", "--no-deps"]);
     clippy.args(WORDS).args(["--", "-D", "warnings"]);
     runner.command("clippy", &mut clippy, None);
-    let mut links = project.cargo(&["test", "--lib", "--test", "it", "--examples"]);
+    // Tests start them.
+    let mut examples = project.cargo(&["build", "--profile", "test", "--examples"]);
+    examples.args(WORDS);
+    runner.command("examples", &mut examples, None);
+    let mut links = project.cargo(&["test", "--lib", "--test", "it"]);
     // By the names of their modules: other tests of the program are the gate's.
-    links.args(WORDS).args(["--", "doors::", "link", "mesh::"]);
+    links
+        .args(WORDS)
+        .args(["--", "doors::", "laws::", "link", "mesh::", "mesh_run::"]);
     // Each starts nodes or processes, and some wait for others to be missed.
     links.args(["--test-threads", "2"]);
     runner.command("tests", &mut links, None);

@@ -43,8 +43,8 @@ Say what this machine offers.
 
 Processors and what limits them, caches, the time of a cache line to another core and back, the clock, what two \
 cores do together, the time of waking a thread, memory, limits of the system, MPI libraries that can be opened with their versions and \
-thread levels, and the programs that benchmarks compare with.
+thread levels, what nodes of a mesh listen on, which of them do now, and whether they have a key, and the programs that benchmarks compare with.
 
 Fields of --json: cores (usable, installed, quota), caches (level, kind, bytes, shared_by), roundtrip_us, \
 two_cores (as times what one does), clock_ghz, wakeup_us, memory (total_bytes, available_bytes, limit_bytes), limits (processes, open_files), mpi (path, \
-version, standard, launcher, threads, problem), mpi_problem, python, go; null where it is not known";
+version, standard, launcher, threads, problem), mpi_problem, mesh (listen, rendezvous, key, key_state, certificates, interfaces, nodes, problem), python, go; null where it is not known";

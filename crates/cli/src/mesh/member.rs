@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
 use motet_http::{Config, Server};
-use motet_mesh_zenoh::{JoinError, RunKey, Zenoh, ZenohConfig};
+use motet_mesh_zenoh::{JoinError, RUN_FOLDER, RunKey, Zenoh, ZenohConfig};
 use motet_ports::Port;
 
 use super::args::MeshLinkArgs;
@@ -40,7 +40,7 @@ impl Member {
             rendezvous: args
                 .rendezvous
                 .clone()
-                .or_else(|| (!is_found && args.key.is_none()).then(own_folder)),
+                .or_else(|| (!is_found && args.key.is_none()).then(own_folder).flatten()),
             multicast: args.multicast,
             ..ZenohConfig::named(
                 args.name
@@ -84,8 +84,13 @@ fn console(
     Ok((server, node))
 }
 
-/// Where the nodes of one user on one machine meet.
-fn own_folder() -> PathBuf {
+/// Where the nodes of one user on one machine meet. None in a run: there its processes meet.
+pub(super) fn own_folder() -> Option<PathBuf> {
+    let in_run = std::env::var_os(RUN_FOLDER).is_some_and(|folder| !folder.is_empty());
+    (!in_run).then(usual_folder)
+}
+
+pub(super) fn usual_folder() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => PathBuf::from(folder).join("motet-mesh"),
         None => std::env::temp_dir().join(format!("motet-mesh-{}", user())),

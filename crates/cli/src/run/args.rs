@@ -1,6 +1,7 @@
 //! The command line of `motet run`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -37,6 +38,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub why: Option<Duration>,
 
+    /// A folder that all machines of the run share, in which nodes of its mesh meet [default: on
+    /// one machine, a folder of this user]
+    #[arg(long, value_name = "DIR")]
+    pub mesh: Option<PathBuf>,
+
+    /// No folder in which nodes of a mesh meet
+    #[arg(long, conflicts_with = "mesh")]
+    pub no_mesh: bool,
+
     /// No remarks on standard error
     #[arg(short, long)]
     pub quiet: bool,
@@ -56,6 +66,11 @@ process runs under a supervisor, motet itself, which must be on all machines: it
 say whom they have lost when one ends before its run has, and then ends the job with a status that is not 0.
 
 --why has a program that asks for World::current() say who waits for whom: every rank with its call, the rank and the tag it waits for, the line of the program and the time; collectives with who has come and who has not; cycles, and the ranks nobody waits for. Ranks that compute need not help. Without --why, SIGUSR1 makes it say so once.
+
+A process that joins a mesh without further settings (ZenohConfig::of_run of the library, motet mesh) meets the \
+other processes of its run, and nobody else: links have mutual TLS, with a key that the first of them makes in a \
+folder of mode 0700. The folder is removed when mpiexec has ended. On several machines --mesh names a folder that they \
+share, and nodes listen on the first address of their machine.
 
 In a program that asks for World::current() all ranks of all processes are one world. Other programs \
 run as they would under mpiexec.
@@ -78,7 +93,7 @@ Examples:
       says every ten seconds where the four ranks are
 
 Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library), \
-MOTET_WHY (seconds); of several programs MOTET_PROGRAM (its number, from 0) and MOTET_PROGRAM_NAME. Set by you: MOTET_BALANCE=10% (a run that loses as much to ranks that compute longer than \
+MOTET_WHY (seconds); MOTET_MESH (the folder where nodes of the run's mesh meet); of several programs MOTET_PROGRAM (its number, from 0) and MOTET_PROGRAM_NAME. Set by you: MOTET_BALANCE=10% (a run that loses as much to ranks that compute longer than \
 others says so at its end)
 
 Exit codes: that of mpiexec, which is the program's; 2 when nothing was started";

@@ -23,7 +23,7 @@ fn doctor_gives_one_object_with_every_field() {
         .collect();
     fields.sort_unstable();
     let mut expected =
-        "cores caches roundtrip_us two_cores clock_ghz wakeup_us memory limits mpi mpi_problem python go"
+        "cores caches roundtrip_us two_cores clock_ghz wakeup_us memory limits mpi mpi_problem mesh python go"
             .split_whitespace()
             .collect::<Vec<_>>();
     expected.sort_unstable();
@@ -44,6 +44,7 @@ fn doctor_says_the_same_in_words() {
         "memory ",
         "limits ",
         "MPI ",
+        "mesh ",
         "Python ",
         "Go          none",
     ] {

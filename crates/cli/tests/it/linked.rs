@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Puts three machines on one switch, runs a role on each and two sensors, and ends as the worst of
-/// them.
-const MACHINES: &str = r#"set -e
+/// them. `@on@` is to say what runs a role on a machine.
+pub(crate) const MACHINES: &str = r#"set -e
 mount --make-rprivate /
 mkdir -p /run/netns
 mount -t tmpfs machines /run/netns
@@ -24,7 +24,7 @@ for n in 1 2 3; do
     ip -n h$n link set lo up
     ip -n h$n link set cable up
 done
-on() { ip netns exec "$1" "$program" "$2" --key "$key" --listen "10.78.0.${1#h}:$3" $4; }
+@on@
 first="--known 10.78.0.1:7460"
 on h1 centre 7460 & a=$!
 on h2 sensor-0 7461 "$first" & b=$!
@@ -34,11 +34,11 @@ code=0
 for process in $a $b $c $d; do wait $process || code=1; done
 exit $code"#;
 
-/// The example, which Cargo puts beside the folder of the tests.
-fn program() -> PathBuf {
+/// An example, which Cargo puts beside the folder of the tests.
+pub(crate) fn example(name: &str) -> PathBuf {
     let test = env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap();
-    let program = folder.join("examples/six_models_linked");
+    let program = folder.join("examples").join(name);
     let how = "run `cargo build --profile test -p motet-cli --features mesh --examples`";
     assert!(program.exists(), "{} is missing: {how}", program.display());
     program
@@ -46,7 +46,7 @@ fn program() -> PathBuf {
 
 /// The centre and the viewer have said what they know.
 #[track_caller]
-fn all_know(ended: &Output) {
+pub(crate) fn all_know(ended: &Output) {
     let said = String::from_utf8_lossy(&ended.stdout);
     let all = format!(
         "{}\n{said}{}",
@@ -61,7 +61,7 @@ fn all_know(ended: &Output) {
 #[test]
 fn six_models_work_as_processes_of_one_machine() {
     within(patience(), || {
-        all_know(&Command::new(program()).output().unwrap())
+        all_know(&Command::new(example("six_models_linked")).output().unwrap())
     });
 }
 
@@ -71,6 +71,9 @@ fn six_models_needs_hosts_work_on_three_machines() {
         let folder = tempfile::tempdir().unwrap();
         let key = folder.path().join("key");
         RunKey::make(&key).unwrap();
+        let on = r#"on() {
+            ip netns exec "$1" "$program" "$2" --key "$key" --listen "10.78.0.${1#h}:$3" $4
+        }"#;
         let ended = Command::new("unshare")
             .args([
                 "--net",
@@ -80,9 +83,9 @@ fn six_models_needs_hosts_work_on_three_machines() {
                 "--kill-child",
                 "sh",
                 "-c",
-                MACHINES,
+                &MACHINES.replace("@on@", on),
             ])
-            .env("program", program())
+            .env("program", example("six_models_linked"))
             .env("key", &key)
             .output();
         all_know(&ended.unwrap());

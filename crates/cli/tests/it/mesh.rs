@@ -18,8 +18,12 @@ struct Running {
 
 impl Running {
     fn start(place: &Place, arguments: &str) -> Running {
+        Running::start_in(place, arguments, "meet")
+    }
+
+    fn start_in(place: &Place, arguments: &str, folder: &str) -> Running {
         let mut child = place
-            .command(&format!("mesh {arguments} --rendezvous meet --json"))
+            .command(&format!("mesh {arguments} --rendezvous {folder} --json"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -224,6 +228,69 @@ fn sem_g980_peers_and_top_say_who_is_there_and_how_much_comes() {
         (&"a/b".into(), &"q".into())
     );
     drop((top, publisher, subscriber));
+}
+
+#[test]
+fn sem_g1027_doctor_says_what_listens_where_and_whether_there_is_a_key() {
+    let place = Place::new();
+    let doctor = |more: &str| {
+        let mut command = place.command(&format!("doctor --python no-python --go no-go {more}"));
+        let folder = place.path("");
+        let output = command.env("XDG_RUNTIME_DIR", folder).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mesh = || -> Value {
+        let all: Value = serde_json::from_str(&doctor("--json")).unwrap();
+        all["mesh"].clone()
+    };
+    let before = mesh();
+    assert_eq!(
+        (&before["listen"], &before["key_state"]),
+        (&"127.0.0.1:0".into(), &"none yet".into())
+    );
+    assert!(
+        before["rendezvous"]
+            .as_str()
+            .unwrap()
+            .ends_with("/motet-mesh")
+    );
+    let listening: Vec<_> = before["interfaces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["listens"] == true)
+        .collect();
+    assert_eq!(listening.len(), 1, "{before}");
+    assert_eq!(
+        (&listening[0]["address"], &listening[0]["up"]),
+        (&"127.0.0.1".into(), &true.into())
+    );
+    assert_eq!(before["nodes"], json!([]));
+
+    let mut joined = Running::start_in(&place, "join --name j", "motet-mesh");
+    let address = joined.next()["addresses"][0].clone();
+    let node = json!({"node": "j", "address": address, "open": true});
+    let now = mesh();
+    assert_eq!(
+        (&now["nodes"], &now["key_state"]),
+        (&json!([node]), &"there".into())
+    );
+    joined.signal(Signal::KILL);
+    drop(joined);
+    assert_eq!(mesh()["nodes"][0]["open"], false);
+    let said = doctor("");
+    for words in [
+        "listens on 127.0.0.1:0",
+        "node j at 127.0.0.1:",
+        "has ended without leaving",
+        "motet-mesh/mesh.key",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let key = place.path("motet-mesh/mesh.key");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(key, open).unwrap();
+    assert!(mesh()["key_state"].as_str().unwrap().contains("chmod 600"));
 }
 
 #[test]

@@ -161,6 +161,27 @@ fn sem_g968_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_be
 }
 
 #[test]
+fn sem_g968_the_loss_of_the_last_message_breaks_the_link_too() {
+    let mut now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    a.act(|link, out| link.send(vec![1], Lane::Ordered, now, out));
+    a.wire[1].clear();
+    for second in 1..=6 {
+        now += Duration::from_secs(1);
+        for end in [&mut a, &mut b] {
+            end.act(|link, out| link.tick(now, out));
+        }
+        bring(&mut a, &mut b, now);
+        // The first pulse that lacks it, and 3 s more.
+        let broken = usize::from(second >= 4);
+        assert_eq!((a.downs(), b.downs()), (broken, broken), "{second}");
+    }
+    a.act(|link, out| link.send(vec![2], Lane::Ordered, now, out));
+    bring(&mut a, &mut b, now);
+    assert_eq!(b.frames(), [[2]]);
+}
+
+#[test]
 fn sem_g969_an_end_that_hears_nothing_for_so_long_says_so_and_one_that_pulses_does_not() {
     let mut now = Instant::now();
     let (mut a, mut b) = pair(now);

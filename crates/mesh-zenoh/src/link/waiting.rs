@@ -55,6 +55,8 @@ pub(super) struct Waiting {
     blocked: bool,
     sent: u64,
     confirmed: u64,
+    /// Since when the peer confirms less than was sent, and no more than before.
+    lacks: Option<Instant>,
 }
 
 impl Waiting {
@@ -143,11 +145,22 @@ impl Waiting {
         body
     }
 
+    /// For how long the peer has not got what was sent, though it is heard.
+    pub(super) fn lacks_for(&self, now: Instant) -> Duration {
+        let lacks = self.lacks.map(|since| now.saturating_duration_since(since));
+        lacks.unwrap_or_default()
+    }
+
     /// The peer has got so many bytes of all that was sent.
-    pub(super) fn confirm(&mut self, bytes: u64) -> Confirmed {
+    pub(super) fn confirm(&mut self, bytes: u64, now: Instant) -> Confirmed {
         if bytes > self.sent {
             return Confirmed::NotSent;
         }
+        self.lacks = match bytes > self.confirmed {
+            _ if bytes == self.sent => None,
+            true => Some(now),
+            false => self.lacks.or(Some(now)),
+        };
         self.confirmed = self.confirmed.max(bytes);
         match self.blocked {
             true => Confirmed::More,

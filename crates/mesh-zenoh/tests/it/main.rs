@@ -1,5 +1,9 @@
 //! Links by zenoh on loopback: who gets in, and what comes.
 
 mod doors;
+#[cfg(target_os = "linux")]
+mod laws;
 mod links;
+#[cfg(target_os = "linux")]
+mod machines;
 mod nodes;

@@ -1,0 +1,111 @@
+//! What a topic has of its subscribers: a flow to each.
+
+use crate::flow::Target;
+use crate::outgoing::{Entry, Outgoing, Pushed};
+use crate::subscribed::Subscribed;
+use motet_ports::ReplyPort;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+pub(super) struct Flow<T: Send + Sync + 'static> {
+    /// For subscriptions of this node.
+    pub(super) subscription: Option<Arc<Subscribed<T>>>,
+    pub(super) out: Outgoing<Payload<T>>,
+    /// It is in the list of those that may send.
+    pub(super) listed: bool,
+}
+
+/// A value, and its bytes if somebody needs them.
+pub(super) struct Payload<T> {
+    pub(super) value: Arc<T>,
+    pub(super) bytes: Option<Arc<[u8]>>,
+}
+
+impl<T> Clone for Payload<T> {
+    fn clone(&self) -> Self {
+        let bytes = self.bytes.clone();
+        Payload {
+            value: Arc::clone(&self.value),
+            bytes,
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> Flow<T> {
+    /// Puts the flow into the list of those that may send, if it may and is not there.
+    pub(super) fn list(&mut self, to: &Target, ready: &mut VecDeque<Target>) {
+        if self.out.may_send() && !std::mem::replace(&mut self.listed, true) {
+            ready.push_back(to.clone());
+        }
+    }
+
+    /// The next sample of a flow that has left the list.
+    pub(super) fn take(&mut self) -> Option<(&mut Self, Entry<Payload<T>>)> {
+        self.listed = false;
+        let entry = self.out.next(self.subscription.is_none())?;
+        Some((self, entry))
+    }
+}
+
+pub(super) struct State<T: Send + Sync + 'static> {
+    /// The number of the next sample.
+    pub(super) next: u64,
+    pub(super) flows: BTreeMap<Target, Flow<T>>,
+    /// Flows that may send, each once: they take turns.
+    pub(super) ready: VecDeque<Target>,
+    pub(super) retained: VecDeque<(u64, Payload<T>)>,
+    /// Those who wait for room.
+    pub(super) waiters: Vec<ReplyPort<()>>,
+    /// Some thread sends what can be sent: it looks again before it ends.
+    pub(super) sending: bool,
+    /// Nobody publishes any more.
+    pub(super) ended: bool,
+}
+
+impl<T: Send + Sync + 'static> State<T> {
+    /// The only subscriber, if it is of this node and the sample with this number may go to it at
+    /// once. The caller sends then.
+    pub(super) fn only_one_here(&mut self, number: u64) -> Option<(u32, Arc<Subscribed<T>>)> {
+        if self.sending || self.flows.len() != 1 || !self.ready.is_empty() {
+            return None;
+        }
+        let (to, flow) = self.flows.iter_mut().next()?;
+        let Target::Here(to) = *to else { return None };
+        if !flow.out.is_idle() {
+            return None;
+        }
+        let subscription = flow.subscription.take()?;
+        flow.out.sends(number);
+        self.sending = true;
+        Some((to, subscription))
+    }
+
+    /// Puts a sample into all queues, and among those that are retained. How many older samples were
+    /// dropped for it.
+    pub(super) fn push(&mut self, number: u64, payload: Payload<T>, retain: usize) -> usize {
+        let State { flows, ready, .. } = self;
+        let (mut dropped, mut payload) = (0, Some(payload));
+        if retain > 0 {
+            if self.retained.len() == retain {
+                self.retained.pop_front();
+            }
+            self.retained
+                .extend(payload.clone().map(|payload| (number, payload)));
+        }
+        let mut others = flows.len();
+        for (to, flow) in flows {
+            others -= 1;
+            // The last one gets it itself.
+            let payload = match others {
+                0 => payload.take(),
+                _ => payload.clone(),
+            };
+            let Some(payload) = payload else { break };
+            if let Pushed::Dropped(_) = flow.out.push(number, payload) {
+                dropped += 1;
+            }
+            flow.list(to, ready);
+        }
+        dropped
+    }
+}
