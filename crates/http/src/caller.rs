@@ -26,12 +26,7 @@ impl Caller {
             let role = "anonymous".into();
             return Ok(Caller { role });
         };
-        let given = text(headers, AUTHORIZATION.as_str())?;
-        let token = given.and_then(|given| {
-            let (scheme, token) = given.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-        });
-        let Some(token) = token else {
+        let Some(token) = bearer(headers)? else {
             return Err(unknown(
                 "this node asks for a token; send Authorization: Bearer TOKEN",
             ));
@@ -57,6 +52,15 @@ impl Caller {
         let status = StatusCode::FORBIDDEN;
         Err(Refusal::new(status, FaultCode::PermissionDenied, reason))
     }
+}
+
+/// The token that the headers give.
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+    let given = text(headers, AUTHORIZATION.as_str())?;
+    Ok(given.and_then(|given| {
+        let (scheme, token) = given.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    }))
 }
 
 fn unknown(reason: impl Into<String>) -> Refusal {

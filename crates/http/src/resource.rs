@@ -2,25 +2,19 @@
 
 use crate::body::{Reply, empty, json};
 use crate::caller::Caller;
-use crate::cbor;
+use crate::content::{body, bytes, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
 use crate::headers::text;
 use crate::problem::Refusal;
 use crate::site::Site;
-use crate::target::{Target, body_of, parameters};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{
-    ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
-    LOCATION,
-};
-use hyper::http::request::Parts;
+use crate::target::{Target, body_of};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use hyper::{Method, Request, StatusCode};
-use motet_service::{AnyClient, Fault, FaultCode, Options, Value, Verb};
+use motet_service::{AnyClient, Fault, Options, Value, Verb};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
 
 const ALLOWED: &str = "GET, HEAD, PUT, PATCH, OPTIONS";
 
@@ -67,7 +61,7 @@ pub(crate) async fn answer(
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
                 let (_, bytes) = bytes(site, request).await?;
-                Ok(dssp::answer(service, &bytes, options, caller, site.limits.depth).await)
+                Ok(dssp::answer(service, &bytes, options, caller, &site.limits).await)
             }
             Method::OPTIONS => {
                 let mut reply = json(&lookup(service)?);
@@ -97,7 +91,7 @@ pub(crate) async fn answer(
 }
 
 /// What the headers say of the call.
-fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
+pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
     if let Some(span) = text(headers, "motet-timeout")? {
@@ -204,7 +198,9 @@ async fn operation(
     let reads = reads(service, name);
     let body = match *request.method() {
         Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),
-        Method::GET | Method::HEAD if reads => body_of(&target.parameters),
+        Method::GET | Method::HEAD if reads => {
+            fitting(body_of(&target.parameters), site.limits.depth)?
+        }
         Method::POST => {
             let kinds = ["application/json", "application/x-www-form-urlencoded"];
             body(site, request, &kinds).await?
@@ -227,83 +223,4 @@ async fn operation(
         }
     }
     Ok(reply)
-}
-
-/// The type of the body, without its parameters.
-fn kind(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let kind = text(headers, CONTENT_TYPE.as_str())?.map(str::to_lowercase);
-    Ok(kind.map(|kind| kind.split(';').next().unwrap_or(&kind).trim().to_owned()))
-}
-
-/// The head and the bytes of a request.
-async fn bytes(site: &Site, request: Request<Incoming>) -> Result<(Parts, Bytes), Refusal> {
-    let (head, body) = request.into_parts();
-    let limits = &site.limits;
-    let too_large = || {
-        let reason = format!("the body is larger than {} bytes", limits.body);
-        let status = StatusCode::PAYLOAD_TOO_LARGE;
-        Refusal::new(status, FaultCode::MessageNotSupported, reason)
-    };
-    let length = text(&head.headers, CONTENT_LENGTH.as_str())?;
-    let length = length.and_then(|length| length.parse::<usize>().ok());
-    if length.is_some_and(|length| length > limits.body) {
-        return Err(too_large());
-    }
-    let collected = timeout(limits.body_time, Limited::new(body, limits.body).collect()).await;
-    let bytes = match collected {
-        Err(_) => {
-            let reason = format!("the body did not come within {:?}", limits.body_time);
-            let status = StatusCode::REQUEST_TIMEOUT;
-            return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
-        }
-        Ok(Err(why)) if why.is::<LengthLimitError>() => return Err(too_large()),
-        Ok(Err(why)) => return Err(Refusal::bad(format!("the body is broken off: {why}"))),
-        Ok(Ok(collected)) => collected.to_bytes(),
-    };
-    Ok((head, bytes))
-}
-
-/// The body of a request, of one of these types; CBOR may stand for JSON.
-async fn body(site: &Site, request: Request<Incoming>, kinds: &[&str]) -> Result<Value, Refusal> {
-    let limits = &site.limits;
-    let (head, bytes) = bytes(site, request).await?;
-    let kind = kind(&head.headers)?;
-    let kind = kind.as_deref();
-    if bytes.is_empty() {
-        return Ok(Value::Null);
-    }
-    if kind == Some(cbor::KIND) && kinds.contains(&"application/json") {
-        return cbor::read(&bytes, limits.depth)
-            .map_err(|why| Refusal::bad(format!("the body is no CBOR that is taken here: {why}")));
-    }
-    if kind.is_none_or(|kind| !kinds.contains(&kind)) {
-        let reason = format!("the body is of type {kind:?}; send {}", kinds.join(" or "));
-        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
-    }
-    if kind == Some("application/x-www-form-urlencoded") {
-        let form = std::str::from_utf8(&bytes);
-        let form = form.map_err(|_| Refusal::bad("the form is no text in UTF-8"))?;
-        return Ok(body_of(&parameters(form)?));
-    }
-    let value = serde_json::from_slice(&bytes)
-        .map_err(|why| Refusal::bad(format!("the body is no JSON: {why}")))?;
-    if !is_flat(&value, limits.depth) {
-        let reason = format!(
-            "the body has more than {} values in each other",
-            limits.depth
-        );
-        return Err(Refusal::bad(reason));
-    }
-    Ok(value)
-}
-
-/// Whether no more than `depth` values lie in each other.
-fn is_flat(value: &Value, depth: usize) -> bool {
-    match value {
-        _ if depth == 0 => false,
-        Value::Array(items) => items.iter().all(|item| is_flat(item, depth - 1)),
-        Value::Object(fields) => fields.values().all(|field| is_flat(field, depth - 1)),
-        _ => true,
-    }
 }

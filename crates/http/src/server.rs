@@ -163,7 +163,8 @@ async fn serve(stream: TcpStream, site: Arc<Site>) {
     }
 }
 
-async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {
+/// Answers the requests of a connection.
+pub(crate) async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {
     let (limits, mut stop) = (site.limits.clone(), site.stop.clone());
     let service = service_fn(move |request| {
         let site = Arc::clone(&site);

@@ -50,6 +50,8 @@ impl Watch {
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     rest: Vec<u8>,
+    /// So many bytes of it have no end of an event.
+    looked: usize,
     /// The number of the last event that has one.
     pub(crate) last: Option<u64>,
 }
@@ -59,10 +61,14 @@ impl Events {
     pub(crate) fn take(&mut self, came: &Bytes) -> Vec<Told> {
         self.rest.extend_from_slice(came);
         let mut told = Vec::new();
-        while let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
-            let event: Vec<u8> = self.rest.drain(..end + 2).collect();
+        let end = |rest: &[u8]| rest.windows(2).position(|two| two == b"\n\n");
+        while let Some(more) = end(&self.rest[self.looked..]) {
+            let event: Vec<u8> = self.rest.drain(..self.looked + more + 2).collect();
+            self.looked = 0;
             told.extend(self.read(&String::from_utf8_lossy(&event)));
         }
+        // A line break at the end may be the first of two.
+        self.looked = self.rest.len().saturating_sub(1);
         told
     }
 
@@ -78,7 +84,8 @@ impl Events {
                 _ => {}
             }
         }
-        let mut data = data?;
+        // What is no object of ours says nothing.
+        let mut data = data.filter(Value::is_object)?;
         Some(Told {
             version: data["version"].as_u64().unwrap_or_default(),
             event: event?,
@@ -170,6 +177,14 @@ async fn stream(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_event_of_a_node_says_nothing() {
+        let mut events = Events::default();
+        let came = Bytes::from_static(b"event: deposit\ndata: 7\n\nevent: gone\ndata: {}\n\n");
+        let told = events.take(&came);
+        assert_eq!((told.len(), told[0].event.as_str()), (1, "gone"));
+    }
 
     #[test]
     fn events_are_read_however_they_are_cut() {
