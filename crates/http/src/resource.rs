@@ -30,7 +30,8 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
     caller: &Caller,
 ) -> Result<Reply, Refusal> {
-    let options = options(request.headers(), caller)?;
+    // Whether a method is for this place is told first.
+    let options = options(request.headers(), caller);
     match rest {
         [dash, name] if dash == "-" => {
             if !reads(service, name) {
@@ -40,16 +41,18 @@ pub(crate) async fn answer(
         }
         [] => match *request.method() {
             Method::GET | Method::HEAD => match target.parameter("at") {
-                Some(pointer) => part(service, pointer, options).await,
-                None => state(service, options, request.headers()).await,
+                Some(pointer) => part(service, pointer, options?).await,
+                None => state(service, options?, request.headers()).await,
             },
             Method::PUT => {
                 caller.may_change()?;
+                let options = options?;
                 let body = body(site, request, &["application/json"]).await?;
                 Ok(json(&service.call_with("replace", body, options).await?))
             }
             Method::PATCH => {
                 caller.may_change()?;
+                let options = options?;
                 let kinds = [MERGE_PATCH, "application/json", JSON_PATCH];
                 let operation = match kind(request.headers())?.as_deref() {
                     Some(JSON_PATCH) => "patch_json",
@@ -60,6 +63,7 @@ pub(crate) async fn answer(
             }
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
+                let options = options?;
                 let (_, bytes) = bytes(site, request).await?;
                 Ok(dssp::answer(service, &bytes, options, caller, &site.limits).await)
             }
@@ -80,7 +84,7 @@ pub(crate) async fn answer(
                     .iter()
                     .map(|segment| segment.replace('~', "~0").replace('/', "~1"));
                 let pointer = escaped.map(|segment| format!("/{segment}"));
-                part(service, &pointer.collect::<String>(), options).await
+                part(service, &pointer.collect::<String>(), options?).await
             }
             _ => Err(Refusal::method(
                 "GET, HEAD",
@@ -190,20 +194,21 @@ async fn operation(
     service: &AnyClient,
     name: &str,
     target: &Target,
-    options: Options,
+    options: Result<Options, Refusal>,
     request: Request<Incoming>,
 ) -> Result<Reply, Refusal> {
     let info = service.lookup();
     let own = info.operations.iter().find(|own| own.name == name);
     let reads = reads(service, name);
-    let body = match *request.method() {
+    let (options, body) = match *request.method() {
         Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),
         Method::GET | Method::HEAD if reads => {
-            fitting(body_of(&target.parameters), site.limits.depth)?
+            let body = body_of(&target.parameters);
+            (options?, fitting(body, site.limits.depth)?)
         }
         Method::POST => {
             let kinds = ["application/json", "application/x-www-form-urlencoded"];
-            body(site, request, &kinds).await?
+            (options?, body(site, request, &kinds).await?)
         }
         _ => {
             let allow = if reads { "GET, HEAD, POST" } else { "POST" };
