@@ -19,16 +19,26 @@ pub(crate) struct Caller {
 const VIEWER: &str = "viewer";
 
 impl Caller {
-    /// Who sends a request with these headers: whoever has a token, where the server asks for one.
-    pub(crate) fn of(site: &Site, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    /// Who sends a request with these headers: whoever has a token, where the server asks for one, or else the
+    /// certificate that tells `role`.
+    pub(crate) fn of(
+        site: &Site,
+        headers: &HeaderMap,
+        role: Option<Arc<str>>,
+    ) -> Result<Caller, Refusal> {
         let Some(keys) = &site.keys else {
             // Whoever comes from outside is somebody: rules are for him, too.
             let role = "anonymous".into();
             return Ok(Caller { role });
         };
+        let is_silent = !headers.contains_key(AUTHORIZATION);
+        if let (Some(role), true) = (role, is_silent) {
+            return Ok(Caller { role });
+        }
         let Some(token) = bearer(headers)? else {
             return Err(unknown(
-                "this node asks for a token; send Authorization: Bearer TOKEN",
+                "this node asks for a token; send Authorization: Bearer TOKEN, or connect with a certificate of its \
+                 authority (`motet keys leaf`)",
             ));
         };
         match keys.role(token) {

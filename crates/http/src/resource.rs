@@ -2,7 +2,9 @@
 
 use crate::body::{Reply, empty, json};
 use crate::caller::Caller;
-use crate::content::{body, bytes, fitting, kind};
+#[cfg(feature = "dssp")]
+use crate::content::bytes;
+use crate::content::{body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
 use crate::headers::text;
@@ -67,12 +69,7 @@ pub(crate) async fn answer(
                 let (_, bytes) = bytes(site, request).await?;
                 Ok(dssp::answer(service, &bytes, options, caller, &site.limits).await)
             }
-            Method::OPTIONS => {
-                let mut reply = json(&lookup(service)?);
-                let headers = reply.headers_mut();
-                headers.insert(ALLOW, HeaderValue::from_static(ALLOWED));
-                Ok(reply)
-            }
+            Method::OPTIONS => allowed(service),
             _ => Err(Refusal::method(
                 ALLOWED,
                 "the state is read, set and patched here; POST operations to -/NAME, -/drop ends the service",
@@ -171,6 +168,14 @@ async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<Re
         Fault::unknown_entry(reason).of_service(&service.lookup().path)
     })?;
     Ok(json(part))
+}
+
+/// Lookup, with what may be done here.
+fn allowed(service: &AnyClient) -> Result<Reply, Refusal> {
+    let mut reply = json(&lookup(service)?);
+    let headers = reply.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(ALLOWED));
+    Ok(reply)
 }
 
 fn lookup(service: &AnyClient) -> Result<Value, Refusal> {

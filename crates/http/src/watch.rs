@@ -1,5 +1,6 @@
 //! Notifications of a service of another node, as they come.
 
+use crate::access::cannot;
 use crate::lines::{Failed, Lines, encode, fault_of, send};
 use http_body_util::{BodyExt, Full};
 use hyper::Method;
@@ -110,6 +111,11 @@ pub(crate) async fn watch(
             Err(failed) => failed,
         };
         match failed {
+            Failed::Refused(why) => {
+                let reason = format!("no connection with {}: {why}", lines.host);
+                drop(to.send(Err(cannot(reason).of_service(path))).await);
+                return;
+            }
             // It was there: it will be again, or say that it is gone.
             Failed::Before(_) | Failed::After(_) if is_open => {
                 sleep(pause).await;
@@ -146,7 +152,7 @@ async fn stream(
             "cannot reach {}: {why}; see whether the node runs there",
             lines.host
         )),
-        after @ Failed::After(_) => after,
+        other => other,
     })?;
     let (head, mut body) = response.into_parts();
     if !head.status.is_success() {

@@ -1,4 +1,5 @@
-//! The environment with schemathesis, which asks a server for what its description says. It is made when it is needed.
+//! The environment with schemathesis, which asks a server for what its description says. It is
+//! made when it is needed.
 
 use super::project::Project;
 use std::path::PathBuf;

@@ -77,6 +77,7 @@ fn site() -> (Dispatcher, Arc<Site>) {
         node,
         hosts: Vec::new(),
         keys: None,
+        mutual: false,
         limits: limits(),
         in_flight: Semaphore::new(256),
         stop,
@@ -96,7 +97,7 @@ pub(super) fn heads(inputs: usize) {
     many(inputs, &HEADS, CONNECTION, |bytes| {
         let answer = runtime.block_on(async {
             let (mut here, there) = duplex(64 << 10);
-            let served = tokio::spawn(server::exchange(there, Arc::clone(&site)));
+            let served = tokio::spawn(server::exchange(there, Arc::clone(&site), None));
             here.write_all(bytes).await.unwrap();
             let mut answer = [0; 13];
             // Who sends half a head, or half a body, is told nothing, or of it.
