@@ -329,6 +329,9 @@ async fn once(
     if let Some(version) = options.if_version {
         request = request.header(IF_MATCH, format!("\"v{version}\""));
     }
+    if options.capture {
+        request = request.header("motet-capture", "1");
+    }
     let bytes = match method {
         Method::GET => Bytes::new(),
         _ => {
