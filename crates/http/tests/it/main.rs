@@ -9,6 +9,7 @@ mod dssp;
 mod events;
 #[cfg(feature = "tls")]
 mod keys;
+mod load;
 mod peers;
 mod refusals;
 mod till;
