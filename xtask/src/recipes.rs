@@ -10,6 +10,7 @@ mod preflight;
 mod project;
 mod python;
 mod sanitize;
+mod schemathesis;
 mod stress;
 mod targets;
 mod test;

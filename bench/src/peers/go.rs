@@ -1,4 +1,4 @@
-//! Go: a program of its own, built from `peers/go` when it is first wanted.
+//! Go: programs of their own, built from `peers/go` when it is first wanted.
 
 use super::workshop::{Workshop, timing};
 use crate::program::{Mode, Program};
@@ -6,25 +6,44 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// The built program, in a folder that goes with it.
+/// The built programs, in a folder that goes with it.
 #[derive(Debug)]
 pub(crate) struct Go {
     shop: Workshop,
 }
 
 impl Go {
-    /// Builds the program; an error says why there is no peer.
+    /// Builds the programs; an error says why there is no peer.
     pub(crate) fn build(go: &Path) -> Result<Go, String> {
         let source = include_str!("../../peers/go/ring.go");
-        let shop = Workshop::new("go", &[("ring.go", source)])?;
-        let mut compiler = Command::new(go);
-        compiler
-            .args(["build", "-o", "ring", "ring.go"])
-            // Nothing but the standard library is used: no network, no module files.
-            .env("GO111MODULE", "off")
-            .env("GOTOOLCHAIN", "local");
-        shop.build(&mut compiler)?;
+        let calls = include_str!("../../peers/go/calls.go");
+        let shop = Workshop::new("go", &[("ring.go", source), ("calls.go", calls)])?;
+        for program in ["ring", "calls"] {
+            let mut compiler = Command::new(go);
+            compiler
+                .args(["build", "-o", program, &format!("{program}.go")])
+                // Nothing but the standard library is used: no network, no module files.
+                .env("GO111MODULE", "off")
+                .env("GOTOOLCHAIN", "local");
+            shop.build(&mut compiler)?;
+        }
         Ok(Go { shop })
+    }
+
+    /// Microseconds of a call, by the own clock: `group` has `one` messages in a group and
+    /// `two` groups, `clients` has `one` clients and `two` messages of each.
+    pub(crate) fn calls(
+        &self,
+        mode: &str,
+        threads: usize,
+        one: usize,
+        two: usize,
+    ) -> Result<f64, String> {
+        let mut command = Command::new(self.shop.folder().join("calls"));
+        command
+            .args([mode, &one.to_string(), &two.to_string()])
+            .env("GOMAXPROCS", threads.to_string());
+        Ok(timing(command)?.as_secs_f64() * 1e6 / (one * two) as f64)
     }
 
     /// The time of one run of spawned stages, by the program's own clock.

@@ -1,5 +1,5 @@
 //! Java: virtual threads, in a process that answers run after run, so that what it runs is
-//! compiled; and the HTTP server of its development kit.
+//! compiled; the HTTP server of its development kit, and Jetty.
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered};
@@ -18,6 +18,7 @@ pub(crate) struct Java {
     shop: Workshop,
     version: u32,
     java: PathBuf,
+    compiler: PathBuf,
     running: RefCell<BTreeMap<usize, Answering>>,
 }
 
@@ -37,14 +38,20 @@ impl Java {
         }
         let source = include_str!("../../peers/java/Stages.java");
         let container = include_str!("../../peers/java/Container.java");
-        let sources = [("Stages.java", source), ("Container.java", container)];
+        let jetty = include_str!("../../peers/java/Jetty.java");
+        let sources = [
+            ("Stages.java", source),
+            ("Container.java", container),
+            ("Jetty.java", jetty),
+        ];
         let shop = Workshop::new("java", &sources)?;
-        let mut compiler = Command::new(home.join("bin/javac"));
-        shop.build(compiler.args(["Stages.java", "Container.java"]))?;
+        let compiler = home.join("bin/javac");
+        shop.build(Command::new(&compiler).args(["Stages.java", "Container.java"]))?;
         Ok(Java {
             shop,
             version,
             java: home.join("bin/java"),
+            compiler,
             running: RefCell::default(),
         })
     }
@@ -54,12 +61,29 @@ impl Java {
         self.version
     }
 
-    /// A server of a counter by HTTP: where it is. It ends with what comes beside.
+    /// The kit's server of a counter by HTTP: where it is. It ends with what comes beside.
     pub(crate) fn container(&self) -> Result<(SocketAddr, impl Sized + use<>), String> {
+        self.server(".", "Container")
+    }
+
+    /// The same of Jetty, whose jars are in the folder that `MOTET_JETTY` names.
+    pub(crate) fn jetty(&self) -> Result<(SocketAddr, impl Sized + use<>), String> {
+        let jars = std::env::var_os("MOTET_JETTY").filter(|jars| !jars.is_empty());
+        let jars = jars.ok_or(
+            "MOTET_JETTY names no folder of Jetty's jars: bench/peers/java/README.md says how to fetch them",
+        )?;
+        let jars = format!("{}/*", Path::new(&jars).display());
+        let mut compiler = Command::new(&self.compiler);
+        self.shop
+            .build(compiler.args(["-cp", &jars, "Jetty.java"]))?;
+        self.server(&format!(".:{jars}"), "Jetty")
+    }
+
+    fn server(&self, path: &str, class: &str) -> Result<(SocketAddr, impl Sized + use<>), String> {
         let mut command = Command::new(&self.java);
         command
             .args(["-XX:+UseSerialGC", "-Xmn512m", "-Xshare:auto"])
-            .args(["-cp", ".", "Container"])
+            .args(["-cp", path, class])
             .current_dir(self.shop.folder());
         let mut running = Answering::start(command)?;
         let told = running.ask("port")?;

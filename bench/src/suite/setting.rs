@@ -22,6 +22,7 @@ const PEERS: &[&str] = &[
     "crossbeam-channel",
     "Go",
     "Java",
+    "Jetty",
     "C floor",
     "MPI",
     "MPICH 4",

@@ -32,6 +32,10 @@ pub struct NodeArgs {
     #[arg(long, value_name = "FILE", env = "MOTET_CA")]
     pub ca: Option<PathBuf>,
 
+    /// The certificate with which to call (motet keys leaf); its key is beside it
+    #[arg(long, value_name = "FILE", env = "MOTET_CERT")]
+    pub cert: Option<PathBuf>,
+
     /// The token with which to call, or the file that holds it
     #[arg(
         long,
@@ -46,7 +50,7 @@ impl NodeArgs {
     /// The node.
     pub(crate) fn peer(&self) -> Result<Peer, CliError> {
         let token = self.token.as_deref().map(token).transpose()?;
-        let access = Access::new(token, self.ca.clone());
+        let access = Access::new(token, self.ca.clone()).certificate(self.cert.clone());
         Peer::with(&self.url, &access).map_err(|fault| refused(&fault))
     }
 }

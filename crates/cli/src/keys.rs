@@ -18,7 +18,9 @@ use crate::stdout::print;
                   of its tokens are for a client.",
     after_long_help = "Examples:\n  motet keys new keys --host robot.example\n  motet serve house.toml --listen \
                        0.0.0.0:50000 --keys keys\n  motet keys token keys arm --role operator --days 30\n  motet \
-                       call /drive --url https://robot.example:50000 --ca ca.pem --token admin.token"
+                       call /drive --url https://robot.example:50000 --ca ca.pem --token admin.token\n  motet keys leaf \
+                       keys hub --role operator --host hub.example\n  motet serve house.toml --keys keys --mutual\n  \
+                       motet call /drive --url https://robot.example:50000 --ca ca.pem --cert hub.pem"
 )]
 pub struct KeysArgs {
     /// What to make.
@@ -34,6 +36,8 @@ pub enum What {
     New(NewArgs),
     /// Add a token
     Token(TokenArgs),
+    /// Make a certificate for another server, or for a client that has no token
+    Leaf(LeafArgs),
 }
 
 /// Options of `motet keys new`.
@@ -76,6 +80,30 @@ pub struct TokenArgs {
     pub days: u64,
 }
 
+/// Options of `motet keys leaf`.
+#[derive(Debug, Clone, Args)]
+pub struct LeafArgs {
+    /// The folder of keys, with the key of the authority
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+
+    /// Whose certificate it is
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// The role in which it calls; a viewer changes nothing
+    #[arg(long, value_name = "ROLE", default_value = "viewer")]
+    pub role: String,
+
+    /// A name or an address of the server that has it, beside localhost; may be given again
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+
+    /// How long it lasts
+    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    pub days: u64,
+}
+
 /// Makes keys, and says where they are.
 ///
 /// # Errors
@@ -105,6 +133,29 @@ pub(crate) fn run(args: &KeysArgs) -> Result<(), CliError> {
                 writeln!(
                     to,
                     "Keep {folder}/ca.key elsewhere: it makes certificates, and the node needs it not."
+                )
+            })
+        }
+        What::Leaf(leaf) => {
+            let LeafArgs {
+                folder, name, role, ..
+            } = leaf;
+            let file = Keys::add_leaf(folder, name, role, &leaf.host, leaf.days);
+            let file = file.map_err(refused)?;
+            print(|to| {
+                let (file, folder) = (file.display(), folder.display());
+                writeln!(
+                    to,
+                    "{file} and its key are for the role {role}, for {} days. Nodes of the authority know it at once:",
+                    leaf.days
+                )?;
+                writeln!(
+                    to,
+                    "  as a client  motet call … --ca {folder}/ca.pem --cert {file}"
+                )?;
+                writeln!(
+                    to,
+                    "  as a server  motet serve --keys {folder} --leaf {name}"
                 )
             })
         }

@@ -44,6 +44,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     pub keys: Option<PathBuf>,
 
+    /// The certificate of the node, where it is not the first of its keys (motet keys leaf)
+    #[arg(long, value_name = "NAME", requires = "keys")]
+    pub leaf: Option<String>,
+
+    /// Let only those connect who have a certificate (motet keys leaf)
+    #[arg(long, requires = "keys")]
+    pub mutual: bool,
+
     /// A name under which it may be asked for, beside localhost; may be given again
     #[arg(long, value_name = "NAME")]
     pub host: Vec<String>,
@@ -81,8 +89,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let mut config = Config::at(args.listen);
     config.hosts.clone_from(&args.host);
     if let Some(folder) = &args.keys {
-        let keys = Keys::read(folder).map_err(|error| CliError::Service(error.to_string()))?;
-        config.keys = Some(keys);
+        let keys = match &args.leaf {
+            None => Keys::read(folder),
+            Some(name) => Keys::read_as(folder, name),
+        };
+        config.keys = Some(keys.map_err(|error| CliError::Service(error.to_string()))?);
+        config.mutual = args.mutual;
     }
     let threads = args.threads.unwrap_or_else(motet_sync::thread::cores);
     let dispatcher = Dispatcher::new(threads);

@@ -9,10 +9,11 @@ import { show as live } from './live.js';
 import { show as waiting } from './waiting.js';
 import { show as jobs } from './jobs.js';
 import { show as log, showCaptured as captured } from './log.js';
+import { show as trace } from './trace.js';
 import { show as mesh } from './mesh.js';
 import { show as manifests } from './manifests.js';
 
-const VIEWS = { services, live, waiting, jobs, log, captured, mesh, manifests };
+const VIEWS = { services, live, waiting, jobs, log, captured, trace, mesh, manifests };
 const main = document.getElementById('main');
 let end = () => {};
 

@@ -49,6 +49,12 @@ export function span(ms) {
   return `${minutes} min ${Math.floor((ms % 60000) / 1000)} s`;
 }
 
+// Microseconds for people.
+export function micros(us) {
+  if (us < 1000) return `${+us.toPrecision(3)} \u00b5s`;
+  return us < 1e6 ? `${+(us / 1000).toPrecision(3)} ms` : `${+(us / 1e6).toPrecision(3)} s`;
+}
+
 // The lifecycle, which is a word or an object of one word.
 export function life(lifecycle) {
   const [word, more] = typeof lifecycle === 'string' ? [lifecycle, null] : Object.entries(lifecycle)[0];

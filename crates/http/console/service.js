@@ -1,6 +1,6 @@
 // One service: its state, its operations, what it tells.
 
-import { h, fill, badge, link, refused, short } from './dom.js';
+import { h, fill, badge, link, refused, short, micros } from './dom.js';
 import { ask, call, get, subscribe } from './api.js';
 import { watch, known as store, look } from './store.js';
 import { form } from './forms.js';
@@ -62,7 +62,7 @@ function operation(path, info) {
     h('div', { class: 'send' }, h('button', { type: 'submit' }, info.job ? 'Begin the job' : 'Call'),
       h('details', { class: 'options' }, h('summary', null, 'options'), keyed, versioned, limited, captured)), out);
   return h('details', { class: 'operation', 'data-operation': info.name, name: 'operation' },
-    h('summary', null, h('b', null, info.name), h('span', { class: 'verb' }, info.job ? 'job' : info.verb)), node);
+    h('summary', null, h('b', null, info.name), h('span', { class: 'verb' }, info.job ? 'job' : info.verb), h('span', { class: 'took' })), node);
 }
 
 function dropping(path) {
@@ -161,6 +161,12 @@ export function show(main, path) {
       info.operations.map((one) => operation(path, one)), dropping(path));
     const events = h('section', { class: 'panel' }, h('h2', null, 'Notifications ', live), told);
     fill(body, state.node, h('div', null, operations, events));
+    ends.push(watch(() => {
+      for (const [name, one] of store.latencies.get(path) ?? []) {
+        const told = operations.querySelector(`[data-operation="${name}"] .took`);
+        if (told) told.textContent = `p50 ${micros(one.p50_us)} · p99 ${micros(one.p99_us)}`;
+      }
+    }));
     const first = operations.querySelector('details');
     if (first) first.open = true;
     let due = null;

@@ -1,6 +1,6 @@
 // All services, and how they are.
 
-import { h, fill, short, badge, link } from './dom.js';
+import { h, fill, short, badge, link, micros } from './dom.js';
 import { watch, isOwn } from './store.js';
 import { spark } from './plot.js';
 
@@ -12,18 +12,21 @@ const figure = (label, number, mood) => h('td', { 'data-label': label, class: `n
 function row(service, known) {
   const figures = known.figures.get(service.path) ?? {};
   const rates = known.rates.get(service.path) ?? [];
+  const took = known.latencies.get(service.path)?.get('');
+  const time = (label, us) => h('td', { 'data-label': label, class: `number ${took ? '' : 'nothing'}` }, took ? micros(us) : '–');
   const rate = rates.at(-1)?.calls ?? 0;
   return h('tr', { 'data-path': service.path },
     h('th', { scope: 'row' }, link(service.path), h('small', null, service.kind)),
     cell('lifecycle', badge(service.lifecycle)),
     cell('calls/s', h('span', { class: 'rate' }, spark(rates.map(({ calls }) => calls)), h('span', { class: 'number' }, short(+rate.toPrecision(3))))),
+    time('p50', took?.p50_us), time('p99', took?.p99_us),
     figure('calls', figures.calls), figure('faults', figures.faults, 'bad'),
     figure('waiting', (figures.reads_waiting ?? 0) + (figures.changes_waiting ?? 0), 'warn'),
     figure('refused', figures.refused, 'bad'), figure('restarts', figures.restarts, 'warn'),
     figure('version', service.version));
 }
 
-const HEADS = ['service', 'lifecycle', 'calls/s', 'calls', 'faults', 'waiting', 'refused', 'restarts', 'version'];
+const HEADS = ['service', 'lifecycle', 'calls/s', 'p50', 'p99', 'calls', 'faults', 'waiting', 'refused', 'restarts', 'version'];
 
 function table(services, known, label) {
   return h('div', { class: 'scroll' }, h('table', { class: 'cards', 'aria-label': label },

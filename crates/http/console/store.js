@@ -5,7 +5,7 @@ import { get } from './api.js';
 // So many seconds are kept.
 export const KEPT = 120;
 
-export const known = { node: 'motet', services: [], figures: new Map(), rates: new Map(), at: 0, linked: null };
+export const known = { node: 'motet', services: [], figures: new Map(), latencies: new Map(), rates: new Map(), at: 0, linked: null };
 const listeners = new Set();
 
 // Has `told` called after each look, and now if there was one; gives what ends that.
@@ -21,8 +21,10 @@ export const isOwn = (path) => path.startsWith('/sys/');
 function note(figures, now) {
   const seconds = known.at ? (now - known.at) / 1000 : 0;
   const paths = new Set();
-  for (const { path, figures: next } of figures) {
+  for (const { path, figures: next, latencies } of figures) {
     paths.add(path);
+    // By operation; the empty one is all of them.
+    known.latencies.set(path, new Map(latencies.map((one) => [one.operation, one])));
     const before = known.figures.get(path);
     const calls = before && seconds > 0 ? Math.max(0, next.calls - before.calls) / seconds : 0;
     const rates = known.rates.get(path) ?? [];
@@ -32,7 +34,7 @@ function note(figures, now) {
     known.figures.set(path, next);
   }
   for (const path of known.figures.keys()) {
-    if (!paths.has(path)) { known.figures.delete(path); known.rates.delete(path); }
+    if (!paths.has(path)) { known.figures.delete(path); known.rates.delete(path); known.latencies.delete(path); }
   }
   known.at = now;
 }

@@ -10,12 +10,17 @@ use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Request, StatusCode};
 use motet_service::{AnyClient, FaultCode, Lifecycle};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
-/// Answers a request, whatever it is.
-pub(crate) async fn answer(site: &Site, request: Request<Incoming>) -> Reply {
+/// Answers a request, whatever it is. The certificate of the connection tells `role`.
+pub(crate) async fn answer(
+    site: &Site,
+    request: Request<Incoming>,
+    role: Option<Arc<str>>,
+) -> Reply {
     let wants_cbor = cbor::is_wanted(request.headers());
     let answered = match admit(site, &request) {
-        Ok(()) => route(site, request).await,
+        Ok(()) => route(site, request, role).await,
         Err(refusal) => Err(refusal),
     };
     match answered {
@@ -84,7 +89,11 @@ fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
     origin.is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host))
 }
 
-async fn route(site: &Site, request: Request<Incoming>) -> Result<Reply, Refusal> {
+async fn route(
+    site: &Site,
+    request: Request<Incoming>,
+    role: Option<Arc<str>>,
+) -> Result<Reply, Refusal> {
     let target = Target::read(request.uri())?;
     // These answer however much there is to do.
     match target.path.as_str() {
@@ -95,7 +104,7 @@ async fn route(site: &Site, request: Request<Incoming>) -> Result<Reply, Refusal
         }
         _ => {}
     }
-    let caller = Caller::of(site, request.headers())?;
+    let caller = Caller::of(site, request.headers(), role)?;
     let Ok(_place) = site.in_flight.try_acquire() else {
         let most = site.limits.in_flight;
         return Err(Refusal::busy(format!(

@@ -19,21 +19,26 @@ pub(crate) struct Caller {
 const VIEWER: &str = "viewer";
 
 impl Caller {
-    /// Who sends a request with these headers: whoever has a token, where the server asks for one.
-    pub(crate) fn of(site: &Site, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    /// Who sends a request with these headers: whoever has a token, where the server asks for one, or else the
+    /// certificate that tells `role`.
+    pub(crate) fn of(
+        site: &Site,
+        headers: &HeaderMap,
+        role: Option<Arc<str>>,
+    ) -> Result<Caller, Refusal> {
         let Some(keys) = &site.keys else {
             // Whoever comes from outside is somebody: rules are for him, too.
             let role = "anonymous".into();
             return Ok(Caller { role });
         };
-        let given = text(headers, AUTHORIZATION.as_str())?;
-        let token = given.and_then(|given| {
-            let (scheme, token) = given.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-        });
-        let Some(token) = token else {
+        let is_silent = !headers.contains_key(AUTHORIZATION);
+        if let (Some(role), true) = (role, is_silent) {
+            return Ok(Caller { role });
+        }
+        let Some(token) = bearer(headers)? else {
             return Err(unknown(
-                "this node asks for a token; send Authorization: Bearer TOKEN",
+                "this node asks for a token; send Authorization: Bearer TOKEN, or connect with a certificate of its \
+                 authority (`motet keys leaf`)",
             ));
         };
         match keys.role(token) {
@@ -57,6 +62,15 @@ impl Caller {
         let status = StatusCode::FORBIDDEN;
         Err(Refusal::new(status, FaultCode::PermissionDenied, reason))
     }
+}
+
+/// The token that the headers give.
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+    let given = text(headers, AUTHORIZATION.as_str())?;
+    Ok(given.and_then(|given| {
+        let (scheme, token) = given.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    }))
 }
 
 fn unknown(reason: impl Into<String>) -> Refusal {

@@ -1,6 +1,7 @@
 //! Bodies in CBOR (RFC 8949): what JSON can say, in fewer bytes.
 
 use crate::body::{Body, Reply};
+use crate::weight;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use minicbor::Decoder;
@@ -11,14 +12,14 @@ use serde::Serialize;
 /// The type of such a body.
 pub(crate) const KIND: &str = "application/cbor";
 
-/// Reads one value, in which no more than `depth` lie in each other.
-pub(crate) fn read(bytes: &[u8], depth: usize) -> Result<Value, String> {
-    check(bytes, depth)?;
+/// Reads one value, in which no more than `depth` lie in each other, and which takes no more than `most` bytes.
+pub(crate) fn read(bytes: &[u8], depth: usize, most: usize) -> Result<Value, String> {
+    check(bytes, depth, most)?;
     minicbor_serde::from_slice(bytes).map_err(|why| why.to_string())
 }
 
 /// Writes a value.
-fn write(value: &Value) -> Result<Vec<u8>, String> {
+pub(crate) fn write(value: &Value) -> Result<Vec<u8>, String> {
     let mut serializer = minicbor_serde::Serializer::new(Vec::new());
     serializer.serialize_unit_as_null(true);
     let written = value.serialize(&mut serializer);
@@ -57,7 +58,8 @@ pub(crate) fn instead_of_json(mut reply: Reply) -> Reply {
 }
 
 /// Whether this is one value that JSON can say. It is looked at item by item, before anything is made of it.
-fn check(bytes: &[u8], depth: usize) -> Result<(), String> {
+fn check(bytes: &[u8], depth: usize, most: usize) -> Result<(), String> {
+    let mut weight = 0usize;
     // How many items each that is open still wants; `None`: up to its break.
     let mut open: Vec<Option<u64>> = Vec::new();
     let mut is_done = false;
@@ -73,6 +75,10 @@ fn check(bytes: &[u8], depth: usize) -> Result<(), String> {
         } else {
             if let Some(Some(left)) = open.last_mut() {
                 *left -= 1;
+            }
+            weight = weight.saturating_add(weight_of(&token));
+            if weight > most {
+                return Err(weight::reason(most));
             }
             match token {
                 Token::Array(count) => open.push(Some(count)),
@@ -99,6 +105,18 @@ fn check(bytes: &[u8], depth: usize) -> Result<(), String> {
     }
 }
 
+/// No less than what an item takes. In an object it is a key or a value: half a field.
+fn weight_of(token: &Token<'_>) -> usize {
+    let own = match token {
+        Token::Array(0) | Token::Map(0) => 0,
+        Token::Array(_) | Token::BeginArray => weight::LIST,
+        Token::Map(_) | Token::BeginMap => weight::OBJECT,
+        Token::String(text) => text.len(),
+        _ => 0,
+    };
+    own + weight::ITEM.max(weight::FIELD / 2)
+}
+
 /// Whether JSON has no such value.
 fn is_strange(token: &Token<'_>) -> bool {
     match token {
@@ -123,11 +141,14 @@ mod tests {
             json!([u64::MAX, i64::MIN]),
         ] {
             let written = write(&value).unwrap();
-            assert_eq!(read(&written, 8).unwrap(), value);
-            assert!(read(&written[..written.len() - 1], 8).is_err(), "{value}");
+            assert_eq!(read(&written, 8, 1 << 20).unwrap(), value);
+            assert!(
+                read(&written[..written.len() - 1], 8, 1 << 20).is_err(),
+                "{value}"
+            );
         }
         let indefinite = [0xbf, 0x61, b'a', 0x9f, 1, 2, 0xff, 0xff];
-        assert_eq!(read(&indefinite, 8).unwrap(), json!({"a": [1, 2]}));
+        assert_eq!(read(&indefinite, 8, 1 << 20).unwrap(), json!({"a": [1, 2]}));
     }
 
     #[test]
@@ -146,7 +167,7 @@ mod tests {
             (&[0x81; 1 << 20], "in each other"),
         ];
         for (bytes, word) in cases {
-            let why = read(bytes, 64).unwrap_err();
+            let why = read(bytes, 64, 1 << 20).unwrap_err();
             assert!(why.contains(word), "{why}");
         }
     }
@@ -154,8 +175,8 @@ mod tests {
     proptest! {
         #[test]
         fn prop_any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(value) = read(&bytes, 16) {
-                let again = read(&write(&value).unwrap(), 16);
+            if let Ok(value) = read(&bytes, 16, 1 << 20) {
+                let again = read(&write(&value).unwrap(), 16, 1 << 20);
                 prop_assert_eq!(again, Ok(value));
             }
         }

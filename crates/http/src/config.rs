@@ -24,6 +24,10 @@ pub struct Config {
     /// machines can reach.
     #[cfg(feature = "tls")]
     pub keys: Option<crate::Keys>,
+    /// Whether only those may connect who have a certificate that the authority of the keys has signed
+    /// ([`Keys::add_leaf`](crate::Keys::add_leaf)). A certificate tells a role as a token does.
+    #[cfg(feature = "tls")]
+    pub mutual: bool,
     /// What it takes at most.
     pub limits: Limits,
 }
@@ -58,6 +62,8 @@ pub struct Limits {
 pub enum StartError {
     /// The address can be reached from other machines.
     Exposed(SocketAddr),
+    /// Certificates are asked for, and no authority is known whose they could be.
+    NoAuthority,
     /// The system does not give the address.
     Listen(SocketAddr, io::Error),
     /// The system gives no thread, or no means to wait for connections.
@@ -73,6 +79,8 @@ impl Config {
             hosts: Vec::new(),
             #[cfg(feature = "tls")]
             keys: None,
+            #[cfg(feature = "tls")]
+            mutual: false,
             limits: Limits::default(),
         }
     }
@@ -101,6 +109,10 @@ impl fmt::Display for StartError {
                 f,
                 "{address} can be reached from other machines, and without keys this server asks nobody who he is; \
                  listen on 127.0.0.1 or [::1], or make keys by `motet keys new DIR` and give them: --keys DIR"
+            ),
+            StartError::NoAuthority => f.write_str(
+                "those who connect need a certificate, and no authority is known; give keys (--keys DIR) with ca.pem \
+                 in their folder, which `motet keys new DIR` makes",
             ),
             StartError::Listen(address, why) => {
                 write!(

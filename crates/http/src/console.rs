@@ -16,7 +16,7 @@ pub(crate) const PLACE: &str = "/console/";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, type and text of its files.
-const FILES: [(&str, &str, &str); 18] = [
+const FILES: [(&str, &str, &str); 19] = [
     (
         "",
         "text/html; charset=utf-8",
@@ -53,6 +53,7 @@ const FILES: [(&str, &str, &str); 18] = [
         include_str!("../console/services.js"),
     ),
     ("store.js", SCRIPT, include_str!("../console/store.js")),
+    ("trace.js", SCRIPT, include_str!("../console/trace.js")),
     ("tree.js", SCRIPT, include_str!("../console/tree.js")),
     ("waiting.js", SCRIPT, include_str!("../console/waiting.js")),
 ];

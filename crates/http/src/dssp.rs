@@ -4,13 +4,14 @@
 //! any when there is but one of the verb. Not all of DSSP's text on the wire is public: the names of elements in bodies are
 //! those of this project.
 
-mod state;
+pub(crate) mod state;
 mod xml;
 
 use crate::body::{Reply, typed};
 use crate::caller::Caller;
 use crate::headers::text;
 use crate::problem::Refusal;
+use crate::{Limits, weight};
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use motet_service::{
@@ -45,12 +46,12 @@ pub(crate) fn is_of(headers: &HeaderMap) -> bool {
 }
 
 /// A message, as far as its envelope tells.
-struct Message {
+pub(crate) struct Message {
     soap: &'static str,
     /// The verb, as the action has it.
     verb: String,
     id: Option<String>,
-    body: Option<Element>,
+    pub(crate) body: Option<Element>,
 }
 
 /// Answers a message by a message.
@@ -59,9 +60,9 @@ pub(crate) async fn answer(
     bytes: &[u8],
     options: Options,
     caller: &Caller,
-    depth: usize,
+    limits: &Limits,
 ) -> Reply {
-    let message = match read(bytes, depth) {
+    let message = match read(bytes, limits.depth, weight::most(limits)) {
         Ok(message) => message,
         Err((soap, fault)) => return refused(soap, None, &fault),
     };
@@ -80,13 +81,17 @@ fn unfit(reason: impl Into<String>) -> Fault {
 }
 
 /// Reads an envelope; a fault comes with the version in which it is told.
-fn read(bytes: &[u8], depth: usize) -> Result<Message, (&'static str, Fault)> {
+pub(crate) fn read(
+    bytes: &[u8],
+    depth: usize,
+    most: usize,
+) -> Result<Message, (&'static str, Fault)> {
     let newest = |reason: String| (SOAP_12, unfit(reason));
     let text = std::str::from_utf8(bytes)
         .map_err(|_| newest("the message is no text in UTF-8".to_owned()))?;
-    let root = xml::read(text, depth)
+    let root = xml::read(text, depth, most)
         .map_err(|why| newest(format!("the message is no XML that is taken here: {why}")))?;
-    let soap = match root.namespace.as_str() {
+    let soap = match &*root.namespace {
         SOAP_12 => SOAP_12,
         SOAP_11 => SOAP_11,
         _ => {
@@ -99,7 +104,8 @@ fn read(bytes: &[u8], depth: usize) -> Result<Message, (&'static str, Fault)> {
 }
 
 fn opened(mut root: Element, soap: &'static str) -> Result<Message, Fault> {
-    let is_soap = |element: &Element, name: &str| element.name == name && element.namespace == soap;
+    let is_soap =
+        |element: &Element, name: &str| element.name == name && &*element.namespace == soap;
     if !is_soap(&root, "Envelope") {
         return Err(unfit("the message is no envelope"));
     }

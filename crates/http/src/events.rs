@@ -48,7 +48,8 @@ pub(crate) async fn stream(
     Ok(response)
 }
 
-fn how(target: &Target, headers: &HeaderMap) -> Result<Subscribe, Refusal> {
+/// What is subscribed to.
+pub(crate) fn how(target: &Target, headers: &HeaderMap) -> Result<Subscribe, Refusal> {
     let mut how = Subscribe::all();
     for (name, value) in &target.parameters {
         match name.as_str() {

@@ -7,14 +7,15 @@
 //! | `server.pem`, `server.key` | the certificate of the node, and its key | the server |
 //! | `node.json` | the names of the node; of each token its role, its end and its SHA-256 | the server |
 //! | `NAME.token` | a token of 256 random bits | one client |
+//! | `NAME.pem`, `NAME.key` | a certificate that the authority has signed, and its key | another node, or one client |
 
 mod files;
 mod make;
+pub(crate) mod trust;
 
 use ring::digest::{SHA256, digest};
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::danger::ClientCertVerifier;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use subtle::ConstantTimeEq;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -42,7 +44,10 @@ use tokio_rustls::server::TlsStream;
 /// ```
 #[derive(Clone)]
 pub struct Keys {
-    acceptor: TlsAcceptor,
+    /// Asks for a certificate, and takes those who have none.
+    asking: TlsAcceptor,
+    /// Takes those alone who have one; where the authority is known.
+    mutual: Option<TlsAcceptor>,
     hosts: Vec<String>,
     tokens: Vec<Token>,
 }
@@ -77,6 +82,8 @@ pub enum KeysError {
     File(PathBuf, io::Error),
     /// A file does not hold what it should.
     Content(PathBuf, String),
+    /// The key of the authority is not there, which signs.
+    NoAuthority(PathBuf),
     /// What was asked for makes no keys.
     Asked(String),
 }
@@ -89,33 +96,53 @@ pub(crate) enum NotKnown {
 }
 
 impl Keys {
-    /// Reads the keys of a server.
+    /// Reads the keys of a server: `server.pem`.
     ///
     /// # Errors
     /// The file that is missing, or that does not hold what it should.
     pub fn read(folder: &Path) -> Result<Keys, KeysError> {
-        let (chain, key) = (folder.join("server.pem"), folder.join("server.key"));
-        let wrong = |path: &Path| {
-            let path = path.to_owned();
-            move |why: rustls::pki_types::pem::Error| pem_error(path, why)
-        };
-        let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&chain)
-            .map_err(wrong(&chain))?
-            .collect();
-        let certificates = certificates.map_err(wrong(&chain))?;
-        let own = PrivateKeyDer::from_pem_file(&key).map_err(wrong(&key))?;
-        let config = ServerConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map(|builder| builder.with_no_client_auth());
-        let config = config.and_then(|config| config.with_single_cert(certificates, own));
-        let mut config = config.map_err(|why| KeysError::Content(chain, why.to_string()))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Keys::read_as(folder, "server")
+    }
+
+    /// Reads the keys of a server that has the certificate `NAME.pem` of the folder ([`Keys::add_leaf`]). It needs `ca.pem`
+    /// and `node.json` beside it, and not `ca.key`.
+    ///
+    /// # Errors
+    /// As [`Keys::read`].
+    pub fn read_as(folder: &Path, name: &str) -> Result<Keys, KeysError> {
+        let (chain, ca) = (folder.join(format!("{name}.pem")), folder.join("ca.pem"));
+        let pair = trust::pair(&chain)?;
         let Written { hosts, tokens } = files::read(folder)?;
+        // The names of the folder are those of `server.pem`.
+        let hosts = match name {
+            "server" => hosts,
+            _ => pair
+                .0
+                .first()
+                .map_or_else(Vec::new, |own| trust::told(own, trust::HOST)),
+        };
+        let has_authority = ca.exists();
+        let asking = has_authority
+            .then(|| trust::verifier(&ca, false))
+            .transpose()?;
+        let mutual = has_authority
+            .then(|| trust::verifier(&ca, true))
+            .transpose()?;
+        let wrong = |why: rustls::Error| KeysError::Content(chain.clone(), why.to_string());
+        let acceptor = |verifier| acceptor(&pair, verifier).map_err(wrong);
         Ok(Keys {
-            acceptor: TlsAcceptor::from(Arc::new(config)),
+            asking: acceptor(asking)?,
+            mutual: mutual
+                .map(|verifier| acceptor(Some(verifier)))
+                .transpose()?,
             hosts,
             tokens,
         })
+    }
+
+    /// Whether it can ask for certificates: `ca.pem` is in the folder.
+    pub(crate) fn know_authority(&self) -> bool {
+        self.mutual.is_some()
     }
 
     /// The names of the node that its certificate has, beside `localhost` and the loopback addresses.
@@ -146,10 +173,50 @@ impl Keys {
         }
     }
 
-    /// Agrees on a key with a client.
-    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
-        self.acceptor.accept(stream).await
+    /// Agrees on a key with a client: the stream, and the role that its certificate tells. A client without a certificate
+    /// of the authority is told so when it must have one.
+    pub(crate) async fn accept(
+        &self,
+        stream: TcpStream,
+        mutual: bool,
+    ) -> io::Result<(TlsStream<TcpStream>, Option<Arc<str>>)> {
+        let acceptor = match (&self.mutual, mutual) {
+            (Some(acceptor), true) => acceptor,
+            _ => &self.asking,
+        };
+        let accepted = acceptor.accept(stream).into_fallible().await;
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err((why, mut stream)) => {
+                // Whoever has sent more does not read why he is refused, unless it is taken.
+                drop(stream.shutdown().await);
+                let mut sent = [0; 1024];
+                while matches!(stream.read(&mut sent).await, Ok(1..)) {}
+                return Err(why);
+            }
+        };
+        let certificates = stream.get_ref().1.peer_certificates();
+        let own = certificates.and_then(|all| all.first());
+        let role = own.map(|own| trust::told(own, trust::ROLE));
+        let role = role.and_then(|role| role.into_iter().next());
+        Ok((stream, role.map(Arc::from)))
     }
+}
+
+/// A server with this certificate; who connects is looked at by the verifier.
+fn acceptor(
+    (certificates, key): &trust::Pair,
+    verifier: Option<Arc<dyn ClientCertVerifier>>,
+) -> Result<TlsAcceptor, rustls::Error> {
+    let config = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS13])?;
+    let config = match verifier {
+        None => config.with_no_client_auth(),
+        Some(verifier) => config.with_client_cert_verifier(verifier),
+    };
+    let mut config = config.with_single_cert(certificates.clone(), key.clone_key())?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// The algorithms.
@@ -198,6 +265,11 @@ impl fmt::Display for KeysError {
                 f,
                 "{} does not hold what it should: {why}; make the keys anew by `motet keys new DIR`",
                 file.display()
+            ),
+            KeysError::NoAuthority(key) => write!(
+                f,
+                "{} is not there, and signs; put the key of the authority there, and keep it elsewhere again",
+                key.display()
             ),
             KeysError::Asked(why) => f.write_str(why),
         }

@@ -1,6 +1,7 @@
 //! Without the feature `tls` there are no keys.
 
 use std::io;
+use std::sync::Arc;
 use tokio::net::TcpStream;
 
 /// No keys.
@@ -19,7 +20,11 @@ impl Keys {
         match *self {}
     }
 
-    pub(crate) async fn accept(&self, _: TcpStream) -> io::Result<TcpStream> {
+    pub(crate) async fn accept(
+        &self,
+        _: TcpStream,
+        _: bool,
+    ) -> io::Result<(TcpStream, Option<Arc<str>>)> {
         match *self {}
     }
 }

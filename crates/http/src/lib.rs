@@ -74,9 +74,12 @@ mod caller;
 mod cbor;
 mod config;
 mod console;
+mod content;
 #[cfg(feature = "dssp")]
 mod dssp;
 mod events;
+#[cfg(test)]
+mod fuzz;
 mod headers;
 #[cfg(feature = "tls")]
 mod keys;
@@ -92,6 +95,7 @@ mod server;
 mod site;
 mod target;
 mod watch;
+mod weight;
 
 #[cfg(not(feature = "tls"))]
 use keys_absent as keys;

@@ -1,6 +1,6 @@
 //! Connections to another node.
 
-use crate::access::Encryption;
+use crate::access::{Encryption, refusal};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
@@ -10,6 +10,8 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use motet_service::{Fault, Value};
 use motet_sync::Mutex;
+use std::io;
+use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
@@ -20,7 +22,14 @@ pub(crate) struct Lines {
     /// The header `Authorization`.
     pub(crate) token: Option<HeaderValue>,
     pub(crate) encryption: Option<Encryption>,
-    pub(crate) idle: Mutex<Vec<SendRequest<Full<Bytes>>>>,
+    pub(crate) idle: Mutex<Vec<Line>>,
+}
+
+/// A connection.
+pub(crate) struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    /// Why it has ended.
+    ended: Arc<OnceLock<hyper::Error>>,
 }
 
 /// Why a try has failed.
@@ -29,6 +38,8 @@ pub(crate) enum Failed {
     Before(String),
     /// It may have been carried out.
     After(String),
+    /// It was not carried out, and will not be: one side does not take the certificate of the other.
+    Refused(String),
 }
 
 /// So many connections are kept when nobody uses them.
@@ -38,40 +49,53 @@ const IDLE: usize = 64;
 pub(crate) async fn send(
     lines: &Lines,
     mut request: Request<Full<Bytes>>,
-) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>), Failed> {
+) -> Result<(Response<Incoming>, Line), Failed> {
     loop {
         let kept = lines.idle.lock().pop();
         let is_kept = kept.is_some();
         let mut line = match kept {
             Some(line) => line,
-            None => lines.connect().await.map_err(Failed::Before)?,
+            None => lines.connect().await?,
         };
-        if line.ready().await.is_err() {
-            match is_kept {
-                true => continue,
-                false => return Err(Failed::Before("it closed the connection".to_owned())),
+        if line.sender.ready().await.is_err() {
+            match (is_kept, line.ended.get().and_then(|why| refusal(why))) {
+                (true, _) => continue,
+                (false, Some(why)) => return Err(Failed::Refused(why)),
+                (false, None) => {
+                    return Err(Failed::Before("it closed the connection".to_owned()));
+                }
             }
         }
-        match line.try_send_request(request).await {
+        match line.sender.try_send_request(request).await {
             Ok(response) => return Ok((response, line)),
-            Err(mut failed) => match failed.take_message() {
-                // The other side had closed a connection that was kept: nothing was sent.
-                Some(again) if is_kept => request = again,
-                Some(_) => return Err(Failed::Before(failed.into_error().to_string())),
-                None => return Err(Failed::After(failed.into_error().to_string())),
-            },
+            Err(mut failed) => {
+                let message = failed.take_message();
+                let why = failed.into_error();
+                let refused =
+                    refusal(&why).or_else(|| line.ended.get().and_then(|why| refusal(why)));
+                match (message, refused) {
+                    // The other side had closed a connection that was kept: nothing was sent.
+                    (Some(again), _) if is_kept => request = again,
+                    (_, Some(why)) => return Err(Failed::Refused(why)),
+                    (Some(_), None) => return Err(Failed::Before(why.to_string())),
+                    (None, None) => return Err(Failed::After(why.to_string())),
+                }
+            }
         }
     }
 }
 
 impl Lines {
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
-        let stream = TcpStream::connect(&self.host).await;
-        let stream = stream.map_err(|why| why.to_string())?;
+    async fn connect(&self) -> Result<Line, Failed> {
+        let before = |why: io::Error| match refusal(&why) {
+            Some(why) => Failed::Refused(why),
+            None => Failed::Before(why.to_string()),
+        };
+        let stream = TcpStream::connect(&self.host).await.map_err(before)?;
         drop(stream.set_nodelay(true));
         match &self.encryption {
             None => shake(stream).await,
-            Some(encryption) => shake(encryption.connect(stream).await?).await,
+            Some(encryption) => shake(encryption.connect(stream).await.map_err(before)?).await,
         }
     }
 
@@ -87,9 +111,9 @@ impl Lines {
         }
     }
 
-    pub(crate) fn give_back(&self, line: SendRequest<Full<Bytes>>) {
+    pub(crate) fn give_back(&self, line: Line) {
         let mut idle = self.idle.lock();
-        if !line.is_closed() && idle.len() < IDLE {
+        if !line.sender.is_closed() && idle.len() < IDLE {
             idle.push(line);
         }
     }
@@ -98,12 +122,18 @@ impl Lines {
 /// Begins HTTP on a connection.
 async fn shake(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-) -> Result<SendRequest<Full<Bytes>>, String> {
+) -> Result<Line, Failed> {
     let shaken = http1::handshake(TokioIo::new(stream)).await;
-    let (line, connection) = shaken.map_err(|why| why.to_string())?;
-    // Its failures are those of its requests.
-    tokio::spawn(async move { drop(connection.await) });
-    Ok(line)
+    let (sender, connection) = shaken.map_err(|why| Failed::Before(why.to_string()))?;
+    let ended = Arc::new(OnceLock::new());
+    let told = Arc::clone(&ended);
+    tokio::spawn(async move {
+        if let Err(why) = connection.await {
+            // It ends once.
+            drop(told.set(why));
+        }
+    });
+    Ok(Line { sender, ended })
 }
 
 /// The fault that an answer tells, of a node or of whoever stands between.

@@ -1,6 +1,6 @@
 //! Figures of all services, as Prometheus reads them.
 
-use motet_service::{Node, ServiceFigures};
+use motet_service::{Node, OperationLatency, ServiceFigures};
 use std::fmt::Write;
 
 type Read = fn(&ServiceFigures) -> u64;
@@ -58,15 +58,16 @@ const FIGURES: [(&str, &str, &str, Read); 8] = [
 pub(crate) fn text(node: &Node) -> String {
     let paths = node.services().into_iter().map(|service| service.path);
     let found = paths.filter_map(|path| {
-        let figures = node.find(&path).ok()?.figures();
+        let service = node.find(&path).ok()?;
         Some((
             path.replace('\\', "\\\\")
                 .replace('"', "\\\"")
                 .replace('\n', "\\n"),
-            figures,
+            service.figures(),
+            service.latencies(),
         ))
     });
-    let services: Vec<(String, ServiceFigures)> = found.collect();
+    let services: Vec<(String, ServiceFigures, Vec<OperationLatency>)> = found.collect();
     let mut text = String::new();
     for (name, kind, about, read) in FIGURES {
         // Writing to a string does not fail.
@@ -74,9 +75,35 @@ pub(crate) fn text(node: &Node) -> String {
             text,
             "# HELP motet_{name} {about}\n# TYPE motet_{name} {kind}\n"
         );
-        for (path, figures) in &services {
+        for (path, figures, _) in &services {
             let _ = writeln!(text, "motet_{name}{{service=\"{path}\"}} {}", read(figures));
         }
     }
+    latencies(&services, &mut text);
     text
+}
+
+/// How long operations take.
+fn latencies(services: &[(String, ServiceFigures, Vec<OperationLatency>)], text: &mut String) {
+    // Writing to a string does not fail.
+    let _ = write!(
+        text,
+        "# HELP motet_operation_seconds From an operation's being posted until its handler's end.\n\
+         # TYPE motet_operation_seconds summary\n"
+    );
+    for (path, _, latencies) in services {
+        for one in latencies.iter().filter(|one| !one.operation.is_empty()) {
+            let name = format!("service=\"{path}\",operation=\"{}\"", one.operation);
+            for (quantile, us) in [("0.5", one.p50_us), ("0.99", one.p99_us)] {
+                let seconds = us / 1e6;
+                let _ = writeln!(
+                    text,
+                    "motet_operation_seconds{{{name},quantile=\"{quantile}\"}} {seconds:e}"
+                );
+            }
+            let (sum, count) = (one.total_us / 1e6, one.count);
+            let _ = writeln!(text, "motet_operation_seconds_sum{{{name}}} {sum:e}");
+            let _ = writeln!(text, "motet_operation_seconds_count{{{name}}} {count}");
+        }
+    }
 }

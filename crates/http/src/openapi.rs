@@ -43,18 +43,24 @@ fn describe(service: &ServiceInfo, paths: &mut Map<String, Value>, all: &mut Map
     let at_state = json!({
         "get": {
             "operationId": id("get"),
-            "summary": "Get: the whole state",
-            "responses": answers("200", &state),
+            "summary": "Get: the whole state, or what is at a pointer in it",
+            "parameters": [
+                {"name": "at", "in": "query", "description": "A JSON Pointer.", "schema": {"type": "string"}},
+                {"name": "If-None-Match", "in": "header", "schema": {"type": "string"}},
+            ],
+            "responses": known(answers("200", &json!(true))),
         },
         "put": {
             "operationId": id("replace"),
             "summary": "Replace: sets the whole state",
+            "parameters": conditions(),
             "requestBody": body("application/json", &state),
             "responses": answers("200", &json!(true)),
         },
         "patch": {
             "operationId": id("patch"),
             "summary": "Update by merge patch (RFC 7396) or JSON Patch (RFC 6902)",
+            "parameters": conditions(),
             "requestBody": patches(),
             "responses": answers("200", &json!(true)),
         },
@@ -84,23 +90,60 @@ fn call(
         "responses": answers(status, &answer),
     });
     if operation.verb != Verb::Query {
-        post["parameters"] = json!([
-            {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}},
-            {"name": "If-Match", "in": "header", "schema": {"type": "string"}},
-        ]);
+        post["parameters"] = conditions();
+        return json!({"post": post});
     }
-    json!({"post": post})
+    let get = json!({
+        "operationId": format!("{id}-by-get"),
+        "summary": operation.about,
+        "parameters": [{
+            "name": "body",
+            "in": "query",
+            "required": !is_nothing(&given),
+            "description": "The body, as JSON. Fields of an object may be parameters of their own instead.",
+            "content": {"application/json": {"schema": given}},
+        }],
+        "responses": answers(status, &answer),
+    });
+    json!({"get": get, "post": post})
+}
+
+/// What a change may be made to depend on.
+fn conditions() -> Value {
+    json!([
+        {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 256}},
+        {"name": "If-Match", "in": "header", "schema": {"type": "string", "pattern": "^(\"v[0-9]{1,19}\"|[*])$"}},
+    ])
+}
+
+/// Answers to a read that may know the state already.
+fn known(mut answers: Value) -> Value {
+    answers["304"] = json!({"description": "the state is the one that If-None-Match names"});
+    answers
+}
+
+/// Whether a schema is that of no body.
+fn is_nothing(schema: &Value) -> bool {
+    schema["type"] == "null"
 }
 
 fn patches() -> Value {
-    json!({"content": {
+    json!({"required": true, "content": {
         "application/merge-patch+json": {"schema": true},
-        "application/json-patch+json": {"schema": {"type": "array"}},
+        "application/json-patch+json": {"schema": {"type": "array", "items": {
+            "type": "object",
+            "required": ["op", "path"],
+            "properties": {
+                "op": {"enum": ["add", "remove", "replace", "move", "copy", "test"]},
+                "path": {"type": "string", "format": "json-pointer"},
+                "from": {"type": "string", "format": "json-pointer"},
+            },
+        }}},
     }})
 }
 
 fn body(kind: &str, schema: &Value) -> Value {
-    json!({"content": {kind: {"schema": schema}}})
+    json!({"required": !is_nothing(schema), "content": {kind: {"schema": schema}}})
 }
 
 fn answers(status: &str, schema: &Value) -> Value {

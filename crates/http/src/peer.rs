@@ -99,6 +99,11 @@ impl Peer {
         let port = if is_encrypted { 443 } else { 80 };
         let host = format!("{name}:{}", uri.port_u16().unwrap_or(port));
         let encryption = is_encrypted.then(|| Encryption::new(name, access));
+        if access.certificate.is_some() && !is_encrypted {
+            return Err(cannot(
+                "a certificate is for https; call the node by https, or without a certificate",
+            ));
+        }
         let lines = Arc::new(Lines {
             host: host.clone(),
             token: token(access, is_encrypted)?,
@@ -275,6 +280,10 @@ async fn carry(
                 );
                 Fault::new(FaultCode::Unavailable, reason).of_service(path)
             }
+            Err(Failed::Refused(why)) => {
+                let reason = format!("no connection with {}: {why}", lines.host);
+                return Err(cannot(reason).of_service(path));
+            }
             Err(Failed::After(why)) => {
                 let reason = format!(
                     "the connection to {} failed: {why}; {operation} may have been carried out: \
@@ -319,6 +328,9 @@ async fn once(
     }
     if let Some(version) = options.if_version {
         request = request.header(IF_MATCH, format!("\"v{version}\""));
+    }
+    if options.capture {
+        request = request.header("motet-capture", "1");
     }
     let bytes = match method {
         Method::GET => Bytes::new(),

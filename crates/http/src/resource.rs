@@ -2,25 +2,21 @@
 
 use crate::body::{Reply, empty, json};
 use crate::caller::Caller;
-use crate::cbor;
+#[cfg(feature = "dssp")]
+use crate::content::bytes;
+use crate::content::{body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
 use crate::headers::text;
 use crate::problem::Refusal;
 use crate::site::Site;
-use crate::target::{Target, body_of, parameters};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{
-    ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
-    LOCATION,
-};
-use hyper::http::request::Parts;
+use crate::target::{Target, body_of};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use hyper::{Method, Request, StatusCode};
-use motet_service::{AnyClient, Fault, FaultCode, Options, Value, Verb};
+use motet_service::{AnyClient, Fault, Options, Value, Verb};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::timeout;
 
 const ALLOWED: &str = "GET, HEAD, PUT, PATCH, OPTIONS";
 
@@ -36,7 +32,8 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
     caller: &Caller,
 ) -> Result<Reply, Refusal> {
-    let options = options(request.headers(), caller)?;
+    // Whether a method is for this place is told first.
+    let options = options(request.headers(), caller);
     match rest {
         [dash, name] if dash == "-" => {
             if !reads(service, name) {
@@ -46,16 +43,18 @@ pub(crate) async fn answer(
         }
         [] => match *request.method() {
             Method::GET | Method::HEAD => match target.parameter("at") {
-                Some(pointer) => part(service, pointer, options).await,
-                None => state(service, options, request.headers()).await,
+                Some(pointer) => part(service, pointer, options?).await,
+                None => state(service, options?, request.headers()).await,
             },
             Method::PUT => {
                 caller.may_change()?;
+                let options = options?;
                 let body = body(site, request, &["application/json"]).await?;
                 Ok(json(&service.call_with("replace", body, options).await?))
             }
             Method::PATCH => {
                 caller.may_change()?;
+                let options = options?;
                 let kinds = [MERGE_PATCH, "application/json", JSON_PATCH];
                 let operation = match kind(request.headers())?.as_deref() {
                     Some(JSON_PATCH) => "patch_json",
@@ -66,15 +65,11 @@ pub(crate) async fn answer(
             }
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
+                let options = options?;
                 let (_, bytes) = bytes(site, request).await?;
-                Ok(dssp::answer(service, &bytes, options, caller, site.limits.depth).await)
+                Ok(dssp::answer(service, &bytes, options, caller, &site.limits).await)
             }
-            Method::OPTIONS => {
-                let mut reply = json(&lookup(service)?);
-                let headers = reply.headers_mut();
-                headers.insert(ALLOW, HeaderValue::from_static(ALLOWED));
-                Ok(reply)
-            }
+            Method::OPTIONS => allowed(service),
             _ => Err(Refusal::method(
                 ALLOWED,
                 "the state is read, set and patched here; POST operations to -/NAME, -/drop ends the service",
@@ -86,7 +81,7 @@ pub(crate) async fn answer(
                     .iter()
                     .map(|segment| segment.replace('~', "~0").replace('/', "~1"));
                 let pointer = escaped.map(|segment| format!("/{segment}"));
-                part(service, &pointer.collect::<String>(), options).await
+                part(service, &pointer.collect::<String>(), options?).await
             }
             _ => Err(Refusal::method(
                 "GET, HEAD",
@@ -97,7 +92,7 @@ pub(crate) async fn answer(
 }
 
 /// What the headers say of the call.
-fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
+pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
     if let Some(span) = text(headers, "motet-timeout")? {
@@ -175,6 +170,14 @@ async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<Re
     Ok(json(part))
 }
 
+/// Lookup, with what may be done here.
+fn allowed(service: &AnyClient) -> Result<Reply, Refusal> {
+    let mut reply = json(&lookup(service)?);
+    let headers = reply.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(ALLOWED));
+    Ok(reply)
+}
+
 fn lookup(service: &AnyClient) -> Result<Value, Refusal> {
     let written = serde_json::to_value(service.lookup());
     written.map_err(|why| Fault::failed(format!("Lookup does not fit JSON: {why}")).into())
@@ -196,18 +199,21 @@ async fn operation(
     service: &AnyClient,
     name: &str,
     target: &Target,
-    options: Options,
+    options: Result<Options, Refusal>,
     request: Request<Incoming>,
 ) -> Result<Reply, Refusal> {
     let info = service.lookup();
     let own = info.operations.iter().find(|own| own.name == name);
     let reads = reads(service, name);
-    let body = match *request.method() {
+    let (options, body) = match *request.method() {
         Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),
-        Method::GET | Method::HEAD if reads => body_of(&target.parameters),
+        Method::GET | Method::HEAD if reads => {
+            let body = body_of(&target.parameters);
+            (options?, fitting(body, site.limits.depth)?)
+        }
         Method::POST => {
             let kinds = ["application/json", "application/x-www-form-urlencoded"];
-            body(site, request, &kinds).await?
+            (options?, body(site, request, &kinds).await?)
         }
         _ => {
             let allow = if reads { "GET, HEAD, POST" } else { "POST" };
@@ -227,83 +233,4 @@ async fn operation(
         }
     }
     Ok(reply)
-}
-
-/// The type of the body, without its parameters.
-fn kind(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let kind = text(headers, CONTENT_TYPE.as_str())?.map(str::to_lowercase);
-    Ok(kind.map(|kind| kind.split(';').next().unwrap_or(&kind).trim().to_owned()))
-}
-
-/// The head and the bytes of a request.
-async fn bytes(site: &Site, request: Request<Incoming>) -> Result<(Parts, Bytes), Refusal> {
-    let (head, body) = request.into_parts();
-    let limits = &site.limits;
-    let too_large = || {
-        let reason = format!("the body is larger than {} bytes", limits.body);
-        let status = StatusCode::PAYLOAD_TOO_LARGE;
-        Refusal::new(status, FaultCode::MessageNotSupported, reason)
-    };
-    let length = text(&head.headers, CONTENT_LENGTH.as_str())?;
-    let length = length.and_then(|length| length.parse::<usize>().ok());
-    if length.is_some_and(|length| length > limits.body) {
-        return Err(too_large());
-    }
-    let collected = timeout(limits.body_time, Limited::new(body, limits.body).collect()).await;
-    let bytes = match collected {
-        Err(_) => {
-            let reason = format!("the body did not come within {:?}", limits.body_time);
-            let status = StatusCode::REQUEST_TIMEOUT;
-            return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
-        }
-        Ok(Err(why)) if why.is::<LengthLimitError>() => return Err(too_large()),
-        Ok(Err(why)) => return Err(Refusal::bad(format!("the body is broken off: {why}"))),
-        Ok(Ok(collected)) => collected.to_bytes(),
-    };
-    Ok((head, bytes))
-}
-
-/// The body of a request, of one of these types; CBOR may stand for JSON.
-async fn body(site: &Site, request: Request<Incoming>, kinds: &[&str]) -> Result<Value, Refusal> {
-    let limits = &site.limits;
-    let (head, bytes) = bytes(site, request).await?;
-    let kind = kind(&head.headers)?;
-    let kind = kind.as_deref();
-    if bytes.is_empty() {
-        return Ok(Value::Null);
-    }
-    if kind == Some(cbor::KIND) && kinds.contains(&"application/json") {
-        return cbor::read(&bytes, limits.depth)
-            .map_err(|why| Refusal::bad(format!("the body is no CBOR that is taken here: {why}")));
-    }
-    if kind.is_none_or(|kind| !kinds.contains(&kind)) {
-        let reason = format!("the body is of type {kind:?}; send {}", kinds.join(" or "));
-        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
-    }
-    if kind == Some("application/x-www-form-urlencoded") {
-        let form = std::str::from_utf8(&bytes);
-        let form = form.map_err(|_| Refusal::bad("the form is no text in UTF-8"))?;
-        return Ok(body_of(&parameters(form)?));
-    }
-    let value = serde_json::from_slice(&bytes)
-        .map_err(|why| Refusal::bad(format!("the body is no JSON: {why}")))?;
-    if !is_flat(&value, limits.depth) {
-        let reason = format!(
-            "the body has more than {} values in each other",
-            limits.depth
-        );
-        return Err(Refusal::bad(reason));
-    }
-    Ok(value)
-}
-
-/// Whether no more than `depth` values lie in each other.
-fn is_flat(value: &Value, depth: usize) -> bool {
-    match value {
-        _ if depth == 0 => false,
-        Value::Array(items) => items.iter().all(|item| is_flat(item, depth - 1)),
-        Value::Object(fields) => fields.values().all(|field| is_flat(field, depth - 1)),
-        _ => true,
-    }
 }

@@ -35,12 +35,17 @@ impl Server {
     /// Listens, and answers from now on.
     ///
     /// # Errors
-    /// The address can be reached from other machines and there are no keys, or it is taken; or the system gives no thread.
+    /// The address can be reached from other machines and there are no keys, or it is taken; certificates are needed
+    /// whose authority is not known; or the system gives no thread.
     pub fn start(node: &Node, config: Config) -> Result<Server, StartError> {
         #[cfg(feature = "tls")]
-        let keys = config.keys;
+        let (keys, mutual) = (config.keys, config.mutual);
         #[cfg(not(feature = "tls"))]
-        let keys: Option<Keys> = None;
+        let (keys, mutual): (Option<Keys>, bool) = (None, false);
+        #[cfg(feature = "tls")]
+        if mutual && !keys.as_ref().is_some_and(crate::Keys::know_authority) {
+            return Err(StartError::NoAuthority);
+        }
         if keys.is_none() && !config.listen.ip().is_loopback() {
             return Err(StartError::Exposed(config.listen));
         }
@@ -69,6 +74,7 @@ impl Server {
                 .map(|name| name.to_lowercase())
                 .collect(),
             keys,
+            mutual,
             in_flight: Semaphore::new(config.limits.in_flight),
             limits: config.limits,
             stop: stopped,
@@ -155,19 +161,25 @@ async fn serve(stream: TcpStream, site: Arc<Site>) {
     // Without it an answer is sent later, not never.
     drop(stream.set_nodelay(true));
     let Some(keys) = &site.keys else {
-        return exchange(stream, site).await;
+        return exchange(stream, site, None).await;
     };
     // Whoever does not speak TLS, or not in time, has nobody to be told by.
-    if let Ok(Ok(stream)) = timeout(site.limits.head_time, keys.accept(stream)).await {
-        exchange(stream, Arc::clone(&site)).await;
+    let accepted = keys.accept(stream, site.mutual);
+    if let Ok(Ok((stream, role))) = timeout(site.limits.head_time, accepted).await {
+        exchange(stream, Arc::clone(&site), role).await;
     }
 }
 
-async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {
+/// Answers the requests of a connection, whose certificate tells `role`.
+pub(crate) async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    site: Arc<Site>,
+    role: Option<Arc<str>>,
+) {
     let (limits, mut stop) = (site.limits.clone(), site.stop.clone());
     let service = service_fn(move |request| {
-        let site = Arc::clone(&site);
-        async move { Ok::<_, Infallible>(answer(&site, request).await) }
+        let (site, role) = (Arc::clone(&site), role.clone());
+        async move { Ok::<_, Infallible>(answer(&site, request, role).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

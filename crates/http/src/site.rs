@@ -10,6 +10,8 @@ pub(crate) struct Site {
     pub(crate) node: Node,
     pub(crate) hosts: Vec<String>,
     pub(crate) keys: Option<Keys>,
+    /// Whether only those may connect who have a certificate.
+    pub(crate) mutual: bool,
     pub(crate) limits: Limits,
     pub(crate) in_flight: Semaphore,
     pub(crate) stop: watch::Receiver<bool>,

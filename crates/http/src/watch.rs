@@ -1,5 +1,6 @@
 //! Notifications of a service of another node, as they come.
 
+use crate::access::cannot;
 use crate::lines::{Failed, Lines, encode, fault_of, send};
 use http_body_util::{BodyExt, Full};
 use hyper::Method;
@@ -50,6 +51,8 @@ impl Watch {
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     rest: Vec<u8>,
+    /// So many bytes of it have no end of an event.
+    looked: usize,
     /// The number of the last event that has one.
     pub(crate) last: Option<u64>,
 }
@@ -59,10 +62,14 @@ impl Events {
     pub(crate) fn take(&mut self, came: &Bytes) -> Vec<Told> {
         self.rest.extend_from_slice(came);
         let mut told = Vec::new();
-        while let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
-            let event: Vec<u8> = self.rest.drain(..end + 2).collect();
+        let end = |rest: &[u8]| rest.windows(2).position(|two| two == b"\n\n");
+        while let Some(more) = end(&self.rest[self.looked..]) {
+            let event: Vec<u8> = self.rest.drain(..self.looked + more + 2).collect();
+            self.looked = 0;
             told.extend(self.read(&String::from_utf8_lossy(&event)));
         }
+        // A line break at the end may be the first of two.
+        self.looked = self.rest.len().saturating_sub(1);
         told
     }
 
@@ -78,7 +85,8 @@ impl Events {
                 _ => {}
             }
         }
-        let mut data = data?;
+        // What is no object of ours says nothing.
+        let mut data = data.filter(Value::is_object)?;
         Some(Told {
             version: data["version"].as_u64().unwrap_or_default(),
             event: event?,
@@ -103,6 +111,11 @@ pub(crate) async fn watch(
             Err(failed) => failed,
         };
         match failed {
+            Failed::Refused(why) => {
+                let reason = format!("no connection with {}: {why}", lines.host);
+                drop(to.send(Err(cannot(reason).of_service(path))).await);
+                return;
+            }
             // It was there: it will be again, or say that it is gone.
             Failed::Before(_) | Failed::After(_) if is_open => {
                 sleep(pause).await;
@@ -139,7 +152,7 @@ async fn stream(
             "cannot reach {}: {why}; see whether the node runs there",
             lines.host
         )),
-        after @ Failed::After(_) => after,
+        other => other,
     })?;
     let (head, mut body) = response.into_parts();
     if !head.status.is_success() {
@@ -170,6 +183,14 @@ async fn stream(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_event_of_a_node_says_nothing() {
+        let mut events = Events::default();
+        let came = Bytes::from_static(b"event: deposit\ndata: 7\n\nevent: gone\ndata: {}\n\n");
+        let told = events.take(&came);
+        assert_eq!((told.len(), told[0].event.as_str()), (1, "gone"));
+    }
 
     #[test]
     fn events_are_read_however_they_are_cut() {

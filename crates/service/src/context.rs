@@ -24,6 +24,16 @@ pub(crate) struct Context {
     pub(crate) holds: bool,
     /// The holders that wait for the handler.
     pub(crate) chain: Option<Arc<Chain>>,
+    /// The number of the captured call whose handler runs: what it calls is captured, too.
+    pub(crate) trace: Option<u64>,
+}
+
+/// A call that is captured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trace {
+    pub(crate) id: u64,
+    /// The captured call whose handler has made it.
+    pub(crate) parent: Option<u64>,
 }
 
 /// A service, as what its handlers call knows it.

@@ -67,7 +67,8 @@ impl Cx {
             client: client.clone(),
             cancel: cancel.clone(),
         }));
-        let working = work_of(common, client, cancel, work(cx));
+        let trace = self.envelope.trace().map(|trace| trace.id);
+        let working = work_of(common, client, cancel, trace, work(cx));
         match spawn(&self.common.queue, working) {
             Ok(()) => Ok(JobRef { path }),
             Err(refused) => {
@@ -109,10 +110,12 @@ async fn work_of(
     common: Arc<Common>,
     client: JobClient,
     cancel: Causality,
+    trace: Option<u64>,
     work: impl Future<Output = Result<JobResult, Fault>> + Send,
 ) {
     let context = Context {
         own: Some(Arc::clone(&common) as _),
+        trace,
         ..Context::default()
     };
     let working = Causality::unless_cancelled(context.run(work));

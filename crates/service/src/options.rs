@@ -1,6 +1,6 @@
 //! What a call says beside its body.
 
-use crate::context::{Chain, Context};
+use crate::context::{Chain, Context, Trace};
 use motet_dispatch::Clock;
 use std::any::Any;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Options {
     pub principal: Option<Arc<str>>,
     /// Whether to wait for room when as many operations wait as may.
     pub wait_for_room: bool,
-    /// Whether the node's debugger is to keep the request and its answer.
+    /// Whether the node's debugger is to keep the request and its answer, and those of the calls that its handler makes.
     pub capture: bool,
     /// Headers, found by their types.
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
@@ -36,6 +36,8 @@ pub(crate) struct Envelope {
     /// The call has said until when.
     is_limited: bool,
     inherits: bool,
+    /// When it was posted; `None`: it is carried out at once.
+    pub(crate) posted: Option<Instant>,
     pub(crate) chain: Option<Arc<Chain>>,
     pub(crate) principal: Option<Arc<str>>,
     /// What few calls have.
@@ -45,13 +47,19 @@ pub(crate) struct Envelope {
 pub(crate) struct Rare {
     pub(crate) if_version: Option<u64>,
     pub(crate) key: Option<Arc<str>>,
-    pub(crate) capture: bool,
+    pub(crate) trace: Option<Trace>,
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Envelope {
-    /// Of a call that is made now in `context`; until when, [`Envelope::limit_to`] may add.
-    pub(crate) fn new(options: Options, context: Context, clock: &Clock) -> Self {
+    /// Of a call that is made now in `context`, and captured if it has a `trace`; until when, [`Envelope::limit_to`]
+    /// may add.
+    pub(crate) fn new(
+        options: Options,
+        context: Context,
+        clock: &Clock,
+        trace: Option<Trace>,
+    ) -> Self {
         let own = options.within.map(|within| clock.in_future(within));
         let deadline = match (own, context.deadline) {
             (Some(own), Some(left)) => Some(own.min(left)),
@@ -60,13 +68,13 @@ impl Envelope {
         let principal = options.principal.or_else(|| context.principal());
         let is_plain = options.if_version.is_none()
             && options.key.is_none()
-            && !options.capture
+            && trace.is_none()
             && options.headers.is_empty();
         let rare = (!is_plain).then(|| {
             Arc::new(Rare {
                 if_version: options.if_version,
                 key: options.key,
-                capture: options.capture,
+                trace,
                 headers: options.headers,
             })
         });
@@ -74,6 +82,7 @@ impl Envelope {
             deadline,
             is_limited: own.is_some(),
             inherits: context.deadline.is_some(),
+            posted: None,
             chain: context.into_chain(),
             principal,
             rare,
@@ -85,12 +94,14 @@ impl Envelope {
         self.inherits
     }
 
-    /// Until when: what was said, or the limit of the node from now on, if that is less.
+    /// It is posted now. Until when: what was said, or the limit of the node from now on, if that is less.
     pub(crate) fn limit_to(&mut self, clock: &Clock, limit: Duration) -> Instant {
+        let now = clock.now();
+        self.posted = Some(now);
         if let (true, Some(deadline)) = (self.is_limited, self.deadline) {
             return deadline;
         }
-        let limit = clock.now() + clock.timescale().of(limit);
+        let limit = now + clock.timescale().of(limit);
         let deadline = self.deadline.map_or(limit, |left| left.min(limit));
         (self.is_limited, self.deadline) = (true, Some(deadline));
         deadline
@@ -104,8 +115,8 @@ impl Envelope {
         self.rare.as_ref()?.key.as_ref()
     }
 
-    pub(crate) fn is_captured(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| rare.capture)
+    pub(crate) fn trace(&self) -> Option<Trace> {
+        self.rare.as_ref()?.trace
     }
 
     pub(crate) fn header<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {

@@ -1,7 +1,7 @@
 //! Patches of a state: merge patches (RFC 7396) and JSON Patch (RFC 6902).
 
 use crate::{Fault, FaultCode};
-use json_patch::PatchErrorKind;
+use json_patch::{PatchErrorKind, PatchOperation};
 use serde_json::Value;
 
 /// What changes a state in parts.
@@ -25,13 +25,78 @@ impl Patch {
             let reason = format!("this is no JSON Patch: {why}; write a list of operations");
             Fault::new(FaultCode::MessageNotSupported, reason)
         })?;
-        json_patch::patch(target, &operations).map_err(|why| {
-            let code = match why.kind {
-                PatchErrorKind::TestFailed => FaultCode::PreconditionFailed,
-                _ => FaultCode::MessageNotSupported,
-            };
-            Fault::new(code, format!("the patch does not fit the state: {why}"))
-        })
+        let mut room = ROOM;
+        for (at, operation) in operations.iter().enumerate() {
+            let fits = fits(target, operation, &mut room);
+            fits.map_err(|why| unfit(FaultCode::MessageNotSupported, at, &why))?;
+            json_patch::patch_unsafe(target, std::slice::from_ref(operation)).map_err(|why| {
+                let code = match why.kind {
+                    PatchErrorKind::TestFailed => FaultCode::PreconditionFailed,
+                    _ => FaultCode::MessageNotSupported,
+                };
+                unfit(
+                    code,
+                    at,
+                    &format!("{} at {:?}", why.kind, why.path.as_str()),
+                )
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// So many values, and bytes of texts, one patch copies and moves: else a list that is copied into itself a few times
+/// takes all memory.
+const ROOM: usize = 1 << 20;
+
+/// So many values lie in each other after a patch: a deeper state cannot be written.
+const DEPTH: usize = 128;
+
+fn unfit(code: FaultCode, at: usize, why: &str) -> Fault {
+    let reason = format!("the patch does not fit the state: its operation {at}: {why}");
+    Fault::new(code, reason)
+}
+
+/// Whether what an operation puts somewhere leaves the state as small and flat as it may be.
+fn fits(target: &Value, operation: &PatchOperation, room: &mut usize) -> Result<(), String> {
+    let (path, value) = match operation {
+        PatchOperation::Add(add) => (&add.path, Some(&add.value)),
+        PatchOperation::Replace(replace) => (&replace.path, Some(&replace.value)),
+        PatchOperation::Copy(copy) => (&copy.path, target.pointer(copy.from.as_str())),
+        PatchOperation::Move(moved) => (&moved.path, target.pointer(moved.from.as_str())),
+        PatchOperation::Remove(_) | PatchOperation::Test(_) => return Ok(()),
+    };
+    let above = path.as_str().bytes().filter(|byte| *byte == b'/').count();
+    // What is not there is told by the operation itself.
+    let Some(value) = value else { return Ok(()) };
+    let depth = DEPTH.checked_sub(above);
+    let depth = depth.ok_or_else(|| format!("its path has more than {DEPTH} steps"))?;
+    match take(value, depth, room) {
+        Ok(()) => Ok(()),
+        Err(Full::Depth) => Err(format!("more than {DEPTH} values would lie in each other")),
+        Err(Full::Room) => Err(format!(
+            "the patch copies more than {ROOM} values; set the state by Replace"
+        )),
+    }
+}
+
+enum Full {
+    Depth,
+    Room,
+}
+
+/// Takes the room of a value.
+fn take(value: &Value, depth: usize, room: &mut usize) -> Result<(), Full> {
+    let depth = depth.checked_sub(1).ok_or(Full::Depth)?;
+    let text = value.as_str().map_or(0, str::len);
+    *room = room.checked_sub(1 + text).ok_or(Full::Room)?;
+    match value {
+        Value::Array(items) => items.iter().try_for_each(|item| take(item, depth, room)),
+        Value::Object(fields) => fields.iter().try_for_each(|(name, field)| {
+            *room = room.checked_sub(name.len()).ok_or(Full::Room)?;
+            take(field, depth, room)
+        }),
+        _ => Ok(()),
     }
 }
 
@@ -60,6 +125,7 @@ fn merge(target: &mut Value, patch: Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motet_testkit::Random;
     use serde_json::json;
 
     #[test]
@@ -90,6 +156,121 @@ mod tests {
             let fault = apply(wrong).unwrap_err();
             assert_eq!(fault.code(), FaultCode::MessageNotSupported, "{fault}");
         }
+    }
+
+    #[test]
+    fn a_patch_makes_no_state_that_is_too_large_or_too_deep() {
+        let mut doubled = vec![json!({"op": "add", "path": "/a", "value": ["x"]})];
+        doubled.extend((0..40).map(|_| json!({"op": "copy", "from": "/a", "path": "/a/-"})));
+        let deeper = |count: usize| {
+            let step = |at: usize| {
+                let value = (0..30).fold(json!({}), |inner, _| json!({ "b": inner }));
+                json!({"op": "add", "path": "/b".repeat(1 + 30 * at), "value": value})
+            };
+            Value::from_iter((0..count).map(step))
+        };
+        let apply = |patch| Patch::Json(patch).apply(&mut json!({}));
+        let large = apply(Value::from(doubled)).unwrap_err();
+        assert!(large.reason().contains("copies more than"), "{large}");
+        apply(deeper(4)).unwrap();
+        let deep = apply(deeper(5)).unwrap_err();
+        assert!(deep.reason().contains("in each other"), "{deep}");
+        let far = json!([{"op": "add", "path": "/b".repeat(200), "value": 1}]);
+        let far = apply(far).unwrap_err();
+        assert!(far.reason().contains("operation 0"), "{far}");
+        assert!(far.reason().contains("128 steps"), "{far}");
+    }
+
+    fn depth(value: &Value) -> usize {
+        1 + match value {
+            Value::Array(items) => items.iter().map(depth).max().unwrap_or(0),
+            Value::Object(fields) => fields.values().map(depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Any value, not deep.
+    fn value(random: &mut Random, room: usize) -> Value {
+        let few = |random: &mut Random| random.below(room.min(4) + 1);
+        match random.below(7) {
+            0 => Value::Null,
+            1 => Value::from(random.below(3)),
+            2 => Value::from(["", "a", "~/\u{e4}"][random.below(3)]),
+            3 => json!(-0.5),
+            4 => (0..few(random)).map(|_| value(random, room / 2)).collect(),
+            _ => {
+                let fields = (0..few(random)).map(|_| (name(random), value(random, room / 2)));
+                Value::Object(fields.collect())
+            }
+        }
+    }
+
+    fn name(random: &mut Random) -> String {
+        ["a", "b", "0", "", "~1", "-"][random.below(6)].to_owned()
+    }
+
+    fn pointer(random: &mut Random) -> String {
+        let steps = [
+            "/a",
+            "/b",
+            "/0",
+            "/1",
+            "/",
+            "/-",
+            "/~01",
+            "/~",
+            "a",
+            "/18446744073709551616",
+        ];
+        (0..random.below(4))
+            .map(|_| steps[random.below(10)])
+            .collect()
+    }
+
+    fn operation(random: &mut Random) -> Value {
+        let name = ["add", "remove", "replace", "move", "copy", "test", "fly"];
+        let name = name[random.below(7)];
+        let mut operation = json!({"op": name, "path": pointer(random)});
+        if random.below(20) != 0 {
+            operation["from"] = pointer(random).into();
+            operation["value"] = value(random, 4);
+        }
+        operation
+    }
+
+    fn any_patches(inputs: u64) {
+        for seed in 0..inputs {
+            let random = &mut Random::new(seed);
+            let before = json!({"a": value(random, 8), "b": [0, {"a": 1}]});
+            let patch: Value = (0..1 + random.below(6))
+                .map(|_| operation(random))
+                .collect();
+            let mut state = before.clone();
+            if let Err(fault) = Patch::Json(patch.clone()).apply(&mut state) {
+                assert!(!fault.reason().is_empty(), "{patch}");
+            } else {
+                assert!(depth(&state) <= DEPTH, "{before} {patch}");
+            }
+            let (patch, mut once) = (value(random, 8), before);
+            Patch::Merge(patch.clone()).apply(&mut once).unwrap();
+            let mut twice = once.clone();
+            Patch::Merge(patch).apply(&mut twice).unwrap();
+            assert_eq!(
+                once, twice,
+                "a merge patch that was made changes nothing more"
+            );
+        }
+    }
+
+    #[test]
+    fn prop_sem_g944_any_patch_is_made_or_refused() {
+        any_patches(4_000);
+    }
+
+    #[test]
+    #[ignore = "takes minutes"]
+    fn deep_sem_g944_a_million_patches() {
+        any_patches(1_000_000);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Who is told of what happens in a node.
 
 use crate::Lifecycle;
+use crate::context::Trace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::time::Instant;
 
 /// How much something matters.
 #[derive(
@@ -51,6 +53,18 @@ pub struct Record {
 /// A request that was captured, and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Captured {
+    /// Its number.
+    #[serde(default)]
+    pub id: u64,
+    /// The number of the captured call whose handler has made this.
+    #[serde(default)]
+    pub parent: Option<u64>,
+    /// Microseconds from the start of the node until it was posted.
+    #[serde(default)]
+    pub began_us: u64,
+    /// Microseconds until it was answered.
+    #[serde(default)]
+    pub took_us: u64,
     /// Milliseconds since the node has started.
     pub at_ms: u64,
     /// The path of the service.
@@ -63,6 +77,14 @@ pub struct Captured {
     pub answer: Option<Value>,
     /// Its fault.
     pub fault: Option<String>,
+}
+
+/// A request that is captured, until it is answered.
+pub(crate) struct Traced {
+    pub(crate) trace: Trace,
+    pub(crate) posted: Option<Instant>,
+    pub(crate) operation: &'static str,
+    pub(crate) body: Value,
 }
 
 /// Is told of what happens. It must not wait.

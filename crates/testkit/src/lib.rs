@@ -10,6 +10,8 @@
 //! - [`stress`] repeats a round with seeds for as long as it is told, [`Random`] makes it of its
 //!   seed;
 //! - [`mark`] is what a value adds to a checksum that does not know who has it;
+//! - [`most_memory`] tells how much memory something takes at most, with the allocator
+//!   [`Counting`];
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
 //! - [`data`] finds the folder of the large data sets, [`mpi_libraries`] the MPI libraries to start
 //!   processes with.
@@ -33,6 +35,7 @@ mod gate;
 mod guard;
 mod history;
 mod log;
+mod memory;
 mod mpi;
 mod overlap;
 mod stress;
@@ -44,6 +47,7 @@ pub use gate::Gate;
 pub use guard::{patience, within};
 pub use history::{History, Sequential};
 pub use log::Log;
+pub use memory::{Counting, most_memory};
 pub use mpi::mpi_libraries;
 pub use overlap::Overlap;
 pub use stress::{Random, mark, stress};

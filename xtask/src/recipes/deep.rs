@@ -1,7 +1,7 @@
 //! `cargo xtask deep`: what takes longer than the gate may.
 
 use super::project::{Project, runner};
-use super::{models, python, stress};
+use super::{models, python, schemathesis, stress};
 use crate::args::Options;
 use crate::needs::{Machine, tests_named};
 use std::process::ExitCode;
@@ -44,6 +44,12 @@ pub(super) fn deep(options: &Options) -> Result<ExitCode, String> {
             .env("MOTET_CHROMIUM", machine.chromium())
             // One after the other: each may take all cores and much memory.
             .args(["--", "--ignored", MARKER, "--test-threads", "1"]);
+        if !tests_named(&project.tree, &scope.folder(), schemathesis::MARKER).is_empty() {
+            match schemathesis::python(&project) {
+                Ok(python) => drop(command.env("MOTET_SCHEMATHESIS", python)),
+                Err(why) => runner.leave_out(format!("tests by schemathesis: {why}")),
+            }
+        }
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
         runner.command("long tests", &mut command, None);
     }

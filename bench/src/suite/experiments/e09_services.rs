@@ -1,6 +1,7 @@
 //! E09: two-way messages between services, by the size of the group.
 
 pub(super) mod calls;
+pub(super) mod clients;
 
 use crate::selection::Missing;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
@@ -23,7 +24,7 @@ impl Experiment for Services {
                          answers awaited. motet's changes the state (Update), or reads it (Get): short operations, which the caller's worker \
                          carries out itself when they need not wait. Posted: the method is async, so each goes by the service's \
                          port. motet's calls have deadlines, versions and faults; tokio's are an mpsc queue and a oneshot for each \
-                         answer, without them.",
+                         answer, and Go's a goroutine with channels, without them.",
             parameters: &[("messages", "messages in a group")],
             threats: "Small groups hold the start of both services.",
             sources: &["P0 Fig. 13"],
@@ -46,6 +47,13 @@ impl Experiment for Services {
             });
             if setting.wants("tokio") {
                 case = case.with("tokio", move || Ok(vec![on_tokio(true, group, groups, 0)?]));
+            }
+            if setting.wants("Go") {
+                let go = setting.go();
+                case = case.with("Go", move || {
+                    let go = go.as_ref().as_ref().map_err(String::clone)?;
+                    Ok(vec![go.calls("group", 1, group, groups)?])
+                });
             }
             case
         };

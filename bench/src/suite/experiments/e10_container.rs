@@ -27,7 +27,7 @@ impl Experiment for Container {
                          their connections: each sends, reads the whole answer and sends again. The read is GET of a state of one number, \
                          the change is POST of one number that is added. All servers have the same clients, the same load and the same two \
                          cores. motet's calls have deadlines, versions and checked bodies; axum is bare, with the number behind a lock; \
-                         Java is the server that comes with its development kit, com.sun.net.httpserver, with a virtual thread for each request.",
+                         Java is the server that comes with its development kit, com.sun.net.httpserver, and Jetty is Jetty's core server, both with a virtual thread for each request.",
             parameters: &[
                 ("connections", "connections, each with a client of its own"),
                 ("message", "whether it reads or changes the state"),
@@ -56,6 +56,15 @@ impl Experiment for Container {
                 case = case.with("axum", move || {
                     let axum = Axum::start()?;
                     Ok(vec![rate(axum.at(), connections, ask, messages)?])
+                });
+            }
+            if setting.wants("Jetty") {
+                let java = setting.java();
+                case = case.with("Jetty", move || {
+                    let java = java.as_ref().as_ref().map_err(String::clone)?;
+                    let (at, _kept) = java.jetty()?;
+                    rate(at, connections, ask, messages)?;
+                    Ok(vec![rate(at, connections, ask, messages)?])
                 });
             }
             if setting.wants("Java") {

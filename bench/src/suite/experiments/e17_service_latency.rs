@@ -3,6 +3,7 @@
 mod two_processes;
 
 use super::e09_services::calls::{Kind, on_motet, on_tokio};
+use super::e09_services::clients;
 use crate::selection::Missing;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
 
@@ -21,9 +22,13 @@ impl Experiment for ServiceLatency {
             question: "What does a message take between services of one machine, once they have started?",
             definition: "As E09, but the first messages, as many again, are not counted. One-way: nothing is awaited but one answer \
                          behind each group, since changes of one client are carried out in order. In two processes a client calls an \
-                         Update of a service of a node that `motet serve` has started, over HTTP/1.1 and one address of this machine.",
+                         Update of a service of a node that `motet serve` has started, over HTTP/1.1 and one address of this machine. Clients: tasks that \
+                         call at the same time, each one call after the other, on so many workers.",
             parameters: &[
-                ("where", "client and service in one process, or in two"),
+                (
+                    "where",
+                    "client and service in one process, or in two; or how many clients, on how many workers",
+                ),
                 ("way", "with an answer for each message, or without"),
                 ("messages", "messages in a group"),
             ],
@@ -65,7 +70,30 @@ impl Experiment for ServiceLatency {
                 Ok(vec![two_processes::measure(program, group, groups)?])
             })
         };
+        let crowd = |workers: usize| {
+            let (clients, each) = (64, (total / 64).max(1));
+            let place = format!("{clients} clients, {workers} workers");
+            let mut case = Case::new(point(&place, "two-way", 1), &[TIME])
+                .with("motet", move || {
+                    Ok(vec![clients::on_motet(workers, clients, each)?])
+                });
+            if setting.wants("tokio") {
+                case = case.with("tokio", move || {
+                    Ok(vec![clients::on_tokio(workers, clients, each)?])
+                });
+            }
+            if setting.wants("Go") {
+                let go = setting.go();
+                case = case.with("Go", move || {
+                    let go = go.as_ref().as_ref().map_err(String::clone)?;
+                    Ok(vec![go.calls("clients", workers, clients, each)?])
+                });
+            }
+            case
+        };
         Ok(vec![
+            crowd(1),
+            crowd(2),
             inside("two-way", 1),
             inside("two-way", 200),
             inside("one-way", 200),

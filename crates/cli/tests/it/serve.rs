@@ -181,6 +181,31 @@ fn sem_g578_a_node_with_keys_is_called_with_a_token() {
 }
 
 #[test]
+fn sem_g948_a_node_is_called_with_a_certificate() {
+    let place = Place::new();
+    place.run("keys new keys").quiet_success();
+    let made = place.run("keys leaf keys hub --role operator --host hub.example");
+    assert!(made.quiet_success().contains("--cert keys/hub.pem"));
+    let again = place.run("keys leaf keys hub");
+    again.refusal(&["keys/hub.pem", "another name"]);
+    place.run("keys new others").quiet_success();
+    place.run("keys leaf others hub").quiet_success();
+    place.run("keys leaf keys old --days 0").quiet_success();
+    place.run("serve --mutual").refusal(&["--keys"]);
+    let serving = Serving::start(&place, "--keys keys --leaf hub --mutual");
+    let call = |with: &str| {
+        let power = "/drive set_power left=1 right=1 --ca keys/ca.pem";
+        serving.call(&place, &format!("{power} {with}"))
+    };
+    call("--cert keys/hub.pem").quiet_success();
+    call("").refusal(&["asks for a certificate", "motet keys leaf"]);
+    call("--cert keys/old.pem").refusal(&["is over", "motet keys leaf"]);
+    call("--cert others/hub.pem").refusal(&["has not signed", "motet keys leaf"]);
+    call("--cert none.pem").refusal(&["none.pem"]);
+    assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
 fn what_cannot_be_served_or_called_is_refused_in_one_line() {
     let place = Place::new();
     place.write("wrong.toml", "[[service]]\ntype = 7\n");

@@ -38,7 +38,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The value of an element, which `schema` describes; `root` has its definitions.
-pub(super) fn value(element: &Element, schema: &Value, root: &Value) -> Value {
+pub(crate) fn value(element: &Element, schema: &Value, root: &Value) -> Value {
     if matches!(element.attribute("nil"), Some("true" | "1")) {
         return Value::Null;
     }
@@ -132,7 +132,7 @@ mod tests {
             let mut text = String::new();
             write("State", &state, &mut text);
             let text = text.replacen("<State>", "<State xmlns:xsi='urn:x'>", 1);
-            let element = read(&text, 16).unwrap();
+            let element = read(&text, 16, 1 << 20).unwrap();
             assert_eq!(value(&element, &schema, &schema), state, "{text}");
         }
     }

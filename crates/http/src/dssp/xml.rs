@@ -1,15 +1,28 @@
 //! A document as a tree of elements. What could make more of it than it is, is refused: a DTD, entities, instructions.
 
+use crate::weight;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use quick_xml::{NsReader, XmlVersion};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// An element has no more attributes: each is compared with the others.
+const ATTRIBUTES: usize = 64;
+
+/// Bytes of memory for each of the text: attributes that are short take the most.
+const TEXT: usize = 24;
+
+/// A name is no longer.
+const NAME: usize = 256;
 
 /// An element.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Element {
+pub(crate) struct Element {
     /// Without its prefix.
     pub(super) name: String,
-    pub(super) namespace: String,
+    /// Elements of one namespace share its name.
+    pub(super) namespace: Arc<str>,
     /// By their names without prefixes.
     pub(super) attributes: Vec<(String, String)>,
     pub(super) children: Vec<Element>,
@@ -28,18 +41,21 @@ impl Element {
     }
 }
 
-/// Reads a document, in which no more than `depth` elements lie in each other.
-pub(super) fn read(text: &str, depth: usize) -> Result<Element, String> {
+/// Reads a document, in which no more than `depth` elements lie in each other, and which takes no more than `most` bytes.
+pub(super) fn read(text: &str, depth: usize, most: usize) -> Result<Element, String> {
+    // Texts and attributes are kept, and copied.
+    let mut weight = TEXT.saturating_mul(text.len());
     let mut reader = NsReader::from_str(text);
     let mut open: Vec<Element> = Vec::new();
     let mut whole = None;
+    let mut namespaces = HashMap::new();
     loop {
         let (namespace, event) = reader
             .read_resolved_event()
             .map_err(|why| why.to_string())?;
         let namespace = match namespace {
-            ResolveResult::Bound(namespace) => String::from(namespace.0),
-            ResolveResult::Unbound | ResolveResult::Unknown(_) => String::new(),
+            ResolveResult::Bound(namespace) => namespace.0,
+            ResolveResult::Unbound | ResolveResult::Unknown(_) => "",
         };
         let is_empty = matches!(event, Event::Empty(_));
         match event {
@@ -50,6 +66,11 @@ pub(super) fn read(text: &str, depth: usize) -> Result<Element, String> {
                 if open.len() >= depth {
                     return Err(format!("more than {depth} elements lie in each other"));
                 }
+                weight = weight.saturating_add(weight_of(&start, open.last()));
+                if weight > most {
+                    return Err(weight::reason(most));
+                }
+                let namespace = shared(namespace, &mut namespaces);
                 open.push(begun(&start, namespace)?);
                 if is_empty {
                     whole = closed(&mut open);
@@ -71,13 +92,36 @@ pub(super) fn read(text: &str, depth: usize) -> Result<Element, String> {
     }
 }
 
-fn begun(start: &BytesStart<'_>, namespace: String) -> Result<Element, String> {
+/// No less than what an element takes, without its texts.
+fn weight_of(start: &BytesStart<'_>, outer: Option<&Element>) -> usize {
+    let is_first = outer.is_some_and(|outer| outer.children.is_empty());
+    let has_attributes = start.attributes().next().is_some();
+    weight::ELEMENT + weight::INNER * (usize::from(is_first) + usize::from(has_attributes))
+}
+
+/// The name of a namespace, which is kept once.
+fn shared(name: &str, known: &mut HashMap<String, Arc<str>>) -> Arc<str> {
+    if let Some(known) = known.get(name) {
+        return Arc::clone(known);
+    }
+    let new: Arc<str> = name.into();
+    known.insert(name.to_owned(), Arc::clone(&new));
+    new
+}
+
+fn begun(start: &BytesStart<'_>, namespace: Arc<str>) -> Result<Element, String> {
     let mut element = Element {
         name: String::from(start.local_name().into_inner()),
         namespace,
         ..Element::default()
     };
+    if element.name.len() > NAME {
+        return Err(format!("a name has more than {NAME} bytes"));
+    }
     for attribute in start.attributes() {
+        if element.attributes.len() == ATTRIBUTES {
+            return Err(format!("an element has more than {ATTRIBUTES} attributes"));
+        }
         let attribute = attribute.map_err(|why| why.to_string())?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0);
         let value = value.map_err(|why| why.to_string())?;
@@ -162,7 +206,7 @@ mod tests {
     #[test]
     fn a_document_is_a_tree() {
         let text = "<?xml version='1.0'?><!-- it --><a:b xmlns:a='urn:x' c='&lt;1'>t&amp;<d/><![CDATA[<u>]]>&#x41;</a:b>\n";
-        let root = read(text, 4).unwrap();
+        let root = read(text, 4, 1 << 20).unwrap();
         assert_eq!((&*root.name, &*root.namespace), ("b", "urn:x"));
         assert_eq!((root.attribute("c"), &*root.text), (Some("<1"), "t&<u>A"));
         assert!(root.child("d").is_some());
@@ -171,6 +215,8 @@ mod tests {
     #[test]
     fn what_is_dangerous_or_broken_is_refused() {
         let deep = "<a>".repeat(65);
+        let wide: String = (0..65).map(|at| format!(" b{at}=''")).collect();
+        let (wide, long) = (format!("<a{wide}/>"), format!("<{}/>", "a".repeat(257)));
         let cases = [
             ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "DTD"),
             ("<a>&b;</a>", "entity"),
@@ -183,9 +229,11 @@ mod tests {
             ("x<a/>", "outside"),
             ("", "broken off"),
             (&deep, "in each other"),
+            (&wide, "attributes"),
+            (&long, "a name has"),
         ];
         for (text, word) in cases {
-            let why = read(text, 64).unwrap_err();
+            let why = read(text, 64, 1 << 20).unwrap_err();
             assert!(why.contains(word), "{text}: {why}");
         }
     }
@@ -193,13 +241,13 @@ mod tests {
     proptest! {
         #[test]
         fn prop_any_text_is_read_or_refused(text in "[<>/a&;#'= !?\\[\\]x-]{0,60}") {
-            let _read = read(&text, 8);
+            let _read = read(&text, 8, 1 << 20);
         }
 
         #[test]
         fn prop_what_is_escaped_is_read_as_it_was(text in "[ -~äß\\n\\t]{0,40}") {
             let document = format!("<a b=\"{0}\">{0}</a>", escape(&text));
-            prop_assert_eq!(read(&document, 8).unwrap().text, text);
+            prop_assert_eq!(read(&document, 8, 1 << 20).unwrap().text, text);
         }
     }
 }

@@ -1,12 +1,15 @@
-//! Makes keys: an authority, the node's certificate, tokens.
+//! Makes keys: an authority, the node's certificate, those of others, tokens.
 
 use super::files::{self, Readers};
+use super::trust::{HOST, ROLE};
 use super::{Keys, KeysError, Token, Written, hash, now};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, SanType,
 };
 use ring::rand::{SecureRandom, SystemRandom};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -35,22 +38,13 @@ impl Keys {
             ))
         };
         let authority_key = KeyPair::generate().map_err(wrong)?;
-        let mut authority = CertificateParams::default();
-        name(&mut authority, "motet authority", AUTHORITY);
-        authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let authority = authority();
         let signed = authority.self_signed(&authority_key).map_err(wrong)?;
-        let key = KeyPair::generate().map_err(wrong)?;
-        let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-        let plain = |host: &String| host.trim_matches(['[', ']']).to_owned();
-        let names: Vec<String> = own.into_iter().chain(hosts.iter().map(plain)).collect();
-        let mut node = CertificateParams::new(names).map_err(wrong)?;
-        name(&mut node, "motet node", days);
-        node.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        node.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        node.use_authority_key_identifier_extension = true;
         let secret = authority_key.serialize_pem();
         let issuer = Issuer::new(authority, authority_key);
+        let mut node = leaf(&hosts, "motet node", days).map_err(wrong)?;
+        node.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate().map_err(wrong)?;
         let certificate = node.signed_by(&key, &issuer).map_err(wrong)?;
         let tokens = [("admin", &admin), ("viewer", &viewer)];
         let tokens = tokens.map(|(name, token)| written(name, name, token, days));
@@ -77,13 +71,7 @@ impl Keys {
         role: &str,
         days: u64,
     ) -> Result<PathBuf, KeysError> {
-        for word in [name, role] {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-            if word.is_empty() || !word.chars().all(is_plain) {
-                let reason = format!("{word:?} is no name; use letters, digits, - and _");
-                return Err(KeysError::Asked(reason));
-            }
-        }
+        plain(&[name, role])?;
         check(days)?;
         let mut all = files::read(folder)?;
         if all.tokens.iter().any(|token| token.name == name) {
@@ -96,6 +84,98 @@ impl Keys {
         files::create(&file, Readers::Owner, &(token + "\n"))?;
         files::replace(folder, &all)?;
         Ok(file)
+    }
+
+    /// Makes the certificate `NAME.pem` and its key `NAME.key`, signed by the authority of the folder, for a server with
+    /// the names `hosts` beside `localhost`, and for a client in this role: nodes of the authority know it at once. It
+    /// lasts `days`.
+    ///
+    /// # Errors
+    /// The name or the role is no plain word, or the name is taken; a host is no name; the folder lacks `ca.key`, which
+    /// signs, or it is not the key of `ca.pem`.
+    pub fn add_leaf(
+        folder: &Path,
+        name: &str,
+        role: &str,
+        hosts: &[String],
+        days: u64,
+    ) -> Result<PathBuf, KeysError> {
+        plain(&[name, role])?;
+        check(days)?;
+        let file = folder.join(format!("{name}.pem"));
+        if ["ca", "server"].contains(&name) || file.exists() {
+            let reason = format!("{} is there already; choose another name", file.display());
+            return Err(KeysError::Asked(reason));
+        }
+        let secret = folder.join("ca.key");
+        let text = fs::read_to_string(&secret).map_err(|why| match why.kind() {
+            io::ErrorKind::NotFound => KeysError::NoAuthority(secret.clone()),
+            _ => KeysError::File(secret.clone(), why),
+        })?;
+        let authority_key = KeyPair::from_pem(&text);
+        let authority_key =
+            authority_key.map_err(|why| KeysError::Content(secret.clone(), why.to_string()))?;
+        let hosts: Vec<String> = hosts.iter().map(|host| host.to_lowercase()).collect();
+        let wrong = |why: rcgen::Error| {
+            KeysError::Asked(format!(
+                "no certificate for {name} with the names {}: {why}; write names such as robot.example, or addresses",
+                hosts.join(", ")
+            ))
+        };
+        let mut own = leaf(&hosts, name, days).map_err(wrong)?;
+        own.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        let told = hosts.iter().map(|host| format!("{HOST}{host}"));
+        for told in told.chain([format!("{ROLE}{role}")]) {
+            let told = told.as_str().try_into().map_err(wrong)?;
+            own.subject_alt_names.push(SanType::URI(told));
+        }
+        let key = KeyPair::generate().map_err(wrong)?;
+        let issuer = Issuer::new(authority(), authority_key);
+        let certificate = own.signed_by(&key, &issuer).map_err(wrong)?;
+        super::trust::signed(folder, certificate.der(), days)?;
+        files::create(&file, Readers::All, &certificate.pem())?;
+        let secret = folder.join(format!("{name}.key"));
+        let made = files::create(&secret, Readers::Owner, &key.serialize_pem());
+        if made.is_err() {
+            // A certificate without its key is of no use.
+            drop(fs::remove_file(&file));
+        }
+        made.map(|()| file)
+    }
+}
+
+/// The certificate of the authority. All are alike but for their keys and days.
+fn authority() -> CertificateParams {
+    let mut authority = CertificateParams::default();
+    name(&mut authority, "motet authority", AUTHORITY);
+    authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    authority
+}
+
+/// A certificate for `localhost`, the loopback addresses and these.
+fn leaf(hosts: &[String], own: &str, days: u64) -> Result<CertificateParams, rcgen::Error> {
+    let here = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let plain = |host: &String| host.trim_matches(['[', ']']).to_owned();
+    let names: Vec<String> = here.into_iter().chain(hosts.iter().map(plain)).collect();
+    let mut leaf = CertificateParams::new(names)?;
+    name(&mut leaf, own, days);
+    leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    leaf.use_authority_key_identifier_extension = true;
+    Ok(leaf)
+}
+
+fn plain(words: &[&str]) -> Result<(), KeysError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let strange = |word: &&&str| word.is_empty() || !word.chars().all(is_plain);
+    match words.iter().find(strange) {
+        None => Ok(()),
+        Some(word) => Err(KeysError::Asked(format!(
+            "{word:?} is no name; use letters, digits, - and _"
+        ))),
     }
 }
 
@@ -115,7 +195,8 @@ fn name(certificate: &mut CertificateParams, name: &str, days: u64) {
     let at = |seconds| (UNIX_EPOCH + Duration::from_secs(seconds)).into();
     // Clocks differ a little.
     certificate.not_before = at(now().saturating_sub(3600));
-    certificate.not_after = at(now() + days * DAY);
+    // The last second counts, and of no day there is none.
+    certificate.not_after = at((now() + days * DAY).saturating_sub(u64::from(days == 0)));
 }
 
 fn written(name: &str, role: &str, token: &str, days: u64) -> Token {

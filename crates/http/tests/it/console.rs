@@ -4,7 +4,7 @@ use crate::browser::Page;
 use crate::till::Shop;
 use serde_json::json;
 
-const VIEWS: [&str; 9] = [
+const VIEWS: [&str; 10] = [
     "services",
     "service/till",
     "live",
@@ -12,6 +12,7 @@ const VIEWS: [&str; 9] = [
     "jobs",
     "log",
     "captured",
+    "trace",
     "mesh",
     "manifests",
 ];
@@ -133,6 +134,70 @@ fn sem_g931_the_mesh_of_a_node_is_told_with_those_who_are_slow() {
 }
 
 #[test]
+fn sem_g949_a_captured_call_is_told_with_those_that_it_has_made() {
+    let shop = Shop::open();
+    let captured = "motet-capture: 1\r\n";
+    let began = shop.send("POST", "/till/-/audit", captured, "10");
+    let job = began.header("location").unwrap().to_owned();
+    while shop.get(&job).json()["status"] != "done" {
+        std::thread::yield_now();
+    }
+    let told = shop.get("/sys/debug").json()["captured"].clone();
+    let of = |name: &str| {
+        let mut all = told.as_array().unwrap().iter();
+        let found = all.find(|one| one["operation"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {told}")).clone()
+    };
+    let (audit, balance) = (of("audit"), of("balance"));
+    assert_eq!(audit["parent"], json!(null));
+    assert_eq!(balance["parent"], audit["id"]);
+    assert!(balance["began_us"].as_u64() >= audit["began_us"].as_u64());
+    assert_eq!(
+        of("report")["parent"],
+        audit["id"],
+        "its job says how far it is"
+    );
+    // Nothing else was captured: neither what the node does for itself, nor what comes after.
+    shop.deposit("ann", 1);
+    assert_eq!(told.as_array().unwrap().len(), 3, "{told}");
+    assert_eq!(shop.get("/sys/debug").json()["captured"], told);
+}
+
+#[test]
+fn sem_g950_latencies_are_told_by_operation() {
+    let shop = Shop::open();
+    for _ in 0..40 {
+        shop.deposit("ann", 1);
+    }
+    shop.get("/till/-/wait?ms=30");
+    assert_eq!(shop.get("/till/-/wait?body=30").json(), 30);
+    let text = shop.get("/metrics").body;
+    let value = |line: &str| -> f64 {
+        let found = text.lines().find_map(|own| own.strip_prefix(line));
+        let found = found.unwrap_or_else(|| panic!("{line}: {text}"));
+        found.trim().parse().unwrap()
+    };
+    let of = |operation: &str| format!("{{service=\"/till\",operation=\"{operation}\"");
+    let count =
+        |operation: &str| value(&format!("motet_operation_seconds_count{}}}", of(operation)));
+    assert_eq!(count("deposit"), 40.0);
+    let quantile = |operation: &str, share: &str| {
+        value(&format!(
+            "motet_operation_seconds{},quantile=\"{share}\"}}",
+            of(operation)
+        ))
+    };
+    let (half, most) = (quantile("deposit", "0.5"), quantile("deposit", "0.99"));
+    assert!(0.0 < half && half <= most && most < 10.0, "{half} {most}");
+    assert!(quantile("wait", "0.99") > 0.025, "the wait is in it");
+    let figures = shop.get("/sys/diagnostics/-/figures").json();
+    let mut all = figures.as_array().unwrap().iter();
+    let till = all.find(|one| one["path"] == "/till").unwrap();
+    assert_eq!(till["latencies"][0]["operation"], "");
+    assert!(till["latencies"][0]["count"].as_u64() >= Some(41), "{till}");
+}
+
+#[test]
 fn sem_g573_every_view_fits_and_complains_of_nothing_needs_chromium() {
     let Some(mut page) = Page::open("console-views") else {
         return;
@@ -145,7 +210,10 @@ fn sem_g573_every_view_fits_and_complains_of_nothing_needs_chromium() {
         shop.send("POST", "/till/-/deposit", captured, body).json(),
         42
     );
-    assert_eq!(shop.send("POST", "/till/-/audit", "", "10").status, 202);
+    assert_eq!(
+        shop.send("POST", "/till/-/audit", captured, "10").status,
+        202
+    );
     let own = format!("http://{}/", shop.at);
     page.look_at(1280, 900, false);
     page.go(&format!("{own}console/"));
@@ -161,13 +229,22 @@ fn sem_g573_every_view_fits_and_complains_of_nothing_needs_chromium() {
                 "document.querySelector('main h1') && !document.querySelector('main .refused')",
             );
             page.until(match view {
-                "services" => "document.querySelector('tr[data-path=\"/till\"]')",
-                "service/till" => "document.querySelector('.tree [data-at]')",
+                "services" => {
+                    "document.querySelector('tr[data-path=\"/till\"] [data-label=p99]')?.innerText.endsWith('s')"
+                }
+                "service/till" => {
+                    "document.querySelector('.tree [data-at]') \
+                     && document.querySelector('[data-operation=deposit] .took').innerText.startsWith('p50')"
+                }
                 "live" => "document.querySelectorAll('.plot svg').length === 2",
                 "waiting" => "document.querySelector('.graph rect') && main.innerText.includes('No service waits')",
                 "jobs" => "document.querySelector('.job .badge.done')",
                 "log" => "document.querySelector('.log li')",
                 "captured" => "main.innerText.includes('/till deposit')",
+                "trace" => {
+                    "[...document.querySelectorAll('.spans [data-depth=\"1\"] b')].some((b) => b.innerText === 'balance') \
+                     && document.querySelectorAll('.spans svg rect').length === 4"
+                }
                 "mesh" => "['shelf', 'stock/**', 'latest', 'slow'].every((word) => main.innerText.includes(word))",
                 _ => "main.innerText.includes('test:till/1')",
             });

@@ -158,7 +158,7 @@ fn sem_g576_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
     options.within = Some(Duration::from_millis(300));
     let called = stranger.call("/till", "get", Value::Null, options);
     let fault = wait_blocking(called).unwrap().unwrap_err();
-    assert_eq!(fault.code(), FaultCode::Unavailable);
+    assert_eq!(fault.code(), FaultCode::Unauthenticated);
     assert!(fault.reason().contains("certificate"), "{fault}");
     let plain = url.replace("https", "http");
     let clear = Peer::with(&plain, &folder.access("admin")).unwrap_err();
@@ -168,6 +168,174 @@ fn sem_g576_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
     // Who speaks HTTP gets none.
     let answer = shop.get("/healthz");
     assert_eq!(answer.status, 0, "{answer:?}");
+}
+
+#[test]
+fn sem_g947_leaves_are_made_by_the_authority_alone() {
+    let (folder, other) = (Folder::new("leaf-made"), Folder::new("leaf-other"));
+    let leaf = |name: &str, role: &str, hosts: &[&str]| {
+        let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
+        Keys::add_leaf(&folder.0, name, role, &hosts, 1)
+    };
+    let file = leaf("hub", "operator", &["Hub.Example", "10.0.0.5", "[::7]"]).unwrap();
+    assert_eq!(file, folder.0.join("hub.pem"));
+    let keys = Keys::read_as(&folder.0, "hub").unwrap();
+    assert_eq!(keys.hosts(), ["hub.example", "10.0.0.5", "[::7]"]);
+    assert_eq!(Keys::read(&folder.0).unwrap().hosts(), ["till.example"]);
+    let refused = |error: KeysError, words: &[&str]| {
+        let told = error.to_string();
+        assert!(words.iter().all(|word| told.contains(word)), "{told}");
+    };
+    refused(
+        leaf("hub", "viewer", &[]).unwrap_err(),
+        &["hub.pem", "another name"],
+    );
+    refused(
+        leaf("server", "viewer", &[]).unwrap_err(),
+        &["another name"],
+    );
+    refused(leaf("../x", "viewer", &[]).unwrap_err(), &["../x"]);
+    refused(leaf("y", "a b", &[]).unwrap_err(), &["a b"]);
+    refused(leaf("y", "viewer", &["schön"]).unwrap_err(), &["schön"]);
+    let long = Keys::add_leaf(&folder.0, "y", "viewer", &[], 9_999).unwrap_err();
+    refused(long, &["9999 days"]);
+    fs::copy(other.0.join("ca.key"), folder.0.join("ca.key")).unwrap();
+    refused(
+        leaf("y", "viewer", &[]).unwrap_err(),
+        &["ca.pem", "another authority"],
+    );
+    fs::remove_file(folder.0.join("ca.key")).unwrap();
+    refused(
+        leaf("y", "viewer", &[]).unwrap_err(),
+        &["ca.key", "keep it elsewhere"],
+    );
+    assert!(!folder.0.join("y.pem").exists(), "nothing is left of them");
+}
+
+/// The fault of a call with this certificate.
+fn refused(url: &str, ca: &Folder, certificate: Option<PathBuf>) -> (FaultCode, String) {
+    let access = Access::new(None, Some(ca.0.join("ca.pem"))).certificate(certificate);
+    let till: TillClient = Peer::with(url, &access).unwrap().client("/till");
+    let fault = wait_blocking(till.deposit(entry(1)).into_future());
+    let fault = fault.unwrap().unwrap_err();
+    (fault.code(), fault.reason().to_owned())
+}
+
+#[test]
+fn sem_g947_a_certificate_tells_a_role_and_others_are_refused_with_what_to_do() {
+    let (folder, other) = (Folder::new("leaf-own"), Folder::new("leaf-foreign"));
+    for (folder, name, role, days) in [
+        (&folder, "hub", "operator", 1),
+        (&folder, "eye", "viewer", 1),
+        (&folder, "late", "operator", 0),
+        (&other, "hub", "operator", 1),
+    ] {
+        Keys::add_leaf(&folder.0, name, role, &[], days).unwrap();
+    }
+    let keys = Keys::read_as(&folder.0, "hub").unwrap();
+    let shop = Shop::open_with(|config| {
+        config.keys = Some(keys);
+        config.mutual = true;
+    });
+    let url = shop.server.as_ref().unwrap().url();
+    let ca = Some(folder.0.join("ca.pem"));
+    let access = Access::new(None, ca.clone()).certificate(Some(folder.0.join("hub.pem")));
+    let peer = Peer::with(&url, &access).unwrap();
+    let till: TillClient = peer.client("/till");
+    assert_eq!(
+        wait_blocking(till.deposit(entry(40)).into_future()).unwrap(),
+        Ok(40)
+    );
+    let known = Some(FaultCode::Unauthenticated);
+    for (certificate, code, words) in [
+        (None, known, "asks for a certificate"),
+        (
+            Some(folder.0.join("late.pem")),
+            known,
+            "is over; ask for another",
+        ),
+        (
+            Some(other.0.join("hub.pem")),
+            known,
+            "has not signed the certificate",
+        ),
+        (
+            Some(folder.0.join("eye.pem")),
+            None,
+            "a viewer changes nothing",
+        ),
+        // The certificate of a server is none of a client.
+        (Some(folder.0.join("server.pem")), known, "certificate"),
+    ] {
+        let (found, reason) = refused(&url, &folder, certificate);
+        assert_eq!(
+            found,
+            code.unwrap_or(FaultCode::PermissionDenied),
+            "{reason}"
+        );
+        assert!(reason.contains(words), "{reason}");
+    }
+    // A token tells more than the certificate does.
+    let both = Access::new(Some(folder.token("viewer")), ca);
+    let both = both.certificate(Some(folder.0.join("hub.pem")));
+    let viewer: TillClient = Peer::with(&url, &both).unwrap().client("/till");
+    let denied = wait_blocking(viewer.deposit(entry(1)).into_future()).unwrap();
+    assert_eq!(denied.unwrap_err().code(), FaultCode::PermissionDenied);
+    let strange = Peer::with(&url, &access.certificate(Some(folder.0.join("none.pem"))));
+    assert!(strange.unwrap_err().reason().contains("none.pem"));
+    let mut watch = Peer::with(&url, &Access::new(None, Some(folder.0.join("ca.pem"))))
+        .unwrap()
+        .watch("/till", None, true)
+        .unwrap();
+    let fault = wait_blocking(watch.next()).unwrap().unwrap().unwrap_err();
+    assert!(fault.reason().contains("asks for a certificate"), "{fault}");
+    assert_eq!(shop.node.find("/till").unwrap().lookup().version, 1);
+}
+
+#[test]
+fn sem_g947_a_certificate_stands_for_a_token_where_none_is_needed() {
+    let folder = Folder::new("leaf-or-token");
+    Keys::add_leaf(&folder.0, "hub", "operator", &[], 1).unwrap();
+    let shop = folder.shop();
+    let url = shop.server.as_ref().unwrap().url();
+    let ca = Some(folder.0.join("ca.pem"));
+    let access = Access::new(None, ca).certificate(Some(folder.0.join("hub.pem")));
+    let till: TillClient = Peer::with(&url, &access).unwrap().client("/till");
+    assert_eq!(
+        wait_blocking(till.deposit(entry(2)).into_future()).unwrap(),
+        Ok(2)
+    );
+    let (code, reason) = refused(&url, &folder, None);
+    assert_eq!(code, FaultCode::Unauthenticated);
+    assert!(reason.contains("or connect with a certificate"), "{reason}");
+    let clear = Peer::with(&url.replace("https", "http"), &access).unwrap_err();
+    assert!(clear.reason().contains("https"), "{clear}");
+    fs::remove_file(folder.0.join("ca.pem")).unwrap();
+    let mut config = Config::at(([127, 0, 0, 1], 0).into());
+    config.mutual = true;
+    let keyless = Server::start(&shop.node, config.clone()).unwrap_err();
+    config.keys = Some(Keys::read(&folder.0).unwrap());
+    let unknown = Server::start(&shop.node, config).unwrap_err();
+    for error in [keyless, unknown] {
+        assert!(error.to_string().contains("ca.pem"), "{error}");
+    }
+}
+
+#[test]
+fn sem_g947_a_node_whose_certificate_is_over_is_told_from_a_foreign_one() {
+    let (folder, other) = (Folder::none("leaf-over"), Folder::new("leaf-strange"));
+    Keys::make(&folder.0, &[], 0).unwrap();
+    let shop = folder.shop();
+    let url = shop.server.as_ref().unwrap().url();
+    let (_, over) = refused(&url, &folder, None);
+    assert!(
+        over.contains("the time of the node's certificate is over"),
+        "{over}"
+    );
+    let elsewhere = other.shop();
+    let url = elsewhere.server.as_ref().unwrap().url();
+    let (_, strange) = refused(&url, &folder, None);
+    assert!(strange.contains("another authority"), "{strange}");
 }
 
 #[test]

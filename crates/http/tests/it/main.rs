@@ -1,5 +1,6 @@
 //! What the crate promises, by number of the promise (`sem_g…`) and of DSS's behaviour (`dss_…`).
 
+mod bank;
 mod browser;
 mod console;
 mod dss;
@@ -8,6 +9,7 @@ mod dssp;
 mod events;
 #[cfg(feature = "tls")]
 mod keys;
+mod load;
 mod peers;
 mod refusals;
 mod till;

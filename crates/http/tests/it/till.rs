@@ -80,6 +80,8 @@ impl Till for OneTill {
     }
     async fn audit(cx: Cx, upto: u64) -> Result<u64, Fault> {
         cx.progress(0.5, "half");
+        let till: TillClient = cx.client(cx.path())?;
+        till.balance("ann".to_owned()).await?;
         Ok((0..upto).sum())
     }
 }

@@ -2,10 +2,12 @@
 
 use super::Served;
 use super::exclusive::Failed;
+use crate::latency::ONE_IN;
 use crate::options::Envelope;
 use crate::service::{AtOnce, ContractOf, Figures, StateOf};
 use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot};
 use std::sync::Arc;
+use std::time::Instant;
 
 impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
     fn get(&self, envelope: &Envelope) -> Option<Result<Snapshot<StateOf<S>>, Fault>> {
@@ -33,7 +35,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             return Ok(Err(fault));
         }
         let common = &self.slot.common;
-        Figures::count(&common.figures.calls);
+        let begun = self.sampled(Figures::count(&common.figures.calls));
         let cx = Cx::new(common, envelope);
         let ended = match operation.group {
             Group::Exclusive => self.change_now(&cx, request, None),
@@ -43,6 +45,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             Failed::Fault(fault) => fault,
             Failed::Panic(panicked) => self.panic_fault(&panicked),
         });
+        self.took(operation.number, begun, ONE_IN);
         if let Ok(outcome) = &result
             && ContractOf::<S>::fault(outcome).is_some()
         {
@@ -60,8 +63,16 @@ impl<S: Service> Served<S> {
         // The state is read under the lock: that is quicker than to share the service.
         let cell = self.cell.lock();
         let service = cell.as_ref().ok_or_else(|| common.absence())?;
-        Figures::count(&common.figures.calls);
-        Ok(self.snapshot(service))
+        let begun = self.sampled(Figures::count(&common.figures.calls));
+        let snapshot = self.snapshot(service);
+        self.took(ContractOf::<S>::OPERATIONS.len(), begun, ONE_IN);
+        Ok(snapshot)
+    }
+
+    /// When a call begins that is to be measured, of those that are carried out at once.
+    fn sampled(&self, before: u64) -> Option<Instant> {
+        let clock = self.slot.common.shared.deadlines.clock();
+        before.is_multiple_of(ONE_IN).then(|| clock.now())
     }
 
     fn read_now(

@@ -3,7 +3,7 @@
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::options::Envelope;
-use crate::report::Level;
+use crate::report::{Level, Traced};
 use crate::service::{ContractOf, StateOf};
 use crate::service::{Entering, Figures, Item, What};
 use crate::{Contract, Cx, Event, Fault, Group, Notification, Operation};
@@ -21,9 +21,22 @@ impl<S: Service> Served<S> {
             Ok(begun) => begun,
             Err(fault) => return item.what.refuse(fault),
         };
+        let posted = item.envelope.posted.or(Some(begun));
         match item.what {
             What::Get(to) => {
-                if to.post(Ok(self.snapshot(&service))).is_err() {
+                let snapshot = self.snapshot(&service);
+                self.took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
+                if let Some(trace) = item.envelope.trace() {
+                    let answer = Ok(serde_json::json!({ "version": snapshot.version }));
+                    let traced = Traced {
+                        trace,
+                        posted,
+                        operation: "get",
+                        body: serde_json::Value::Null,
+                    };
+                    common.shared.captured(&common.path, traced, &answer);
+                }
+                if to.post(Ok(snapshot)).is_err() {
                     Figures::count(&common.figures.late);
                 }
             }
@@ -42,10 +55,10 @@ impl<S: Service> Served<S> {
                 let cx = Cx::new(common, item.envelope);
                 let body = self.capture_of(&cx, &request);
                 let ended = self.query_now(&service, &cx, request);
-                self.has_run(operation, begun);
+                self.has_run(operation, begun, posted);
                 match ended {
                     Ok(outcome) => self.answer(&cx, outcome, reply, body),
-                    Err(panicked) => self.panicked(panicked, reply),
+                    Err(panicked) => self.panicked(panicked, reply, body),
                 }
             }
             other => misplaced(other),
@@ -58,6 +71,7 @@ impl<S: Service> Served<S> {
             Ok((_, service)) => service,
             Err(fault) => return item.what.refuse(fault),
         };
+        let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             What::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
@@ -67,6 +81,7 @@ impl<S: Service> Served<S> {
             }
             other => misplaced(other),
         }
+        place.inspect(|place| self.took(*place, posted, 1));
     }
 
     /// What comes before a concurrent handler: when it begins, and the service.
@@ -100,11 +115,22 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// How long a handler has run that does not wait.
-    pub(super) fn has_run(&self, operation: &Operation, begun: Instant) {
+    /// How long a handler has run that does not wait, and how long its call has taken.
+    pub(super) fn has_run(&self, operation: &Operation, begun: Instant, posted: Option<Instant>) {
         let now = self.slot.common.shared.deadlines.clock().now();
-        let span = now.saturating_duration_since(begun);
-        self.slot.direct.ran(operation, span);
+        let span = |from| now.saturating_duration_since(from);
+        self.slot.direct.ran(operation, span(begun));
+        let whole = span(posted.unwrap_or(begun));
+        self.slot.latencies.note(operation.number, whole, 1);
+    }
+
+    /// Calls of an operation, so many, have taken the time since then.
+    pub(super) fn took(&self, place: usize, since: Option<Instant>, calls: u64) {
+        if let Some(since) = since {
+            let now = self.slot.common.shared.deadlines.clock().now();
+            let span = now.saturating_duration_since(since);
+            self.slot.latencies.note(place, span, calls);
+        }
     }
 
     fn subscribe(&self, service: &S, entering: Entering<ContractOf<S>>) {
@@ -127,6 +153,7 @@ impl<S: Service> Served<S> {
             return item.what.refuse(fault);
         }
         Figures::count(&self.slot.common.figures.calls);
+        let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             What::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
@@ -136,6 +163,7 @@ impl<S: Service> Served<S> {
             }
             other => misplaced(other),
         }
+        place.inspect(|place| self.took(*place, posted, 1));
     }
 
     /// Runs a handler until its deadline at most, and answers.
@@ -145,7 +173,7 @@ impl<S: Service> Served<S> {
         holds: bool,
         handler: impl Future<Output = <ContractOf<S> as Contract>::Outcome>,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
-        captured: Option<serde_json::Value>,
+        captured: Option<Traced>,
     ) {
         let common = &self.slot.common;
         let running = cx.context(holds).run(handler);
@@ -156,9 +184,11 @@ impl<S: Service> Served<S> {
         };
         match (ended, reply) {
             (Ok(Ok(outcome)), reply) => self.answer(cx, outcome, reply, captured),
-            (Ok(Err(panicked)), reply) => self.panicked(panicked, reply),
+            (Ok(Err(panicked)), reply) => self.panicked(panicked, reply, captured),
             (Err(_), Some(reply)) => {
-                ContractOf::<S>::refuse(reply, crate::service::timeout(&common.path));
+                let fault = crate::service::timeout(&common.path);
+                self.keep_fault(captured, &fault);
+                ContractOf::<S>::refuse(reply, fault);
             }
             (Err(_), None) => {}
         }
@@ -170,20 +200,15 @@ impl<S: Service> Served<S> {
         cx: &Cx,
         outcome: <ContractOf<S> as Contract>::Outcome,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
-        captured: Option<serde_json::Value>,
+        captured: Option<Traced>,
     ) {
         let common = &self.slot.common;
         if ContractOf::<S>::fault(&outcome).is_some() {
             Figures::count(&common.figures.faults);
         }
-        if let Some((name, body)) = captured.and_then(|body| {
-            let name = body.get("operation")?.as_str()?.to_owned();
-            Some((name, body))
-        }) {
+        if let Some(traced) = captured {
             let answer = ContractOf::<S>::value(&outcome);
-            common
-                .shared
-                .captured(&common.path, &name, &body["body"], &answer);
+            common.shared.captured(&common.path, traced, &answer);
         }
         if let Some(reply) = reply
             && !ContractOf::<S>::post(reply, outcome)
@@ -198,12 +223,22 @@ impl<S: Service> Served<S> {
         &self,
         cx: &Cx,
         request: &<ContractOf<S> as Contract>::Request,
-    ) -> Option<serde_json::Value> {
-        cx.envelope.is_captured().then(|| {
-            let name = ContractOf::<S>::operation(request).name;
-            let body = ContractOf::<S>::body(request).unwrap_or_default();
-            serde_json::json!({ "operation": name, "body": body })
+    ) -> Option<Traced> {
+        cx.envelope.trace().map(|trace| Traced {
+            trace,
+            posted: cx.envelope.posted,
+            operation: ContractOf::<S>::operation(request).name,
+            body: ContractOf::<S>::body(request).unwrap_or_default(),
         })
+    }
+
+    /// Keeps the fault of a request that is captured.
+    fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
+        let common = &self.slot.common;
+        if let Some(traced) = captured {
+            let answer = Err(fault.clone());
+            common.shared.captured(&common.path, traced, &answer);
+        }
     }
 
     /// A handler has panicked: its caller is told; without one, the causality of the poster is.
@@ -211,8 +246,10 @@ impl<S: Service> Served<S> {
         &self,
         panicked: Panicked,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
+        captured: Option<Traced>,
     ) {
         let fault = self.panic_fault(&panicked);
+        self.keep_fault(captured, &fault);
         match reply {
             Some(reply) => ContractOf::<S>::refuse(reply, fault),
             None => resume_unwind(panicked.0),

@@ -79,11 +79,11 @@ impl<S: Service> Served<S> {
         let cx = Cx::new(&self.slot.common, item.envelope);
         let captured = self.capture_of(&cx, &request);
         let ended = self.change_now(&cx, request, keyed);
-        self.has_run(operation, begun);
+        self.has_run(operation, begun, cx.envelope.posted);
         match ended {
             Ok(outcome) => self.answer(&cx, outcome, reply, captured),
             Err(Failed::Fault(fault)) => give::<ContractOf<S>>(reply, Err(fault)),
-            Err(Failed::Panic(panicked)) => self.panicked(panicked, reply),
+            Err(Failed::Panic(panicked)) => self.panicked(panicked, reply, captured),
         }
     }
 
@@ -103,6 +103,7 @@ impl<S: Service> Served<S> {
         }
         let common = &self.slot.common;
         Figures::count(&common.figures.calls);
+        let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             What::Request(request, reply) => self.change(request, reply, item.envelope).await,
             What::Replace(_, to) if !ContractOf::<S>::REPLACE => {
@@ -128,6 +129,7 @@ impl<S: Service> Served<S> {
             }
             other => misplaced(other),
         }
+        place.inspect(|place| self.took(*place, posted, 1));
     }
 
     /// Runs the handler of a method that is not async. The caller is alone, and the service has no store.
@@ -193,7 +195,7 @@ impl<S: Service> Served<S> {
             Ok(outcome) => outcome,
             Err(panicked) => {
                 self.torn(shared, before.state, &panicked);
-                return self.panicked(panicked, reply);
+                return self.panicked(panicked, reply, captured);
             }
         };
         let changed = self.settle(service, &before, keyed, &outcome);

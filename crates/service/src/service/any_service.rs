@@ -1,9 +1,10 @@
 //! A service whose contract is not known: what directories, manifests and consoles need.
 
 use super::client::Client;
-use super::slot::{Common, Slot};
+use super::slot::{Common, Slot, UNIFORM};
 use super::subscriptions::Sink;
 use crate::json::{Answering, from_value, schema, to_value};
+use crate::latency::OperationLatency;
 use crate::{Contract, Fault, Group, Lifecycle, Options, Subscribe, SubscriptionInfo, Verb};
 use motet_ports::Port;
 use motet_sync::atomic::Ordering;
@@ -107,6 +108,7 @@ pub(crate) trait AnyService: Send + Sync {
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn info(&self) -> ServiceInfo;
     fn figures(&self) -> ServiceFigures;
+    fn latencies(&self) -> Vec<OperationLatency>;
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering;
     fn subscribe(
         self: Arc<Self>,
@@ -149,6 +151,12 @@ impl AnyClient {
     #[must_use]
     pub fn figures(&self) -> ServiceFigures {
         self.0.figures()
+    }
+
+    /// How long its operations take: first all of them together, then each that has been called.
+    #[must_use]
+    pub fn latencies(&self) -> Vec<OperationLatency> {
+        self.0.latencies()
     }
 
     /// Calls an operation by its name. `get`, `lookup`, `replace`, `patch`, `patch_json`, `save` and `drop` are
@@ -227,6 +235,11 @@ impl<C: Contract> AnyService for Slot<C> {
             changes_waiting,
             refused: no_read + no_change,
         }
+    }
+
+    fn latencies(&self) -> Vec<OperationLatency> {
+        let names = C::OPERATIONS.iter().map(|operation| operation.name);
+        self.latencies.look(names.chain(UNIFORM))
     }
 
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering {

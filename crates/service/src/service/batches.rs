@@ -32,6 +32,10 @@ impl<C: Contract> Batches<C> {
     ///
     /// # Errors
     /// The item, and why the batch was not posted.
+    #[expect(
+        clippy::result_large_err,
+        reason = "what was given comes back as it was"
+    )]
     pub(crate) fn add<E>(
         &self,
         item: Item<C>,

@@ -126,8 +126,10 @@ where
         let Call {
             client,
             make,
-            options,
+            mut options,
         } = self;
+        let context = Context::current();
+        options.capture |= context.trace.is_some();
         let slot = match client.slot() {
             Ok(slot) => slot,
             Err(remote) => {
@@ -144,7 +146,6 @@ where
                 });
             }
         };
-        let context = Context::current();
         let served = match &make {
             Make::Operation(request, ..) => slot.direct(Some(C::operation(request)), &options),
             Make::Get(..) => slot.direct(None, &options),

@@ -4,7 +4,7 @@ use super::call::{Call, Make, Uniform, call_out};
 use super::notification::Notification;
 use super::slot::{Item, Slot, What};
 use super::subscriptions::{Entering, Sink};
-use crate::context::Context;
+use crate::context::{Context, Trace};
 use crate::depth::Depth;
 use crate::json::{Answering, To};
 use crate::options::{Envelope, Options};
@@ -342,7 +342,14 @@ pub(crate) fn admit<C: Contract>(
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
     }
-    let envelope = Envelope::new(options, context, common.shared.deadlines.clock());
+    // What the node does for itself is none of what a handler calls.
+    let inherits = context.trace.is_some() && !common.path.starts_with("/sys/");
+    let trace = (options.capture || inherits).then(|| Trace {
+        id: common.shared.traces.next(),
+        parent: context.trace,
+    });
+    let clock = common.shared.deadlines.clock();
+    let envelope = Envelope::new(options, context, clock, trace);
     let allowed = common.rights.check(envelope.principal.as_deref(), verb);
     allowed.map_err(|fault| fault.of_service(&common.path))?;
     Ok(envelope)

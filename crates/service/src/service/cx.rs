@@ -46,7 +46,10 @@ impl Cx {
             within: Some(within),
             ..crate::Options::default()
         };
-        Cx::new(common, Envelope::new(options, Context::default(), clock))
+        Cx::new(
+            common,
+            Envelope::new(options, Context::default(), clock, None),
+        )
     }
 
     /// The context in which a handler runs; it holds its service's group, if `holds`.
@@ -56,6 +59,7 @@ impl Cx {
             own: Some(Arc::clone(&self.common) as _),
             holds,
             chain: self.envelope.chain.clone(),
+            trace: self.envelope.trace().map(|trace| trace.id),
         }
     }
 

@@ -5,7 +5,7 @@ use super::{Abandon, Any, Kind};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::lifecycle::Lifecycle;
-use crate::report::{Captured, Entry, Level, Record, Report};
+use crate::report::{Captured, Entry, Level, Record, Report, Traced};
 use crate::spec::Spec;
 use crate::store::Writer;
 use crate::{Fault, FaultCode};
@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     /// There as soon as the node's own services are.
     reporter: Mutex<Option<Arc<dyn Report>>>,
     pub(crate) ids: Serial,
+    /// Numbers of captured calls.
+    pub(crate) traces: Serial,
     /// The jobs that can be cancelled, by the numbers of their services.
     pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
     begun: Instant,
@@ -80,6 +82,7 @@ impl Shared {
             mesh,
             reporter: Mutex::new(None),
             ids: Serial::new(),
+            traces: Serial::new(),
             jobs: Mutex::default(),
             begun,
             places: Mutex::default(),
@@ -125,19 +128,20 @@ impl Shared {
     }
 
     /// Keeps a request that was to be captured.
-    pub(crate) fn captured(
-        &self,
-        path: &str,
-        operation: &str,
-        body: &Value,
-        answer: &Result<Value, Fault>,
-    ) {
+    pub(crate) fn captured(&self, path: &str, traced: Traced, answer: &Result<Value, Fault>) {
         if let Some(reporter) = self.reporter() {
+            let us = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+            let now = self.deadlines.clock().now();
+            let posted = traced.posted.unwrap_or(now);
             let captured = Captured {
+                id: traced.trace.id,
+                parent: traced.trace.parent,
+                began_us: us(posted.saturating_duration_since(self.begun)),
+                took_us: us(now.saturating_duration_since(posted)),
                 at_ms: self.elapsed_ms(),
                 service: path.to_owned(),
-                operation: operation.to_owned(),
-                body: body.clone(),
+                operation: traced.operation.to_owned(),
+                body: traced.body,
                 answer: answer.as_ref().ok().cloned(),
                 fault: answer.as_ref().err().map(ToString::to_string),
             };

@@ -9,6 +9,7 @@ use crate::deadlines::Deadlines;
 use crate::depth::Depth;
 use crate::json::To;
 use crate::keys::Keys;
+use crate::latency::Latencies;
 use crate::lifecycle::Lifecycle;
 use crate::options::Envelope;
 use crate::patch::Patch;
@@ -95,7 +96,11 @@ pub(crate) struct Slot<C: Contract> {
     /// Whether it has a store, for which changes wait.
     pub(crate) is_stored: bool,
     pub(crate) direct: Direct<C>,
+    pub(crate) latencies: Latencies,
 }
+
+/// The operations of all services whose spans are told, behind those of the contract.
+pub(crate) const UNIFORM: [&str; 3] = ["get", "replace", "patch"];
 
 /// An operation on its way.
 pub(crate) struct Item<C: Contract> {
@@ -132,6 +137,7 @@ impl<C: Contract> Slot<C> {
             keys: Mutex::default(),
             is_stored,
             direct: Direct::default(),
+            latencies: Latencies::new(C::OPERATIONS.len() + UNIFORM.len()),
         }
     }
 
@@ -222,9 +228,10 @@ impl Common {
 }
 
 impl Figures {
-    pub(crate) fn count(counter: &AtomicU64) {
+    /// Counts: how many there were before.
+    pub(crate) fn count(counter: &AtomicU64) -> u64 {
         // Relaxed: nobody concludes anything else from it.
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.fetch_add(1, Ordering::Relaxed)
     }
 }
 
@@ -242,6 +249,18 @@ impl<C: Contract> What<C> {
             What::Save(_) => (Verb::Submit, Group::Exclusive),
             What::Subscribe(_) | What::Unsubscribe(..) => (Verb::Subscribe, Group::Concurrent),
             What::Drop(_) => (Verb::Drop, Group::Teardown),
+        }
+    }
+
+    /// Its place among the spans that are told.
+    pub(crate) fn place(&self) -> Option<usize> {
+        let uniform = C::OPERATIONS.len();
+        match self {
+            What::Request(request, _) => Some(C::operation(request).number),
+            What::Get(_) => Some(uniform),
+            What::Replace(..) => Some(uniform + 1),
+            What::Patch(..) => Some(uniform + 2),
+            _ => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::constructor::Nothing;
 use crate::report::Captured;
-use crate::{Cx, Lifecycle, Service, ServiceFigures, State, contract, data};
+use crate::{Cx, Lifecycle, OperationLatency, Service, ServiceFigures, State, contract, data};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -15,6 +15,8 @@ pub struct Figure {
     pub lifecycle: Lifecycle,
     /// How often what has happened.
     pub figures: ServiceFigures,
+    /// How long its operations take: first all of them together, then each that has been called.
+    pub latencies: Vec<OperationLatency>,
 }
 
 /// A service that waits for the answer of another.
@@ -82,6 +84,7 @@ impl Diagnostics for DiagnosticsService {
             path: service.common().path.to_string(),
             lifecycle: service.common().life.lock().clone(),
             figures: service.figures(),
+            latencies: service.latencies(),
         };
         services.iter().map(figure).collect()
     }

@@ -282,6 +282,11 @@ fn dss_105_a_call_that_is_captured() {
         assert_eq!(captured.captured.len(), 1);
         assert_eq!(captured.captured[0].body, 5);
         assert_eq!(captured.captured[0].operation, "add");
+        shop.break_down().capture().await.unwrap_err();
+        sleep(Duration::from_millis(1)).await;
+        let captured = debug.get().await.unwrap();
+        let fault = captured.captured[1].fault.as_deref().unwrap();
+        assert!(fault.contains("out of order"), "sem_g949: {fault}");
     });
 }
 

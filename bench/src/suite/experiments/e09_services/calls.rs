@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 #[data]
 #[derive(Default)]
 pub(crate) struct Count {
-    n: u64,
+    pub(crate) n: u64,
 }
 
 #[contract(uri = "motet:bench-counter/1", state = Count)]
@@ -37,7 +37,7 @@ pub(crate) trait Counts {
 
 #[derive(Service)]
 #[service(contract = Counts)]
-struct Counter {
+pub(crate) struct Counter {
     #[state]
     count: State<Count>,
 }

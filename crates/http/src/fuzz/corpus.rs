@@ -1,0 +1,255 @@
+//! Texts that are right, and pieces of which others are made.
+
+use super::Corpus;
+
+pub(super) const HEADS: Corpus = Corpus {
+    whole: &[
+        "GET /till HTTP/1.1\r\nhost: localhost\r\nif-none-match: \"v3\"\r\n\r\n",
+        "GET /till?at=/cents HTTP/1.1\r\nhost: localhost:80\r\naccept: application/cbor\r\n\r\n",
+        "PUT /till HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 24\r\n\r\n{\"cents\":1,\"note\":null}\n",
+        "PATCH /till HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/merge-patch+json\r\ncontent-length: 11\r\n\r\n{\"cents\":7}",
+        "PATCH /till HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json-patch+json\r\nif-match: \"v1\"\r\ncontent-length: 45\r\n\r\n[{\"op\":\"replace\",\"path\":\"/cents\",\"value\":3}]\n",
+        "POST /till/-/deposit HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nidempotency-key: k\r\nmotet-timeout: 50\r\nmotet-capture: 1\r\ncontent-length: 2\r\n\r\n40",
+        "POST /till/-/deposit HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n\r\n2\r\n40\r\n0\r\n\r\n",
+        "GET /till/-/events?type=deposit&sync=1&count=1 HTTP/1.1\r\nhost: localhost\r\nlast-event-id: 4\r\n\r\n",
+        "GET /openapi.json HTTP/1.0\r\nhost: [::1]:8080\r\nconnection: keep-alive\r\n\r\n",
+        "OPTIONS /till HTTP/1.1\r\nhost: 127.0.0.1\r\norigin: http://127.0.0.1\r\nsec-fetch-site: same-origin\r\n\r\n",
+        "POST /till HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/xml\r\ncontent-length: 5\r\n\r\n<a/>\n",
+    ],
+    pieces: &[
+        "\r\n",
+        "\n",
+        ": ",
+        "host: localhost\r\n",
+        "host: evil.example\r\n",
+        "content-length: 5\r\n",
+        "content-length: -1\r\n",
+        "content-length: 99999999999999999999\r\n",
+        "transfer-encoding: chunked\r\n",
+        "expect: 100-continue\r\n",
+        "connection: upgrade\r\n",
+        "a: b\r\n",
+        "%",
+        "%00",
+        "/..",
+        "/",
+        "?",
+        "&",
+        "=",
+        " ",
+        "\u{0}",
+        "HTTP/1.1",
+        "HTTP/2.0",
+        "GET ",
+        "POST ",
+        "BREW ",
+        "ffffffffffffffff\r\n",
+        "0\r\n\r\n",
+        "-/",
+        "\"v18446744073709551616\"",
+        "motet-timeout: 0\r\n",
+        "motet-timeout: 18446744073709551615\r\n",
+        "since=18446744073709551615",
+        "\u{e4}",
+        "[",
+        "{",
+    ],
+};
+
+pub(super) const JSON: Corpus = Corpus {
+    whole: &[
+        r#"{"cents": {"ann": 40}, "list": [1, -2.5e3, true, null], "text": "\u00e4\ud83e\udd80\n"}"#,
+        r#"[{"op": "add", "path": "/a/-", "value": [{}]}, {"op": "copy", "from": "/a", "path": "/b"}]"#,
+        r#"[[],[[]],[[[]]],{"":{"":{"":0}}}]"#,
+        "17",
+    ],
+    pieces: &[
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\\",
+        "\\u0000",
+        "\\ud800",
+        "{\"\":",
+        "{\"\":0},",
+        "[0],",
+        "0,",
+        "\"\",",
+        "1e999",
+        "-0",
+        "18446744073709551616",
+        "0.1",
+        "null",
+        "true",
+        " ",
+        "\u{0}",
+        "\u{1F980}",
+        "[[[[[[[[[[[[[[[[",
+        "]]]]]]]]]]]]]]]]",
+    ],
+};
+
+/// Written as JSON, and made CBOR of before bytes are changed.
+pub(super) const CBOR: Corpus = Corpus {
+    whole: &[
+        "\u{61}a",
+        "\u{18}\u{2a}",
+        "\u{19}\u{1}\u{1}",
+        "\u{64}text",
+        "\u{66}\u{e4}\u{e4}\u{e4}",
+        "\u{1}",
+    ],
+    pieces: &[
+        "\u{61}a", "\u{0}", "\u{1}", "\u{18}", "\u{1b}", "\u{3b}", "\u{60}", "\u{78}", "\u{7f}",
+        "\u{41}",
+    ],
+};
+
+pub(super) const FORMS: Corpus = Corpus {
+    whole: &[
+        "left=0.5&name=tom",
+        "body=%7B%22a%22%3A1%7D",
+        "a=1&a=2&b=&=c&d",
+        "x=[{\"\":0},{\"\":0}]&y=+%2B",
+    ],
+    pieces: &[
+        "&",
+        "=",
+        "%",
+        "%2",
+        "%7B%22%22%3A0%7D%2C",
+        "{\"\":0},",
+        "a&",
+        "body=",
+        "+",
+        "[",
+        "]",
+        "\u{0}",
+        "%00",
+        "%ff",
+    ],
+};
+
+pub(super) const TARGETS: Corpus = Corpus {
+    whole: &[
+        "/till?at=/left+x&body",
+        "/a%20b/-/pose?left=0.5",
+        "/console/app.js",
+        "/",
+        "http://localhost/till",
+    ],
+    pieces: &[
+        "/", "//", "/.", "/..", "%2e%2e", "%", "%41", "?", "&", "=", "#", "~1", "\u{0}", "\u{e4}",
+        "/a",
+    ],
+};
+
+pub(super) const RESUMED: Corpus = Corpus {
+    whole: &[
+        "type=deposit&sync=1\n17",
+        "since=4&count=2\n",
+        "sync=0\n18446744073709551615",
+        "type=a&type=b\n0",
+    ],
+    pieces: &[
+        "\n",
+        "&",
+        "=",
+        "since",
+        "count=",
+        "type=",
+        "18446744073709551616",
+        "-1",
+        "+1",
+        " ",
+        "0",
+        "%",
+        "a",
+    ],
+};
+
+pub(super) const STREAMS: Corpus = Corpus {
+    whole: &[
+        ": nothing has happened\n\nid: 7\nevent: deposit\ndata: {\"version\":7,\"body\":40}\n\nevent: gone\ndata: {}\n\n",
+        "event: lost\ndata: {\"version\":7,\"body\":3,\"reinstated\":true}\n\n",
+    ],
+    pieces: &[
+        "\n",
+        "\n\n",
+        "\r\n",
+        ":",
+        ": ",
+        "id: ",
+        "event: ",
+        "data: ",
+        "{}",
+        "[",
+        "null",
+        "{\"\":0},",
+        "99999999999999999999",
+    ],
+};
+
+pub(super) const TOKENS: Corpus = Corpus {
+    whole: &[
+        "Bearer motet_0000",
+        "bearer  x ",
+        "Basic YWRtaW46YWRtaW4=",
+        "Bearer",
+    ],
+    pieces: &[
+        " ",
+        "Bearer ",
+        "motet_",
+        "0",
+        "=",
+        ",",
+        "\t",
+        "\u{e4}",
+        "\n",
+        "0000000000000000000000000000000000000000",
+    ],
+};
+
+#[cfg(feature = "dssp")]
+pub(super) const ENVELOPES: Corpus = Corpus {
+    whole: &[
+        "<e:Envelope xmlns:e='http://www.w3.org/2003/05/soap-envelope' xmlns:w='http://schemas.xmlsoap.org/ws/2004/08/addressing'><e:Header><w:Action>http://schemas.microsoft.com/xw/2004/10/dssp.html:UpdateRequest</w:Action><w:MessageID>urn:uuid:7</w:MessageID></e:Header><e:Body><deposit><name>ann &amp; bob</name><cents>40</cents></deposit></e:Body></e:Envelope>",
+        "<?xml version='1.0'?><Envelope xmlns='http://schemas.xmlsoap.org/soap/envelope/'><Header><Action xmlns='http://schemas.xmlsoap.org/ws/2004/08/addressing'>http://schemas.microsoft.com/xw/2004/10/dssp.html:GetRequest</Action></Header><Body/></Envelope>",
+        "<Envelope xmlns='http://www.w3.org/2003/05/soap-envelope'><Body><Accounts><cents><entry key='a b'>4</entry></cents><rows><item><item>1.5</item></item></rows></Accounts></Body></Envelope>",
+    ],
+    pieces: &[
+        "<a>",
+        "</a>",
+        "<a/>",
+        "<a:b/>",
+        "<item>",
+        "<item/>",
+        "</item>",
+        " a=''",
+        " xmlns:a='urn:x'",
+        " xmlns='urn:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'",
+        "&amp;",
+        "&lt;",
+        "&#65;",
+        "&#x0;",
+        "&b;",
+        "<![CDATA[",
+        "]]>",
+        "<!--",
+        "-->",
+        "<!DOCTYPE a [<!ENTITY b 'c'>]>",
+        "<?b c?>",
+        "<",
+        ">",
+        "'",
+        "\"",
+        "\u{0}",
+        "\u{e4}",
+        "1.5",
+    ],
+};
