@@ -34,7 +34,7 @@ pub(crate) fn on_motet(workers: usize, clients: usize, each: usize) -> Result<f6
             done.recv().await?;
         }
         let took = begun.elapsed();
-        let state: &Count = &*counter.get().await?.state;
+        let state: &Count = &counter.get().await?.state;
         let all = (clients * each) as u64;
         if state.n != all {
             let reason = format!("{} updates were done, not {all}", state.n);
