@@ -108,6 +108,10 @@ def test_sem_g941_any_fit_says_where_its_time_went(groups, method):
     assert told.seconds > 0 and len(told.ranks) in (1, 2)
     for thread, *times in told.ranks:
         assert 0 <= thread < told.threads and 0 < sum(times) <= told.seconds * 1.001
+    for rank, call, site, longer, saved in told.imbalances(1e-6):
+        assert rank < len(told.ranks) and longer > 0 and 0 < saved <= told.seconds
+        assert call or not site
+    assert told.imbalances(1.0) == []
     assert "computing" in str(told) and "Profile of" in repr(told)
     assert str(pickle.loads(pickle.dumps(found)).profile_) == str(told)
     assert not hasattr(fresh(method).fit(rows), "profile_")

@@ -317,6 +317,25 @@ motet_code motet_recv(const motet_comm *comm, void *room, size_t size, int sourc
 motet_code motet_sendrecv(const motet_comm *comm, const void *data, size_t size, int dest,
                           int send_tag, void *room, size_t room_size, int source, int recv_tag,
                           motet_status *status);
+
+/* A receive that was posted. It ends on the thread of its rank: in motet_wait, motet_waitall, motet_test,
+ * motet_request_free, or when the body returns. */
+typedef struct motet_request motet_request;
+
+/* Posts such a receive, and does not wait. Nobody else uses the room until it has ended. Receives take
+ * messages in the order in which they were posted. (motet_send does not wait either.) */
+motet_code motet_irecv(const motet_comm *comm, void *room, size_t size, int source, int tag,
+                       motet_request **request);
+/* Waits for the message; `*request` is NULL then. It is MOTET_OK at once, with a status of MOTET_NOBODY,
+ * if that is NULL before. Errors: as motet_recv. */
+motet_code motet_wait(motet_request **request, motet_status *status);
+/* The same for `count` of them; the first error, after all have ended. */
+motet_code motet_waitall(motet_request **requests, size_t count);
+/* As motet_wait, without waiting: MOTET_EMPTY while the message is not there. */
+motet_code motet_test(motet_request **request, motet_status *status);
+/* Gives a receive up; a message that has come for it is lost. NULL is allowed. */
+motet_code motet_request_free(motet_request *request);
+
 /* Waits until a message is there for such a receive, and leaves it there. */
 motet_code motet_probe(const motet_comm *comm, int source, int tag, motet_status *status);
 /* The same without waiting: MOTET_EMPTY if none is there. */
@@ -353,6 +372,13 @@ motet_code motet_reduce(const motet_comm *comm, const void *numbers, void *total
 motet_code motet_allreduce(const motet_comm *comm, const void *numbers, void *totals, size_t count,
                            int type, int op);
 
+/* The same to `totals` of each rank, of the numbers of the ranks up to it. */
+motet_code motet_scan(const motet_comm *comm, const void *numbers, void *totals, size_t count, int type,
+                      int op);
+/* The same of the numbers of the ranks before it. Those of rank 0 stay as they are. */
+motet_code motet_exscan(const motet_comm *comm, const void *numbers, void *totals, size_t count,
+                        int type, int op);
+
 /* Makes a communicator of the ranks that give the same color, in the order of their keys; all ranks call
  * it. A rank with a color below 0 is in none: NULL is left. */
 motet_code motet_comm_split(const motet_comm *comm, int color, int key, motet_comm **part);
@@ -374,6 +400,9 @@ void motet_at(const char *file, int line);
 #define motet_send(...) (MOTET_HERE, motet_send(__VA_ARGS__))
 #define motet_recv(...) (MOTET_HERE, motet_recv(__VA_ARGS__))
 #define motet_sendrecv(...) (MOTET_HERE, motet_sendrecv(__VA_ARGS__))
+#define motet_irecv(...) (MOTET_HERE, motet_irecv(__VA_ARGS__))
+#define motet_wait(...) (MOTET_HERE, motet_wait(__VA_ARGS__))
+#define motet_waitall(...) (MOTET_HERE, motet_waitall(__VA_ARGS__))
 #define motet_probe(...) (MOTET_HERE, motet_probe(__VA_ARGS__))
 #define motet_barrier(...) (MOTET_HERE, motet_barrier(__VA_ARGS__))
 #define motet_bcast(...) (MOTET_HERE, motet_bcast(__VA_ARGS__))
@@ -383,6 +412,8 @@ void motet_at(const char *file, int line);
 #define motet_alltoall(...) (MOTET_HERE, motet_alltoall(__VA_ARGS__))
 #define motet_reduce(...) (MOTET_HERE, motet_reduce(__VA_ARGS__))
 #define motet_allreduce(...) (MOTET_HERE, motet_allreduce(__VA_ARGS__))
+#define motet_scan(...) (MOTET_HERE, motet_scan(__VA_ARGS__))
+#define motet_exscan(...) (MOTET_HERE, motet_exscan(__VA_ARGS__))
 #define motet_comm_split(...) (MOTET_HERE, motet_comm_split(__VA_ARGS__))
 #define motet_comm_dup(...) (MOTET_HERE, motet_comm_dup(__VA_ARGS__))
 #endif

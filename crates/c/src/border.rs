@@ -9,4 +9,5 @@ mod errors;
 mod interleave;
 mod item;
 mod port;
+mod requests;
 mod world;

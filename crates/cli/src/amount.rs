@@ -16,3 +16,12 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
         _ => Err("it must be above 0".to_owned()),
     }
 }
+
+/// A share in percent, above 0.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').unwrap_or(text).trim();
+    match number.parse() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        _ => Err("it must be a share in percent, above 0 and at most 100, as in 10%".to_owned()),
+    }
+}

@@ -32,6 +32,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         slurm,
         dry_run,
         why,
+        balance,
         quiet,
         mesh,
         no_mesh,
@@ -59,6 +60,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         hostfile: spread.hostfile,
         cores,
         why,
+        balance,
         // On a cluster Slurm answers for the processes.
         under: if slurm { Vec::new() } else { supervisor()? },
         others,

@@ -28,7 +28,7 @@ use std::time::Duration;
 /// assert_eq!(line[0], "/opt/mpich/bin/mpiexec");
 /// assert_eq!(line.last().unwrap(), "prog");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Launch {
     /// Ranks of a process, one thread each.
     pub threads: usize,
@@ -45,6 +45,9 @@ pub struct Launch {
     pub family: Family,
     /// How often the program is to print who waits for whom.
     pub why: Option<Duration>,
+    /// The share of a run, in percent, that ranks which compute longer than others may take before
+    /// the program tells it.
+    pub balance: Option<f64>,
     /// The MPI library that the program is to open.
     pub library: PathBuf,
     /// The launcher.
@@ -80,6 +83,8 @@ pub const MESH: &str = "MOTET_MESH";
 pub const MACHINES: &str = "machines";
 /// Tells a program how often it is to print who waits for whom, in seconds.
 const WHY: &str = "MOTET_WHY";
+/// Tells a program what imbalance it is to tell, in percent of a run.
+const BALANCE: &str = "MOTET_BALANCE";
 
 impl Launch {
     /// One rank in one process on one node.
@@ -91,6 +96,7 @@ impl Launch {
             hostfile: None,
             cores: 0,
             why: None,
+            balance: None,
             family,
             library: library.into(),
             mpiexec: mpiexec.into(),
@@ -131,6 +137,9 @@ impl Launch {
         }
         if let Some(why) = self.why {
             variables.push((WHY, why.as_secs_f64().to_string().into()));
+        }
+        if let Some(percent) = self.balance {
+            variables.push((BALANCE, format!("{percent}%").into()));
         }
         if let Some(folder) = &self.mesh {
             variables.push((MESH, folder.clone().into_os_string()));
@@ -370,10 +379,12 @@ mod tests {
         assert!(script.contains("\nexport MOTET_THREADS=8\n"), "{script}");
         let told = Launch {
             why: Some(Duration::from_millis(2500)),
+            balance: Some(7.5),
             ..launch(Family::Mpich)
         };
         let line = told.shell_line(&["p".into()]);
         assert!(line.contains(" -genv MOTET_WHY 2.5 "), "{line}");
+        assert!(line.contains(" -genv MOTET_BALANCE 7.5% "), "{line}");
     }
 
     #[test]

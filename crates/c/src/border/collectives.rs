@@ -166,9 +166,9 @@ unsafe extern "C" fn motet_reduce(
     root: c_int,
 ) -> Code {
     call("motet_reduce", |call| {
-        let root = Some(rank(root, "root")?);
+        let to = To::Root(rank(root, "root")?);
         // SAFETY: as the caller promises.
-        unsafe { reduce(call, comm, (numbers, totals, count), (kind, op), root) }
+        unsafe { reduce(call, comm, (numbers, totals, count), (kind, op), to) }
     })
 }
 
@@ -187,8 +187,57 @@ unsafe extern "C" fn motet_allreduce(
 ) -> Code {
     call("motet_allreduce", |call| {
         // SAFETY: as the caller promises.
-        unsafe { reduce(call, comm, (numbers, totals, count), (kind, op), None) }
+        unsafe { reduce(call, comm, (numbers, totals, count), (kind, op), To::All) }
     })
+}
+
+/// Combines the numbers of this rank and of those before it, place by place.
+///
+/// # Safety
+/// As [`motet_barrier`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_scan(
+    comm: *const Comm,
+    numbers: *const c_void,
+    totals: *mut c_void,
+    count: usize,
+    kind: c_int,
+    op: c_int,
+) -> Code {
+    call("motet_scan", |call| {
+        // SAFETY: as the caller promises.
+        unsafe { reduce(call, comm, (numbers, totals, count), (kind, op), To::Scan) }
+    })
+}
+
+/// Combines the numbers of the ranks before this one, place by place.
+///
+/// # Safety
+/// As [`motet_barrier`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_exscan(
+    comm: *const Comm,
+    numbers: *const c_void,
+    totals: *mut c_void,
+    count: usize,
+    kind: c_int,
+    op: c_int,
+) -> Code {
+    call("motet_exscan", |call| {
+        // SAFETY: as the caller promises.
+        unsafe { reduce(call, comm, (numbers, totals, count), (kind, op), To::Exscan) }
+    })
+}
+
+/// Who gets which totals.
+#[derive(Debug, Clone, Copy)]
+enum To {
+    Root(usize),
+    All,
+    /// Each rank those of the ranks up to it.
+    Scan,
+    /// Each rank those of the ranks before it.
+    Exscan,
 }
 
 /// What is combined, where the totals go, and how many there are.
@@ -201,7 +250,7 @@ unsafe fn reduce(
     comm: *const Comm,
     numbers: Numbers,
     (kind, op): (c_int, c_int),
-    root: Option<usize>,
+    to: To,
 ) -> Result<(), Failure> {
     // SAFETY: as the caller promises.
     let comm = unsafe { here(call, comm) }?;
@@ -211,9 +260,9 @@ unsafe fn reduce(
     // SAFETY: as the caller promises; any bytes are such a number.
     unsafe {
         match kind {
-            0 => reduce_of::<i32>(call, comm, numbers, op, root),
-            1 => reduce_of::<i64>(call, comm, numbers, op, root),
-            2 => reduce_of::<f64>(call, comm, numbers, op, root),
+            0 => reduce_of::<i32>(call, comm, numbers, op, to),
+            1 => reduce_of::<i64>(call, comm, numbers, op, to),
+            2 => reduce_of::<f64>(call, comm, numbers, op, to),
             other => Err(Failure::argument(format!(
                 "`type` is {other}, no motet_type: use one of 0 to 2"
             ))),
@@ -228,11 +277,14 @@ unsafe fn reduce_of<T: Number>(
     comm: &Comm,
     (numbers, totals, count): Numbers,
     op: Op,
-    root: Option<usize>,
+    to: To,
 ) -> Result<(), Failure> {
     // SAFETY: as the caller promises; they are read before the totals are made.
     let given: &[T] = unsafe { call.numbers(numbers, count, "numbers") }?;
-    let is_given = root.is_none_or(|root| root == comm.comm.rank());
+    let is_given = match to {
+        To::Root(root) => root == comm.comm.rank(),
+        To::All | To::Scan | To::Exscan => true,
+    };
     let room = if is_given { count } else { 0 };
     // The totals may lie where the numbers are.
     let own: Vec<T>;
@@ -248,8 +300,10 @@ unsafe fn reduce_of<T: Number>(
     // SAFETY: as the caller promises; no slice of the caller's memory overlaps with it.
     let totals: &mut [T] = unsafe { call.numbers_mut(totals, room, "totals") }?;
     let (rank, comm, op) = (&comm.rank, &comm.comm, T::combine(op));
-    match root {
-        Some(root) => rank.wait(async { comm.reduce_into(root, given, totals, op).await }),
-        None => rank.wait(async { comm.allreduce_into(given, totals, op).await }),
+    match to {
+        To::Root(root) => rank.wait(async { comm.reduce_into(root, given, totals, op).await }),
+        To::All => rank.wait(async { comm.allreduce_into(given, totals, op).await }),
+        To::Scan => rank.wait(async { comm.scan_into(given, totals, op).await }),
+        To::Exscan => rank.wait(async { comm.exscan_into(given, totals, op).await }),
     }
 }

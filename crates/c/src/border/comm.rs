@@ -1,6 +1,7 @@
 //! Communicators, and messages between two ranks.
 
 use super::calls::{Call, call, quietly};
+use super::requests::Posted;
 use crate::error::{Code, Failure};
 use crate::rank::{Comm, Rank};
 use motet::Communicator;
@@ -48,6 +49,8 @@ pub(super) fn with_comm<R>(
         }
     }
     let _from = From(GIVEN.with(|given| given.0.borrow().len()));
+    // Dropped first: receives borrow from communicators.
+    let _posted = Posted::begin();
     body(keep(rank, comm))
 }
 
@@ -88,7 +91,7 @@ fn dest(number: c_int) -> Result<Dest, Failure> {
     }
 }
 
-fn source(number: c_int) -> Result<Source, Failure> {
+pub(super) fn source(number: c_int) -> Result<Source, Failure> {
     match number {
         ANY => Ok(Source::Any),
         NOBODY => Ok(Source::Null),
@@ -101,7 +104,7 @@ fn tag(number: c_int) -> Result<u32, Failure> {
         .map_err(|_| Failure::argument(format!("`tag` is {number}: tags begin at 0")))
 }
 
-fn tags(number: c_int) -> Result<TagMatch, Failure> {
+pub(super) fn tags(number: c_int) -> Result<TagMatch, Failure> {
     match number {
         ANY => Ok(TagMatch::Any),
         number => tag(number).map(TagMatch::Only),
@@ -109,7 +112,7 @@ fn tags(number: c_int) -> Result<TagMatch, Failure> {
 }
 
 /// The status of a message.
-fn status(of: Status, size: usize) -> MessageStatus {
+pub(super) fn status(of: Status, size: usize) -> MessageStatus {
     MessageStatus {
         source: of.rank().map_or(NOBODY, number),
         tag: c_int::try_from(of.tag).unwrap_or(c_int::MAX),
@@ -118,7 +121,7 @@ fn status(of: Status, size: usize) -> MessageStatus {
 }
 
 /// What came from nobody.
-const NOTHING: MessageStatus = MessageStatus {
+pub(super) const NOTHING: MessageStatus = MessageStatus {
     source: NOBODY,
     tag: ANY,
     size: 0,

@@ -51,6 +51,20 @@ static void totals(motet_comm *comm, int rank, int size)
     CHECK(motet_allreduce(comm, NULL, NULL, 0, MOTET_DOUBLE, MOTET_SUM) == MOTET_OK);
 }
 
+static void scans(motet_comm *comm, int rank)
+{
+    int64_t mine[2] = {rank + 1, 1}, up[2], before[2] = {-7, -7};
+    CHECK(motet_scan(comm, mine, up, 2, MOTET_INT64, MOTET_SUM) == MOTET_OK);
+    CHECK(up[0] == (rank + 1) * (rank + 2) / 2 && up[1] == rank + 1);
+    CHECK(motet_exscan(comm, mine, before, 2, MOTET_INT64, MOTET_SUM) == MOTET_OK);
+    CHECK(rank == 0 ? before[0] == -7 : before[0] == rank * (rank + 1) / 2 && before[1] == rank);
+    /* In place. */
+    double greatest = rank % 2 ? -1.0 : rank;
+    CHECK(motet_scan(comm, &greatest, &greatest, 1, MOTET_DOUBLE, MOTET_MAX) == MOTET_OK);
+    CHECK(greatest == rank - rank % 2);
+    CHECK(motet_scan(comm, NULL, NULL, 0, MOTET_INT32, MOTET_MIN) == MOTET_OK);
+}
+
 static void parts(motet_comm *comm, int rank, int size)
 {
     motet_comm *half, *copy, *none;
@@ -79,6 +93,7 @@ static int meet(motet_comm *comm, void *ctx)
     for (int i = 0; i < 3; i++) {
         bytes(comm, rank, size);
         totals(comm, rank, size);
+    scans(comm, rank);
         parts(comm, rank, size);
     }
     return 0;

@@ -58,6 +58,11 @@ fn sem_g1008_ranks_send_and_receive_needs_cc() {
 }
 
 #[test]
+fn sem_g1053_receives_that_are_posted_take_messages_in_their_order_needs_cc() {
+    run("requests");
+}
+
+#[test]
 fn sem_g1009_collectives_give_each_rank_its_part_needs_cc() {
     run("collectives");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::amount::{count, seconds};
+use crate::amount::{count, percent, seconds};
 use crate::spread::SpreadArgs;
 
 /// Options of `motet run`.
@@ -38,6 +38,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub why: Option<Duration>,
 
+    /// Say at the end what a run has lost to ranks that compute longer than others, if it is that
+    /// much of it, as in 10%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub balance: Option<f64>,
+
     /// A folder that all machines of the run share, in which nodes of its mesh meet [default: on
     /// one machine, a folder of this user]
     #[arg(long, value_name = "DIR")]
@@ -67,6 +72,8 @@ say whom they have lost when one ends before its run has, and then ends the job 
 
 --why has a program that asks for World::current() say who waits for whom: every rank with its call, the rank and the tag it waits for, the line of the program and the time; collectives with who has come and who has not; cycles, and the ranks nobody waits for. Ranks that compute need not help. Without --why, SIGUSR1 makes it say so once.
 
+--balance names the stages in which one rank computes longer than the others, the rank, and what an even share would save.
+
 A process that joins a mesh without further settings (ZenohConfig::of_run of the library, motet mesh) meets the \
 other processes of its run, and nobody else: links have mutual TLS, with a key that the first of them makes in a \
 folder of mode 0700. The folder is removed when mpiexec has ended. On several machines --mesh names a folder that they \
@@ -91,9 +98,11 @@ Examples:
       two programs of one world: one process of the first, two with two ranks each of the second
   motet run -t 2 -m 2 --why 10 -- ./heat
       says every ten seconds where the four ranks are
+  motet run -t 2 -m 2 --balance 5% -- ./heat
+      says at the end which rank computed longer, if that took 5 % of the run
 
 Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library), \
-MOTET_WHY (seconds); MOTET_MESH (the folder where nodes of the run's mesh meet); of several programs MOTET_PROGRAM (its number, from 0) and MOTET_PROGRAM_NAME. Set by you: MOTET_BALANCE=10% (a run that loses as much to ranks that compute longer than \
-others says so at its end)
+MOTET_WHY (seconds); MOTET_BALANCE (percent); MOTET_MESH (the folder where nodes of the run's mesh meet); of \
+several programs MOTET_PROGRAM (its number, from 0) and MOTET_PROGRAM_NAME
 
 Exit codes: that of mpiexec, which is the program's; 2 when nothing was started";

@@ -150,7 +150,7 @@ fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
     for library in mpi_libraries() {
         let run = started(
             &library,
-            "-t 3 -m 2 -n 4 --dry-run",
+            "-t 3 -m 2 -n 4 --balance 5% --dry-run",
             &["no-such-program", "a b"],
         );
         let line = run.quiet_success();
@@ -159,6 +159,7 @@ fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
             "mpiexec",
             " -ppn 2 ",
             " -genv MOTET_THREADS 3 ",
+            " -genv MOTET_BALANCE 5% ",
             &format!(" -genv MOTET_MPI_LIB {library} "),
             " -n 8 ",
             " supervise -- no-such-program 'a b'\n",

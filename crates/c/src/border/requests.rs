@@ -1,0 +1,205 @@
+//! Receives that go on while the rank does something else.
+
+use super::calls::{Call, call};
+use super::comm::{MessageStatus, NOTHING, here, source, status, tags};
+use crate::error::{Code, Failure};
+use crate::rank::{Comm, Rank};
+use motet::Communicator;
+use motet::comm::{Request, Source, Status};
+use std::cell::RefCell;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+/// A receive that was posted, on the thread of its rank.
+pub(crate) struct Receive {
+    /// Nothing comes from nobody. Dropped before the communicator from which it borrows.
+    request: Option<Request<'static, (usize, Status)>>,
+    _comm: Rc<Communicator>,
+    rank: Rc<Rank>,
+}
+
+motet_sync::thread_local! {
+    /// Those of the rank on this thread.
+    static POSTED: RefCell<Vec<*mut Receive>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Gives up the receives that are posted from now on, when it is dropped: their rooms may be on the
+/// stack of the body, which has returned.
+pub(super) struct Posted(usize);
+
+impl Posted {
+    pub(super) fn begin() -> Posted {
+        Posted(POSTED.with(|posted| posted.borrow().len()))
+    }
+}
+
+impl Drop for Posted {
+    fn drop(&mut self) {
+        let left = POSTED.with(|posted| posted.borrow_mut().split_off(self.0));
+        for receive in left {
+            // SAFETY: it came from a box, and was in the list, so it has not been freed.
+            drop(unsafe { Box::from_raw(receive) });
+        }
+    }
+}
+
+/// Takes a receive out of the list.
+///
+/// # Errors
+/// [`Code::Thread`] when it is not there.
+fn taken(receive: *mut Receive) -> Result<Box<Receive>, Failure> {
+    let is_there = POSTED.with(|posted| {
+        let mut posted = posted.borrow_mut();
+        let place = posted.iter().position(|&kept| kept == receive);
+        place.map(|place| posted.remove(place)).is_some()
+    });
+    match is_there {
+        // SAFETY: it came from a box, and was in the list, so it has not been freed.
+        true => Ok(unsafe { Box::from_raw(receive) }),
+        false => Err(Failure::new(
+            Code::Thread,
+            "the request is of another thread, or has ended",
+        )),
+    }
+}
+
+/// Posts a receive.
+///
+/// # Safety
+/// As the header says, which holds for all functions here: nobody else uses the room until the
+/// request has ended or been freed.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_irecv(
+    comm: *const Comm,
+    room: *mut c_void,
+    size: usize,
+    source: c_int,
+    tag: c_int,
+    request: *mut *mut Receive,
+) -> Code {
+    call("motet_irecv", |call| {
+        // SAFETY: as the caller promises.
+        let out = unsafe { call.out(request, "request") }?;
+        // SAFETY: as the caller promises, until the request has ended or been freed.
+        let (comm, room) = unsafe { (here(call, comm)?, call.room(room, size, "room")?) };
+        let (source, tag) = (self::source(source)?, tags(tag)?);
+        let own = Rc::clone(&comm.comm);
+        // SAFETY: the counted communicator lives as long as the request: it is dropped after it.
+        let borrowed: &'static Communicator = unsafe { &*Rc::as_ptr(&own) };
+        let posted = (source != Source::Null).then(|| borrowed.irecv_into(room, source, tag));
+        let receive = Box::into_raw(Box::new(Receive {
+            request: posted,
+            _comm: own,
+            rank: Rc::clone(&comm.rank),
+        }));
+        POSTED.with(|posted| posted.borrow_mut().push(receive));
+        out.give_kept(receive);
+        Ok(())
+    })
+}
+
+/// Waits for the message.
+///
+/// # Safety
+/// As [`motet_irecv`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_wait(request: *mut *mut Receive, status: *mut MessageStatus) -> Code {
+    call("motet_wait", |call| {
+        // SAFETY: as the caller promises.
+        let came = unsafe { wait(call, request) }?;
+        // SAFETY: as the caller promises.
+        unsafe { call.leave(status, came) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As [`motet_irecv`].
+unsafe fn wait(call: Call, request: *mut *mut Receive) -> Result<MessageStatus, Failure> {
+    // SAFETY: as the caller promises.
+    let receive = unsafe { *call.handle(request, "request")? };
+    if receive.is_null() {
+        return Ok(NOTHING);
+    }
+    let mut receive = taken(receive)?;
+    // SAFETY: as the caller promises; it is not NULL.
+    unsafe { request.write(std::ptr::null_mut()) };
+    receive.rank.check()?;
+    match receive.request.take() {
+        Some(request) => {
+            let (size, of) = receive.rank.wait(request.wait())?;
+            Ok(status(of, size))
+        }
+        None => Ok(NOTHING),
+    }
+}
+
+/// Waits for the messages of several receives.
+///
+/// # Safety
+/// As [`motet_irecv`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_waitall(requests: *mut *mut Receive, count: usize) -> Code {
+    call("motet_waitall", |call| {
+        // SAFETY: as the caller promises.
+        let requests = unsafe { call.numbers_mut(requests.cast(), count, "requests") }?;
+        let mut first = Ok(());
+        for request in requests {
+            // SAFETY: as the caller promises.
+            let ended = unsafe { wait(call, request) };
+            first = first.and(ended.map(drop));
+        }
+        first
+    })
+}
+
+/// Looks whether the message is there.
+///
+/// # Safety
+/// As [`motet_irecv`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_test(request: *mut *mut Receive, status: *mut MessageStatus) -> Code {
+    call("motet_test", |call| {
+        // SAFETY: as the caller promises.
+        let handle = unsafe { *call.handle(request, "request")? };
+        if !handle.is_null() {
+            let mut receive = taken(handle)?;
+            receive.rank.check()?;
+            if let Some(waiting) = receive.request.take() {
+                match waiting.test() {
+                    Ok(ended) => {
+                        // SAFETY: as the caller promises; it is not NULL.
+                        unsafe { request.write(std::ptr::null_mut()) };
+                        let (size, of) = ended?;
+                        // SAFETY: as the caller promises.
+                        unsafe { call.leave(status, self::status(of, size)) };
+                        return Ok(());
+                    }
+                    Err(waiting) => {
+                        receive.request = Some(waiting);
+                        let kept = Box::into_raw(receive);
+                        POSTED.with(|posted| posted.borrow_mut().push(kept));
+                        return Err(Failure::new(Code::Empty, "the message has not come"));
+                    }
+                }
+            }
+            // SAFETY: as above.
+            unsafe { request.write(std::ptr::null_mut()) };
+        }
+        // SAFETY: as the caller promises.
+        unsafe { call.leave(status, NOTHING) };
+        Ok(())
+    })
+}
+
+/// Gives a receive up.
+///
+/// # Safety
+/// As [`motet_irecv`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_request_free(request: *mut Receive) -> Code {
+    call("motet_request_free", |_| match request.is_null() {
+        true => Ok(()),
+        false => taken(request).map(drop),
+    })
+}
