@@ -91,10 +91,15 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     if !no_mesh {
         launch.mesh = meeting::make(&place, quiet)?;
     }
-    let line = launch.line(&program);
+    become_it(command(&launch, &program))
+}
+
+/// The launcher with all its arguments.
+fn command(launch: &Launch, program: &[OsString]) -> Command {
+    let line = launch.line(program);
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
-    become_it(command)
+    command
 }
 
 /// Says what is going to run.

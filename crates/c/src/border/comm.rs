@@ -1,7 +1,6 @@
 //! Communicators, and messages between two ranks.
 
 use super::calls::{Call, call, quietly};
-use super::requests::Posted;
 use crate::error::{Code, Failure};
 use crate::rank::{Comm, Rank};
 use motet::Communicator;
@@ -49,8 +48,6 @@ pub(super) fn with_comm<R>(
         }
     }
     let _from = From(GIVEN.with(|given| given.0.borrow().len()));
-    // Dropped first: receives borrow from communicators.
-    let _posted = Posted::begin();
     body(keep(rank, comm))
 }
 

@@ -23,24 +23,22 @@ motet_sync::thread_local! {
     static POSTED: RefCell<Vec<*mut Receive>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Gives up the receives that are posted from now on, when it is dropped: their rooms may be on the
-/// stack of the body, which has returned.
-pub(super) struct Posted(usize);
-
-impl Posted {
-    pub(super) fn begin() -> Posted {
-        Posted(POSTED.with(|posted| posted.borrow().len()))
-    }
-}
-
-impl Drop for Posted {
-    fn drop(&mut self) {
-        let left = POSTED.with(|posted| posted.borrow_mut().split_off(self.0));
-        for receive in left {
-            // SAFETY: it came from a box, and was in the list, so it has not been freed.
-            drop(unsafe { Box::from_raw(receive) });
+/// Calls the body of a rank, and gives up the receives that it leaves: their rooms may be on its
+/// stack.
+pub(super) fn until_end<R>(body: impl FnOnce() -> R) -> R {
+    /// Gives up receives from this place of the list on.
+    struct From(usize);
+    impl Drop for From {
+        fn drop(&mut self) {
+            let left = POSTED.with(|posted| posted.borrow_mut().split_off(self.0));
+            for receive in left {
+                // SAFETY: it came from a box, and was in the list, so it has not been freed.
+                drop(unsafe { Box::from_raw(receive) });
+            }
         }
     }
+    let _from = From(POSTED.with(|posted| posted.borrow().len()));
+    body()
 }
 
 /// Takes a receive out of the list.

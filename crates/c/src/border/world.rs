@@ -2,6 +2,7 @@
 
 use super::calls::{call, free, quietly};
 use super::comm::with_comm;
+use super::requests::until_end;
 use crate::error::{Code, Failure, in_handler};
 use crate::foreign::{Body, Callback};
 use crate::rank::{Comm, Rank};
@@ -67,7 +68,7 @@ fn one(
     body: &Callback<Body<Comm>>,
 ) -> Result<(), String> {
     let (rank, ending) = Rank::begin(Arc::clone(run), number, None);
-    let code = with_comm(&rank, Rc::new(comm), |comm| body.body(comm));
+    let code = with_comm(&rank, Rc::new(comm), |comm| until_end(|| body.body(comm)));
     let ended = result(code);
     if let Err(text) = &ended {
         run.stop(Failure::new(Code::Rank, format!("rank {number}: {text}")));
@@ -85,7 +86,7 @@ fn enter(
     let entered = world.enter()?;
     let comm = entered.communicator();
     let (rank, ending) = Rank::begin(Arc::clone(run), comm.rank(), Some(entered));
-    let code = with_comm(&rank, comm, |comm| body.body(comm));
+    let code = with_comm(&rank, comm, |comm| until_end(|| body.body(comm)));
     drop(ending);
     match rank.take_entered() {
         Some(entered) => entered.finish(result(code)),
