@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
 
-/// Room for a value of any `Send` type, of so many words. A value that fits is stored in place, a larger one in a box.
+/// Room for a value of any `Send` type, of so many words. A value that fits is stored in place, a
+/// larger one in a box.
 ///
 /// In this order: a meeting lays its small totals behind what its readers look at.
 #[repr(C)]
@@ -19,7 +20,8 @@ pub(crate) struct AnyRoom<const WORDS: usize> {
 /// What ranks bring to a meeting. Several threads may look at it at once.
 pub(crate) type AnyCell = AnyRoom<6>;
 
-/// What a message holds: one thread at a time has it, so it is not `Sync`, and can show its value whatever it is.
+/// What a message holds: one thread at a time has it, so it is not `Sync`, and can show its value
+/// whatever it is.
 pub(crate) struct AnyLetter(AnyRoom<4>, PhantomData<Cell<()>>);
 
 /// What is to be known of a value whose type is not.
@@ -166,8 +168,8 @@ impl<const WORDS: usize> Drop for AnyRoom<WORDS> {
 
 // SAFETY: only Send values are put in.
 unsafe impl<const WORDS: usize> Send for AnyRoom<WORDS> {}
-// SAFETY: through a shared reference only `get` reaches the value, which demands Sync, and `any` of a letter, which is
-// not Sync itself.
+// SAFETY: through a shared reference only `get` reaches the value, which demands Sync, and `any` of
+// a letter, which is not Sync itself.
 unsafe impl<const WORDS: usize> Sync for AnyRoom<WORDS> {}
 
 #[cfg(all(test, not(motet_loom)))]

@@ -18,8 +18,8 @@ struct State {
     told: Option<Instant>,
 }
 
-/// Requests so soon after one that has been told are answered with it: a launcher that passes a signal on to all
-/// processes makes one request of each.
+/// Requests so soon after one that has been told are answered with it: a launcher that passes a
+/// signal on to all processes makes one request of each.
 const MOMENT: Duration = Duration::from_secs(1);
 
 impl Asks {

@@ -9,11 +9,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A call of a collective that has not begun. Awaited, it takes part and waits for its result;
-/// [`start`](CollectiveCall::start) only takes part, and what it gives is waited for later, so that several may be under
-/// way (MPI's calls with `I`).
+/// [`start`](CollectiveCall::start) only takes part, and what it gives is waited for later, so that
+/// several may be under way (MPI's calls with `I`).
 ///
-/// A rank that starts a collective meets those that start it, too: all start the same ones in the same order, and await the
-/// same others.
+/// A rank that starts a collective meets those that start it, too: all start the same ones in the
+/// same order, and await the same others.
 ///
 /// ```
 /// use motet_comm::{CommError, World};
@@ -55,8 +55,8 @@ impl<F> CollectiveCall<F> {
         CollectiveCall(call)
     }
 
-    /// Takes part now, beside other collectives; what is left is to wait for the others. What is passed by reference has
-    /// been copied then: it may change.
+    /// Takes part now, beside other collectives; what is left is to wait for the others. What is
+    /// passed by reference has been copied then: it may change.
     ///
     /// # Panics
     /// If it was polled before.
@@ -94,7 +94,8 @@ where
     }
 }
 
-/// A call that has one way when it is awaited and another when it is started: which one it takes is known when it begins.
+/// A call that has one way when it is awaited and another when it is started: which one it takes is
+/// known when it begins.
 pub(crate) struct TwoWays<'c, A, N, P: Pending, S> {
     spot: Spot<'c>,
     state: State<'c, A, N, P, S>,

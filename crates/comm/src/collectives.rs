@@ -1,8 +1,9 @@
-//! Collectives: calls that all ranks of a communicator make together, in the same order. One file each.
+//! Collectives: calls that all ranks of a communicator make together, in the same order. One file
+//! each.
 //!
-//! Every one has up to two forms: `x` takes and gives any value, `x_into` copies slices of plain numbers to where they
-//! shall be. A call is awaited, or [started](crate::CollectiveCall::start), so that several may be under way at once. A form
-//! meets the same form only.
+//! Every one has up to two forms: `x` takes and gives any value, `x_into` copies slices of plain
+//! numbers to where they shall be. A call is awaited, or [started](crate::CollectiveCall::start),
+//! so that several may be under way at once. A form meets the same form only.
 //!
 //! # How they are done
 //!
@@ -15,10 +16,11 @@
 //! | any, in a process each, awaited reductions of long slices | the same: each rank combines a share of the places, and its totals go to who wants them | one, and the pieces twice |
 //! | any, on `threads`, awaited reductions of long slices | each rank combines its share of the places, and takes the others' totals | twice that |
 //!
-//! What is made of the total depends on the call: `allreduce` and `broadcast` leave one value that everyone
-//! reads; `scan`, `scatter`, `alltoall` and `reduce_scatter` lay a part out for each rank, which takes it. The
-//! size of the values changes nothing, since they are moved and not sent: there are no messages to cut up. Numbers
-//! of slices are copied into room that the rank has lent before, and from there to where they shall be.
+//! What is made of the total depends on the call: `allreduce` and `broadcast` leave one value that
+//! everyone reads; `scan`, `scatter`, `alltoall` and `reduce_scatter` lay a part out for each rank,
+//! which takes it. The size of the values changes nothing, since they are moved and not sent: there
+//! are no messages to cut up. Numbers of slices are copied into room that the rank has lent before,
+//! and from there to where they shall be.
 
 mod allgather;
 mod allreduce;

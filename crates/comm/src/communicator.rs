@@ -21,11 +21,12 @@ use std::sync::Arc;
 /// topologies, communicators. Messages and collectives of different communicators never meet.
 ///
 /// # Cancellation
-/// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing, but for
-/// `ssend`, `sendrecv`, `sendrecv_replace` and `shift`: they send when they are first polled, and their messages
-/// stay on their way. Dropping that of a collective, or of an exchange with neighbours, leaves this rank out of
-/// step; its next one says so. Most collectives end on the other ranks all the same, but reductions of long vectors
-/// in place may need this rank to their end.
+/// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing, but
+/// for `ssend`, `sendrecv`, `sendrecv_replace` and `shift`: they send when they are first polled,
+/// and their messages stay on their way. Dropping that of a collective, or of an exchange with
+/// neighbours, leaves this rank out of step; its next one says so. Most collectives end on the
+/// other ranks all the same, but reductions of long vectors in place may need this rank to their
+/// end.
 pub struct Communicator {
     fabric: AnyFabric,
     team: Arc<Team>,
@@ -36,7 +37,8 @@ pub struct Communicator {
     topologies: Cell<u32>,
     /// The rank has come to a meeting and has not left it.
     in_meeting: Cell<bool>,
-    /// Made when there is something in it: a rank holds its communicator, often twice, and there may be millions.
+    /// Made when there is something in it: a rank holds its communicator, often twice, and there
+    /// may be millions.
     seldom: OnceCell<Box<Seldom>>,
 }
 
@@ -126,7 +128,8 @@ impl Communicator {
         self.team.size()
     }
 
-    /// The communicator's number, by which reports name it; 0 is the world. The same on all its ranks.
+    /// The communicator's number, by which reports name it; 0 is the world. The same on all its
+    /// ranks.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.team.communicator

@@ -9,13 +9,16 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// A way for messages to one rank from any thread: a topic, a timer, a client. Clones lead to the same rank.
+/// A way for messages to one rank from any thread: a topic, a timer, a client. Clones lead to the
+/// same rank.
 ///
-/// The rank receives them as others: `recv(ANY_SOURCE, tag)`, or `recv(OUTSIDE, tag)` for these only. Their
-/// [`Status::rank`] is `None`. At most `capacity` of them have not been received; a further one is refused, or waits.
+/// The rank receives them as others: `recv(ANY_SOURCE, tag)`, or `recv(OUTSIDE, tag)` for these
+/// only. Their [`Status::rank`] is `None`. At most `capacity` of them have not been received; a
+/// further one is refused, or waits.
 ///
-/// While an entrance is open, a rank that waits for a message that may come through it is not stuck, and neither are those
-/// that wait for that rank. The entrance closes when its last clone is dropped, or the rank ends.
+/// While an entrance is open, a rank that waits for a message that may come through it is not
+/// stuck, and neither are those that wait for that rank. The entrance closes when its last clone is
+/// dropped, or the rank ends.
 pub struct Entrance<T> {
     inner: Arc<Inner>,
     _value: PhantomData<fn(T)>,
@@ -39,12 +42,12 @@ pub enum EntranceError<T> {
 }
 
 impl Communicator {
-    /// Opens an entrance to this rank, for messages with `tag` of this communicator. `note` says in reports what comes
-    /// through it; it is called from other threads, and does not wait.
+    /// Opens an entrance to this rank, for messages with `tag` of this communicator. `note` says in
+    /// reports what comes through it; it is called from other threads, and does not wait.
     ///
     /// # Errors
-    /// [`CommError::Arguments`]: `capacity` is 0, or the world is [`World::solo`](crate::World::solo), whose rank other
-    /// threads cannot reach.
+    /// [`CommError::Arguments`]: `capacity` is 0, or the world is
+    /// [`World::solo`](crate::World::solo), whose rank other threads cannot reach.
     ///
     /// ```
     /// use motet_comm::{ANY_SOURCE, CommError, Status, World};

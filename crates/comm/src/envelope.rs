@@ -75,8 +75,8 @@ const WORDS: u64 = 1 << 32;
 const LENGTH: u64 = 1 << 33;
 const RECEIPT: u64 = 1 << 34;
 
-/// Keeps apart what must never meet: the messages of one communicator from those of the others, and those
-/// of the runtime itself from those of the program.
+/// Keeps apart what must never meet: the messages of one communicator from those of the others, and
+/// those of the runtime itself from those of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) communicator: u32,
@@ -102,7 +102,8 @@ pub(crate) struct Wanted {
     pub(crate) context: Context,
     pub(crate) source: Source,
     pub(crate) tag: TagMatch,
-    /// Whether a message that it gets is received by that; if not, whoever gets it signs for it later.
+    /// Whether a message that it gets is received by that; if not, whoever gets it signs for it
+    /// later.
     pub(crate) signs: bool,
 }
 
@@ -145,8 +146,8 @@ impl Envelope {
         Envelope { place, ..self }
     }
 
-    /// What is to be said of it when rank `dest` of the world has not received it; the runtime's own
-    /// messages are not spoken of.
+    /// What is to be said of it when rank `dest` of the world has not received it; the runtime's
+    /// own messages are not spoken of.
     pub(crate) fn unmatched(&self, dest: usize) -> Option<Unmatched> {
         (self.context.kind == Kind::User).then(|| Unmatched {
             dest,
@@ -177,7 +178,8 @@ impl Envelope {
         }
     }
 
-    /// The value, or the envelope again when it holds another type, or cannot be read: then with the reason.
+    /// The value, or the envelope again when it holds another type, or cannot be read: then with
+    /// the reason.
     #[inline]
     pub(crate) fn open<T: Value>(mut self) -> Result<T, Unopened> {
         match self.at_hand() {
@@ -224,8 +226,9 @@ impl Envelope {
         self.receipt = Some(Arc::new(Receipt::of(Sender::There(process, number))));
     }
 
-    /// The envelope of a value with what [`Behind`] has written behind it, and the number of the receipt that the sender
-    /// keeps, if it does; `None` if they are none. `label` gives the label of a number, with its words when they came.
+    /// The envelope of a value with what [`Behind`] has written behind it, and the number of the
+    /// receipt that the sender keeps, if it does; `None` if they are none. `label` gives the label
+    /// of a number, with its words when they came.
     pub(crate) fn read(
         context: Context,
         status: Status,

@@ -28,8 +28,8 @@ pub enum CommError {
         /// The type of the message.
         found: &'static str,
     },
-    /// The message that matched came from another process, and what serde has written there it cannot read
-    /// here. The message stays where it is.
+    /// The message that matched came from another process, and what serde has written there it
+    /// cannot read here. The message stays where it is.
     Unreadable {
         /// The sender of the message.
         source: usize,
@@ -79,7 +79,8 @@ pub enum CommError {
         problem: String,
     },
     /// An earlier call of this rank on the same communicator or topology was given up before it had
-    /// ended (its future was dropped), or failed half-way, so this rank is out of step with the others.
+    /// ended (its future was dropped), or failed half-way, so this rank is out of step with the
+    /// others.
     OutOfStep {
         /// The operation that cannot be done.
         operation: &'static str,

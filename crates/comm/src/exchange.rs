@@ -1,14 +1,15 @@
-//! Long slices between ranks that do not all live in one process: the ranks come to a meeting, which tells them whether
-//! all have called the same, and their numbers go beside it by a [schedule](crate::schedule), from where they lie to
-//! where they are used.
+//! Long slices between ranks that do not all live in one process: the ranks come to a meeting,
+//! which tells them whether all have called the same, and their numbers go beside it by a
+//! [schedule](crate::schedule), from where they lie to where they are used.
 //!
 //! ```text
 //!  numbers ──► transport ──► rows ──► combined ──► room ──► transport ──► room
 //!          └─────────────────────────────────────► room
 //! ```
 //!
-//! What a rank gives of its own is borrowed as long as it is on its way: where the rank sleeps it is woken to send more,
-//! and where it drops its call the rest is copied and goes on without it. What it is to combine or to pass on does not.
+//! What a rank gives of its own is borrowed as long as it is on its way: where the rank sleeps it
+//! is woken to send more, and where it drops its call the rest is copied and goes on without it.
+//! What it is to combine or to pass on does not.
 
 mod counts;
 mod windows;
@@ -94,9 +95,9 @@ impl Communicator {
 }
 
 impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
-    /// A call in which ranks send each other these numbers, or those in the room, by a schedule that `fine` gives, and
-    /// combine them by `op` if the schedule says so. All ranks of the communicator [exchange](Communicator::exchanges)
-    /// them.
+    /// A call in which ranks send each other these numbers, or those in the room, by a schedule
+    /// that `fine` gives, and combine them by `op` if the schedule says so. All ranks of the
+    /// communicator [exchange](Communicator::exchanges) them.
     pub(crate) fn new(
         comm: &'c Communicator,
         call: Call,
@@ -164,8 +165,8 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         Some(Ok(()))
     }
 
-    /// Sends on; whether anything has gone. What this rank has made goes behind all of its own numbers: a peer knows by
-    /// the order what is what.
+    /// Sends on; whether anything has gone. What this rank has made goes behind all of its own
+    /// numbers: a peer knows by the order what is what.
     fn send(&self, way: Beside<'_>) -> bool {
         let (mut any, mut own_gone) = (false, true);
         let mut gone = self.gone.borrow_mut();
@@ -234,7 +235,8 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         if whole { Ok(any) } else { Err(torn::<T>()) }
     }
 
-    /// Makes as much of the share that this rank passes on as can be made of what has come; whether that was anything.
+    /// Makes as much of the share that this rank passes on as can be made of what has come; whether
+    /// that was anything.
     fn make(&mut self) -> bool {
         let made = self.schedule.made.clone();
         if self.made == made.len() {

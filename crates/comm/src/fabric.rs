@@ -1,12 +1,12 @@
 //! Fabrics: what carries messages between ranks.
 //!
 //! A communicator is written against the trait [`Fabric`]; which one it stands on is an enum,
-//! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first: `Solo`, one
-//! rank; then `Ports`, ranks that post to each other's ports, which is easy to read; `Threads`, ranks that
-//! share memory, which is fast; and `Remote`, ranks of several processes.
+//! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first: `Solo`,
+//! one rank; then `Ports`, ranks that post to each other's ports, which is easy to read; `Threads`,
+//! ranks that share memory, which is fast; and `Remote`, ranks of several processes.
 //!
-//! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they meet for
-//! collectives, says its [`Team`].
+//! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they
+//! meet for collectives, says its [`Team`].
 
 mod bridge;
 mod call;
@@ -76,8 +76,8 @@ pub(crate) trait Fabric {
     /// The place where another rank waits.
     fn slot_of(&self, rank: usize) -> &RankSlot;
 
-    /// Wakes a rank if it sleeps. Called after something was brought to it, and after a fence unless
-    /// this rank shares a thread with it.
+    /// Wakes a rank if it sleeps. Called after something was brought to it, and after a fence
+    /// unless this rank shares a thread with it.
     #[inline]
     fn wake_if_sleeping(&self, rank: usize) {
         self.slot_of(rank).wake_if_sleeping();
@@ -86,8 +86,8 @@ pub(crate) trait Fabric {
     /// This rank's messages.
     fn mail(&self) -> &Self::Mail;
 
-    /// Carries a message to a rank that exists. Never waits. `message` only lays out what has been made, where it
-    /// shall lie: it is called once, perhaps under a lock.
+    /// Carries a message to a rank that exists. Never waits. `message` only lays out what has been
+    /// made, where it shall lie: it is called once, perhaps under a lock.
     ///
     /// # Errors
     /// [`CommError::Unportable`] from a fabric that has to write the value.
@@ -133,7 +133,8 @@ pub(crate) trait Fabric {
         self.signing(|mail, signed| mail.post(wanted, signed))
     }
 
-    /// As [`Fabric::post`]; what `at_hand` takes out of the message where that lies need not be opened.
+    /// As [`Fabric::post`]; what `at_hand` takes out of the message where that lies need not be
+    /// opened.
     #[inline]
     fn post_at_hand<V>(
         &self,
@@ -143,8 +144,8 @@ pub(crate) trait Fabric {
         self.signing(|mail, signed| mail.post_at_hand(wanted, signed, at_hand))
     }
 
-    /// Posts a receive for later: the oldest message that is wanted, if it is there, is the receive's from now
-    /// on, and somebody else's if the receive is given up.
+    /// Posts a receive for later: the oldest message that is wanted, if it is there, is the
+    /// receive's from now on, and somebody else's if the receive is given up.
     fn request(&self, wanted: &Wanted) -> Ticket {
         self.signing(|mail, signed| mail.request(wanted, signed))
     }
@@ -155,8 +156,8 @@ pub(crate) trait Fabric {
         self.mail().collect(ticket)
     }
 
-    /// Gives a posted receive up. What it had got is there again; then the answer is `false`, and this rank
-    /// is woken: it may sleep in another receive, which gets the message.
+    /// Gives a posted receive up. What it had got is there again; then the answer is `false`, and
+    /// this rank is woken: it may sleep in another receive, which gets the message.
     fn withdraw(&self, ticket: Ticket) -> bool {
         let was_free = self.signing(|mail, signed| mail.withdraw(ticket, signed));
         if !was_free {
@@ -170,7 +171,8 @@ pub(crate) trait Fabric {
         self.mail().leave(ticket);
     }
 
-    /// Brings an envelope back that was received and could not be used; this rank is woken, as above.
+    /// Brings an envelope back that was received and could not be used; this rank is woken, as
+    /// above.
     fn put_back(&self, envelope: Envelope) {
         self.signing(|mail, signed| mail.put_back(envelope, signed));
         self.slot().wake_if_sleeping();
@@ -186,7 +188,8 @@ pub(crate) trait Fabric {
         self.mail().clear(wanted);
     }
 
-    /// Does something with this rank's messages, and tells those whose messages receives have got by it.
+    /// Does something with this rank's messages, and tells those whose messages receives have got
+    /// by it.
     #[inline]
     fn signing<R>(&self, act: impl FnOnce(&Self::Mail, &mut Signed) -> R) -> R {
         let mut signed = Signed::new();
@@ -195,8 +198,8 @@ pub(crate) trait Fabric {
         result
     }
 
-    /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a rank that
-    /// ends, well or not, has the run say so. One rank alone has nobody to tell.
+    /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a
+    /// rank that ends, well or not, has the run say so. One rank alone has nobody to tell.
     fn farewell(&self, _peer: usize, _closer: Closer) {}
 
     /// Numbers for so many new communicators; the first of them.
@@ -230,8 +233,8 @@ impl AnyFabric {
         !matches!(self, AnyFabric::Remote(_))
     }
 
-    /// What this rank shares with the others here, its place there, and how a message comes there from another thread; `None`
-    /// for one rank on the calling thread.
+    /// What this rank shares with the others here, its place there, and how a message comes there
+    /// from another thread; `None` for one rank on the calling thread.
     pub(crate) fn inside(&self) -> Option<(&Arc<Hall>, usize, Push)> {
         match self {
             AnyFabric::Solo(_) => None,

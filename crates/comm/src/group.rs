@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// An ordered set of ranks of the world (MPI_Group). A rank's place in it is its rank in the group.
 ///
-/// Groups are made of the group of a communicator and are the same on whichever rank they are made: no
-/// message is needed. Two are equal when they hold the same ranks in the same order (MPI_IDENT).
+/// Groups are made of the group of a communicator and are the same on whichever rank they are made:
+/// no message is needed. Two are equal when they hold the same ranks in the same order (MPI_IDENT).
 ///
 /// ```
 /// use motet_comm::{CommError, World};
@@ -113,8 +113,8 @@ impl Group {
         Group::of(rest.copied())
     }
 
-    /// The ranks in `other` of these ranks of this group; `None` for those that are not in it, or that do not
-    /// exist (MPI_GROUP_TRANSLATE_RANKS).
+    /// The ranks in `other` of these ranks of this group; `None` for those that are not in it, or
+    /// that do not exist (MPI_GROUP_TRANSLATE_RANKS).
     #[must_use]
     pub fn translate(&self, ranks: &[usize], other: &Group) -> Vec<Option<usize>> {
         let theirs = other.places();

@@ -1,10 +1,12 @@
-//! Numbers that a sender lends to the receiver while it sends them: both copy, and what can be copied once is.
+//! Numbers that a sender lends to the receiver while it sends them: both copy, and what can be
+//! copied once is.
 //!
-//! A call that sends a slice has it only until it returns, and a future that is leaked is never told so. So nobody looks
-//! at a slice but while its owner is in the call that lends it: the sender in its send, the receiver in the look in
-//! which it has found the message. Neither leaves before the other has finished what it does there; and neither waits
-//! for the other to come. While the receiver has not come the sender saves the numbers, in memory of the message; when
-//! all are saved, or copied, it goes on.
+//! A call that sends a slice has it only until it returns, and a future that is leaked is never
+//! told so. So nobody looks at a slice but while its owner is in the call that lends it: the sender
+//! in its send, the receiver in the look in which it has found the message. Neither leaves before
+//! the other has finished what it does there; and neither waits for the other to come. While the
+//! receiver has not come the sender saves the numbers, in memory of the message; when all are
+//! saved, or copied, it goes on.
 //!
 //! ```text
 //!  sender                                          receiver
@@ -17,11 +19,12 @@
 //!     wait
 //! ```
 //!
-//! Memory order: `a` comes to the receiver by way of the mailbox. The store of 1 releases the room to whoever sees it
-//! in `c`; those of `d` and 4 release what was written, or was read, to 5 and `e`. Claims only divide: they need no order.
+//! Memory order: `a` comes to the receiver by way of the mailbox. The store of 1 releases the room
+//! to whoever sees it in `c`; those of `d` and 4 release what was written, or was read, to 5 and
+//! `e`. Claims only divide: they need no order.
 //!
-//! Which end is whose the ranks' numbers say, not who sends: two ranks that exchange the same slices again and again
-//! find in their caches what they copied last.
+//! Which end is whose the ranks' numbers say, not who sends: two ranks that exchange the same
+//! slices again and again find in their caches what they copied last.
 
 mod savings;
 pub(crate) use savings::Savings;
@@ -50,7 +53,8 @@ const MOST_SAVED: u32 = 4;
 /// Bytes of a piece that is saved, at most.
 const PIECE: usize = MOST_SAVED as usize * UNIT;
 
-/// So often the sender looks for a receiver before it saves: one that looks for the message comes within that time.
+/// So often the sender looks for a receiver before it saves: one that looks for the message comes
+/// within that time.
 const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 32 };
 
 /// What sender and receiver share.
@@ -73,7 +77,8 @@ struct Lent {
     saved: UnsafeCell<Vec<Saved>>,
     /// Where the memory of what was saved comes from and goes to.
     savings: Arc<Savings>,
-    /// Stand for the slice, and for what the sender writes to the room: a model sees who comes there when.
+    /// Stand for the slice, and for what the sender writes to the room: a model sees who comes
+    /// there when.
     slice: UnsafeCell<()>,
     written: UnsafeCell<()>,
 }
@@ -105,8 +110,8 @@ pub(crate) struct Borrowed {
     length: usize,
 }
 
-/// Lends the numbers. `forward`: the sender begins at the front, the receiver at the back. What is to be saved uses the
-/// memory of `savings`.
+/// Lends the numbers. `forward`: the sender begins at the front, the receiver at the back. What is
+/// to be saved uses the memory of `savings`.
 pub(crate) fn lend<'a, T: Plain>(
     numbers: &'a [T],
     forward: bool,
@@ -182,11 +187,12 @@ impl Lent {
     /// Copies these bytes of the slice.
     ///
     /// # Safety
-    /// They have been claimed by the caller, and the sender is in its call until that is shown. There is as much room.
+    /// They have been claimed by the caller, and the sender is in its call until that is shown.
+    /// There is as much room.
     unsafe fn copy(&self, bytes: &Range<usize>, to: *mut u8) {
         self.slice.with(|_| {
-            // SAFETY: the caller says that the slice and the room are there; they are not the same memory, since one is
-            // borrowed and the other borrowed for writing.
+            // SAFETY: the caller says that the slice and the room are there; they are not the same
+            // memory, since one is borrowed and the other borrowed for writing.
             unsafe {
                 let from = self.source.add(bytes.start);
                 match self.length < streamed::LEAST {
@@ -217,7 +223,8 @@ impl Lent {
             self.saved
                 .with_mut(|all| unsafe { (*all).push(Saved { from, bytes: saved }) });
         } else {
-            // SAFETY: the receiver has shown room for all numbers, and stays until this piece is brought.
+            // SAFETY: the receiver has shown room for all numbers, and stays until this piece is
+            // brought.
             self.written
                 .with_mut(|_| unsafe { self.copy(&bytes, room.add(bytes.start)) });
         }
@@ -286,7 +293,8 @@ impl Borrowed {
     /// They are of another type, or there are more or fewer.
     pub(crate) fn fetch<T: Plain>(self, room: &mut [T]) {
         let room: *mut [T] = room;
-        // SAFETY: room for numbers is room for numbers that are not there yet; only whole numbers are written.
+        // SAFETY: room for numbers is room for numbers that are not there yet; only whole numbers
+        // are written.
         self.fetch_to(unsafe { &mut *(room as *mut [MaybeUninit<T>]) });
     }
 
@@ -310,8 +318,8 @@ impl Borrowed {
         let mut fetched = 0;
         while let Some(piece) = lent.claim(!lent.forward, MOST) {
             let bytes = lent.bytes(&piece);
-            // SAFETY: it is claimed here, so the sender waits until that is shown; the room is as large as the slice,
-            // and the sender writes only what it has claimed.
+            // SAFETY: it is claimed here, so the sender waits until that is shown; the room is as
+            // large as the slice, and the sender writes only what it has claimed.
             unsafe { lent.copy(&bytes, room.add(bytes.start)) };
             fetched += piece.len() as u32;
             lent.fetched.store(fetched, Ordering::Release);
@@ -422,7 +430,8 @@ mod tests {
 mod loom_tests {
     use super::*;
 
-    /// The receiver comes while the sender copies, or after it: it gets all, and the slice is its owner's afterwards.
+    /// The receiver comes while the sender copies, or after it: it gets all, and the slice is its
+    /// owner's afterwards.
     #[test]
     fn loom_sem_g306_sender_and_receiver_copy_a_slice() {
         for forward in [true, false] {

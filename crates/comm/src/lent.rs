@@ -1,7 +1,9 @@
-//! Buffers with numbers that other ranks read where they lie, or that one other rank takes with the buffer they are in.
+//! Buffers with numbers that other ranks read where they lie, or that one other rank takes with the
+//! buffer they are in.
 //!
-//! Who fills a buffer whose cache lines another core has read last waits for each line, many times as long as for one that
-//! the core itself has read last. So what has one reader goes to it as a [`Parcel`], and the reader fills that buffer next.
+//! Who fills a buffer whose cache lines another core has read last waits for each line, many times
+//! as long as for one that the core itself has read last. So what has one reader goes to it as a
+//! [`Parcel`], and the reader fills that buffer next.
 
 use crate::{Local, Plain};
 use motet_sync::Mutex;
@@ -14,11 +16,12 @@ use std::sync::Arc;
 
 /// A copy of a rank's numbers that nobody changes as long as anybody may read it.
 ///
-/// It is a copy, since the rank may drop what it waits with, and then its numbers, while others still read.
+/// It is a copy, since the rank may drop what it waits with, and then its numbers, while others
+/// still read.
 pub(crate) struct Lent<T>(Arc<Vec<T>>);
 
-/// What one rank has lent in a communicator. Room that nobody reads any more is used again: it is in the rank's
-/// cache, and no pages are to be asked for.
+/// What one rank has lent in a communicator. Room that nobody reads any more is used again: it is
+/// in the rank's cache, and no pages are to be asked for.
 #[derive(Default)]
 pub(crate) struct Lender {
     /// The oldest first.
@@ -38,11 +41,13 @@ pub(crate) type Parcel<T> = Box<Vec<T>>;
 pub(crate) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
 
 impl Lender {
-    /// Two of each kind: what was brought to a meeting is given back in the next one, and is free in that after it.
+    /// Two of each kind: what was brought to a meeting is given back in the next one, and is free
+    /// in that after it.
     const KEPT: usize = 4;
     /// So many rooms of parcels are kept.
     const UNPACKED: usize = 64;
-    /// Longer ones, in bytes, are not kept: where they come from costs little beside what is done with them.
+    /// Longer ones, in bytes, are not kept: where they come from costs little beside what is done
+    /// with them.
     pub(crate) const LONGEST: usize = 1 << 20;
 
     /// Lends a copy of these numbers.

@@ -42,8 +42,8 @@
 //! | learn where the time went | [`World::profile`] |
 //! | hear of ranks that have more to compute than others | [`World::on_imbalance`], [`Profile::imbalances`] |
 //!
-//! Collectives also come in place (`allreduce_into`), and are awaited, or started to be waited for later
-//! (`allreduce(…).start()`).
+//! Collectives also come in place (`allreduce_into`), and are awaited, or started to be waited for
+//! later (`allreduce(…).start()`).
 //!
 //! ```
 //! use motet_comm::{CommError, World};
@@ -60,9 +60,9 @@
 //! assert!((pi[0] - std::f64::consts::PI).abs() < 1e-6);
 //! ```
 //!
-//! Read next: [`World`], [`Communicator`]; then `fabric.rs` (what a fabric is), `fabric/ports.rs` (the whole of one on a
-//! few pages), `meet.rs` (a collective), `rank_slot.rs` (how a rank waits), `fabric/lane.rs` and `fabric/meeting.rs` (what
-//! is fast).
+//! Read next: [`World`], [`Communicator`]; then `fabric.rs` (what a fabric is), `fabric/ports.rs`
+//! (the whole of one on a few pages), `meet.rs` (a collective), `rank_slot.rs` (how a rank waits),
+//! `fabric/lane.rs` and `fabric/meeting.rs` (what is fast).
 
 mod any_cell;
 mod asks;

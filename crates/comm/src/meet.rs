@@ -1,5 +1,5 @@
-//! One rank's part in a collective: it comes to the meeting place with a value, and reads what the ranks have
-//! made of all values.
+//! One rank's part in a collective: it comes to the meeting place with a value, and reads what the
+//! ranks have made of all values.
 
 use crate::collective_call::{Collective, CollectiveCall};
 use crate::fabric::{Agenda, Call, Coming, Place};
@@ -42,8 +42,8 @@ where
     F: FnOnce(V) -> S,
     R: FnOnce(&S) -> Result<T, CommError>,
 {
-    /// A call in which each rank brings a value. The values are combined in rank order, `finish` makes the
-    /// total of the combined value on one rank, and each rank reads it.
+    /// A call in which each rank brings a value. The values are combined in rank order, `finish`
+    /// makes the total of the combined value on one rank, and each rank reads it.
     pub(crate) fn new(
         comm: &'c Communicator,
         call: Call,
@@ -80,7 +80,8 @@ where
         self.begin_with(|value| value)
     }
 
-    /// The same, with a value that is made of the one that was to be brought when it is certain that the rank comes.
+    /// The same, with a value that is made of the one that was to be brought when it is certain
+    /// that the rank comes.
     pub(crate) fn begin_with(&mut self, bring: impl FnOnce(V) -> V) -> Option<u32> {
         if !self.came {
             self.come(bring);
@@ -116,8 +117,8 @@ where
                 unsafe { bridge.arrive(coming, value, &agenda.combine) };
                 Vec::new()
             }
-            // SAFETY: a rank comes to its communicator's place only when it has read the last total, as
-            // `enter_meeting` says, and once to the place of a started collective.
+            // SAFETY: a rank comes to its communicator's place only when it has read the last
+            // total, as `enter_meeting` says, and once to the place of a started collective.
             place => unsafe { place.arrive(coming, value, agenda) },
         };
         self.wake(sleepers);

@@ -9,9 +9,11 @@ use crate::{Profile, Unmatched};
 pub struct Outcome<R> {
     /// What each rank has returned, in rank order.
     pub results: Vec<R>,
-    /// Messages that nobody has received: by the rank they were sent to, in the order in which they came.
+    /// Messages that nobody has received: by the rank they were sent to, in the order in which they
+    /// came.
     pub unmatched: Vec<Unmatched>,
-    /// Where the time went, if the world is to be [profiled](crate::World::profile); over several processes in process 0 only.
+    /// Where the time went, if the world is to be [profiled](crate::World::profile); over several
+    /// processes in process 0 only.
     pub profile: Option<Profile>,
 }
 

@@ -15,11 +15,12 @@ pub(crate) trait Pending {
     /// Begins what has not begun; its outcome when it has ended. Not to be called again after that.
     fn look(&mut self) -> Option<Self::Output>;
 
-    /// Called before the rank sleeps for it, ahead of the last look; says what the rank waits for, and has those told
-    /// who are to wake it.
+    /// Called before the rank sleeps for it, ahead of the last look; says what the rank waits for,
+    /// and has those told who are to wake it.
     fn why(&self) -> Whys;
 
-    /// Changes when a look has found something else to wait for: [`why`](Pending::why) is called again then.
+    /// Changes when a look has found something else to wait for: [`why`](Pending::why) is called
+    /// again then.
     fn stage(&self) -> usize {
         0
     }
@@ -342,7 +343,8 @@ mod tests {
     use std::cell::Cell;
     use std::task::Waker;
 
-    /// Ends never. The first look after the rank was asked why finds that it is over, and there is something else.
+    /// Ends never. The first look after the rank was asked why finds that it is over, and there is
+    /// something else.
     struct Turning<'a> {
         asked: &'a Cell<[u32; 2]>,
         turned: bool,

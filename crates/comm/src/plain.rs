@@ -2,7 +2,8 @@
 
 use crate::Value;
 
-/// A plain number, or a few of them in a row: slices of them are copied straight into the receiver's memory.
+/// A plain number, or a few of them in a row: slices of them are copied straight into the
+/// receiver's memory.
 ///
 /// That is every type of which any bytes are a value and which has no others
 /// ([`Pod`](https://docs.rs/bytemuck/latest/bytemuck/trait.Pod.html)), and that is a [`Value`].

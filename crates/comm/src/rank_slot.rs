@@ -1,8 +1,8 @@
 //! The place where a rank waits and where others wake it.
 //!
 //! A waiting rank looks for what it waits for by itself, as [`SpinWait`] tells it; only when that
-//! has taken too long does it say that it sleeps. Whoever brings something looks at `sleeping` after
-//! making it visible:
+//! has taken too long does it say that it sleeps. Whoever brings something looks at `sleeping`
+//! after making it visible:
 //!
 //! ```text
 //!  who brings                             who waits
@@ -25,7 +25,8 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-/// One rank's waiting place. Small: there may be millions, and most of what they leave here they leave when they sleep.
+/// One rank's waiting place. Small: there may be millions, and most of what they leave here they
+/// leave when they sleep.
 pub(crate) struct RankSlot {
     /// The rank may sleep: whoever brings something must wake it. Only wakers clear it.
     sleeping: AtomicBool,
@@ -41,8 +42,8 @@ pub(crate) struct RankSlot {
 struct Left {
     /// Wakers of parts of the rank that are polled with a waker of their own.
     wakers: Vec<Waker>,
-    /// The calls in which the rank sleeps; and the last one, until it sleeps again: its room would be idle. Most ranks
-    /// wait in one call at a time.
+    /// The calls in which the rank sleeps; and the last one, until it sleeps again: its room would
+    /// be idle. Most ranks wait in one call at a time.
     waits: SmallVec<[Listed; 1]>,
     /// How many calls have stood there.
     listed: u64,
@@ -89,8 +90,8 @@ impl RankSlot {
         }
     }
 
-    /// Tells the slot which task its rank is, before the task is polled. The fence pairs with that of
-    /// [`Hall::end_early`](crate::fabric::Hall::end_early).
+    /// Tells the slot which task its rank is, before the task is polled. The fence pairs with that
+    /// of [`Hall::end_early`](crate::fabric::Hall::end_early).
     pub(crate) fn set_task(&self, task: FutureHandle) {
         if self.task.set(task).is_err() {
             unreachable!("a rank is started once")
@@ -145,8 +146,9 @@ impl RankSlot {
     /// What the rank does now.
     pub(crate) fn look(&self) -> Seen {
         let (all, suspended, sleeping) = {
-            // While it is locked a rank that runs can neither come to the list nor leave it: what stands there is
-            // of the same moment. Relaxed: a rank says that it sleeps before it comes to the list.
+            // While it is locked a rank that runs can neither come to the list nor leave it: what
+            // stands there is of the same moment. Relaxed: a rank says that it sleeps before it
+            // comes to the list.
             let left = self.left.lock();
             let suspended = self.task.get().is_some_and(FutureHandle::is_waiting);
             (
@@ -195,7 +197,8 @@ impl RankSlot {
 }
 
 impl RankWait {
-    /// Ready when `ready` says so. Before the rank sleeps `slot` is asked for, and `why`, ahead of the last look.
+    /// Ready when `ready` says so. Before the rank sleeps `slot` is asked for, and `why`, ahead of
+    /// the last look.
     #[inline]
     pub(crate) fn poll<'s, W: IntoIterator<Item = Why>>(
         &mut self,
@@ -208,8 +211,9 @@ impl RankWait {
         self.poll_stages(slot, cx, ready, || why.take().map(|why| why()))
     }
 
-    /// The same for what may turn into something else while it is looked at: `why` is asked again after the last look,
-    /// until it gives `None`, since the rank waits for what it has been asked for.
+    /// The same for what may turn into something else while it is looked at: `why` is asked again
+    /// after the last look, until it gives `None`, since the rank waits for what it has been asked
+    /// for.
     #[inline]
     pub(crate) fn poll_stages<'s, W: IntoIterator<Item = Why>>(
         &mut self,

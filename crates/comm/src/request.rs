@@ -5,14 +5,16 @@ use crate::pending::{Pending, Spot, Waiting, Whys};
 use crate::profile::Called;
 use std::fmt;
 
-/// A call that was started and has not been waited for: a send, a receive or a collective (MPI_Request).
+/// A call that was started and has not been waited for: a send, a receive or a collective
+/// (MPI_Request).
 ///
-/// What it stands for goes on by itself: a receive takes its place in the order of receives when it is
-/// posted, and a collective needs this rank no more. To await it, call [`Request::wait`].
+/// What it stands for goes on by itself: a receive takes its place in the order of receives when it
+/// is posted, and a collective needs this rank no more. To await it, call [`Request::wait`].
 ///
 /// # Cancellation
-/// A request that is dropped is given up: a receive is as if it had never been posted, and a message that
-/// it had got is there again for others. Sends and collectives take place all the same.
+/// A request that is dropped is given up: a receive is as if it had never been posted, and a
+/// message that it had got is there again for others. Sends and collectives take place all the
+/// same.
 ///
 /// ```
 /// use motet_comm::{CommError, World};
@@ -87,8 +89,8 @@ impl<'c, T> Request<'c, T> {
         self.pending.look().ok_or(self)
     }
 
-    /// Gives it up (MPI_CANCEL). `false` when it has ended already, or is one that takes place all the same:
-    /// a send or a collective.
+    /// Gives it up (MPI_CANCEL). `false` when it has ended already, or is one that takes place all
+    /// the same: a send or a collective.
     pub fn cancel(mut self) -> bool {
         self.pending.cancel()
     }
@@ -127,8 +129,8 @@ impl<'c, T> Requests<'c, T> {
         self.ended(false).await?.pop()
     }
 
-    /// Waits until at least one has ended: the numbers and outcomes of all that have (MPI_WAITSOME). Empty
-    /// when none is left.
+    /// Waits until at least one has ended: the numbers and outcomes of all that have
+    /// (MPI_WAITSOME). Empty when none is left.
     pub async fn wait_some(&mut self) -> Vec<(usize, Result<T, CommError>)> {
         self.ended(true).await.unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! Which numbers a rank sends to which, and gets from which, in a collective of long slices: as many as the operation
-//! needs, and no more.
+//! Which numbers a rank sends to which, and gets from which, in a collective of long slices: as
+//! many as the operation needs, and no more.
 //!
 //! | operation | what goes | elements that a rank sends, of `n` and `p` ranks |
 //! |---|---|---|
@@ -11,8 +11,9 @@
 //! | … to one | the same, then its totals to the root | `n` |
 //! | … and scatter | each part to its rank | `n - n/p` |
 //!
-//! The peers of rank `r` are `r + 1`, `r + 2` …, round: in each turn every rank sends to one and gets from another.
-//! (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH, 2005.)
+//! The peers of rank `r` are `r + 1`, `r + 2` …, round: in each turn every rank sends to one and
+//! gets from another. (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective
+//! communication operations in MPICH, 2005.)
 
 use std::ops::Range;
 
@@ -115,7 +116,8 @@ impl Schedule {
         }
     }
 
-    /// Every rank gets the totals: each combines a share of the places, and sends its totals to all.
+    /// Every rank gets the totals: each combines a share of the places, and sends its totals to
+    /// all.
     pub(crate) fn allreduce((own, size): (usize, usize), length: usize) -> Self {
         let of = |rank: usize| share(rank, size, length);
         let mut all = Schedule {
@@ -177,7 +179,8 @@ impl Schedule {
         }
     }
 
-    /// The root gets the totals: each rank combines a share of the places, and the others send theirs to the root.
+    /// The root gets the totals: each rank combines a share of the places, and the others send
+    /// theirs to the root.
     pub(crate) fn reduce((own, size): (usize, usize), root: usize, length: usize) -> Self {
         let of = |rank: usize| share(rank, size, length);
         let mut all = Schedule::reduce_scatter((own, size), of);
@@ -289,7 +292,8 @@ mod tests {
         }
     }
 
-    /// Runs all ranks; everything that is sent comes, in the order of each pair, and nobody waits for ever.
+    /// Runs all ranks; everything that is sent comes, in the order of each pair, and nobody waits
+    /// for ever.
     fn run(mut ranks: Vec<Rank>) -> Vec<Rank> {
         let size = ranks.len();
         let mut lines = vec![vec![VecDeque::<Vec<u64>>::new(); size]; size];

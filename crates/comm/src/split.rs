@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 /// # Communicators of some of the ranks
 ///
-/// All ranks of a communicator call these together. Messages and collectives of the new ones meet none of the
-/// old: each communicator has a number that all its messages bear, and a meeting place of its own.
+/// All ranks of a communicator call these together. Messages and collectives of the new ones meet
+/// none of the old: each communicator has a number that all its messages bear, and a meeting place
+/// of its own.
 impl Communicator {
-    /// Another communicator of the same ranks in the same order (MPI_COMM_DUP): a library that talks over its
-    /// own never gets the program's messages.
+    /// Another communicator of the same ranks in the same order (MPI_COMM_DUP): a library that
+    /// talks over its own never gets the program's messages.
     ///
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective.
@@ -41,8 +42,8 @@ impl Communicator {
         async { made.await.map(|comm| comm.expect("every rank is in it")) }
     }
 
-    /// One communicator for each `color` that a rank names, of the ranks that name it, in the order of their
-    /// `key`, then of their old ranks (MPI_COMM_SPLIT). Who names no color gets `None`.
+    /// One communicator for each `color` that a rank names, of the ranks that name it, in the order
+    /// of their `key`, then of their old ranks (MPI_COMM_SPLIT). Who names no color gets `None`.
     ///
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective.
@@ -69,8 +70,8 @@ impl Communicator {
         self.split_as("split", color, key, Location::caller())
     }
 
-    /// A communicator of the ranks of `group`, in its order (MPI_COMM_CREATE). All ranks of this one pass the
-    /// same group; who is not in it gets `None`.
+    /// A communicator of the ranks of `group`, in its order (MPI_COMM_CREATE). All ranks of this
+    /// one pass the same group; who is not in it gets `None`.
     ///
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective.
@@ -96,9 +97,10 @@ impl Communicator {
         self.split_as("create", place.map(|_| 0), key, Location::caller())
     }
 
-    /// A communicator of the ranks of this process, in the order of their ranks here (MPI_COMM_SPLIT_TYPE with
-    /// MPI_COMM_TYPE_SHARED): they share memory, and can send each other a [`Local`](crate::Local). In a world that is
-    /// not [over](crate::World::over) several processes that is all of them.
+    /// A communicator of the ranks of this process, in the order of their ranks here
+    /// (MPI_COMM_SPLIT_TYPE with MPI_COMM_TYPE_SHARED): they share memory, and can send each other
+    /// a [`Local`](crate::Local). In a world that is not [over](crate::World::over) several
+    /// processes that is all of them.
     ///
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective.
@@ -152,8 +154,8 @@ impl Communicator {
         }
     }
 
-    /// Draws the numbers of the communicators that are made of this one, where no memory is shared by all: rank 0
-    /// does it and gets the first.
+    /// Draws the numbers of the communicators that are made of this one, where no memory is shared
+    /// by all: rank 0 does it and gets the first.
     async fn draw(&self, call: Call, color: Option<usize>) -> Result<Option<u32>, CommError> {
         let count = |mut colors: Vec<Option<usize>>| {
             colors.retain(Option::is_some);

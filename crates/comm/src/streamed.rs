@@ -3,8 +3,8 @@
 /// Copies of so many bytes and more fill the caches with what nobody reads again from there.
 pub const LEAST: usize = 32 * 1024 * 1024;
 
-/// Copies memory of any length as one that is larger than the caches is best copied: what is written is not read before,
-/// and does not push out what is there.
+/// Copies memory of any length as one that is larger than the caches is best copied: what is
+/// written is not read before, and does not push out what is there.
 ///
 /// # Safety
 /// As for [`ptr::copy_nonoverlapping`](std::ptr::copy_nonoverlapping).
@@ -37,8 +37,8 @@ mod x86 {
         let before = to.align_offset(LINE).min(bytes);
         let lines = (bytes - before) / LINE * LINE;
         let after = before + lines;
-        // SAFETY: all offsets are less than `bytes`, for which the caller vouches; the first line of `to` begins at
-        // `before`, so what is stored there is aligned. SSE2 is part of x86-64.
+        // SAFETY: all offsets are less than `bytes`, for which the caller vouches; the first line
+        // of `to` begins at `before`, so what is stored there is aligned. SSE2 is part of x86-64.
         unsafe {
             ptr::copy_nonoverlapping(from, to, before);
             for line in (before..after).step_by(LINE) {

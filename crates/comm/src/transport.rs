@@ -14,9 +14,10 @@ pub trait Transport: Send + Sync {
     /// How many processes there are.
     fn processes(&self) -> usize;
 
-    /// Sends a message to another process. It goes on in the background; messages from here to one process come
-    /// in the order in which they were sent. The bytes are taken away or copied: what `payload` holds afterwards means
-    /// nothing, and its memory may be used again. (A payload with room for a few bytes more may be taken as it is.)
+    /// Sends a message to another process. It goes on in the background; messages from here to one
+    /// process come in the order in which they were sent. The bytes are taken away or copied: what
+    /// `payload` holds afterwards means nothing, and its memory may be used again. (A payload with
+    /// room for a few bytes more may be taken as it is.)
     ///
     /// # Errors
     /// [`TransportError`]; the message is then lost.
@@ -27,8 +28,8 @@ pub trait Transport: Send + Sync {
         payload: &mut Vec<u8>,
     ) -> Result<(), TransportError>;
 
-    /// As [`Transport::send`], with a payload in several pieces. A transport that has to copy them anyway copies them from
-    /// where they are.
+    /// As [`Transport::send`], with a payload in several pieces. A transport that has to copy them
+    /// anyway copies them from where they are.
     ///
     /// # Errors
     /// As [`Transport::send`].
@@ -47,9 +48,10 @@ pub trait Transport: Send + Sync {
         self.send(process, header, &mut payload)
     }
 
-    /// Sends as much of these bytes, from the first on, as goes at once without a copy that waits; how much that was. They go
-    /// as messages with this header, cut where it suits the transport, but only at multiples of 64 bytes. Who has more to
-    /// send calls it again, after [`Transport::progress`]. (A transport that knows nothing better sends all of them as one.)
+    /// Sends as much of these bytes, from the first on, as goes at once without a copy that waits;
+    /// how much that was. They go as messages with this header, cut where it suits the transport,
+    /// but only at multiples of 64 bytes. Who has more to send calls it again, after
+    /// [`Transport::progress`]. (A transport that knows nothing better sends all of them as one.)
     ///
     /// # Errors
     /// As [`Transport::send`].
@@ -66,22 +68,24 @@ pub trait Transport: Send + Sync {
         })
     }
 
-    /// Takes in what has come and gives it to `deliver`, with the process it comes from. Also goes on with sends. The number
-    /// of messages that were given, and of parts of long ones that came or went: while there are some, who waits looks on. Any thread may call it, and several at once: whoever finds another at it gets 0.
+    /// Takes in what has come and gives it to `deliver`, with the process it comes from. Also goes
+    /// on with sends. The number of messages that were given, and of parts of long ones that came
+    /// or went: while there are some, who waits looks on. Any thread may call it, and several at
+    /// once: whoever finds another at it gets 0.
     ///
     /// `deliver` may take the payload away, and it may send; it does not wait.
     ///
     /// # Errors
-    /// [`TransportError::Lost`] once for each process that is found to be gone, after all that came from it was
-    /// delivered; [`TransportError::Failed`].
+    /// [`TransportError::Lost`] once for each process that is found to be gone, after all that came
+    /// from it was delivered; [`TransportError::Failed`].
     fn progress(
         &self,
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError>;
 
-    /// As [`Transport::progress`], but where `leave` says so of the next message from a process, that one and those behind
-    /// it from there stay where they are, for [`Transport::read_next`]. (A transport that makes room for what comes leaves
-    /// nothing.)
+    /// As [`Transport::progress`], but where `leave` says so of the next message from a process,
+    /// that one and those behind it from there stay where they are, for [`Transport::read_next`].
+    /// (A transport that makes room for what comes leaves nothing.)
     ///
     /// # Errors
     /// As [`Transport::progress`].
@@ -94,10 +98,12 @@ pub trait Transport: Send + Sync {
         self.progress(deliver)
     }
 
-    /// Takes the next message from `process` in, if it has come with this header and `wanted` says so: `read` gets its bytes
-    /// in order, a block of a multiple of 64 after the other, before the next have left where they are, and with each how many
-    /// follow it. Whether one was taken in. `wanted` is called while no other thread takes anything in; `read` does not wait. (A transport that makes room
-    /// for what comes takes nothing in this way: it comes by [`Transport::progress`].)
+    /// Takes the next message from `process` in, if it has come with this header and `wanted` says
+    /// so: `read` gets its bytes in order, a block of a multiple of 64 after the other, before the
+    /// next have left where they are, and with each how many follow it. Whether one was taken in.
+    /// `wanted` is called while no other thread takes anything in; `read` does not wait. (A
+    /// transport that makes room for what comes takes nothing in this way: it comes by
+    /// [`Transport::progress`].)
     fn read_next(
         &self,
         process: usize,
@@ -109,14 +115,16 @@ pub trait Transport: Send + Sync {
         false
     }
 
-    /// Messages that were sent and need further calls of [`Transport::progress`] to leave this process.
+    /// Messages that were sent and need further calls of [`Transport::progress`] to leave this
+    /// process.
     fn under_way(&self) -> usize {
         0
     }
 
-    /// Waits until there may be something for [`Transport::progress`] to take in or to finish, but not longer than `limit`;
-    /// until [`Transport::rouse`] at most, also when that was called before. One thread at a time calls it. (A transport
-    /// that nobody can wake waits for a fraction of a millisecond.)
+    /// Waits until there may be something for [`Transport::progress`] to take in or to finish, but
+    /// not longer than `limit`; until [`Transport::rouse`] at most, also when that was called
+    /// before. One thread at a time calls it. (A transport that nobody can wake waits for a
+    /// fraction of a millisecond.)
     fn wait(&self, limit: Duration) {
         thread::park_timeout(limit.min(NAP));
     }
@@ -124,8 +132,9 @@ pub trait Transport: Send + Sync {
     /// Ends the wait of another thread, or its next one.
     fn rouse(&self) {}
 
-    /// Whether [`Transport::progress`] tells within seconds when this process is gone. Of one that is not seen a run makes
-    /// sure by itself, by messages that say from time to time that it is there.
+    /// Whether [`Transport::progress`] tells within seconds when this process is gone. Of one that
+    /// is not seen a run makes sure by itself, by messages that say from time to time that it is
+    /// there.
     fn sees(&self, process: usize) -> bool {
         let _ = process;
         false

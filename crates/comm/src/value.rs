@@ -4,15 +4,18 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A value that ranks can send to each other: any type that [serde](https://serde.rs) can write and read.
+/// A value that ranks can send to each other: any type that [serde](https://serde.rs) can write and
+/// read.
 ///
-/// Inside a process a message is moved, never written: serde is used only between processes, where the bytes
-/// are those of [postcard](https://postcard.jamesmunns.com), and vectors of plain numbers go as they are in
-/// memory. What only makes sense in the process where it is, travels as [`Local`].
+/// Inside a process a message is moved, never written: serde is used only between processes. The
+/// bytes are those of [postcard](https://postcard.jamesmunns.com) then, and vectors of plain
+/// numbers go as they are in memory. What only makes sense in the process where it is, travels as
+/// [`Local`].
 ///
-/// Those bytes do not describe themselves. So a type that can only be read from a text that does, as JSON is, does not
-/// cross processes: one with serde's `untagged`, `tag`, `flatten` or `skip_serializing_if`, or `serde_json::Value`. The
-/// send, or the receive, says so by [`CommError::Unportable`](crate::CommError::Unportable) or
+/// Those bytes do not describe themselves. So a type that can only be read from a text that does,
+/// as JSON is, does not cross processes: one with serde's `untagged`, `tag`, `flatten` or
+/// `skip_serializing_if`, or `serde_json::Value`. The send, or the receive, says so by
+/// [`CommError::Unportable`](crate::CommError::Unportable) or
 /// [`CommError::Unreadable`](crate::CommError::Unreadable).
 ///
 /// The trait is there by itself; nobody implements it.
@@ -22,8 +25,8 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Value for T {}
 
 /// A value that stays in its process: an `Arc`, a handle, a closure, a type without serde.
 ///
-/// Ranks of one process send it like any other. To a rank of another process it cannot go: the send ends with
-/// [`CommError::Unportable`](crate::CommError::Unportable).
+/// Ranks of one process send it like any other. To a rank of another process it cannot go: the send
+/// ends with [`CommError::Unportable`](crate::CommError::Unportable).
 ///
 /// ```
 /// use motet_comm::{CommError, Local, World};

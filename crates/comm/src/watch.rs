@@ -8,10 +8,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Looks at the runs of a [`World`](crate::World), from any thread and while they go on: who waits for whom.
+/// Looks at the runs of a [`World`](crate::World), from any thread and while they go on: who waits
+/// for whom.
 ///
-/// Made by [`World::watch`](crate::World::watch). The ranks need not help, and pay nothing for it: what is shown they note
-/// anyway, when they go to sleep. Over several processes a thread of each answers.
+/// Made by [`World::watch`](crate::World::watch). The ranks need not help, and pay nothing for it:
+/// what is shown they note anyway, when they go to sleep. Over several processes a thread of each
+/// answers.
 ///
 /// ```
 /// use motet_comm::{CommError, RankNow, World};
@@ -66,12 +68,13 @@ impl Watch {
         }
     }
 
-    /// What all ranks of the world do now; `None` when it does not run. Of several runs at once it is the one that began
-    /// last.
+    /// What all ranks of the world do now; `None` when it does not run. Of several runs at once it
+    /// is the one that began last.
     ///
-    /// Over several processes, this one asks all others, and those that have not answered within a second are
-    /// [named](WaitGraph::silent). Do not call it in a handler then: it blocks its thread. A rank may call it; the run does not
-    /// end before it has returned. One rank on the calling thread ([`World::solo`](crate::World::solo)) is not seen.
+    /// Over several processes, this one asks all others, and those that have not answered within a
+    /// second are [named](WaitGraph::silent). Do not call it in a handler then: it blocks its
+    /// thread. A rank may call it; the run does not end before it has returned. One rank on the
+    /// calling thread ([`World::solo`](crate::World::solo)) is not seen.
     #[must_use]
     pub fn why(&self) -> Option<WaitGraph> {
         self.with_last(|ranks| match ranks {
@@ -80,8 +83,8 @@ impl Watch {
         })
     }
 
-    /// Asks for a report: [`Watch::wait_asked`] returns, in process 0. Requests within a second of one that was told there are
-    /// answered with that. Does not wait.
+    /// Asks for a report: [`Watch::wait_asked`] returns, in process 0. Requests within a second of
+    /// one that was told there are answered with that. Does not wait.
     pub fn ask(&self) {
         let passed_on = self.with_last(|ranks| match ranks {
             Ranks::Here(_) => false,
@@ -95,8 +98,9 @@ impl Watch {
         }
     }
 
-    /// Waits until somebody in any process [asks](Watch::ask) for a report, or the time is over; whether somebody has asked.
-    /// For a thread of process 0 that prints what [`Watch::why`] says. It blocks.
+    /// Waits until somebody in any process [asks](Watch::ask) for a report, or the time is over;
+    /// whether somebody has asked. For a thread of process 0 that prints what [`Watch::why`] says.
+    /// It blocks.
     #[must_use]
     pub fn wait_asked(&self, limit: Option<Duration>) -> bool {
         self.runs.asks.wait(limit)

@@ -1,7 +1,8 @@
 //! Values as bytes, for ranks of other processes.
 //!
-//! Vectors of plain numbers go as they lie in memory, everything else as postcard writes it. All processes of a
-//! run are the same program on machines of the same kind, so that nobody translates numbers.
+//! Vectors of plain numbers go as they lie in memory, everything else as postcard writes it. All
+//! processes of a run are the same program on machines of the same kind, so that nobody translates
+//! numbers.
 
 mod numbers;
 
@@ -83,7 +84,8 @@ impl Flavor for Appending<'_> {
     }
 }
 
-/// Calls the macro for every type whose vectors go as they lie in memory. Others that are [`Plain`] go as serde has them.
+/// Calls the macro for every type whose vectors go as they lie in memory. Others that are [`Plain`]
+/// go as serde has them.
 macro_rules! each_plain {
     ($with:ident) => {
         $with!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
@@ -115,7 +117,8 @@ pub(crate) fn plain_bytes<T: 'static>(value: &T) -> Option<&[u8]> {
     macro_rules! look {
         ($($number:ty)*) => {
             $(if TypeId::of::<T>() == TypeId::of::<Vec<$number>>() {
-                return value.downcast_ref::<Vec<$number>>().map(|numbers| bytemuck::cast_slice(numbers));
+                let numbers = value.downcast_ref::<Vec<$number>>();
+                return numbers.map(|numbers| bytemuck::cast_slice(numbers));
             }
             if TypeId::of::<T>() == TypeId::of::<Numbers<$number>>() {
                 return value.downcast_ref::<Numbers<$number>>().map(Numbers::bytes);
@@ -134,7 +137,8 @@ fn plain_vector<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
                 return read::<$number>(bytes).map(same).transpose();
             }
             if TypeId::of::<T>() == TypeId::of::<Numbers<$number>>() {
-                return read::<$number>(bytes).map(|numbers| same(Numbers::Own(numbers))).transpose();
+                let numbers = read::<$number>(bytes);
+                return numbers.map(|numbers| same(Numbers::Own(numbers))).transpose();
             })*
         };
     }
@@ -170,7 +174,8 @@ fn same<T: 'static, U: 'static>(value: T) -> Option<U> {
         .take()
 }
 
-/// Numbers that stay where they are, the first so many of these bytes, if `T` is that. The rest is taken with them.
+/// Numbers that stay where they are, the first so many of these bytes, if `T` is that. The rest is
+/// taken with them.
 pub(crate) fn adopt<T: 'static>(bytes: &mut Vec<u8>, length: usize) -> Option<Result<T, String>> {
     macro_rules! look {
         ($($number:ty)*) => {

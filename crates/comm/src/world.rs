@@ -95,9 +95,9 @@ impl World {
         }
     }
 
-    /// As [`World::threads`], on another fabric: ranks that post to each other's [ports](motet_ports), as the
-    /// papers have it. The same programs run on it and get the same; it is to be read and measured against, and
-    /// several times slower.
+    /// As [`World::threads`], on another fabric: ranks that post to each other's
+    /// [ports](motet_ports), as the papers have it. The same programs run on it and get the same;
+    /// it is to be read and measured against, and several times slower.
     ///
     /// ```
     /// use motet_comm::World;
@@ -116,14 +116,15 @@ impl World {
     }
 
     /// A world over several processes, of which this one has `ranks` ranks on threads, as
-    /// [`World::threads`]. Every process makes such a world and runs the same program on it, as often as the others;
-    /// the ranks are numbered process by process.
+    /// [`World::threads`]. Every process makes such a world and runs the same program on it, as
+    /// often as the others; the ranks are numbered process by process.
     ///
-    /// [`World::run`] gives the results of the ranks of this process, and ends when the ranks of all have ended. A
-    /// rank that fails ends it everywhere, with [`RunError::Elsewhere`] in the other processes; so does a process
-    /// that is gone, with [`RunError::Lost`].
+    /// [`World::run`] gives the results of the ranks of this process, and ends when the ranks of
+    /// all have ended. A rank that fails ends it everywhere, with [`RunError::Elsewhere`] in the
+    /// other processes; so does a process that is gone, with [`RunError::Lost`].
     ///
-    /// `motet-mpi` has a [`Transport`] over MPI. A transport has one world and its copies; their runs take turns.
+    /// `motet-mpi` has a [`Transport`] over MPI. A transport has one world and its copies; their
+    /// runs take turns.
     pub fn over(transport: Arc<dyn Transport>, ranks: usize) -> Self {
         let mut world = World::threads(ranks);
         if let Place::Threads { over, .. } = &mut world.place {
@@ -158,9 +159,9 @@ impl World {
         self
     }
 
-    /// Whether each thread of [`World::threads`] is bound to a core. By default they are if there is a
-    /// thread for every core: a scheduler that sees one core busy with something else may put two
-    /// ranks that wait for each other on the other core, and leave them there.
+    /// Whether each thread of [`World::threads`] is bound to a core. By default they are if there
+    /// is a thread for every core: a scheduler that sees one core busy with something else may put
+    /// two ranks that wait for each other on the other core, and leave them there.
     pub fn pin(mut self, yes: bool) -> Self {
         if let Place::Threads { pin, .. } = &mut self.place {
             *pin = Some(yes);
@@ -168,9 +169,10 @@ impl World {
         self
     }
 
-    /// Binds the threads of [`World::threads`] to these cores in turn, by the system's numbers of them; if
-    /// [`World::workers`] says nothing there is one thread for each. Components of a program get cores of their own by
-    /// it: a world here, another or a dispatcher there. A run ends with [`RunError::Start`] when the process may not use one.
+    /// Binds the threads of [`World::threads`] to these cores in turn, by the system's numbers of
+    /// them; if [`World::workers`] says nothing there is one thread for each. Components of a
+    /// program get cores of their own by it: a world here, another or a dispatcher there. A run
+    /// ends with [`RunError::Start`] when the process may not use one.
     pub fn cores(mut self, ids: &[usize]) -> Self {
         if let Place::Threads { cores, .. } = &mut self.place {
             *cores = ids.to_vec();
@@ -178,9 +180,10 @@ impl World {
         self
     }
 
-    /// How long a [`World::over`] several waits for another process that says nothing: one that does not come to a run
-    /// ends it with [`RunError::Silent`], and one that the transport does not see, because it is on another machine,
-    /// with [`RunError::Lost`]. By default a minute; all processes should say the same.
+    /// How long a [`World::over`] several waits for another process that says nothing: one that
+    /// does not come to a run ends it with [`RunError::Silent`], and one that the transport does
+    /// not see, because it is on another machine, with [`RunError::Lost`]. By default a minute; all
+    /// processes should say the same.
     ///
     /// A process that only computes does not count as silent: it has a thread that answers.
     pub fn patience(mut self, limit: Duration) -> Self {
@@ -190,7 +193,8 @@ impl World {
         self
     }
 
-    /// What looks at the runs of this world and its copies from outside: who waits for whom, while they go on.
+    /// What looks at the runs of this world and its copies from outside: who waits for whom, while
+    /// they go on.
     #[must_use]
     pub fn watch(&self) -> Watch {
         Watch::new(&self.runs)
@@ -229,10 +233,11 @@ impl World {
     /// This blocks the calling thread: do not call it in a handler.
     ///
     /// # Errors
-    /// The first of these ends the whole run: a rank returns an error ([`RunError::Rank`]) or panics
-    /// ([`RunError::Panicked`]), or all ranks wait for each other ([`RunError::Stuck`]). The other
-    /// ranks are dropped where they wait. A rank that waits for something else than ranks (a port, a
-    /// timer) is not stuck; nor is one that waits inside a combinator with wakers of its own.
+    /// The first of these ends the whole run: a rank returns an error ([`RunError::Rank`]) or
+    /// panics ([`RunError::Panicked`]), or all ranks wait for each other ([`RunError::Stuck`]). The
+    /// other ranks are dropped where they wait. A rank that waits for something else than ranks (a
+    /// port, a timer) is not stuck; nor is one that waits inside a combinator with wakers of its
+    /// own.
     pub fn run<R: Send, E: Send + fmt::Display>(
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
@@ -270,14 +275,15 @@ impl World {
         Ok(outcome)
     }
 
-    /// Makes the calling thread the one rank of this process, until [`Entered::finish`]: for programs that are no function.
+    /// Makes the calling thread the one rank of this process, until [`Entered::finish`]: for
+    /// programs that are no function.
     ///
-    /// The rank waits by an executor of its own, so the run never ends with [`RunError::Stuck`]. Over several
-    /// processes all of them run or enter the world as often as the others.
+    /// The rank waits by an executor of its own, so the run never ends with [`RunError::Stuck`].
+    /// Over several processes all of them run or enter the world as often as the others.
     ///
     /// # Errors
-    /// [`RunError::Start`] when the world has several ranks in this process; as [`World::run`] when the run cannot
-    /// begin.
+    /// [`RunError::Start`] when the world has several ranks in this process; as [`World::run`] when
+    /// the run cannot begin.
     ///
     /// ```
     /// let here = motet_comm::World::solo().enter()?;
@@ -294,7 +300,8 @@ impl World {
         }
     }
 
-    /// Calls `run` with how ranks on threads are to be; over several processes while no other run goes on.
+    /// Calls `run` with how ranks on threads are to be; over several processes while no other run
+    /// goes on.
     fn with_config<T>(&self, run: impl FnOnce(ThreadsConfig) -> T) -> T {
         let Place::Threads {
             ranks,
@@ -343,7 +350,8 @@ impl World {
     }
 }
 
-/// Finds a world again without keeping it: a world over processes ends its transport with its last copy.
+/// Finds a world again without keeping it: a world over processes ends its transport with its last
+/// copy.
 #[derive(Debug, Clone)]
 pub struct WeakWorld {
     /// As it was, but for the processes.

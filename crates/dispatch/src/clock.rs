@@ -165,8 +165,8 @@ impl Clock {
         Beat::start(self, period.max(Duration::from_nanos(1)), Box::new(call))
     }
 
-    /// The time `span` from now (multiplied by the [timescale](Timescale)); of spans without an end, a time that nobody
-    /// lives to see.
+    /// The time `span` from now (multiplied by the [timescale](Timescale)); of spans without an
+    /// end, a time that nobody lives to see.
     #[must_use]
     pub fn in_future(&self, span: Duration) -> Instant {
         self.now() + self.timescale.of(span).min(LONGEST)

@@ -7,7 +7,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A [`DispatcherQueue`](crate::DispatcherQueue) without a limit, behind no trait: what each message asks of it is asked without a call.
+/// A [`DispatcherQueue`](crate::DispatcherQueue) without a limit, behind no trait: what each
+/// message asks of it is asked without a call.
 pub struct Direct(Arc<QueueCore>);
 
 impl Direct {
@@ -35,8 +36,8 @@ impl Direct {
         worker::push_local(&self.0, task)
     }
 
-    /// Has the workers let go of the references that they [keep](crate::keep_spare) before they run anything else. May be
-    /// called under locks.
+    /// Has the workers let go of the references that they [keep](crate::keep_spare) before they run
+    /// anything else. May be called under locks.
     pub fn let_go(&self) {
         self.0.pool.let_go();
     }

@@ -14,7 +14,8 @@ pub struct Access {
     pub token: Option<String>,
     /// The certificate that has signed the node's, `ca.pem`: what else `https` needs.
     pub ca: Option<PathBuf>,
-    /// The own certificate, `NAME.pem`, with `NAME.key` beside it: who it is for calls in its role, without a token.
+    /// The own certificate, `NAME.pem`, with `NAME.key` beside it: who it is for calls in its role,
+    /// without a token.
     pub certificate: Option<PathBuf>,
 }
 

@@ -19,8 +19,8 @@ pub(crate) struct Caller {
 const VIEWER: &str = "viewer";
 
 impl Caller {
-    /// Who sends a request with these headers: whoever has a token, where the server asks for one, or else the
-    /// certificate that tells `role`.
+    /// Who sends a request with these headers: whoever has a token, where the server asks for one,
+    /// or else the certificate that tells `role`.
     pub(crate) fn of(
         site: &Site,
         headers: &HeaderMap,

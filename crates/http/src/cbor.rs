@@ -12,7 +12,8 @@ use serde::Serialize;
 /// The type of such a body.
 pub(crate) const KIND: &str = "application/cbor";
 
-/// Reads one value, in which no more than `depth` lie in each other, and which takes no more than `most` bytes.
+/// Reads one value, in which no more than `depth` lie in each other, and which takes no more than
+/// `most` bytes.
 pub(crate) fn read(bytes: &[u8], depth: usize, most: usize) -> Result<Value, String> {
     check(bytes, depth, most)?;
     minicbor_serde::from_slice(bytes).map_err(|why| why.to_string())
@@ -57,7 +58,8 @@ pub(crate) fn instead_of_json(mut reply: Reply) -> Reply {
     reply
 }
 
-/// Whether this is one value that JSON can say. It is looked at item by item, before anything is made of it.
+/// Whether this is one value that JSON can say. It is looked at item by item, before anything is
+/// made of it.
 fn check(bytes: &[u8], depth: usize, most: usize) -> Result<(), String> {
     let mut weight = 0usize;
     // How many items each that is open still wants; `None`: up to its break.
@@ -174,7 +176,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn prop_any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn prop_any_bytes_are_read_or_refused(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
             if let Ok(value) = read(&bytes, 16, 1 << 20) {
                 let again = read(&write(&value).unwrap(), 16, 1 << 20);
                 prop_assert_eq!(again, Ok(value));

@@ -20,12 +20,13 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Names under which it may be asked for, beside `localhost` and the loopback addresses.
     pub hosts: Vec<String>,
-    /// Its certificate, and the tokens of those who may call: then it speaks TLS. Needed for an address that other
-    /// machines can reach.
+    /// Its certificate, and the tokens of those who may call: then it speaks TLS. Needed for an
+    /// address that other machines can reach.
     #[cfg(feature = "tls")]
     pub keys: Option<crate::Keys>,
-    /// Whether only those may connect who have a certificate that the authority of the keys has signed
-    /// ([`Keys::add_leaf`](crate::Keys::add_leaf)). A certificate tells a role as a token does.
+    /// Whether only those may connect who have a certificate that the authority of the keys has
+    /// signed ([`Keys::add_leaf`](crate::Keys::add_leaf)). A certificate tells a role as a token
+    /// does.
     #[cfg(feature = "tls")]
     pub mutual: bool,
     /// What it takes at most.

@@ -61,7 +61,8 @@ pub(crate) async fn body(
     read(kind(&head.headers)?.as_deref(), &bytes, kinds, &site.limits)
 }
 
-/// Reads a body of type `kind`, which is one of `kinds`. Its value takes at most [`weight::most`] bytes.
+/// Reads a body of type `kind`, which is one of `kinds`. Its value takes at most [`weight::most`]
+/// bytes.
 pub(crate) fn read(
     kind: Option<&str>,
     bytes: &[u8],

@@ -1,8 +1,8 @@
 //! DSSP: operations as SOAP envelopes with WS-Addressing, POSTed to the path of a service.
 //!
-//! SOAP 1.2; 1.1 is read, and answered so. The action says the verb, the element in the body the operation: its name, or
-//! any when there is but one of the verb. Not all of DSSP's text on the wire is public: the names of elements in bodies are
-//! those of this project.
+//! SOAP 1.2; 1.1 is read, and answered so. The action says the verb, the element in the body the
+//! operation: its name, or any when there is but one of the verb. Not all of DSSP's text on the
+//! wire is public: the names of elements in bodies are those of this project.
 
 pub(crate) mod state;
 mod xml;

@@ -19,7 +19,8 @@ use tokio::time::timeout;
 /// So often something is sent, if only a comment: who has gone is noticed.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// So many events are written ahead of the connection; the others wait in the port of the subscription.
+/// So many events are written ahead of the connection; the others wait in the port of the
+/// subscription.
 const AHEAD: usize = 16;
 
 /// Subscribe.
@@ -106,7 +107,8 @@ async fn pump(
     }
 }
 
-/// One event. Its number is the version; a line break in JSON is written `\n`, so the data are one line.
+/// One event. Its number is the version; a line break in JSON is written `\n`, so the data are one
+/// line.
 fn write(notification: AnyNotification) -> Bytes {
     let AnyNotification {
         version,

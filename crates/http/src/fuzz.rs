@@ -1,5 +1,5 @@
-//! What a stranger may send, with a few changes, or anything: a refusal or an answer, never a panic, and no memory that a
-//! small message makes large.
+//! What a stranger may send, with a few changes, or anything: a refusal or an answer, never a
+//! panic, and no memory that a small message makes large.
 
 mod corpus;
 mod targets;
@@ -84,7 +84,8 @@ impl Drop for Shown<'_> {
     }
 }
 
-/// Gives a reader so many inputs of a corpus. It takes no more memory than an input is allowed, or `most`.
+/// Gives a reader so many inputs of a corpus. It takes no more memory than an input is allowed, or
+/// `most`.
 fn many(inputs: usize, corpus: &Corpus, most: usize, read: impl Fn(&[u8])) {
     let mut random = Random::new(inputs as u64);
     let texts = corpus.whole.iter().map(|text| text.as_bytes().to_vec());
@@ -134,7 +135,8 @@ promises! {
     prop_sem_g944_any_cbor_is_read_or_refused deep_sem_g944_a_million_bodies_of_cbor cbor,
     prop_sem_g944_any_form_is_read_or_refused deep_sem_g944_a_million_forms forms,
     prop_sem_g944_any_target_is_read_or_refused deep_sem_g944_a_million_targets targets,
-    prop_sem_g944_any_place_to_resume_is_read_or_refused deep_sem_g944_a_million_places_to_resume resumed,
+    prop_sem_g944_any_place_to_resume_is_read_or_refused
+        deep_sem_g944_a_million_places_to_resume resumed,
     prop_sem_g944_any_stream_of_events_is_read deep_sem_g944_a_million_streams streams,
     prop_sem_g944_any_token_is_known_or_refused deep_sem_g944_a_million_tokens tokens,
 }

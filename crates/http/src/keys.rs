@@ -28,7 +28,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// The certificate of a node, and the tokens of those who may call it: a folder that [`Keys::make`] has made.
+/// The certificate of a node, and the tokens of those who may call it: a folder that [`Keys::make`]
+/// has made.
 ///
 /// ```
 /// use motet_http::Keys;
@@ -104,8 +105,8 @@ impl Keys {
         Keys::read_as(folder, "server")
     }
 
-    /// Reads the keys of a server that has the certificate `NAME.pem` of the folder ([`Keys::add_leaf`]). It needs `ca.pem`
-    /// and `node.json` beside it, and not `ca.key`.
+    /// Reads the keys of a server that has the certificate `NAME.pem` of the folder
+    /// ([`Keys::add_leaf`]). It needs `ca.pem` and `node.json` beside it, and not `ca.key`.
     ///
     /// # Errors
     /// As [`Keys::read`].
@@ -145,7 +146,8 @@ impl Keys {
         self.mutual.is_some()
     }
 
-    /// The names of the node that its certificate has, beside `localhost` and the loopback addresses.
+    /// The names of the node that its certificate has, beside `localhost` and the loopback
+    /// addresses.
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         &self.hosts
@@ -173,8 +175,8 @@ impl Keys {
         }
     }
 
-    /// Agrees on a key with a client: the stream, and the role that its certificate tells. A client without a certificate
-    /// of the authority is told so when it must have one.
+    /// Agrees on a key with a client: the stream, and the role that its certificate tells. A client
+    /// without a certificate of the authority is told so when it must have one.
     pub(crate) async fn accept(
         &self,
         stream: TcpStream,

@@ -1,7 +1,8 @@
-//! Services of a node by HTTP: a server for a node, and a client whose calls are those of a client in the process.
+//! Services of a node by HTTP: a server for a node, and a client whose calls are those of a client
+//! in the process.
 //!
-//! - Depends on: `motet-service` (nodes), `motet-ports`, `motet-sync`; `hyper`, `tokio` (one thread each for the
-//!   server and for a peer's connections).
+//! - Depends on: `motet-service` (nodes), `motet-ports`, `motet-sync`; `hyper`, `tokio` (one thread
+//!   each for the server and for a peer's connections).
 //! - Used by: the program `motet`.
 //!
 //! ```text
@@ -21,9 +22,10 @@
 //! | `/console/` | a page that shows all of it |
 //! | `/`, `/openapi.json`, `/metrics`, `/healthz`, `/readyz` | the node |
 //!
-//! Bodies are JSON, or CBOR by `Content-Type` and `Accept`. A call may say `Motet-Timeout` (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). A fault is `application/problem+json`
-//! (RFC 9457), whose member `fault` is the fault itself. Its status says whether another try may help: 503 comes with
-//! `Retry-After`, and was not carried out.
+//! Bodies are JSON, or CBOR by `Content-Type` and `Accept`. A call may say `Motet-Timeout`
+//! (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). A fault is
+//! `application/problem+json` (RFC 9457), whose member `fault` is the fault itself. Its status says
+//! whether another try may help: 503 comes with `Retry-After`, and was not carried out.
 //!
 //! ```
 //! use motet_dispatch::Dispatcher;
@@ -63,8 +65,8 @@
 //! # }).unwrap().unwrap();
 //! ```
 //!
-//! Read next: `server.rs` (connections and limits), `answer.rs` (who may ask, and what), `resource.rs` (a service),
-//! `peer.rs` (the other side).
+//! Read next: `server.rs` (connections and limits), `answer.rs` (who may ask, and what),
+//! `resource.rs` (a service), `peer.rs` (the other side).
 #![forbid(unsafe_code)]
 
 mod access;

@@ -38,7 +38,8 @@ pub(crate) enum Failed {
     Before(String),
     /// It may have been carried out.
     After(String),
-    /// It was not carried out, and will not be: one side does not take the certificate of the other.
+    /// It was not carried out, and will not be: one side does not take the certificate of the
+    /// other.
     Refused(String),
 }
 

@@ -1,4 +1,5 @@
-//! The description of a node's services as OpenAPI 3.1, put together from the schemas of their contracts.
+//! The description of a node's services as OpenAPI 3.1, put together from the schemas of their
+//! contracts.
 
 use motet_service::{Node, OperationInfo, ServiceInfo, Value, Verb};
 use serde_json::{Map, json};
@@ -160,7 +161,8 @@ fn answers(status: &str, schema: &Value) -> Value {
     })
 }
 
-/// Brings the definitions of a schema to the components of the document, under the name of the contract.
+/// Brings the definitions of a schema to the components of the document, under the name of the
+/// contract.
 fn hoist(mut schema: Value, contract: &str, all: &mut Map<String, Value>) -> Value {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let front: String = contract.chars().map(plain).collect();

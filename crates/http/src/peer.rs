@@ -21,9 +21,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 /// Another node, by its address: what gives clients of its services. Cheap to clone.
 ///
-/// A call is sent by a thread of the peer's own and may be awaited anywhere. Get, Lookup and calls with a key are
-/// tried again, while their time lasts, when a connection fails or the service has no room. Any other call is
-/// sent once: when its connection fails, nobody knows whether it was carried out, and the fault says so.
+/// A call is sent by a thread of the peer's own and may be awaited anywhere. Get, Lookup and calls
+/// with a key are tried again, while their time lasts, when a connection fails or the service has
+/// no room. Any other call is sent once: when its connection fails, nobody knows whether it was
+/// carried out, and the fault says so.
 #[derive(Clone)]
 pub struct Peer(Arc<Door>);
 
@@ -84,8 +85,8 @@ impl Peer {
     /// The node at `url` that asks who calls, such as `https://robot.example:50000`.
     ///
     /// # Errors
-    /// As [`Peer::at`]; and when what `access` has does not fit: a token goes to `https` only, which needs the
-    /// certificate of an authority.
+    /// As [`Peer::at`]; and when what `access` has does not fit: a token goes to `https` only,
+    /// which needs the certificate of an authority.
     pub fn with(url: &str, access: &Access) -> Result<Peer, Fault> {
         let wrong = || {
             let reason = format!("{url:?} is no address of a node; write http://127.0.0.1:50000");
@@ -170,11 +171,13 @@ impl Peer {
 }
 
 impl Peer {
-    /// Subscribes to the service at `path`: what it tells, of the operation named `only` if there is one, and first its
-    /// state if `sync`. When the connection fails it is made again and goes on behind the last version that came.
+    /// Subscribes to the service at `path`: what it tells, of the operation named `only` if there
+    /// is one, and first its state if `sync`. When the connection fails it is made again and goes
+    /// on behind the last version that came.
     ///
     /// # Errors
-    /// A fault when too many calls wait already. That there is no such service is told by [`Watch::next`].
+    /// A fault when too many calls wait already. That there is no such service is told by
+    /// [`Watch::next`].
     pub fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> Result<Watch, Fault> {
         let only = only.map(|only| format!("type={}", encode(only)));
         let sync = sync.then(|| "sync=1".to_owned());

@@ -35,8 +35,8 @@ impl Server {
     /// Listens, and answers from now on.
     ///
     /// # Errors
-    /// The address can be reached from other machines and there are no keys, or it is taken; certificates are needed
-    /// whose authority is not known; or the system gives no thread.
+    /// The address can be reached from other machines and there are no keys, or it is taken;
+    /// certificates are needed whose authority is not known; or the system gives no thread.
     pub fn start(node: &Node, config: Config) -> Result<Server, StartError> {
         #[cfg(feature = "tls")]
         let (keys, mutual) = (config.keys, config.mutual);
@@ -102,7 +102,8 @@ impl Server {
         format!("{scheme}://{}", self.address)
     }
 
-    /// Takes no more requests, ends the event streams, and waits for what runs, as long as the limits say.
+    /// Takes no more requests, ends the event streams, and waits for what runs, as long as the
+    /// limits say.
     pub fn stop(self) {
         drop(self);
     }

@@ -49,8 +49,8 @@ pub(crate) fn parameters(text: &str) -> Result<Vec<(String, String)>, Refusal> {
     read.collect()
 }
 
-/// Parameters as a body: `body=…` is the whole of it; else they are the fields of an object. A value that is no JSON
-/// is a text.
+/// Parameters as a body: `body=…` is the whole of it; else they are the fields of an object. A
+/// value that is no JSON is a text.
 pub(crate) fn body_of(parameters: &[(String, String)]) -> Value {
     let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
     match parameters {

@@ -26,7 +26,8 @@ pub struct Told {
     pub reinstated: bool,
 }
 
-/// A subscription to a service of another node ([`Peer::watch`](crate::Peer::watch)). Dropping it ends it.
+/// A subscription to a service of another node ([`Peer::watch`](crate::Peer::watch)). Dropping it
+/// ends it.
 #[derive(Debug)]
 pub struct Watch {
     pub(crate) events: mpsc::Receiver<Result<Told, Fault>>,

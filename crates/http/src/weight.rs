@@ -1,5 +1,5 @@
-//! How much memory the value of a body takes, told before it is made: a body of small objects becomes a hundred times as
-//! large in memory.
+//! How much memory the value of a body takes, told before it is made: a body of small objects
+//! becomes a hundred times as large in memory.
 
 use crate::Limits;
 

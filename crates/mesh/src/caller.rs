@@ -1,4 +1,5 @@
-//! Who waits for the answer to a request, as its server knows it: causalities that end with the wait.
+//! Who waits for the answer to a request, as its server knows it: causalities that end with the
+//! wait.
 
 use motet_dispatch::{Causalities, Causality};
 
@@ -12,7 +13,8 @@ pub(crate) fn names() -> Vec<String> {
     names.take(MOST).collect()
 }
 
-/// The caller of one request. Its causalities have the names of those that the call was made under, inside one for the call.
+/// The caller of one request. Its causalities have the names of those that the call was made under,
+/// inside one for the call.
 pub(crate) struct Caller {
     outermost: Causality,
     innermost: Causality,

@@ -30,8 +30,8 @@ pub(crate) struct Pending {
     pub(crate) answer: Answer,
 }
 
-/// A request that a server got. Its handler runs under causalities with the names of those that the caller was under; they
-/// are cancelled when the caller waits no more.
+/// A request that a server got. Its handler runs under causalities with the names of those that the
+/// caller was under; they are cancelled when the caller waits no more.
 pub struct Request<Q, A> {
     /// What is asked.
     pub value: Q,

@@ -50,8 +50,8 @@ pub enum CarrierEvent {
 /// Which frames a frame may overtake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// Credit and acknowledgements. They are few and small, and a flood of samples must not delay them: they may overtake
-    /// frames of the other lane.
+    /// Credit and acknowledgements. They are few and small, and a flood of samples must not delay
+    /// them: they may overtake frames of the other lane.
     Urgent,
     /// Everything else.
     Ordered,
@@ -80,8 +80,9 @@ impl std::error::Error for CarrierError {}
 
 /// Links to other nodes. While a link lives, frames come whole, and those of one [`Lane`] in order.
 ///
-/// Each side is told `Up` before it gets a frame of the link, and `Down` before the next `Up` of the same peer.
-/// A node keeps the frames that are under way bounded by credit, so a carrier needs no limit of its own.
+/// Each side is told `Up` before it gets a frame of the link, and `Down` before the next `Up` of
+/// the same peer. A node keeps the frames that are under way bounded by credit, so a carrier needs
+/// no limit of its own.
 pub trait Carrier: Send + Sync + 'static {
     /// The name of this node.
     fn name(&self) -> PeerName;

@@ -6,8 +6,8 @@
 //!   Carrier events ── one task ────┘  (arrivals.rs)
 //! ```
 //!
-//! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the core's lock: frames
-//! go into the outbox under it, so that they leave in that order.
+//! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the
+//! core's lock: frames go into the outbox under it, so that they leave in that order.
 
 use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, Hub, Source, Target};
@@ -248,7 +248,7 @@ impl Hub for Core {
         &self.name
     }
 
-    /// Runs a task of the node. A queue that is stopped drops it: the node has ended with its dispatcher.
+    /// Runs a task of the node. A queue that is stopped drops it: the node has ended.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
         let _ = spawn(&self.queue, task);
     }

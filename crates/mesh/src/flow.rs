@@ -55,7 +55,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn open(&self, peer: &PeerName, subscription: u32, type_name: &str) -> Frame;
     fn accepted(&self, target: &Target, upto: u64, window: usize);
     fn detach(&self, target: &Target, why: &str);
-    /// The link to the peer is broken. `true`: flows wait for it, and are given up after [`Qos::keep`].
+    /// The link to the peer is broken. `true`: flows wait for it, and are given up after
+    /// [`Qos::keep`].
     fn broken(&self, peer: &PeerName) -> bool;
     fn keep(&self) -> Duration;
     /// The peer does not come back.

@@ -16,7 +16,8 @@ pub(crate) const FORM: u16 = 2;
 /// A frame. Numbers of topics and subscriptions are those of the node that has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Frame {
-    /// The first frame of a link. `incarnation` is another one when the node has been started again.
+    /// The first frame of a link. `incarnation` is another one when the node has been started
+    /// again.
     Hello { form: u16, incarnation: u64 },
     /// The sender wants what is published under the pattern.
     Subscribe {
@@ -26,7 +27,8 @@ pub(crate) enum Frame {
     },
     /// The subscription has ended.
     Unsubscribe { subscription: u32 },
-    /// A flow from a topic of the sender to a subscription of the receiver; the next sample has the number `first`.
+    /// A flow from a topic of the sender to a subscription of the receiver; the next sample has the
+    /// number `first`.
     Open {
         topic: u32,
         subscription: u32,
@@ -116,8 +118,8 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, FrameError> {
     postcard::to_stdvec(value).map_err(|why| FrameError::Malformed(why.to_string()))
 }
 
-/// As [`encode`]. Bytes are copied as a whole, which gives the same form: serde writes the elements of
-/// a `Vec<u8>` one by one.
+/// As [`encode`]. Bytes are copied as a whole, which gives the same form: serde writes the elements
+/// of a `Vec<u8>` one by one.
 pub(crate) fn encode_value<T: Serialize + 'static>(value: &T) -> Result<Vec<u8>, FrameError> {
     match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
         Some(bytes) => encode(&Bytes::new(bytes)),
@@ -167,7 +169,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn prop_sem_g857_any_bytes_are_a_frame_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn prop_sem_g857_any_bytes_are_a_frame_or_an_error(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
             if let Ok(frame) = Frame::from_bytes(&bytes) {
                 let again = Frame::from_bytes(&frame.to_bytes().unwrap()).unwrap();
                 prop_assert_eq!(again, frame);
@@ -177,13 +181,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_have_the_form_that_serde_gives_them(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn bytes_have_the_form_that_serde_gives_them(
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
             let written = encode_value(&bytes).unwrap();
             prop_assert_eq!(&written, &encode(&bytes).unwrap());
             prop_assert_eq!(&decode_value::<Vec<u8>>(&written).unwrap(), &bytes);
             prop_assert!(decode_value::<Vec<u8>>(&written[..written.len() - 1]).is_err());
             let words: Vec<u16> = bytes.iter().map(|&byte| u16::from(byte) * 7).collect();
-            prop_assert_eq!(decode_value::<Vec<u16>>(&encode_value(&words).unwrap()).unwrap(), words);
+            let again = decode_value::<Vec<u16>>(&encode_value(&words).unwrap()).unwrap();
+            prop_assert_eq!(again, words);
         }
     }
 

@@ -10,7 +10,8 @@ pub const MAX_PARTS: usize = 64;
 
 /// Parts with `/` between them. `*` stands for one part, `**` for any number of parts, also none.
 ///
-/// A topic has a key without wildcards; a subscription may have wildcards. Source: key expressions of zenoh.
+/// A topic has a key without wildcards; a subscription may have wildcards. Source: key expressions
+/// of zenoh.
 ///
 /// ```
 /// use motet_mesh::Key;
@@ -36,7 +37,8 @@ pub enum KeyError {
         /// The number of the part, from 1.
         part: usize,
     },
-    /// A part has a character that keys do not have: `*` within a part, `?`, `#`, `$`, a space or a control character.
+    /// A part has a character that keys do not have: `*` within a part, `?`, `#`, `$`, a space or a
+    /// control character.
     Character {
         /// The text.
         key: String,

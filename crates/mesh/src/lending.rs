@@ -247,7 +247,8 @@ impl<T: Serialize + Send + 'static> Lent<T> {
         let Err(PostError { item, .. }) = self.port.put_back(item) else {
             return;
         };
-        // The queue of a receiver is full: the item waits for room. A port that is closed drops it, as all that it had.
+        // The queue of a receiver is full: the item waits for room. A port that is closed drops it,
+        // as all that it had.
         if let Some(core) = self.core.upgrade() {
             let port = self.port.clone();
             core.spawn(Box::pin(async move { drop(port.post_wait(item).await) }));

@@ -7,7 +7,8 @@
 //!                └───────────────── Carrier ─────────────────┘    inside one node: no bytes
 //! ```
 //!
-//! - **Depends on**: `motet-ports`, `motet-dispatch`; `serde` and `postcard` for what crosses a link.
+//! - **Depends on**: `motet-ports`, `motet-dispatch`; `serde` and `postcard` for what crosses a
+//!   link.
 //! - **Used by**: the facade.
 //!
 //! | you want … | use |
@@ -23,8 +24,8 @@
 //! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
 //!
-//! Read next: [`Node`] (an example), `outgoing.rs` and `incoming.rs` (the two halves of a flow), `publishing.rs`, `subscribed.rs`,
-//! `core.rs`, `arrivals.rs`.
+//! Read next: [`Node`] (an example), `outgoing.rs` and `incoming.rs` (the two halves of a flow),
+//! `publishing.rs`, `subscribed.rs`, `core.rs`, `arrivals.rs`.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 /// A member of a mesh: publishes, subscribes, calls and answers. Clones are the same node.
 ///
-/// All that it does runs on the queue that it is given: on a [`Replay`](motet_dispatch::Replay) its runs repeat.
-/// The node leaves when the last of its clones is dropped, or when it is told to.
+/// All that it does runs on the queue that it is given: on a [`Replay`](motet_dispatch::Replay) its
+/// runs repeat. The node leaves when the last of its clones is dropped, or when it is told to.
 ///
 /// ```
 /// use motet_dispatch::{Dispatcher, QueueConfig};
@@ -51,8 +51,8 @@ struct Leave {
 }
 
 impl Node {
-    /// A node whose links are those of `carrier`. `incarnation` must differ each time a node of this name starts: the
-    /// time, or a random number.
+    /// A node whose links are those of `carrier`. `incarnation` must differ each time a node of
+    /// this name starts: the time, or a random number.
     #[must_use]
     pub fn join(carrier: &Arc<dyn Carrier>, incarnation: u64, queue: Arc<dyn Enqueue>) -> Self {
         let core = Core::new(
@@ -88,11 +88,12 @@ impl Node {
         self.inner.core.queue()
     }
 
-    /// A topic of this node. Several topics, also of several nodes, may have one key: each numbers its own samples.
+    /// A topic of this node. Several topics, also of several nodes, may have one key: each numbers
+    /// its own samples.
     ///
     /// # Errors
-    /// [`MeshError`]: `key` is no key without wildcards, a subscription here wants another type, there are too many topics, or
-    /// the node has left.
+    /// [`MeshError`]: `key` is no key without wildcards, a subscription here wants another type,
+    /// there are too many topics, or the node has left.
     pub fn topic<T: Serialize + Send + Sync + 'static>(
         &self,
         key: &str,
@@ -110,7 +111,8 @@ impl Node {
     /// Samples of all topics, here and on peers, whose keys match `pattern`.
     ///
     /// # Errors
-    /// [`MeshError`]: `pattern` is no key, a topic here has another type, there are too many subscriptions, or the node has left.
+    /// [`MeshError`]: `pattern` is no key, a topic here has another type, there are too many
+    /// subscriptions, or the node has left.
     pub fn subscribe<T: DeserializeOwned + Send + Sync + 'static>(
         &self,
         pattern: &str,
@@ -143,8 +145,8 @@ impl Node {
     /// Dropping the future takes the call back: its server sees that it is no longer wanted.
     ///
     /// # Errors
-    /// [`CallError`]: nobody serves the key, the server is lost or does not answer, a value cannot be written or read, or the
-    /// node has left.
+    /// [`CallError`]: nobody serves the key, the server is lost or does not answer, a value cannot
+    /// be written or read, or the node has left.
     pub async fn call<Q: Serialize, A: DeserializeOwned>(
         &self,
         key: &str,
@@ -154,11 +156,13 @@ impl Node {
         Arc::clone(&self.inner.core).call(key, value).await
     }
 
-    /// Lends `port` to all nodes: they take items from it as a [`RemotePort`]. Receivers of this node may take items too. Of
-    /// several nodes that lend a port under one key, one is asked, in turn.
+    /// Lends `port` to all nodes: they take items from it as a [`RemotePort`]. Receivers of this
+    /// node may take items too. Of several nodes that lend a port under one key, one is asked, in
+    /// turn.
     ///
     /// # Errors
-    /// [`MeshError`]: `key` is no key without wildcards, there are too many servers, or the node has left.
+    /// [`MeshError`]: `key` is no key without wildcards, there are too many servers, or the node
+    /// has left.
     pub fn lend<T: Serialize + Send + 'static>(
         &self,
         key: &str,
@@ -213,7 +217,8 @@ impl Node {
         self.inner.core.changes.subscribe(capacity, overflow)
     }
 
-    /// Ends the node's topics, subscriptions and calls, and tells the peers. What waits for subscribers is not sent.
+    /// Ends the node's topics, subscriptions and calls, and tells the peers. What waits for
+    /// subscribers is not sent.
     pub fn leave(&self) {
         self.inner.core.leave();
     }

@@ -5,7 +5,8 @@
 //!              Latest drops the oldest                                  broken: back to the queue, or lost
 //! ```
 //!
-//! A state machine without input and output: the caller sends what [`Outgoing::next`] returns, in order.
+//! A state machine without input and output: the caller sends what [`Outgoing::next`] returns, in
+//! order.
 
 use crate::{Class, Gap, Qos};
 use std::collections::VecDeque;
@@ -117,8 +118,8 @@ impl<P: Clone> Outgoing<P> {
         Some(entry)
     }
 
-    /// Whether nothing waits or is under way, and a sample may be sent. Then [`Outgoing::sends`] does what
-    /// [`Outgoing::push`] and [`Outgoing::next`] do.
+    /// Whether nothing waits or is under way, and a sample may be sent. Then [`Outgoing::sends`]
+    /// does what [`Outgoing::push`] and [`Outgoing::next`] do.
     pub(crate) fn is_idle(&self) -> bool {
         self.window > 0 && self.queue.is_empty() && self.flight.is_empty()
     }
@@ -148,8 +149,8 @@ impl<P: Clone> Outgoing<P> {
         }
     }
 
-    /// The sample that [`Outgoing::next`] returned last could not be sent: it waits again, and nothing is sent
-    /// until the subscriber is [ready](Outgoing::accepted).
+    /// The sample that [`Outgoing::next`] returned last could not be sent: it waits again, and
+    /// nothing is sent until the subscriber is [ready](Outgoing::accepted).
     pub(crate) fn not_sent(&mut self) {
         self.window = 0;
         if let Some(entry) = self.flight.pop_back() {
@@ -157,7 +158,8 @@ impl<P: Clone> Outgoing<P> {
         }
     }
 
-    /// The subscriber has accepted everything up to `upto`, and takes `window` more. `true`: there may be room now.
+    /// The subscriber has accepted everything up to `upto`, and takes `window` more. `true`: there
+    /// may be room now.
     pub(crate) fn accepted(&mut self, upto: u64, window: usize) -> bool {
         self.window = window;
         let before = self.queue.len() + self.flight.len();

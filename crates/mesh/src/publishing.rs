@@ -147,7 +147,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         })
     }
 
-    /// Sends a value to the only subscriber, which is of this node. The caller is the one who sends.
+    /// Sends a value to the only subscriber, which is of this node. The caller is the one who
+    /// sends.
     fn send_here(&self, to: u32, number: u64, value: T, subscription: Arc<Subscribed<T>>) {
         let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
         let window = subscription.window();

@@ -14,11 +14,14 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Class {
-    /// At most once, in order. The oldest waiting sample makes room for a new one. Both ends are told the numbers.
+    /// At most once, in order. The oldest waiting sample makes room for a new one. Both ends are
+    /// told the numbers.
     Latest,
-    /// In order, without a gap while the link lives. A publication that has no room is refused, or waits.
+    /// In order, without a gap while the link lives. A publication that has no room is refused, or
+    /// waits.
     Reliable,
-    /// In order, once in the life of a subscriber. Samples are kept until the subscriber has accepted them.
+    /// In order, once in the life of a subscriber. Samples are kept until the subscriber has
+    /// accepted them.
     Acknowledged,
 }
 
@@ -41,7 +44,8 @@ pub struct Qos {
     pub depth: u32,
     /// How many of the last samples a new subscriber gets first.
     pub retain: u32,
-    /// How long a subscriber whose link is broken is waited for (not [`Class::Reliable`], which does not wait).
+    /// How long a subscriber whose link is broken is waited for (not [`Class::Reliable`], which
+    /// does not wait).
     pub keep: Duration,
 }
 
@@ -67,7 +71,8 @@ impl Qos {
         Qos::new(Class::Reliable, depth)
     }
 
-    /// Each subscriber gets all samples, also over broken links; `depth` of them are kept for it, at most.
+    /// Each subscriber gets all samples, also over broken links; `depth` of them are kept for it,
+    /// at most.
     #[must_use]
     pub fn acknowledged(depth: u32) -> Self {
         Qos::new(Class::Acknowledged, depth)
@@ -88,7 +93,8 @@ impl Qos {
     }
 }
 
-/// Numbers of samples that did not arrive, or may not have arrived: from the first to the last of them.
+/// Numbers of samples that did not arrive, or may not have arrived: from the first to the last of
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Gap {
     /// The first number.

@@ -6,7 +6,8 @@
 //!   3. tell each owner that its item is taken
 //! ```
 //!
-//! Reservations are made in one order everywhere, and never wait for an item: so they do not wait for each other.
+//! Reservations are made in one order everywhere, and never wait for an item: so they do not wait
+//! for each other.
 
 use crate::core::Core;
 use crate::flow::Hub;
@@ -162,14 +163,16 @@ remote_parts!(A 0, B 1, C 2, D 3);
 remote_parts!(A 0, B 1, C 2, D 3, E 4);
 remote_parts!(A 0, B 1, C 2, D 3, E 4, F 5);
 
-/// Takes an item of each port, once each has one: all or none. While one is missing the others stay in their ports,
-/// visible, and others may take them.
+/// Takes an item of each port, once each has one: all or none. While one is missing the others stay
+/// in their ports, visible, and others may take them.
 ///
 /// # Cancellation
-/// Dropping the future takes nothing, unless owners are being told already that their items are taken.
+/// Dropping the future takes nothing, unless owners are being told already that their items are
+/// taken.
 ///
 /// # Errors
-/// [`TakeError`]. Nothing is taken then, but with the errors that say so: a link may break while owners are told.
+/// [`TakeError`]. Nothing is taken then, but with the errors that say so: a link may break while
+/// owners are told.
 pub async fn take_all<P: RemoteParts>(ports: P) -> Result<P::Items, TakeError> {
     let bytes = take(&ports.parts().0).await?;
     ports.items(bytes)

@@ -20,7 +20,8 @@ pub struct Sample<T> {
     pub retained: bool,
     /// The numbers before this one that this subscriber has missed.
     pub gap: Option<Gap>,
-    /// With [`Ack::Handled`](crate::Ack::Handled): accepts it when the last clone of the sample is dropped.
+    /// With [`Ack::Handled`](crate::Ack::Handled): accepts it when the last clone of the sample is
+    /// dropped.
     pub(crate) handled: Option<Arc<dyn Any + Send + Sync>>,
 }
 

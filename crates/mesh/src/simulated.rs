@@ -29,8 +29,8 @@ impl Default for LinkConfig {
     }
 }
 
-/// Nodes in one process with links between all of them, whose delays a seed decides. For tests, and for programs that
-/// run under a [`Replay`](motet_dispatch::Replay): with its clock, runs repeat.
+/// Nodes in one process with links between all of them, whose delays a seed decides. For tests, and
+/// for programs that run under a [`Replay`](motet_dispatch::Replay): with its clock, runs repeat.
 ///
 /// ```
 /// use motet_dispatch::{QueueConfig, Replay};
@@ -196,8 +196,9 @@ impl Shared {
         );
     }
 
-    /// Tells `to` something that comes from `from`: a frame behind all others of its lane, everything else behind all that
-    /// came before. A frame of a link that is gone when it would arrive is lost.
+    /// Tells `to` something that comes from `from`: a frame behind all others of its lane,
+    /// everything else behind all that came before. A frame of a link that is gone when it would
+    /// arrive is lost.
     fn tell(
         self: &Arc<Self>,
         to: &PeerName,

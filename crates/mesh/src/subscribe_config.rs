@@ -8,16 +8,16 @@ pub enum Ack {
     /// The port has taken it.
     #[default]
     Accepted,
-    /// Its handler has ended: all clones of the [`Sample`](crate::Sample) are dropped. What a process had not handled when it ended was not
-    /// accepted.
+    /// Its handler has ended: all clones of the [`Sample`](crate::Sample) are dropped. What a
+    /// process had not handled when it ended was not accepted.
     Handled,
 }
 
 /// How a subscription takes samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscribeConfig {
-    /// The port. With [`Overflow::Wait`](motet_ports::Overflow::Wait) a full port holds its publishers back; the other policies drop
-    /// samples here, which the port counts.
+    /// The port. With [`Overflow::Wait`](motet_ports::Overflow::Wait) a full port holds its
+    /// publishers back; the other policies drop samples here, which the port counts.
     pub port: PortConfig,
     /// How many samples of one publisher may be under way, or not accepted yet. At least 1.
     pub window: u32,

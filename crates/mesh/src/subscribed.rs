@@ -103,7 +103,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
     }
 
-    /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and the window.
+    /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and
+    /// the window.
     pub(crate) fn opened_here(&self, topic: u32, key: &Key, first: u64) -> (u64, usize) {
         let upto = self.open(Source::Here(topic), key.clone(), first);
         (upto, self.window as usize)
@@ -272,7 +273,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                     }
                     this.post_more();
                 }
-                // A port that rejects what it has no room for drops it, and the drop is told as a gap.
+                // A port that rejects what it has no room for drops it, and the drop is told as a
+                // gap.
                 Err(PostError {
                     reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                     ..

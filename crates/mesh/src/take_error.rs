@@ -15,11 +15,11 @@ pub enum TakeError {
     Twice(String),
     /// The item cannot be read: the key of its port, and why. It is taken.
     Unreadable(String, String),
-    /// The link to the owner of a port broke while items were taken, and did not come back in time: the key. The items of
-    /// the other ports are taken; that of this port is taken, or back in it.
+    /// The link to the owner of a port broke while items were taken, and did not come back in time:
+    /// the key. The items of the other ports are taken; that of this port is taken, or back in it.
     InDoubt(String),
-    /// The owner gave the item of a port up while items were taken: the key. It is back in its port, and the items of other
-    /// ports may be taken.
+    /// The owner gave the item of a port up while items were taken: the key. It is back in its
+    /// port, and the items of other ports may be taken.
     Withdrawn(String),
     /// There is nothing to take from.
     Nothing,

@@ -8,8 +8,8 @@ use serde::Serialize;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// Publishes samples under one key. Clones are the same topic; with the last one it ends, once all that waits for
-/// subscribers has been accepted.
+/// Publishes samples under one key. Clones are the same topic; with the last one it ends, once all
+/// that waits for subscribers has been accepted.
 pub struct Topic<T: Send + Sync + 'static> {
     shared: Arc<Publishing<T>>,
     handle: Arc<Handle>,
@@ -47,8 +47,9 @@ impl<T: Send + Sync + 'static> Topic<T> {
     /// Publishes a value to all who subscribe now. Does not wait.
     ///
     /// # Errors
-    /// [`PublishError`] hands the value back, and nobody has got it: a subscriber of a topic that is not
-    /// [`Latest`](crate::Class::Latest) has no room, the value cannot be written, or the node has left.
+    /// [`PublishError`] hands the value back, and nobody has got it: a subscriber of a topic that
+    /// is not [`Latest`](crate::Class::Latest) has no room, the value cannot be written, or the
+    /// node has left.
     pub fn publish(&self, value: T) -> Result<Published, PublishError<T>> {
         self.shared.publish(value, None)
     }
@@ -79,7 +80,8 @@ impl<T: Send + Sync + 'static> Topic<T> {
         }
     }
 
-    /// Where it is told which samples a subscriber will not get, because it is gone or its link broke. The last 1024 are kept.
+    /// Where it is told which samples a subscriber will not get, because it is gone or its link
+    /// broke. The last 1024 are kept.
     #[must_use]
     pub fn losses(&self) -> &Port<Lost> {
         self.shared.losses()

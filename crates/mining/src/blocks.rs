@@ -1,10 +1,10 @@
 //! Rows cut into fixed blocks, of which a rank holds its share as tiles.
 //!
-//! Rows come in an order in which neighbours are neighbours in space, and what a block costs depends
-//! on where it lies: far centres are left out. So runs of blocks are dealt out in bit-reversed order, of
-//! which every stretch of several runs is spread over all rows. Runs are as short as it takes for 16 ranks to get four
-//! each, if there are as many blocks: ranks then have about the same to do. Where a rank gets a single run, nothing is
-//! spread.
+//! Rows come in an order in which neighbours are neighbours in space, and what a block costs
+//! depends on where it lies: far centres are left out. So runs of blocks are dealt out in
+//! bit-reversed order, of which every stretch of several runs is spread over all rows. Runs are as
+//! short as it takes for 16 ranks to get four each, if there are as many blocks: ranks then have
+//! about the same to do. Where a rank gets a single run, nothing is spread.
 
 use crate::MiningError;
 use crate::team::Team;
@@ -115,7 +115,8 @@ impl Blocks {
     }
 }
 
-/// The blocks as they are dealt out: runs of full ones in bit-reversed order, then the one that is not full.
+/// The blocks as they are dealt out: runs of full ones in bit-reversed order, then the one that is
+/// not full.
 fn deal(full: usize, count: usize) -> Vec<u32> {
     let run_length = (full / RUNS).clamp(1, RUN);
     let runs = full.div_ceil(run_length);

@@ -70,8 +70,9 @@ impl Clustering {
         &self.centres[cluster * self.dim..][..self.dim]
     }
 
-    /// The cluster of each row of `points`, which may be others than those that were clustered: that of the nearest centre, the
-    /// first of equals. The rows that were clustered get the labels that they have, to the last bit. Weights do not count.
+    /// The cluster of each row of `points`, which may be others than those that were clustered:
+    /// that of the nearest centre, the first of equals. The rows that were clustered get the labels
+    /// that they have, to the last bit. Weights do not count.
     ///
     /// # Errors
     ///
@@ -98,7 +99,8 @@ impl Clustering {
         self.inner.predict(points)
     }
 
-    /// The distances of each row of `points` from all centres, row after row, in the units of the data.
+    /// The distances of each row of `points` from all centres, row after row, in the units of the
+    /// data.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
-//! The spread of clusters that are so narrow beside all points that the squares of their distances are 0: below 10⁻¹⁵⁴ of
-//! the greatest coordinate a square is less than any number.
+//! The spread of clusters that are so narrow beside all points that the squares of their distances
+//! are 0: below 10⁻¹⁵⁴ of the greatest coordinate a square is less than any number.
 
 use crate::prepare::Prepared;
 use crate::team::Team;
 use crate::{Clustering, MiningError};
 
-/// Where the spread of a cluster of several points came out as 0, takes it from distances that are scaled by the greatest
-/// of them. `centres` are in inner coordinates.
+/// Where the spread of a cluster of several points came out as 0, takes it from distances that are
+/// scaled by the greatest of them. `centres` are in inner coordinates.
 pub(crate) async fn widen(
     team: &Team<'_>,
     prepared: &Prepared<'_>,
@@ -25,7 +25,8 @@ pub(crate) async fn widen(
     let dim = found.dim;
     let weights = prepared.points.weights();
     let mut inner = Vec::with_capacity(dim);
-    // This rank's points of narrow clusters: which one, the weight, and how far they are from its centre.
+    // This rank's points of narrow clusters: which one, the weight, and how far they are from its
+    // centre.
     let mut distances = Vec::new();
     for (row, &label) in found.rows.clone().zip(&found.labels) {
         let Ok(place) = narrow.binary_search(&(label as usize)) else {

@@ -4,8 +4,8 @@
 //! Transactions on Pattern Analysis and Machine Intelligence 19 (1997); K. Rose, Deterministic
 //! annealing for clustering, Proceedings of the IEEE 86 (1998).
 //!
-//! Rows are divided among the ranks: each multiplies its rows of the dissimilarities with the shares
-//! of all, and works out the shares of its rows. A step is one allgather of the shares and a
+//! Rows are divided among the ranks: each multiplies its rows of the dissimilarities with the
+//! shares of all, and works out the shares of its rows. A step is one allgather of the shares and a
 //! reduction of the sums per cluster, in a fixed tree over blocks of rows.
 
 mod choose;

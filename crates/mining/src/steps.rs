@@ -126,9 +126,10 @@ impl<'a> Steps<'a> {
         Ok(self.soft_step(found, centres))
     }
 
-    /// As [`soft`](Steps::soft), with this rank's blocks of points computed by whom `by` asks: it gets their number and
-    /// what computes one of them, from 0, which any thread may call, and gives back the sum of all, element by
-    /// element. For schedulers of other kinds beside ranks; the last bits depend on the order in which `by` adds.
+    /// As [`soft`](Steps::soft), with this rank's blocks of points computed by whom `by` asks: it
+    /// gets their number and what computes one of them, from 0, which any thread may call, and
+    /// gives back the sum of all, element by element. For schedulers of other kinds beside ranks;
+    /// the last bits depend on the order in which `by` adds.
     ///
     /// # Errors
     ///
@@ -140,7 +141,8 @@ impl<'a> Steps<'a> {
     ///
     /// # Panics
     ///
-    /// As [`soft`](Steps::soft), with what `by` panics with, and when it gives back something else than a sum of blocks.
+    /// As [`soft`](Steps::soft), with what `by` panics with, and when it gives back something else
+    /// than a sum of blocks.
     ///
     /// # Examples
     ///

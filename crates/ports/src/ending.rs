@@ -15,8 +15,9 @@ pub trait MayEnd: Unpin {
     fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<Self::Result>>;
 }
 
-/// The future of `or_closed`: of [`Recv`](crate::Recv::or_closed), [`Ready`](crate::Ready::or_closed),
-/// [`Select`](crate::Select::or_closed) and [`Join`](crate::Join::or_closed).
+/// The future of `or_closed`: of [`Recv`](crate::Recv::or_closed),
+/// [`Ready`](crate::Ready::or_closed), [`Select`](crate::Select::or_closed) and
+/// [`Join`](crate::Join::or_closed).
 #[must_use = "a wait that is not awaited does not wait"]
 pub struct OrClosed<F>(pub(crate) F);
 

@@ -24,7 +24,8 @@ pub struct Report {
     pub nodes: u64,
     /// Nodes that were left out by their bound, with all below them.
     pub pruned: u64,
-    /// Nodes of [`Search::play`](crate::Search::play) whose search was given up because of what another rank had found.
+    /// Nodes of [`Search::play`](crate::Search::play) whose search was given up because of what
+    /// another rank had found.
     pub wasted: u64,
     /// Pieces of the tree that went from one rank to another.
     pub steals: u64,

@@ -39,7 +39,8 @@
 //! trait Counts { #[update] fn add(&mut self, n: u64, times: u64); }
 //! ```
 //!
-//! Operations are variants of one enum, so none of them swallows another, and no two have one name (DSS 22):
+//! Operations are variants of one enum, so none of them swallows another, and no two have one name
+//! (DSS 22):
 //!
 //! ```compile_fail,E0428
 //! use motet_service::{contract, data};

@@ -1,7 +1,7 @@
 //! For whom a handler runs: who called, until when, and which services wait for it.
 //!
-//! The context is the thread's while a handler is polled. A call that the handler makes takes its deadline,
-//! its principal and the chain of holders from there.
+//! The context is the thread's while a handler is polled. A call that the handler makes takes its
+//! deadline, its principal and the chain of holders from there.
 
 use crate::deadlines::Deadlines;
 use crate::{Fault, FaultCode};

@@ -1,6 +1,7 @@
 //! How a service is made: its place, its partners, its state, its start.
 //!
-//! - `create/builder.rs`: what is said of it; `create/partners.rs`: how it finds the others that it needs.
+//! - `create/builder.rs`: what is said of it; `create/partners.rs`: how it finds the others that it
+//!   needs.
 
 mod builder;
 mod partners;

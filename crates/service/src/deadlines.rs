@@ -5,8 +5,8 @@
 //!     └──── leave ──► nothing is cancelled: a timer that finds nobody due is set anew, or rests
 //! ```
 //!
-//! A call that is answered in time takes a place in a slab and gives it back. The clock hears of it only if no
-//! timer is set for an earlier time, which is once per span and not once per call.
+//! A call that is answered in time takes a place in a slab and gives it back. The clock hears of it
+//! only if no timer is set for an earlier time, which is once per span and not once per call.
 
 use motet_dispatch::Clock;
 use motet_sync::{Mutex, thread_number};
@@ -119,7 +119,8 @@ impl Deadlines {
         all
     }
 
-    /// Whether a wait that takes a place at its first poll is over. `between` says whose it is, by the time.
+    /// Whether a wait that takes a place at its first poll is over. `between` says whose it is, by
+    /// the time.
     pub(crate) fn poll(
         &self,
         place: &mut Option<Place>,

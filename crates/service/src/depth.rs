@@ -81,7 +81,8 @@ impl Depth {
         }
     }
 
-    /// Whether none waits, as far as the calling thread knows: it knows of those that it has posted.
+    /// Whether none waits, as far as the calling thread knows: it knows of those that it has
+    /// posted.
     pub(crate) fn is_empty(&self) -> bool {
         // Relaxed: what others post meanwhile may come before or after.
         self.seen.load(Ordering::Relaxed) == 0

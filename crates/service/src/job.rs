@@ -30,7 +30,8 @@ pub(crate) struct JobHandle {
 
 /// # Jobs
 impl Cx {
-    /// Begins a job: a service of its own at `/jobs/n`, and the work, which goes on after this has answered.
+    /// Begins a job: a service of its own at `/jobs/n`, and the work, which goes on after this has
+    /// answered.
     ///
     /// # Errors
     /// A fault when the goal does not fit JSON, or the node takes no service.
@@ -95,7 +96,8 @@ impl Cx {
         job_of(self).is_some_and(|job| job.cancel.is_cancelled())
     }
 
-    /// Ranks behind this operation. They run on threads for calls that block, when the node has cores for them.
+    /// Ranks behind this operation. They run on threads for calls that block, when the node has
+    /// cores for them.
     pub fn ranks(&self, world: World) -> Ranks {
         Ranks {
             cx: self.clone(),
@@ -164,14 +166,15 @@ impl Ranks {
         self
     }
 
-    /// Runs `body` on every rank and waits for all; results in rank order. It waits in line until the node has as many
-    /// cores free as there are ranks, or all.
+    /// Runs `body` on every rank and waits for all; results in rank order. It waits in line until
+    /// the node has as many cores free as there are ranks, or all.
     ///
     /// # Cancellation
     /// Dropping the future leaves the ranks running; a body asks [`Cx::is_cancelled`] and returns.
     ///
     /// # Errors
-    /// [`OperationFailed`](FaultCode::OperationFailed) with what the run says: which rank failed, or who waits for whom.
+    /// [`OperationFailed`](FaultCode::OperationFailed) with what the run says: which rank failed,
+    /// or who waits for whom.
     pub async fn run<R, E>(
         self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Send + Sync + 'static,

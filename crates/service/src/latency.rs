@@ -1,4 +1,5 @@
-//! How long operations take, as counts of spans: a fixed room for each operation, made when it is first called.
+//! How long operations take, as counts of spans: a fixed room for each operation, made when it is
+//! first called.
 
 use motet_sync::atomic::{AtomicU64, Ordering};
 use schemars::JsonSchema;
@@ -6,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long the calls of an operation have taken, from being posted until the handler's end: with the time in which
-/// they waited. Quantiles are right to 7 %.
+/// How long the calls of an operation have taken, from being posted until the handler's end: with
+/// the time in which they waited. Quantiles are right to 7 %.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct OperationLatency {
     /// The operation; `get`, `replace` and `patch` too. Empty: all of them.
     pub operation: String,
-    /// Calls. Of those that were carried out where they were called one in 16 is measured, and counts for 16.
+    /// Calls. Of those that were carried out where they were called one in 16 is measured, and
+    /// counts for 16.
     pub count: u64,
     /// Microseconds of all of them.
     pub total_us: f64,
@@ -34,7 +36,8 @@ struct Spans {
 
 const COUNTS: usize = 280;
 
-/// Of calls that are carried out at once one in so many is measured: to read the clock takes as long as they do.
+/// Of calls that are carried out at once one in so many is measured: to read the clock takes as
+/// long as they do.
 pub(crate) const ONE_IN: u64 = 16;
 
 impl Latencies {

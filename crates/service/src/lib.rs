@@ -1,11 +1,13 @@
-//! Services in the way of DSS: state, uniform operations on it, notifications of its changes, nodes.
+//! Services in the way of DSS: state, uniform operations on it, notifications of its changes,
+//! nodes.
 //!
-//! A service is a state and operations on it, behind an interleave: reads together, changes alone, the end last.
-//! A contract is a trait; the receiver of each method decides its group, so the compiler proves that a read changes
-//! nothing.
+//! A service is a state and operations on it, behind an interleave: reads together, changes alone,
+//! the end last. A contract is a trait; the receiver of each method decides its group, so the
+//! compiler proves that a read changes nothing.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`, `motet-ports`, `motet-comm` (ranks behind an operation); `serde`,
-//!   `serde_json`, `schemars` (what bodies and states are), `toml` (manifests), `redb` (a store).
+//! - Depends on: `motet-sync`, `motet-dispatch`, `motet-ports`, `motet-comm` (ranks behind an
+//!   operation); `serde`, `serde_json`, `schemars` (what bodies and states are), `toml`
+//!   (manifests), `redb` (a store).
 //! - Used by: what brings services to other machines.
 //!
 //! ```text
@@ -69,7 +71,8 @@
 //! # }).unwrap().unwrap();
 //! ```
 //!
-//! Read next: `service/contract.rs` (what the attribute makes), `served.rs` (how a service serves), `node.rs`.
+//! Read next: `service/contract.rs` (what the attribute makes), `served.rs` (how a service serves),
+//! `node.rs`.
 #![forbid(unsafe_code)]
 
 // The attributes write `::motet_service`, here too.

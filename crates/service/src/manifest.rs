@@ -247,7 +247,8 @@ fn refuse_cycles(specs: &mut [Result<Spec, Fault>]) {
 
 /// The records from `begin` to itself, if it needs itself.
 fn way_back(next: &BTreeMap<String, Vec<String>>, begin: &str) -> Option<Vec<String>> {
-    // Whoever was seen once is not followed again: the work grows with the links, not with the ways.
+    // Whoever was seen once is not followed again: the work grows with the links, not with the
+    // ways.
     let (mut before, mut open) = (BTreeMap::new(), vec![begin]);
     while let Some(from) = open.pop() {
         for to in next.get(from).into_iter().flatten() {

@@ -14,8 +14,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A node: services that know each other by their paths. The handle is cheap to clone; the node ends with the last
-/// one, at once, or in order by [`Node::shutdown`].
+/// A node: services that know each other by their paths. The handle is cheap to clone; the node
+/// ends with the last one, at once, or in order by [`Node::shutdown`].
 ///
 /// Of its own it has the services under `/sys`; see [`system`].
 #[derive(Clone)]
@@ -36,12 +36,14 @@ pub struct NodeBuilder {
     mesh: Option<motet_mesh::Node>,
 }
 
-/// What runs the tasks of a node: a [`Dispatcher`], or a [`Replay`] for virtual time and schedules that repeat.
+/// What runs the tasks of a node: a [`Dispatcher`], or a [`Replay`] for virtual time and schedules
+/// that repeat.
 pub trait Host {
     /// A queue.
     fn queue(&self, config: QueueConfig) -> Arc<dyn Enqueue>;
 
-    /// A queue whose dispatcher has threads for calls that block; `None` when such calls run where they are made.
+    /// A queue whose dispatcher has threads for calls that block; `None` when such calls run where
+    /// they are made.
     fn blocking(&self) -> Option<DispatcherQueue>;
 }
 
@@ -90,13 +92,15 @@ impl NodeBuilder {
         self
     }
 
-    /// How many cores the worlds of its jobs have together; all of the machine's unless said otherwise.
+    /// How many cores the worlds of its jobs have together; all of the machine's unless said
+    /// otherwise.
     pub fn cores(mut self, cores: usize) -> Self {
         self.cores = cores.max(1);
         self
     }
 
-    /// The member of a mesh that `/sys/mesh` tells of: peers, topics, and which subscribers are slow.
+    /// The member of a mesh that `/sys/mesh` tells of: peers, topics, and which subscribers are
+    /// slow.
     pub fn mesh(mut self, mesh: motet_mesh::Node) -> Self {
         self.mesh = Some(mesh);
         self
@@ -162,7 +166,8 @@ impl Node {
         Arc::clone(&self.0.0.queue)
     }
 
-    /// Creates a service: finds its partners, loads its state, runs its start. Answers when it serves.
+    /// Creates a service: finds its partners, loads its state, runs its start. Answers when it
+    /// serves.
     ///
     /// # Errors
     /// [`DuplicateEntry`](crate::FaultCode::DuplicateEntry) when the path is taken;
@@ -211,8 +216,8 @@ impl Node {
             .collect()
     }
 
-    /// Loads manifests, which are one composition: what the one names the other may have. One record that fails
-    /// does not keep the others.
+    /// Loads manifests, which are one composition: what the one names the other may have. One
+    /// record that fails does not keep the others.
     ///
     /// # Errors
     /// A fault that names the line of a text that is no manifest.
@@ -227,8 +232,8 @@ impl Node {
         crate::manifest::load(&self.0.0, &texts).await
     }
 
-    /// Ends all services, those that others have as partners last, then the node's own. What has not ended within ten
-    /// seconds is left to the end of the node.
+    /// Ends all services, those that others have as partners last, then the node's own. What has
+    /// not ended within ten seconds is left to the end of the node.
     pub async fn shutdown(&self) {
         let shared = &self.0.0;
         for service in shared.in_order_of_end() {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
-/// The uniform operations of DSS: what an operation means to somebody who does not know its contract.
+/// The uniform operations of DSS: what an operation means to somebody who does not know its
+/// contract.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

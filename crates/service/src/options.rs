@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// How long the answer may take; what the caller has left, or the node's limit, if that is less or this is
-    /// `None`.
+    /// How long the answer may take; what the caller has left, or the node's limit, if that is less
+    /// or this is `None`.
     pub within: Option<Duration>,
     /// The version that the state must have.
     pub if_version: Option<u64>,
@@ -22,7 +22,8 @@ pub struct Options {
     pub principal: Option<Arc<str>>,
     /// Whether to wait for room when as many operations wait as may.
     pub wait_for_room: bool,
-    /// Whether the node's debugger is to keep the request and its answer, and those of the calls that its handler makes.
+    /// Whether the node's debugger is to keep the request and its answer, and those of the calls
+    /// that its handler makes.
     pub capture: bool,
     /// Headers, found by their types.
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
@@ -52,8 +53,8 @@ pub(crate) struct Rare {
 }
 
 impl Envelope {
-    /// Of a call that is made now in `context`, and captured if it has a `trace`; until when, [`Envelope::limit_to`]
-    /// may add.
+    /// Of a call that is made now in `context`, and captured if it has a `trace`; until when,
+    /// [`Envelope::limit_to`] may add.
     pub(crate) fn new(
         options: Options,
         context: Context,
@@ -94,7 +95,8 @@ impl Envelope {
         self.inherits
     }
 
-    /// It is posted now. Until when: what was said, or the limit of the node from now on, if that is less.
+    /// It is posted now. Until when: what was said, or the limit of the node from now on, if that
+    /// is less.
     pub(crate) fn limit_to(&mut self, clock: &Clock, limit: Duration) -> Instant {
         let now = clock.now();
         self.posted = Some(now);

@@ -45,8 +45,8 @@ impl Patch {
     }
 }
 
-/// So many values, and bytes of texts, one patch copies and moves: else a list that is copied into itself a few times
-/// takes all memory.
+/// So many values, and bytes of texts, one patch copies and moves: else a list that is copied into
+/// itself a few times takes all memory.
 const ROOM: usize = 1 << 20;
 
 /// So many values lie in each other after a patch: a deeper state cannot be written.

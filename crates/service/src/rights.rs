@@ -4,8 +4,8 @@ use crate::{Fault, FaultCode, Verb};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Who may do what with a service: rules such as `viewer: get query subscribe`. Without rules everybody may do
-/// everything.
+/// Who may do what with a service: rules such as `viewer: get query subscribe`. Without rules
+/// everybody may do everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rights(Vec<Rule>);
 

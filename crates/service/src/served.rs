@@ -185,7 +185,8 @@ impl<S: Service> Served<S> {
         Ok(())
     }
 
-    /// Starts the periodic operations: one that has not begun when its time comes again is not posted twice.
+    /// Starts the periodic operations: one that has not begun when its time comes again is not
+    /// posted twice.
     fn beats(self: &Arc<Self>) -> Vec<Timer> {
         let clock = self.slot.common.shared.deadlines.clock();
         let beats = ContractOf::<S>::beats().into_iter();

@@ -1,10 +1,12 @@
 //! What a service is to those who write one and to those who call it.
 //!
-//! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services, their partners;
-//! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to; `direct.rs`: when they need
-//!   not be; `batches.rs`: changes that wait; `any_service.rs`: without
+//! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services,
+//!   their partners;
+//! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to;
+//!   `direct.rs`: when they need not be; `batches.rs`: changes that wait; `any_service.rs`: without
 //!   knowing the contract; `cx.rs`: what a handler knows;
-//! - `subscriptions.rs`: the subscription manager; `notification.rs`, `subscription.rs`: what it tells whom;
+//! - `subscriptions.rs`: the subscription manager; `notification.rs`, `subscription.rs`: what it
+//!   tells whom;
 //! - `shared.rs`: what the services of a node share.
 
 mod any_service;

@@ -7,7 +7,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is said of a service that is to be created, of a type that is known by its name. What the constructor takes, and what a record of a manifest says.
+/// What is said of a service that is to be created, of a type that is known by its name. What the
+/// constructor takes, and what a record of a manifest says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

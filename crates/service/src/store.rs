@@ -15,8 +15,8 @@ use crate::keys::Stored;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where states last. What [`Store::commit`] has taken is there after a crash, all of it or, before it has
-/// returned, none or all of each entry.
+/// Where states last. What [`Store::commit`] has taken is there after a crash, all of it or, before
+/// it has returned, none or all of each entry.
 pub trait Store: Send + Sync + 'static {
     /// The state of the service at `path`, if one was ever committed.
     ///

@@ -47,7 +47,8 @@ pub struct Subscribe {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Slow {
-    /// The oldest goes; at the front stands how many have gone ([`Event::Lost`](crate::Event::Lost)).
+    /// The oldest goes; at the front stands how many have gone
+    /// ([`Event::Lost`](crate::Event::Lost)).
     #[default]
     DropOldest,
     /// All that wait go, and the whole state comes in their place.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How a service is built anew when it has lost its state: after the panic of an exclusive handler, or a commit that
-/// failed.
+/// How a service is built anew when it has lost its state: after the panic of an exclusive handler,
+/// or a commit that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Supervise {

@@ -1,4 +1,5 @@
-//! The services of a node's own, under `/sys`: ordinary services, to be called and subscribed to like all others.
+//! The services of a node's own, under `/sys`: ordinary services, to be called and subscribed to
+//! like all others.
 //!
 //! | path | contract | is |
 //! |---|---|---|

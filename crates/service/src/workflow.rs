@@ -5,8 +5,9 @@
 //!                                                                       └─ fault: again, if its retry says so
 //! ```
 //!
-//! A flow is itself run by a service, [`Workflow`], whose state is what has been done. With a store each step is
-//! committed when it has ended, so that a run which was interrupted [goes on](WorkflowsClient::resume) where it was.
+//! A flow is itself run by a service, [`Workflow`], whose state is what has been done. With a store
+//! each step is committed when it has ended, so that a run which was interrupted
+//! [goes on](WorkflowsClient::resume) where it was.
 //!
 //! - `flow.rs`: what is to be done, and what is wrong with it; `run.rs`: how it is done.
 //!
@@ -216,7 +217,8 @@ impl Workflows for Workflow {
 
     fn record(&mut self, step: StepDone) -> Result<(), Fault> {
         let known = self.of(&step.run)?.steps.entry(step.step).or_default();
-        // Of two that carry out the same run the first to record a step is right: their calls had the same key.
+        // Of two that carry out the same run the first to record a step is right: their calls had
+        // the same key.
         if !known.has_ended() {
             *known = step.done;
         }

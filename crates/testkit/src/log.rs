@@ -52,7 +52,8 @@ impl<T> Log<T> {
         self.len() == 0
     }
 
-    /// Blocks this thread until there are `count` entries (see [`within`](crate::within) for a limit).
+    /// Blocks this thread until there are `count` entries (see [`within`](crate::within) for a
+    /// limit).
     pub fn wait_for(&self, count: usize) {
         let mut entries = self.entries.0.lock();
         while entries.len() < count {

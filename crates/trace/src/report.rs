@@ -22,7 +22,8 @@ pub struct WaitReport {
 pub struct Unmatched {
     /// The rank of the world to which it was sent.
     pub dest: usize,
-    /// The sender, as the communicator numbers its ranks; [`Status::NO_RANK`](crate::Status::NO_RANK) when no rank has sent it.
+    /// The sender, as the communicator numbers its ranks;
+    /// [`Status::NO_RANK`](crate::Status::NO_RANK) when no rank has sent it.
     pub source: usize,
     /// The tag.
     pub tag: Tag,

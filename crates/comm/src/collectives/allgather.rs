@@ -12,12 +12,12 @@ use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
-    /// Gives every rank the values of all ranks in rank order (MPI_ALLGATHER; with a `Vec` as the value also
-    /// MPI_ALLGATHERV).
+    /// Gives every rank the values of all ranks in rank order (MPI_ALLGATHER; with a `Vec` as the
+    /// value also MPI_ALLGATHERV).
     ///
     /// # Errors
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or
+    /// brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -36,13 +36,13 @@ impl Communicator {
         self.allgather_at(call, value).now()
     }
 
-    /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of every rank
-    /// (MPI_ALLGATHER).
+    /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of
+    /// every rank (MPI_ALLGATHER).
     ///
     /// # Errors
-    /// [`CommError::Arguments`](crate::CommError::Arguments) when `all` has not as many elements as come;
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when `all` has not as many elements as
+    /// come; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another
+    /// collective or brings another type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -85,8 +85,8 @@ impl Communicator {
         )
     }
 
-    /// Puts the numbers of all ranks, which may bring different numbers of them, one after the other into
-    /// `all` of every rank; how many each has brought (MPI_ALLGATHERV).
+    /// Puts the numbers of all ranks, which may bring different numbers of them, one after the
+    /// other into `all` of every rank; how many each has brought (MPI_ALLGATHERV).
     ///
     /// # Errors
     /// As [`Communicator::allgather_into`]; the lengths may differ.

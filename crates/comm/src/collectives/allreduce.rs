@@ -43,11 +43,13 @@ impl Communicator {
         self.allreduce_at(call, value, op).now()
     }
 
-    /// Combines the numbers of all ranks, element by element, into `totals` of every rank (MPI_ALLREDUCE).
+    /// Combines the numbers of all ranks, element by element, into `totals` of every rank
+    /// (MPI_ALLREDUCE).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when `totals` has not the length of `numbers`; [`CommError::Mismatch`] when a
-    /// rank is in another collective or brings another type or length.
+    /// [`CommError::Arguments`] when `totals` has not the length of `numbers`;
+    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type or
+    /// length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

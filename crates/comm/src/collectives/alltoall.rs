@@ -14,12 +14,12 @@ use crate::{CommError, Communicator, Local, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
-    /// Sends one value to each rank, in rank order, and gives each rank what all ranks have for it, in rank
-    /// order (MPI_ALLTOALL; with `Vec`s as values also MPI_ALLTOALLV).
+    /// Sends one value to each rank, in rank order, and gives each rank what all ranks have for it,
+    /// in rank order (MPI_ALLTOALL; with `Vec`s as values also MPI_ALLTOALLV).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when there is not one value per rank; [`CommError::Mismatch`] when a rank is
-    /// in another collective or brings another type.
+    /// [`CommError::Arguments`] when there is not one value per rank; [`CommError::Mismatch`] when
+    /// a rank is in another collective or brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -40,12 +40,13 @@ impl Communicator {
         self.alltoall_at(call, values).now()
     }
 
-    /// Cuts the numbers into as many equal parts as there are ranks, one for each, and puts what all ranks
-    /// have for this one into `came` (MPI_ALLTOALL).
+    /// Cuts the numbers into as many equal parts as there are ranks, one for each, and puts what
+    /// all ranks have for this one into `came` (MPI_ALLTOALL).
     ///
     /// # Errors
     /// [`CommError::Arguments`] when the numbers cannot be cut so, or `came` has not their length;
-    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type or length.
+    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type or
+    /// length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -94,12 +95,13 @@ impl Communicator {
         }
     }
 
-    /// Cuts the numbers into parts of these lengths, one for each rank, and puts what all ranks have for this
-    /// one into `came`; how many came from each (MPI_ALLTOALLV).
+    /// Cuts the numbers into parts of these lengths, one for each rank, and puts what all ranks
+    /// have for this one into `came`; how many came from each (MPI_ALLTOALLV).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `came` has not just the room for
-    /// what comes; [`CommError::Mismatch`] when a rank is in another collective or brings another type.
+    /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `came` has not just
+    /// the room for what comes; [`CommError::Mismatch`] when a rank is in another collective or
+    /// brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

@@ -43,8 +43,8 @@ impl Communicator {
     /// Copies the numbers of `root` into those of every rank (MPI_BCAST).
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Mismatch`] when a rank is in another collective or names
-    /// another root, type or length.
+    /// [`CommError::NoSuchRank`]; [`CommError::Mismatch`] when a rank is in another collective or
+    /// names another root, type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

@@ -1,6 +1,7 @@
-//! Slices that ranks gather, scatter or give to all, of lengths that not all ranks know: each brings the lengths of what
-//! it has for whom, and if that is short or all share memory the numbers with them. What is long goes from rank to rank
-//! [afterwards](crate::exchange), when all know how much comes from where.
+//! Slices that ranks gather, scatter or give to all, of lengths that not all ranks know: each
+//! brings the lengths of what it has for whom, and if that is short or all share memory the numbers
+//! with them. What is long goes from rank to rank [afterwards](crate::exchange), when all know how
+//! much comes from where.
 
 use super::shelf::{append, copy};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
@@ -36,7 +37,8 @@ struct Brought<T> {
     numbers: Option<Lent<T>>,
 }
 
-/// What a rank has read: the room, the schedule of what goes afterwards, and what has come from each rank.
+/// What a rank has read: the room, the schedule of what goes afterwards, and what has come from
+/// each rank.
 type Read<'c, T> = (&'c mut [T], Option<Schedule>, Vec<usize>);
 
 impl Ways {
@@ -56,8 +58,8 @@ impl Ways {
 }
 
 impl Communicator {
-    /// The call that brings these numbers, which end for each rank as said, and puts what comes into the room, in rank
-    /// order; `give` makes what it gives of how much has come from each.
+    /// The call that brings these numbers, which end for each rank as said, and puts what comes
+    /// into the room, in rank order; `give` makes what it gives of how much has come from each.
     pub(super) fn counted_call<'n, 'c, T: Plain, R: 'c, G: FnOnce(Vec<usize>) -> R + 'c>(
         &'c self,
         way: (Call, Ways),

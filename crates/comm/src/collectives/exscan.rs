@@ -10,13 +10,14 @@ use std::iter;
 use std::panic::Location;
 
 impl Communicator {
-    /// Gives each rank the values of all ranks before it, combined; rank 0 gets `None` (MPI_EXSCAN).
+    /// Gives each rank the values of all ranks before it, combined; rank 0 gets `None`
+    /// (MPI_EXSCAN).
     ///
     /// `op` must be associative; it need not commute: the values are combined in rank order.
     ///
     /// # Errors
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or
+    /// brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -39,13 +40,13 @@ impl Communicator {
         self.exscan_at(call, value, op).now()
     }
 
-    /// As [`Communicator::exscan`], element by element, into `totals`; those of rank 0 stay as they are
-    /// (MPI_EXSCAN).
+    /// As [`Communicator::exscan`], element by element, into `totals`; those of rank 0 stay as they
+    /// are (MPI_EXSCAN).
     ///
     /// # Errors
-    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of `numbers`;
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of
+    /// `numbers`; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another
+    /// collective or brings another type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

@@ -12,13 +12,13 @@ use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
-    /// Gives `root` the values of all ranks in rank order, the others `None` (MPI_GATHER; with a `Vec` as the
-    /// value also MPI_GATHERV).
+    /// Gives `root` the values of all ranks in rank order, the others `None` (MPI_GATHER; with a
+    /// `Vec` as the value also MPI_GATHERV).
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`](crate::CommError::NoSuchRank);
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective, names
-    /// another root or brings another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective,
+    /// names another root or brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -38,14 +38,14 @@ impl Communicator {
         self.gather_at(call, root, value).now()
     }
 
-    /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of `root`
-    /// (MPI_GATHER). The others' `all` stays as it is and may be empty.
+    /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of
+    /// `root` (MPI_GATHER). The others' `all` stays as it is and may be empty.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`](crate::CommError::NoSuchRank);
-    /// [`CommError::Arguments`](crate::CommError::Arguments) when the root's `all` has not as many elements
-    /// as come; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or
-    /// names another root, type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when the root's `all` has not as many
+    /// elements as come; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in
+    /// another collective or names another root, type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -90,8 +90,8 @@ impl Communicator {
         )
     }
 
-    /// Puts the numbers of all ranks, which may bring different numbers of them, one after the other into
-    /// `all` of `root`; on every rank, how many each has brought (MPI_GATHERV).
+    /// Puts the numbers of all ranks, which may bring different numbers of them, one after the
+    /// other into `all` of `root`; on every rank, how many each has brought (MPI_GATHERV).
     ///
     /// # Errors
     /// As [`Communicator::gather_into`]; the lengths may differ.

@@ -43,13 +43,13 @@ impl Communicator {
         self.reduce_at(call, root, value, op).now()
     }
 
-    /// Combines the numbers of all ranks, element by element, into `totals` of `root` (MPI_REDUCE). The
-    /// others' `totals` stay as they are and may be empty.
+    /// Combines the numbers of all ranks, element by element, into `totals` of `root` (MPI_REDUCE).
+    /// The others' `totals` stay as they are and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Arguments`] when the root's `totals` has not the length of
-    /// `numbers`; [`CommError::Mismatch`] when a rank is in another collective or names another root, type or
-    /// length.
+    /// [`CommError::NoSuchRank`]; [`CommError::Arguments`] when the root's `totals` has not the
+    /// length of `numbers`; [`CommError::Mismatch`] when a rank is in another collective or names
+    /// another root, type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

@@ -11,14 +11,14 @@ use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
-    /// Combines the values of all ranks, one for each rank, and gives each rank the total of those for it
-    /// (MPI_REDUCE_SCATTER_BLOCK).
+    /// Combines the values of all ranks, one for each rank, and gives each rank the total of those
+    /// for it (MPI_REDUCE_SCATTER_BLOCK).
     ///
     /// `op` must be associative; it need not commute: the values are combined in rank order.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when there is not one value per rank; [`CommError::Mismatch`] when a rank is
-    /// in another collective or brings another type.
+    /// [`CommError::Arguments`] when there is not one value per rank; [`CommError::Mismatch`] when
+    /// a rank is in another collective or brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -40,13 +40,14 @@ impl Communicator {
         self.reduce_scatter_at(call, values, op).now()
     }
 
-    /// Combines the numbers of all ranks, element by element, cuts the totals into parts of these lengths,
-    /// one per rank, and puts each rank's into its `part` (MPI_REDUCE_SCATTER). All ranks pass the same
-    /// lengths.
+    /// Combines the numbers of all ranks, element by element, cuts the totals into parts of these
+    /// lengths, one per rank, and puts each rank's into its `part` (MPI_REDUCE_SCATTER). All ranks
+    /// pass the same lengths.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `part` has not its length;
-    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type or length.
+    /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `part` has not its
+    /// length; [`CommError::Mismatch`] when a rank is in another collective or brings another type
+    /// or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

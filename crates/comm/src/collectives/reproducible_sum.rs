@@ -13,14 +13,15 @@ use std::panic::Location;
 
 /// # Sums with the same bits
 ///
-/// These are exact sums, rounded once ([`ExactSum`]): the total depends on the numbers alone, not on how many
-/// ranks there are, which of them has which number, or on how many threads and processes they run.
+/// These are exact sums, rounded once ([`ExactSum`]): the total depends on the numbers alone, not
+/// on how many ranks there are, which of them has which number, or on how many threads and
+/// processes they run.
 impl Communicator {
     /// Gives every rank the sum of all numbers of all ranks. Each rank passes as many as it has.
     ///
     /// # Errors
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or
+    /// brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -48,9 +49,9 @@ impl Communicator {
     /// Adds the numbers of all ranks, element by element, into `totals` of every rank.
     ///
     /// # Errors
-    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of `numbers`;
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of
+    /// `numbers`; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another
+    /// collective or brings another type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -93,7 +94,8 @@ impl Communicator {
         numbers: &[T],
     ) -> impl Collective<'c, T> + use<'c, T> {
         let mine = ExactSum::of(numbers.iter().copied());
-        // An accumulator is half a kibibyte: it is moved about in a box. With it goes the type of the numbers.
+        // An accumulator is half a kibibyte: it is moved about in a box. With it goes the type of
+        // the numbers.
         let brought = (Box::new(mine), PhantomData::<T>);
         let join = |mut left: (Box<ExactSum>, PhantomData<T>), right: (Box<ExactSum>, _)| {
             left.0.join(&right.0);

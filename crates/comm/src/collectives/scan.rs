@@ -13,8 +13,8 @@ impl Communicator {
     /// `op` must be associative; it need not commute: the values are combined in rank order.
     ///
     /// # Errors
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or
+    /// brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -37,9 +37,9 @@ impl Communicator {
     /// As [`Communicator::scan`], element by element, into `totals` (MPI_SCAN).
     ///
     /// # Errors
-    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of `numbers`;
-    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
-    /// another type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of
+    /// `numbers`; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another
+    /// collective or brings another type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

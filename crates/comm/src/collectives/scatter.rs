@@ -12,8 +12,8 @@ use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
-    /// Gives each rank one of the values of `root`, in rank order (MPI_SCATTER; with `Vec`s as values also
-    /// MPI_SCATTERV). The root passes one value per rank, the others `None`.
+    /// Gives each rank one of the values of `root`, in rank order (MPI_SCATTER; with `Vec`s as
+    /// values also MPI_SCATTERV). The root passes one value per rank, the others `None`.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`]; [`CommError::Root`] when this rank passes values and is not the
@@ -41,11 +41,12 @@ impl Communicator {
         self.scatter_at(call, root, values).now()
     }
 
-    /// Cuts the numbers of `root` into as many equal parts as there are ranks and puts each rank's into its
-    /// `part` (MPI_SCATTER). The others' `numbers` are not looked at and may be empty.
+    /// Cuts the numbers of `root` into as many equal parts as there are ranks and puts each rank's
+    /// into its `part` (MPI_SCATTER). The others' `numbers` are not looked at and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's numbers are not as many as the parts hold; [`CommError::Mismatch`] when a rank is in another collective or names
+    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's numbers are not as many as
+    /// the parts hold; [`CommError::Mismatch`] when a rank is in another collective or names
     /// another root, type or length.
     ///
     /// ```
@@ -91,11 +92,13 @@ impl Communicator {
         )
     }
 
-    /// Cuts the numbers of `root` into parts of the lengths `counts`, one per rank, and puts each rank's into its
-    /// `part` (MPI_SCATTERV). The others' `numbers` and `counts` are not looked at and may be empty.
+    /// Cuts the numbers of `root` into parts of the lengths `counts`, one per rank, and puts each
+    /// rank's into its `part` (MPI_SCATTERV). The others' `numbers` and `counts` are not looked at
+    /// and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's lengths do not make up its numbers; [`CommError::Arguments`] when this rank's part is not as long as the root says;
+    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's lengths do not make up its
+    /// numbers; [`CommError::Arguments`] when this rank's part is not as long as the root says;
     /// [`CommError::Mismatch`] when a rank is in another collective or names another root or type.
     ///
     /// ```

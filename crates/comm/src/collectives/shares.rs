@@ -15,10 +15,11 @@ impl Communicator {
             && Parcels::<T>::are_worth(length / self.size())
     }
 
-    /// Combines the numbers of all ranks, place by place, into `totals` of every rank. `fold` combines the same
-    /// places of all ranks, in rank order.
+    /// Combines the numbers of all ranks, place by place, into `totals` of every rank. `fold`
+    /// combines the same places of all ranks, in rank order.
     ///
-    /// Everyone reads its share of the places from all, then the totals of the others' shares: the ranks meet twice.
+    /// Everyone reads its share of the places from all, then the totals of the others' shares: the
+    /// ranks meet twice.
     pub(super) fn combined_in_shares<'c, T: Plain>(
         &'c self,
         call: Call,

@@ -62,8 +62,8 @@ pub(crate) fn copy<T: Copy>(
     Ok(())
 }
 
-/// Where the part of each of `size` ranks ends among `given` elements, if the lengths make up just these; otherwise
-/// what is wrong.
+/// Where the part of each of `size` ranks ends among `given` elements, if the lengths make up just
+/// these; otherwise what is wrong.
 pub(super) fn cut(
     operation: &str,
     given: usize,

@@ -38,9 +38,9 @@ impl Envelope {
         }
     }
 
-    /// Copies the numbers inside to the beginning of `room`, and says how many they were; a vector that was written is
-    /// read for it. If there are more than fit, the error is their number, and they stay inside; else it is that of
-    /// [`Envelope::open`].
+    /// Copies the numbers inside to the beginning of `room`, and says how many they were; a vector
+    /// that was written is read for it. If there are more than fit, the error is their number, and
+    /// they stay inside; else it is that of [`Envelope::open`].
     pub(crate) fn copy_numbers<T: Plain>(
         self,
         room: &mut [T],

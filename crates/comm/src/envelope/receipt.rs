@@ -5,8 +5,8 @@ use motet_ports::Port;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// Places for messages from outside that were not received yet. Each free place is an item of the port; who waits for one
-/// waits there.
+/// Places for messages from outside that were not received yet. Each free place is an item of the
+/// port; who waits for one waits there.
 #[derive(Debug)]
 pub(crate) struct Room {
     pub(crate) free: Port<()>,

@@ -1,11 +1,11 @@
 //! Where the ranks of a communicator meet that live in several processes.
 //!
-//! Those of one process meet as on the fabric `threads`. The last to come writes what they have brought, which then
-//! goes to all other processes and theirs comes here (`processes/crossing.rs`). Whoever waits for the meeting, or
-//! comes to read, puts the parts together for its process.
+//! Those of one process meet as on the fabric `threads`. The last to come writes what they have
+//! brought, which then goes to all other processes and theirs comes here (`processes/crossing.rs`).
+//! Whoever waits for the meeting, or comes to read, puts the parts together for its process.
 //!
-//! Ranks need not be numbered process by process: parts are runs of neighbouring ranks, which are combined in the
-//! order of ranks. So the operator need not commute.
+//! Ranks need not be numbered process by process: parts are runs of neighbouring ranks, which are
+//! combined in the order of ranks. So the operator need not commute.
 
 mod beside;
 mod part;
@@ -43,7 +43,8 @@ pub(crate) struct Bridge {
 
 /// What the ranks that come share with whoever takes a meeting further.
 struct Between {
-    /// There is a meeting to which all ranks here have come, and which has not taken place: this one.
+    /// There is a meeting to which all ranks here have come, and which has not taken place: this
+    /// one.
     under_way: Option<u32>,
     /// The one rank here looks itself for what comes to it.
     direct: Option<Direct>,
@@ -55,11 +56,13 @@ struct Between {
     spare: Vec<Vec<u8>>,
 }
 
-/// What the ranks here have brought, the parts of all processes, and whether all have called the same.
+/// What the ranks here have brought, the parts of all processes, and whether all have called the
+/// same.
 type Taken = (AnyCell, Parts, Result<(), Box<CommError>>);
 
 impl Bridge {
-    /// A place for the members of a communicator, given as ranks of the world; `None` when none lives here.
+    /// A place for the members of a communicator, given as ranks of the world; `None` when none
+    /// lives here.
     pub(crate) fn new(
         processes: &Arc<Processes>,
         communicator: u32,
@@ -145,7 +148,8 @@ impl Bridge {
         self.cross(call, mine, number);
     }
 
-    /// All ranks here have come to meeting `number`, and this is what they bring, or why they cannot go on.
+    /// All ranks here have come to meeting `number`, and this is what they bring, or why they
+    /// cannot go on.
     fn cross<V: Value>(&self, call: Call, mine: Result<Runs<V>, Box<CommError>>, number: u32) {
         let mut bytes = self.between.lock().spare.pop().unwrap_or_default();
         // Writing runs the program's code: under no lock.
@@ -205,8 +209,8 @@ impl Bridge {
         }
     }
 
-    /// Looks for messages. If what all processes have brought is here, publishes the total, which `finish` makes of the
-    /// combined value; the ranks that sleep until then are to be woken.
+    /// Looks for messages. If what all processes have brought is here, publishes the total, which
+    /// `finish` makes of the combined value; the ranks that sleep until then are to be woken.
     #[inline]
     pub(crate) fn go_on<V: Value, S: Send + Sync + 'static>(
         &self,
@@ -219,7 +223,8 @@ impl Bridge {
         }
     }
 
-    /// Combines and publishes what all have brought, without the lock: that runs the program's code.
+    /// Combines and publishes what all have brought, without the lock: that runs the program's
+    /// code.
     #[inline(never)]
     fn publish<V: Value, S: Send + Sync + 'static>(
         &self,
@@ -238,8 +243,8 @@ impl Bridge {
         places.map(|place| self.here[place]).collect()
     }
 
-    /// What the ranks here have brought and the parts of all processes, unless somebody has taken them; and whether
-    /// all have called the same.
+    /// What the ranks here have brought and the parts of all processes, unless somebody has taken
+    /// them; and whether all have called the same.
     fn take(&self) -> Option<Taken> {
         if !self.looks_itself() && !self.is_here() {
             return None;
@@ -285,15 +290,15 @@ impl Bridge {
         }
     }
 
-    /// Whether the one rank here looks itself for what comes in the one exchange of the crossing, as long as it waits. (For
-    /// what was started nobody may wait.)
+    /// Whether the one rank here looks itself for what comes in the one exchange of the crossing,
+    /// as long as it waits. (For what was started nobody may wait.)
     #[inline]
     fn looks_itself(&self) -> bool {
         self.here.len() == 1 && self.route.exchanges_once() && self.site.started.is_none()
     }
 
-    /// Puts together what all processes have brought, in calls that are the same; the same on each of them, error or
-    /// not, but for values that cannot be read where they have come to.
+    /// Puts together what all processes have brought, in calls that are the same; the same on each
+    /// of them, error or not, but for values that cannot be read where they have come to.
     fn combine<V: Value>(
         &self,
         mut mine: AnyCell,
@@ -306,7 +311,8 @@ impl Bridge {
         }
         let mine = mine.take::<Result<Runs<V>, Box<CommError>>>();
         let mine = mine.expect("ranks that have called the same have brought the same")?;
-        // All of the others before the first is combined: nothing is, if one of them cannot be read.
+        // All of the others before the first is combined: nothing is, if one of them cannot be
+        // read.
         let own = self.processes.own();
         let others = parts.iter_mut().filter(|part| part.process != own);
         let mut others = others.map(|part| Runs::read(&mut part.bytes)).peekable();

@@ -228,8 +228,8 @@ impl Described<'_> {
     }
 }
 
-/// Says that two ranks have called different things, if they have. (That they have brought different types
-/// shows when the values are combined.)
+/// Says that two ranks have called different things, if they have. (That they have brought
+/// different types shows when the values are combined.)
 #[inline]
 pub(crate) fn mismatch(ranks: [usize; 2], one: &Call, other: &Call) -> Option<Box<CommError>> {
     if (one.name, one.root, one.length) == (other.name, other.root, other.length) {

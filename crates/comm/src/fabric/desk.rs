@@ -1,7 +1,8 @@
 //! A rank's port, its receives, and messages that come back.
 //!
-//! Receives are registered at the port and messages are posted to it, in the order of both. A receive stays in a
-//! list here until its outcome is seen, so that all can be registered anew when a message comes back.
+//! Receives are registered at the port and messages are posted to it, in the order of both. A
+//! receive stays in a list here until its outcome is seen, so that all can be registered anew when
+//! a message comes back.
 
 use super::{Mail, Posted, Signed, Ticket};
 use crate::envelope::{Envelope, Wanted};
@@ -17,12 +18,13 @@ pub(crate) struct Desk {
     port: Port<Envelope>,
     /// Runs the handlers of receives.
     inline: Inline,
-    /// Held while the port is used: a message that is put back goes to its old place, for which others must
-    /// be taken out for a moment.
+    /// Held while the port is used: a message that is put back goes to its old place, for which
+    /// others must be taken out for a moment.
     order: Mutex<Order>,
     /// Receipts of messages that receives have got, until their senders are told.
     signed: Arc<Mutex<Signed>>,
-    /// What receives have got that nobody waits for, until it is dropped under no lock: values may be anything.
+    /// What receives have got that nobody waits for, until it is dropped under no lock: values may
+    /// be anything.
     left: Arc<Mutex<Vec<Envelope>>>,
     /// Goes up with each message, so that a waiting rank need not take the lock to look.
     arrivals: AtomicU32,
@@ -178,7 +180,8 @@ impl Mail for Desk {
         was_free
     }
 
-    /// Another receive takes its place, which the port keeps until it has got the message, and nobody else knows.
+    /// Another receive takes its place, which the port keeps until it has got the message, and
+    /// nobody else knows.
     fn leave(&self, mut ticket: Ticket) {
         let ticket = ticket.at_port();
         let came = {
@@ -199,8 +202,9 @@ impl Mail for Desk {
         drop(came);
     }
 
-    /// Receives may have got younger messages that another of them would have had, or none, with this one there: all
-    /// are registered anew, in their order, and choose again among all messages, in theirs.
+    /// Receives may have got younger messages that another of them would have had, or none, with
+    /// this one there: all are registered anew, in their order, and choose again among all
+    /// messages, in theirs.
     fn put_back(&self, envelope: Envelope, signed: &mut Signed) {
         self.signing(signed, |order| {
             let mut items = self.take_all();
@@ -261,8 +265,8 @@ impl Order {
     }
 }
 
-/// Posts and registers outside of the caller's causalities: what carries messages is nobody's work, and is not to be
-/// skipped when somebody's is cancelled.
+/// Posts and registers outside of the caller's causalities: what carries messages is nobody's work,
+/// and is not to be skipped when somebody's is cancelled.
 pub(super) fn apart<R>(work: impl FnOnce() -> R) -> R {
     Causalities::none().run(work)
 }

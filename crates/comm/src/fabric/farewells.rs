@@ -1,8 +1,8 @@
 //! What ranks have still to tell their neighbours: that lanes to and from them are gone.
 //!
 //! It is not told where the lanes are dropped, since a rank that fails drops them as well: its
-//! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has not
-//! ended. The ranks of one thread share a list: it is empty between their polls.
+//! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has
+//! not ended. The ranks of one thread share a list: it is empty between their polls.
 
 use super::hall::Hall;
 use super::lane::Closer;

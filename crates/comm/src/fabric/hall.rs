@@ -33,8 +33,8 @@ pub(crate) struct Hall {
     stuck: OnceLock<WaitReport>,
 }
 
-/// What all need to know of a rank here, in a cache line of its own: it is read with each message and written when
-/// the rank goes to sleep, and there may be millions.
+/// What all need to know of a rank here, in a cache line of its own: it is read with each message
+/// and written when the rank goes to sleep, and there may be millions.
 #[repr(align(64))]
 struct Seat {
     slot: RankSlot,
@@ -130,9 +130,9 @@ impl Hall {
 
     /// Ends the run early: every rank is woken and finds out at its next wait.
     ///
-    /// A rank that is just being started has no task yet that could be woken. Of the fence here and the one in
-    /// `RankSlot::set_task` one comes first: either the task is seen here, or its first poll sees
-    /// `over`. What a task that is woken sees is the waker's business.
+    /// A rank that is just being started has no task yet that could be woken. Of the fence here and
+    /// the one in `RankSlot::set_task` one comes first: either the task is seen here, or its first
+    /// poll sees `over`. What a task that is woken sees is the waker's business.
     pub(crate) fn end_early(&self) {
         self.over.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -156,7 +156,8 @@ impl Hall {
         }
     }
 
-    /// Where the ranks wait, if every rank that has not finished waits for another, and no message from outside can end it.
+    /// Where the ranks wait, if every rank that has not finished waits for another, and no message
+    /// from outside can end it.
     pub(crate) fn hopeless(&self) -> Option<WaitReport> {
         // Before the ranks: what came through one that is closed now has woken its rank.
         let open = self.entrances.open();

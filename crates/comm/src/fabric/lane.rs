@@ -1,17 +1,18 @@
 //! Lanes: the messages of two neighbours to each other, in slots fixed at creation.
 //!
-//! Each of the two lanes is a ring of slots, each with the number of the message it holds. The sender writes the
-//! value, then the number; the receiver waits for the number. In the ordinary case a message costs
-//! one cache line that moves from core to core. How many messages the receiver has taken it publishes
-//! only every few messages, and the sender looks at that only when half the slots may be full: so
-//! that line hardly moves.
+//! Each of the two lanes is a ring of slots, each with the number of the message it holds. The
+//! sender writes the value, then the number; the receiver waits for the number. In the ordinary
+//! case a message costs one cache line that moves from core to core. How many messages the receiver
+//! has taken it publishes only every few messages, and the sender looks at that only when half the
+//! slots may be full: so that line hardly moves.
 //!
-//! Lanes between ranks of the same thread are not padded and their messages have no numbers: a count of
-//! those sent and a count of those taken do, which both ends publish with each message.
+//! Lanes between ranks of the same thread are not padded and their messages have no numbers: a
+//! count of those sent and a count of those taken do, which both ends publish with each message.
 //!
 //! Memory order: the store of the number, or of the count, releases the value to the receiver; the
-//! store of `taken` releases the slot to the sender. Who is gone for good has closed both lanes: these
-//! stores release the messages before them, so that who sees it and no message knows that none will come.
+//! store of `taken` releases the slot to the sender. Who is gone for good has closed both lanes:
+//! these stores release the messages before them, so that who sees it and no message knows that
+//! none will come.
 
 mod layout;
 
@@ -21,8 +22,8 @@ use layout::{FarLanes, Lanes, NearLanes};
 use motet_sync::Arc;
 use motet_sync::atomic::Ordering;
 
-/// The two lanes between a rank and the one on its right, in one of two layouts. What both ends share is behind it, so
-/// that lanes within a thread take no more memory than they need.
+/// The two lanes between a rank and the one on its right, in one of two layouts. What both ends
+/// share is behind it, so that lanes within a thread take no more memory than they need.
 pub(crate) enum Edge<T> {
     /// Between ranks of one thread.
     Near(Arc<NearLanes<T>>),
@@ -60,8 +61,8 @@ pub(crate) enum LaneEnds<T> {
 }
 
 impl<T: Send> Edge<T> {
-    /// New lanes; `near` when both ranks share a thread. The rank on the left makes ends of them that send towards the
-    /// right, the other those that send towards the left.
+    /// New lanes; `near` when both ranks share a thread. The rank on the left makes ends of them
+    /// that send towards the right, the other those that send towards the left.
     pub(crate) fn new(near: bool) -> Self {
         if near {
             Edge::Near(Arc::new(NearLanes::new()))
@@ -143,8 +144,8 @@ impl<T: Send> LaneEnds<T> {
         each_layout!(self, lanes, out, received => lanes.holds(out.other(), *received))
     }
 
-    /// Takes the message that is there; and whether its sender may wait for the room that this has shown
-    /// it.
+    /// Takes the message that is there; and whether its sender may wait for the room that this has
+    /// shown it.
     #[inline]
     pub(crate) fn try_receive(&mut self) -> Option<(T, bool)> {
         each_layout!(self, lanes, out, received => try_receive(&**lanes, out.other(), received))
@@ -325,7 +326,8 @@ mod loom_tests {
     use super::*;
     use motet_sync::thread;
 
-    /// Five messages through two slots: in order, nothing read too early, no slot written too early.
+    /// Five messages through two slots: in order, nothing read too early, no slot written too
+    /// early.
     #[test]
     fn loom_lane() {
         loom::model(|| {

@@ -5,7 +5,8 @@ use crate::rank_slot::Seen;
 use crate::report::{RankNow, WaitGraph, WaitNow};
 use std::time::Instant;
 
-/// Messages of one rank that nobody has received: more are not looked at, since their mailbox is locked meanwhile.
+/// Messages of one rank that nobody has received: more are not looked at, since their mailbox is
+/// locked meanwhile.
 const MESSAGES: usize = 4;
 
 impl Hall {

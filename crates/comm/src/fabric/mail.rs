@@ -7,11 +7,12 @@ use crate::envelope::{Envelope, Receipt, Wanted};
 use crate::report::Unmatched;
 use std::sync::Arc;
 
-/// The messages of one rank that nobody has received, and its receives that wait. What happens to it may let
-/// receives get messages, whose receipts are then to be [signed](super::Fabric::sign_all); no lock is held meanwhile.
+/// The messages of one rank that nobody has received, and its receives that wait. What happens to
+/// it may let receives get messages, whose receipts are then to be
+/// [signed](super::Fabric::sign_all); no lock is held meanwhile.
 pub(crate) trait Mail {
-    /// A message arrives, which `message` lays out: it is called once, perhaps under a lock. Its receiver is to be
-    /// woken.
+    /// A message arrives, which `message` lays out: it is called once, perhaps under a lock. Its
+    /// receiver is to be woken.
     fn push(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed);
 
     /// A number that changes with each message that comes.
@@ -20,7 +21,8 @@ pub(crate) trait Mail {
     /// As [`super::Fabric::post`].
     fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted;
 
-    /// As [`super::Fabric::post_at_hand`]. `at_hand` is called under a lock, if at all: it only moves.
+    /// As [`super::Fabric::post_at_hand`]. `at_hand` is called under a lock, if at all: it only
+    /// moves.
     #[inline]
     fn post_at_hand<V>(
         &self,
@@ -31,7 +33,8 @@ pub(crate) trait Mail {
         self.post(wanted, signed).map(Came::Message)
     }
 
-    /// Whether no message is here and no receive waits, as far as the rank's own acts go; `false` where that is not known.
+    /// Whether no message is here and no receive waits, as far as the rank's own acts go; `false`
+    /// where that is not known.
     #[inline]
     fn is_clear(&self) -> bool {
         false
@@ -49,12 +52,12 @@ pub(crate) trait Mail {
     /// As [`super::Fabric::leave`].
     fn leave(&self, ticket: Ticket);
 
-    /// Brings a message back that nobody could use, as if it had not been taken: to the oldest receive that
-    /// waits for it or has got a younger one, or to its old place. A receive with a narrower tag may have taken
-    /// it past older ones.
+    /// Brings a message back that nobody could use, as if it had not been taken: to the oldest
+    /// receive that waits for it or has got a younger one, or to its old place. A receive with a
+    /// narrower tag may have taken it past older ones.
     ///
-    /// The rank whose messages these are, which is the only one to call this, may sleep in another receive: it is
-    /// to be woken.
+    /// The rank whose messages these are, which is the only one to call this, may sleep in another
+    /// receive: it is to be woken.
     fn put_back(&self, envelope: Envelope, signed: &mut Signed);
 
     /// As [`super::Fabric::peek`].
@@ -63,12 +66,13 @@ pub(crate) trait Mail {
     /// As [`super::Fabric::clear`].
     fn clear(&self, wanted: &Wanted);
 
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at
-    /// most so many.
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a
+    /// posted receive; at most so many.
     fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched>;
 }
 
-/// Receipts of messages that posted receives have got: their senders are to be told, when no lock is held.
+/// Receipts of messages that posted receives have got: their senders are to be told, when no lock
+/// is held.
 pub(crate) type Signed = Vec<Arc<Receipt>>;
 
 /// What a receive has got.

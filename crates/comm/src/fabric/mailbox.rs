@@ -1,9 +1,10 @@
-//! The messages of one rank: those that have come and were not received, and the receives that wait.
+//! The messages of one rank: those that have come and were not received, and the receives that
+//! wait.
 //!
-//! Whoever brings a message looks for the oldest posted receive that it matches; a receive that is posted
-//! looks for the oldest message. Both under one lock, so that MPI's order holds: of two messages of one
-//! sender that match the same receive the older is taken, and of two receives that match the same message
-//! the one posted first gets it.
+//! Whoever brings a message looks for the oldest posted receive that it matches; a receive that is
+//! posted looks for the oldest message. Both under one lock, so that MPI's order holds: of two
+//! messages of one sender that match the same receive the older is taken, and of two receives that
+//! match the same message the one posted first gets it.
 
 mod index;
 mod receives;
@@ -23,7 +24,8 @@ use std::ops::{Deref, DerefMut};
 /// Messages for one rank.
 pub(crate) struct Mailbox {
     state: Mutex<State>,
-    /// Goes up with each message, so that a waiting rank need not take the lock to look. Written under the lock.
+    /// Goes up with each message, so that a waiting rank need not take the lock to look. Written
+    /// under the lock.
     arrivals: AtomicU32,
     /// Nothing is here and nobody waits. Written under the lock.
     clear: AtomicBool,
@@ -70,7 +72,8 @@ impl Mailbox {
         drop(left);
     }
 
-    /// Takes the oldest message that is wanted, or posts a receive for it, which has `seen` so many arrivals.
+    /// Takes the oldest message that is wanted, or posts a receive for it, which has `seen` so many
+    /// arrivals.
     fn post_in(mut state: Locked<'_>, seen: u32, wanted: &Wanted, signed: &mut Signed) -> Posted {
         if let Some(mut envelope) = state.take(wanted) {
             drop(state);
@@ -84,7 +87,8 @@ impl Mailbox {
     /// A message has arrived.
     #[inline]
     fn one_more(&self, _: &Locked<'_>) {
-        // Relaxed: who has the lock is the only one to write. Release: who sees the number finds the message.
+        // Relaxed: who has the lock is the only one to write. Release: who sees the number finds
+        // the message.
         let arrivals = self.arrivals.load(Ordering::Relaxed);
         self.arrivals
             .store(arrivals.wrapping_add(1), Ordering::Release);
@@ -95,8 +99,8 @@ impl Mailbox {
         self.lock().take(wanted)
     }
 
-    /// Nobody receives these steps any more: those that are there, and those that come until their sender says that
-    /// there are no more, are dropped.
+    /// Nobody receives these steps any more: those that are there, and those that come until their
+    /// sender says that there are no more, are dropped.
     pub(super) fn end_steps(&self, steps: Steps) {
         self.lock().end_steps(steps);
     }

@@ -4,9 +4,10 @@
 //! ((0 1)(2 3))((4 5) 6)        of seven ranks
 //! ```
 //!
-//! A branch is 2ⁿ ranks from a multiple of 2ⁿ on, or as many of them as there are; it is combined of its two halves.
-//! That depends on the number of ranks alone: not on who shares a thread or a process, nor on who comes when. And it
-//! lets neighbours combine what they have before anybody else sees it.
+//! A branch is 2ⁿ ranks from a multiple of 2ⁿ on, or as many of them as there are; it is combined
+//! of its two halves. That depends on the number of ranks alone: not on who shares a thread or a
+//! process, nor on who comes when. And it lets neighbours combine what they have before anybody
+//! else sees it.
 
 /// Neighbouring ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +51,13 @@ pub(crate) fn combined<V>(mut values: Vec<V>, combine: impl Fn(V, V) -> V) -> Op
 /// Places that are combined at a time: what has been made of them stays in the nearest cache.
 pub(crate) const BLOCK: usize = 512;
 
-/// Numbers of neighbouring ranks, or what they have been combined to: the first rank, and where they lie.
+/// Numbers of neighbouring ranks, or what they have been combined to: the first rank, and where
+/// they lie.
 pub(crate) type Row<'a, T> = (usize, &'a [T]);
 
-/// Combines rows of `all` ranks, place by place, in the order in which a meeting combines what ranks bring. So a total has the same bits whichever way it was
-/// made. `done` gets each block of totals when it is in the nearest cache.
+/// Combines rows of `all` ranks, place by place, in the order in which a meeting combines what
+/// ranks bring. So a total has the same bits whichever way it was made. `done` gets each block of
+/// totals when it is in the nearest cache.
 pub(crate) fn fold_rows<T: Copy>(
     rows: &[Row<'_, T>],
     all: usize,

@@ -1,15 +1,16 @@
 //! Where two ranks meet that only meet: none of them brings anything, and nothing is made of it.
 //!
-//! Each shows what it has called and the number of the meeting in a line of its own, and waits until the line of the
-//! other one shows that number. So nobody counts, nobody is the last, and between the cores goes one line each way:
+//! Each shows what it has called and the number of the meeting in a line of its own, and waits
+//! until the line of the other one shows that number. So nobody counts, nobody is the last, and
+//! between the cores goes one line each way:
 //!
 //! ```text
 //!  rank 0: show 7 ─► look for 7 of rank 1 ─► met          rank 1: show 7 ─► look for 7 of rank 0 ─► met
 //! ```
 //!
-//! A rank has a line for meetings with even numbers and one for those with odd ones. It writes the line of a meeting before it
-//! shows the number, and again when it comes to the meeting after the next. By then the other one has come to the next, and so
-//! has read this one.
+//! A rank has a line for meetings with even numbers and one for those with odd ones. It writes the
+//! line of a meeting before it shows the number, and again when it comes to the meeting after the
+//! next. By then the other one has come to the next, and so has read this one.
 
 use super::call::{Call, Coming, mismatch};
 use crate::CommError;
@@ -41,7 +42,8 @@ impl Pair {
     /// Shows that a rank has come.
     ///
     /// # Safety
-    /// Each rank comes once per meeting, and again only when that has taken place and it has [agreed](Pair::agreed).
+    /// Each rank comes once per meeting, and again only when that has taken place and it has
+    /// [agreed](Pair::agreed).
     #[inline]
     pub(super) unsafe fn show(&self, coming: &Coming) {
         let line = self.line(coming.rank, coming.number);
@@ -59,8 +61,9 @@ impl Pair {
         line.number.load(Ordering::Acquire) == coming.number
     }
 
-    /// Makes the line that this rank shows next its core's own, while it waits for the other one; else it would wait for that
-    /// when it has come. (The other one has it still from the last meeting but one.)
+    /// Makes the line that this rank shows next its core's own, while it waits for the other one;
+    /// else it would wait for that when it has come. (The other one has it still from the last
+    /// meeting but one.)
     #[inline]
     pub(super) fn prepare_next(&self, coming: &Coming) {
         let line = self.line(coming.rank, coming.number.wrapping_add(1));
@@ -70,7 +73,8 @@ impl Pair {
     /// What the other one has called.
     ///
     /// # Safety
-    /// The calling rank saw that the other one [has come](Pair::has_come), and has not come to the next meeting.
+    /// The calling rank saw that the other one [has come](Pair::has_come), and has not come to the
+    /// next meeting.
     #[inline]
     pub(super) unsafe fn others_call(&self, coming: &Coming) -> Call {
         let line = self.line(1 - coming.rank, coming.number);
@@ -140,7 +144,8 @@ mod loom_tests {
     use motet_sync::{Arc, thread};
     use std::panic::Location;
 
-    /// Comes to a meeting, with a value or without, waits for it and reads the total, which is then 0.
+    /// Comes to a meeting, with a value or without, waits for it and reads the total, which is then
+    /// 0.
     fn meet(
         meeting: &Meeting,
         (rank, number): (usize, u32),
@@ -207,7 +212,8 @@ mod loom_tests {
         });
     }
 
-    /// A fast rank has gone on to a meeting with a value while the slow one is still in one without.
+    /// A fast rank has gone on to a meeting with a value while the slow one is still in one
+    /// without.
     #[test]
     fn loom_two_that_only_meet_now_and_then() {
         loom::model(|| {

@@ -8,8 +8,8 @@ use super::processes::Processes;
 use crate::{CommError, Value};
 use std::sync::Arc;
 
-/// A meeting place. Each rank brings a value; the values are combined in rank order; what is made of the
-/// combined value is there for all of them to read.
+/// A meeting place. Each rank brings a value; the values are combined in rank order; what is made
+/// of the combined value is there for all of them to read.
 #[allow(
     clippy::large_enum_variant,
     reason = "there is one per communicator, and collectives of the fast fabric take the direct way"
@@ -32,9 +32,9 @@ pub(crate) enum PlaceKind {
 }
 
 impl PlaceKind {
-    /// A place for the members of a communicator, given as ranks of the world, and how many of them meet here;
-    /// `None` when none of them does. `started` is the number of the one collective that the place is for, if it
-    /// was started beside others.
+    /// A place for the members of a communicator, given as ranks of the world, and how many of them
+    /// meet here; `None` when none of them does. `started` is the number of the one collective that
+    /// the place is for, if it was started beside others.
     pub(crate) fn make(
         &self,
         communicator: u32,

@@ -1,4 +1,5 @@
-//! MPI on CCR ports, as the papers have it (P0, P1): posting is sending, a receive is a handler's argument.
+//! MPI on CCR ports, as the papers have it (P0, P1): posting is sending, a receive is a handler's
+//! argument.
 //!
 //! ```text
 //!   send(to, m)       ──► post m to the port of rank `to`
@@ -7,10 +8,11 @@
 //!                         MultipleItemReceive of one item per rank lays them in rank order
 //! ```
 //!
-//! Everything that MPI asks of messages is a property of the port: items wait in their order, receivers are
-//! asked in theirs, so the oldest message that fits goes to the oldest receive that wants it. Handlers run
-//! where they are posted ([`Inline`]): they only keep what came and the rank, a task that waits, is woken
-//! (papers R029 to R033, R041). This fabric is to be read and to be measured against; `threads` is the fast one.
+//! Everything that MPI asks of messages is a property of the port: items wait in their order,
+//! receivers are asked in theirs, so the oldest message that fits goes to the oldest receive that
+//! wants it. Handlers run where they are posted ([`Inline`]): they only keep what came and the
+//! rank, a task that waits, is woken (papers R029 to R033, R041). This fabric is to be read and to
+//! be measured against; `threads` is the fast one.
 
 use super::call::{Call, mismatch, other_type};
 use super::desk::{Desk, apart, keep};
@@ -64,7 +66,8 @@ impl Gathering {
             sleepers: Mutex::default(),
         });
         let (port, gathered) = (Port::new(), Arc::clone(&table));
-        // No rank comes to the next meeting before this one has taken place: every batch is a meeting.
+        // No rank comes to the next meeting before this one has taken place: every batch is a
+        // meeting.
         let gather =
             MultipleItemReceive::persistent(&port, ranks, move |mut items: Vec<Brought>| {
                 items.sort_unstable_by_key(|item| item.rank);

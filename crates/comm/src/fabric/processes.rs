@@ -1,12 +1,13 @@
-//! What the ranks of one process of a world over several share: the ranks here, the way to the others, and what
-//! comes from there.
+//! What the ranks of one process of a world over several share: the ranks here, the way to the
+//! others, and what comes from there.
 //!
 //! ```text
 //!   rank ── send ──► Remote ──► mailbox of a rank here
 //!                       └─────► Transport ──► … ──► deliver ──► mailbox, crossing, receipt, ending
 //! ```
 //!
-//! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's own looks (`attention.rs`).
+//! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's
+//! own looks (`attention.rs`).
 
 mod asking;
 mod attention;
@@ -102,8 +103,8 @@ pub(crate) fn run_of(header: &Header) -> u16 {
 }
 
 impl Processes {
-    /// `firsts` has the first rank of each process, then the number of all ranks; `limit` says how long another
-    /// process may say nothing.
+    /// `firsts` has the first rank of each process, then the number of all ranks; `limit` says how
+    /// long another process may say nothing.
     pub(crate) fn new(
         hall: Arc<Hall>,
         transport: Arc<dyn Transport>,
@@ -182,7 +183,8 @@ impl Processes {
         (place < self.hall.size()).then_some(place)
     }
 
-    /// Keeps a receipt that is expected from another process; the number under which it asks for it.
+    /// Keeps a receipt that is expected from another process; the number under which it asks for
+    /// it.
     pub(super) fn keep(&self, receipt: &Arc<Receipt>) -> u64 {
         self.receipts.keep(receipt)
     }
@@ -296,7 +298,8 @@ impl Processes {
             }
             kind => self.arrived(process, header, kind, communicator, payload),
         }
-        // After what was brought can be seen: whoever counts it as received finds its receiver awake.
+        // After what was brought can be seen: whoever counts it as received finds its receiver
+        // awake.
         self.received.fetch_add(1, Ordering::Release);
     }
 
@@ -340,7 +343,8 @@ pub(crate) mod tests {
     use motet_sync::{Mutex, Parker};
     use std::collections::VecDeque;
 
-    /// The first of two; the other says nothing by itself. What lies here has come from it and was not taken in.
+    /// The first of two; the other says nothing by itself. What lies here has come from it and was
+    /// not taken in.
     #[derive(Default)]
     pub(crate) struct First(pub(crate) Mutex<VecDeque<(Header, Vec<u8>)>>);
 

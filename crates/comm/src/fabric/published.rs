@@ -1,7 +1,8 @@
 //! What a meeting has come to, where all its ranks look for it and read it.
 //!
-//! The last to come writes it, and then shows the number of the meeting; the others read it after they saw that. It is
-//! written again only after all ranks have come again, which each does after it has read.
+//! The last to come writes it, and then shows the number of the meeting; the others read it after
+//! they saw that. It is written again only after all ranks have come again, which each does after
+//! it has read.
 
 use super::any_cell::AnyCell;
 use crate::CommError;
@@ -30,8 +31,8 @@ impl Published {
         }
     }
 
-    /// Publishes what was made of what the ranks of this meeting have brought: it has taken place. The caller must wake those who
-    /// sleep until then.
+    /// Publishes what was made of what the ranks of this meeting have brought: it has taken place.
+    /// The caller must wake those who sleep until then.
     ///
     /// # Safety
     /// For the rank that was the last to come, once per meeting.
@@ -44,8 +45,8 @@ impl Published {
             Ok(total) => (Some(total), None),
             Err(failed) => (None, Some(failed)),
         };
-        // SAFETY: nobody reads the total between the arrival of all ranks and its publication; the same holds for
-        // `failed`.
+        // SAFETY: nobody reads the total between the arrival of all ranks and its publication; the
+        // same holds for `failed`.
         self.total.with_mut(|place| unsafe {
             match total {
                 Some(total) => (*place).put(total),

@@ -1,5 +1,5 @@
-//! The fabric of ranks in several processes: inside a process as [`Threads`](super::Threads), between them over a
-//! [`Transport`](crate::Transport).
+//! The fabric of ranks in several processes: inside a process as [`Threads`](super::Threads),
+//! between them over a [`Transport`](crate::Transport).
 
 use super::mailbox::{Mailbox, Steps};
 use super::processes::Processes;
@@ -46,8 +46,9 @@ impl Remote {
         sent.map_err(|reason| CommError::Unportable { type_name, reason })
     }
 
-    /// Carries a value, of which `bytes` has the bytes, to a rank of another process. What they hold afterwards means
-    /// nothing; `behind` is for further values of the same label for that rank.
+    /// Carries a value, of which `bytes` has the bytes, to a rank of another process. What they
+    /// hold afterwards means nothing; `behind` is for further values of the same label for that
+    /// rank.
     pub(crate) fn send_written(
         &self,
         to: usize,

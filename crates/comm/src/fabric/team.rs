@@ -11,13 +11,14 @@ pub(crate) struct Team {
     /// Tells its messages from those of other communicators; 0 is the world.
     pub(crate) communicator: u32,
     size: usize,
-    /// The members' ranks in the world, in the order of their ranks here; `None` when they are the same.
+    /// The members' ranks in the world, in the order of their ranks here; `None` when they are the
+    /// same.
     members: Members,
     /// `None` when there is one rank only.
     place: Option<Place>,
     kind: PlaceKind,
-    /// The places of collectives that were started and to which not all have come yet, and how many are
-    /// to come; by their number.
+    /// The places of collectives that were started and to which not all have come yet, and how many
+    /// are to come; by their number.
     started: Mutex<HashMap<u32, (Arc<Place>, usize)>>,
 }
 
@@ -85,7 +86,8 @@ impl Team {
     pub(crate) fn started_place(&self, number: u32) -> Arc<Place> {
         let mut started = self.started.lock();
         if !started.contains_key(&number) {
-            // Not under the lock: a place for many ranks is large. If another rank makes one too, one is in vain.
+            // Not under the lock: a place for many ranks is large. If another rank makes one too,
+            // one is in vain.
             drop(started);
             let made = self.make_place(Some(number));
             let (place, ranks) = made.expect("a rank that asks meets here");

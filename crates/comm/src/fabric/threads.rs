@@ -14,8 +14,8 @@ use motet_sync::atomic::{Ordering, fence};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// One rank among others in the same memory. What keeps the messages, `M`, is all in which the fabrics `threads` and
-/// [`ports`](super::Ports) differ.
+/// One rank among others in the same memory. What keeps the messages, `M`, is all in which the
+/// fabrics `threads` and [`ports`](super::Ports) differ.
 pub(crate) struct Threads<M = Mailbox> {
     hall: Arc<Hall>,
     rank: u32,

@@ -1,4 +1,5 @@
-//! Memory for numbers that are saved, kept by their sender for the next: fresh memory costs more than the copy.
+//! Memory for numbers that are saved, kept by their sender for the next: fresh memory costs more
+//! than the copy.
 
 use super::Saved;
 use motet_sync::Mutex;
@@ -6,7 +7,8 @@ use motet_sync::Mutex;
 /// Bytes that are kept at most.
 const MOST_KEPT: usize = 128 * 1024 * 1024;
 
-/// Memory of pieces that were saved and have been fetched; of one rank and communicator, whose end gives it back.
+/// Memory of pieces that were saved and have been fetched; of one rank and communicator, whose end
+/// gives it back.
 #[derive(Default)]
 pub(crate) struct Savings(Mutex<Vec<Vec<u8>>>);
 

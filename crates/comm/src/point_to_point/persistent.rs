@@ -66,7 +66,8 @@ impl Communicator {
         self.persistent(dest.into(), tag, false, Location::caller())
     }
 
-    /// As [`Communicator::send_init`]; the requests end when a receive has got the message (MPI_SSEND_INIT).
+    /// As [`Communicator::send_init`]; the requests end when a receive has got the message
+    /// (MPI_SSEND_INIT).
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`].

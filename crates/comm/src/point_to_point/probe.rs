@@ -130,7 +130,8 @@ impl Communicator {
         })
     }
 
-    /// What a matched probe waits for: it only takes the message, and whoever receives it signs for it.
+    /// What a matched probe waits for: it only takes the message, and whoever receives it signs for
+    /// it.
     fn taken(&self, source: Source, tag: TagMatch) -> Wanted {
         Wanted {
             signs: false,

@@ -15,15 +15,15 @@ use std::panic::Location;
 
 /// # Receiving
 ///
-/// Of two receives that match the same message, the one that was posted first gets it. A receive is posted
-/// when its future is first polled, or at once by [`Communicator::irecv`].
+/// Of two receives that match the same message, the one that was posted first gets it. A receive is
+/// posted when its future is first polled, or at once by [`Communicator::irecv`].
 impl Communicator {
     /// Receives a message of type `T` from `source` with `tag`, each of which may be any
     /// ([`ANY_SOURCE`](crate::ANY_SOURCE), [`ANY_TAG`](crate::ANY_TAG)).
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::NullSource`]; [`CommError::WrongType`] when the message that
-    /// matches holds another type: it stays there to be received as that type.
+    /// [`CommError::NoSuchRank`]; [`CommError::NullSource`]; [`CommError::WrongType`] when the
+    /// message that matches holds another type: it stays there to be received as that type.
     #[track_caller]
     #[inline]
     pub fn recv<T: Value>(
@@ -67,7 +67,8 @@ impl Communicator {
         Request::new(self.spot(), receiving)
     }
 
-    /// As [`Communicator::irecv`]; the request ends with the message, who has sent it, and with which tag.
+    /// As [`Communicator::irecv`]; the request ends with the message, who has sent it, and with
+    /// which tag.
     ///
     /// # Errors
     /// The request's: as [`Communicator::recv`].
@@ -103,7 +104,8 @@ impl Communicator {
         location: &'static Location<'static>,
         give: impl FnOnce(T, Status) -> R + 'c,
     ) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
-        // First: while something is there that must be dropped if this panics, it lies in memory and is moved.
+        // First: while something is there that must be dropped if this panics, it lies in memory
+        // and is moved.
         let spot = self.spot();
         Waiting::new(spot, Receiving::new(self, wanted, location, open(give)))
     }
@@ -192,8 +194,8 @@ fn unused<T>((envelope, reason): (Envelope, Option<String>)) -> Unused {
     Box::new((envelope, error))
 }
 
-/// Why no `T` came out of an envelope: it cannot be read, if there is a reason for that; else it holds something
-/// else.
+/// Why no `T` came out of an envelope: it cannot be read, if there is a reason for that; else it
+/// holds something else.
 pub(crate) fn unopened<T>(envelope: &Envelope, reason: Option<String>) -> CommError {
     let Status { source, tag } = envelope.status;
     let found = envelope.type_name();
@@ -260,8 +262,9 @@ impl<'c, U: Use> Receiving<'c, U> {
         self
     }
 
-    /// Posts it to be looked at later, if that has not happened. What is there already waits in its ticket: if
-    /// the receive is given up, receives that were posted after it get what they would have got without it.
+    /// Posts it to be looked at later, if that has not happened. What is there already waits in its
+    /// ticket: if the receive is given up, receives that were posted after it get what they would
+    /// have got without it.
     pub(crate) fn post(&mut self) {
         if matches!(self.state, State::New) {
             self.state = match self.comm.check_source(self.wanted.source) {
@@ -358,7 +361,8 @@ impl<U> Receiving<'_, U> {
         }
     }
 
-    /// Nobody waits for it any more, and its message comes all the same: its ticket, if it has not ended.
+    /// Nobody waits for it any more, and its message comes all the same: its ticket, if it has not
+    /// ended.
     pub(crate) fn leave(&mut self) -> Option<Ticket> {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::New => Some(self.comm.fabric().request(&self.wanted)),

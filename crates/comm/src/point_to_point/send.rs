@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// Messages are moved, not copied. Between two ranks, messages that match the same receives are
 /// received in the order they were sent (MPI-3.1, 3.5).
 impl Communicator {
-    /// Sends `value` to rank `dest`. It does not wait for the receiver: MPI's buffered mode, which is its
-    /// standard and its ready mode too. (Ready mode promises that the receive is posted, so that a library
-    /// need not buffer; here the message is moved, and there is nothing to save.)
+    /// Sends `value` to rank `dest`. It does not wait for the receiver: MPI's buffered mode, which
+    /// is its standard and its ready mode too. (Ready mode promises that the receive is posted, so
+    /// that a library need not buffer; here the message is moved, and there is nothing to save.)
     ///
     /// To [`Dest::Null`] it sends nothing.
     ///
@@ -53,8 +53,9 @@ impl Communicator {
         async move { self.send_in(Kind::User, dest, tag, value, location) }
     }
 
-    /// Sends `value` and waits until a receive has got it: MPI's synchronous mode (MPI-3.1, 3.4). That the receiver has
-    /// waited for a receive that it has posted by `irecv`, and looked at the value, it does not say.
+    /// Sends `value` and waits until a receive has got it: MPI's synchronous mode (MPI-3.1, 3.4).
+    /// That the receiver has waited for a receive that it has posted by `irecv`, and looked at the
+    /// value, it does not say.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`].
@@ -118,8 +119,8 @@ impl Communicator {
         Request::new(self.spot(), sending)
     }
 
-    /// As [`Communicator::issend`], for numbers, which may be changed at once and received into a slice. A probe tells
-    /// how many they are.
+    /// As [`Communicator::issend`], for numbers, which may be changed at once and received into a
+    /// slice. A probe tells how many they are.
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
@@ -180,8 +181,8 @@ impl Communicator {
         Envelope::new(self.context(kind), Status { source, tag }, location, value)
     }
 
-    /// Hands a message to the fabric, if it goes to somebody who exists; else it is not made. What has been made is
-    /// laid out by what `make` returns.
+    /// Hands a message to the fabric, if it goes to somebody who exists; else it is not made. What
+    /// has been made is laid out by what `make` returns.
     #[inline]
     pub(crate) fn deliver<M: FnOnce() -> Envelope>(
         &self,

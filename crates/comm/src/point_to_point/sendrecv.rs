@@ -30,8 +30,8 @@ impl Communicator {
     }
 
     /// Sends what `value` holds to `dest` and puts there what comes from `source`, both with `tag`
-    /// (MPI_SENDRECV_REPLACE). If `source` is null, what is there stays: at the ends of a line of ranks
-    /// nothing need be told apart.
+    /// (MPI_SENDRECV_REPLACE). If `source` is null, what is there stays: at the ends of a line of
+    /// ranks nothing need be told apart.
     ///
     /// # Errors
     /// As [`Communicator::send`] and [`Communicator::recv`]; `value` then keeps what it had.
@@ -102,8 +102,8 @@ impl Communicator {
         self.send_and_receive(dest.into(), NO_TAG, value, wanted, location)
     }
 
-    /// Whether a message with the wanted tag to `dest` would be what is received: it goes to this rank itself, and
-    /// neither an older message nor another receive stands between.
+    /// Whether a message with the wanted tag to `dest` would be what is received: it goes to this
+    /// rank itself, and neither an older message nor another receive stands between.
     #[inline]
     fn comes_back(&self, dest: Dest, wanted: &Wanted) -> bool {
         let me = self.rank();

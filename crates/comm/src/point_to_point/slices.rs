@@ -13,9 +13,10 @@ use std::panic::Location;
 
 /// # Numbers in place
 ///
-/// These are copied: into the message when it is sent, out of it when it is received. If the receiver is there when many
-/// are sent, on another thread of the process, both ranks copy them straight to where they shall be. A slice is received
-/// as a `Vec` by [`Communicator::recv`] too, and a `Vec` that was sent by value into a slice.
+/// These are copied: into the message when it is sent, out of it when it is received. If the
+/// receiver is there when many are sent, on another thread of the process, both ranks copy them
+/// straight to where they shall be. A slice is received as a `Vec` by [`Communicator::recv`] too,
+/// and a `Vec` that was sent by value into a slice.
 impl Communicator {
     /// Sends the numbers, of any length. It does not wait for the receiver.
     ///
@@ -51,8 +52,8 @@ impl Communicator {
     /// [`Source::Null`] nothing comes: the answer is 0 from this rank itself.
     ///
     /// # Errors
-    /// As [`Communicator::recv`]; [`CommError::Truncated`] when there are more than fit: they stay there to be
-    /// received.
+    /// As [`Communicator::recv`]; [`CommError::Truncated`] when there are more than fit: they stay
+    /// there to be received.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

@@ -1,5 +1,5 @@
-//! The part of a run that is between processes: beginning and ending together, and messages while no rank looks for
-//! them.
+//! The part of a run that is between processes: beginning and ending together, and messages while
+//! no rank looks for them.
 
 use crate::fabric::{Ending, Hall, Later, Left, Processes, Told, Turn, greet};
 use crate::transport::Transport;
@@ -91,8 +91,9 @@ impl Way {
 }
 
 impl Between {
-    /// The ranks here have ended, with this failure or well, and this profile if there is one. Waits until those of all other processes have; why the
-    /// run ends early if no rank here is to blame.
+    /// The ranks here have ended, with this failure or well, and this profile if there is one.
+    /// Waits until those of all other processes have; why the run ends early if no rank here is to
+    /// blame.
     pub(crate) fn end(
         &self,
         failure: Option<String>,

@@ -131,16 +131,16 @@ impl Entered {
         Rc::clone(self.comm.as_ref().expect("it is taken at the end"))
     }
 
-    /// Whether the run is over already: another rank has failed, or a process is gone. What this rank waits for then
-    /// does not come.
+    /// Whether the run is over already: another rank has failed, or a process is gone. What this
+    /// rank waits for then does not come.
     #[must_use]
     pub fn is_over(&self) -> bool {
         let running = self.running.as_ref();
         running.is_some_and(|Running { shared, .. }| shared.over.load(Ordering::Acquire))
     }
 
-    /// Ends the rank, well or with an error, which ends the ranks of the other processes too. Waits until the run has
-    /// ended everywhere.
+    /// Ends the rank, well or with an error, which ends the ranks of the other processes too. Waits
+    /// until the run has ended everywhere.
     ///
     /// # Errors
     /// As [`World::run`](crate::World::run); the error that is given here as [`RunError::Rank`].

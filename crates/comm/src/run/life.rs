@@ -1,6 +1,7 @@
 //! The life of one rank: its body, and what is done before, between and after its turns.
 //!
-//! A future written by hand: there may be millions, and an async function would hold much of what it is given twice.
+//! A future written by hand: there may be millions, and an async function would hold much of what
+//! it is given twice.
 
 use super::threads::Run;
 use crate::RunError;
@@ -13,7 +14,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// The task of a rank. Its parts are dropped in this order: what the body drops may still fail the run.
+/// The task of a rank. Its parts are dropped in this order: what the body drops may still fail the
+/// run.
 pub(super) struct Life<'a, F, R, E, M, B> {
     body: Body<M, B>,
     /// Notes where the rank's time goes, if the run is profiled.
@@ -76,7 +78,8 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: a body that has begun stays where it is until it is dropped there; nothing else is pinned.
+        // SAFETY: a body that has begun stays where it is until it is dropped there; nothing else
+        // is pinned.
         let this = unsafe { self.get_unchecked_mut() };
         let Life {
             body,
@@ -162,8 +165,8 @@ impl<F, R, E> Drop for End<'_, F, R, E> {
     }
 }
 
-/// What the ranks that have ended well have returned, each with its place; a list for each worker. Who has not ended has
-/// no room here.
+/// What the ranks that have ended well have returned, each with its place; a list for each worker.
+/// Who has not ended has no room here.
 pub(super) struct Results<R>(Box<[CachePadded<Kept<R>>]>);
 
 type Kept<R> = Mutex<Vec<(u32, R)>>;
@@ -178,7 +181,8 @@ impl<R> Results<R> {
         self.0[worker].lock().push((place as u32, result));
     }
 
-    /// In rank order, when all ranks have ended well: the ranks of a worker come after those of the worker before it.
+    /// In rank order, when all ranks have ended well: the ranks of a worker come after those of the
+    /// worker before it.
     pub(super) fn in_order(self) -> Vec<R> {
         let lists = self
             .0

@@ -120,8 +120,8 @@ impl Links {
     }
 }
 
-/// What one rank talks over, before its communicator is made on the thread where the rank is. There is one of each
-/// rank, and it is not cloned: so one thread alone has the rank's communicators.
+/// What one rank talks over, before its communicator is made on the thread where the rank is. There
+/// is one of each rank, and it is not cloned: so one thread alone has the rank's communicators.
 pub(super) struct Endpoint {
     over: Over,
     team: Arc<Team>,

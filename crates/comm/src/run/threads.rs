@@ -86,10 +86,11 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
         running: AtomicUsize::new(ranks),
         caller: caller.unparker(),
     };
-    // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the caller waits for it.
+    // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the
+    // caller waits for it.
     Causalities::none().run(|| {
-        // SAFETY: every rank has ended before this function goes on to `stop`, which joins the workers;
-        // `run` is dropped after that. Nothing in between unwinds.
+        // SAFETY: every rank has ended before this function goes on to `stop`, which joins the
+        // workers; `run` is dropped after that. Nothing in between unwinds.
         unsafe { run.start(&queue) };
     });
     while run.running.load(Ordering::Acquire) > 0 {
@@ -189,8 +190,8 @@ impl<F, R, E> Run<F, R, E> {
         }
     }
 
-    /// Ends the run together with the other processes, if there are any; why it ends early, if no rank here is
-    /// to blame.
+    /// Ends the run together with the other processes, if there are any; why it ends early, if no
+    /// rank here is to blame.
     fn end_between(&self, caller: &Parker) -> Option<Ending>
     where
         E: fmt::Display,
@@ -276,8 +277,8 @@ mod loom_tests {
         fn raise(&self, _: Exception) {}
     }
 
-    /// The run ends early while a rank is being started: the rank finds out at its first poll, or is
-    /// woken.
+    /// The run ends early while a rank is being started: the rank finds out at its first poll, or
+    /// is woken.
     ///
     /// Loom does not see the `OnceLock` that holds the task, so here the two fences alone order it.
     #[test]

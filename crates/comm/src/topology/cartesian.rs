@@ -6,10 +6,11 @@ use std::future::Future;
 use std::ops::Deref;
 use std::panic::Location;
 
-/// A communicator whose ranks form a grid, round the end in the dimensions that are periodic (MPI_CART_CREATE).
+/// A communicator whose ranks form a grid, round the end in the dimensions that are periodic
+/// (MPI_CART_CREATE).
 ///
-/// It is a [`Neighbourhood`], and a [`Communicator`]. A rank's neighbours are, for each dimension, the one before
-/// it and the one behind it. The last coordinate runs fastest, as in C.
+/// It is a [`Neighbourhood`], and a [`Communicator`]. A rank's neighbours are, for each dimension,
+/// the one before it and the one behind it. The last coordinate runs fastest, as in C.
 ///
 /// Made by [`Communicator::cartesian`].
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub struct Cartesian {
     periodic: Vec<bool>,
 }
 
-/// Cuts `ranks` into as many factors as `dims` has entries, as close to each other as can be, the larger first;
-/// entries that are not 0 are kept (MPI_DIMS_CREATE).
+/// Cuts `ranks` into as many factors as `dims` has entries, as close to each other as can be, the
+/// larger first; entries that are not 0 are kept (MPI_DIMS_CREATE).
 ///
 /// # Errors
 /// [`CommError::Arguments`] when the entries that are kept do not divide `ranks`.
@@ -51,12 +52,12 @@ pub fn dims_create(ranks: usize, dims: &[usize]) -> Result<Vec<usize>, CommError
 }
 
 impl Communicator {
-    /// Makes a grid of the first ranks, as many as the dimensions hold; the others get `None`. All ranks call
-    /// this together, with the same arguments.
+    /// Makes a grid of the first ranks, as many as the dimensions hold; the others get `None`. All
+    /// ranks call this together, with the same arguments.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when there are not enough ranks, or not one `periodic` for each dimension;
-    /// [`CommError::Mismatch`] when a rank is in another collective.
+    /// [`CommError::Arguments`] when there are not enough ranks, or not one `periodic` for each
+    /// dimension; [`CommError::Mismatch`] when a rank is in another collective.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -106,7 +107,8 @@ impl Cartesian {
         let mut edges = Edges::default();
         for dimension in 0..grid.dims.len() {
             let (before, behind) = grid.shifted(rank, dimension, 1);
-            // A message bears the number of its edge as the receiver counts: who is before me has me behind.
+            // A message bears the number of its edge as the receiver counts: who is before me has
+            // me behind.
             let number = 2 * u32::try_from(dimension).expect("there are few dimensions");
             edges
                 .sources
@@ -151,8 +153,8 @@ impl Cartesian {
         coords
     }
 
-    /// The rank at a place, which may lie beyond the ends of periodic dimensions; `None` for one beyond
-    /// others (MPI_CART_RANK).
+    /// The rank at a place, which may lie beyond the ends of periodic dimensions; `None` for one
+    /// beyond others (MPI_CART_RANK).
     ///
     /// # Panics
     /// If there is not one coordinate for each dimension.
@@ -176,8 +178,8 @@ impl Cartesian {
         Some(rank.cast_unsigned())
     }
 
-    /// From whom this rank receives and to whom it sends when all shift `by` places along a dimension; `None`
-    /// is the null process, beyond the end (MPI_CART_SHIFT).
+    /// From whom this rank receives and to whom it sends when all shift `by` places along a
+    /// dimension; `None` is the null process, beyond the end (MPI_CART_SHIFT).
     ///
     /// # Panics
     /// If there is no such dimension.
@@ -201,11 +203,12 @@ impl Cartesian {
         self.shifted(self.rank(), dimension, by)
     }
 
-    /// The grid of the ranks that differ from this one only in the dimensions that are kept (MPI_CART_SUB).
+    /// The grid of the ranks that differ from this one only in the dimensions that are kept
+    /// (MPI_CART_SUB).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when there is not one answer for each dimension; [`CommError::Mismatch`] when a
-    /// rank is in another collective.
+    /// [`CommError::Arguments`] when there is not one answer for each dimension;
+    /// [`CommError::Mismatch`] when a rank is in another collective.
     #[track_caller]
     pub fn sub(
         &self,
@@ -276,8 +279,8 @@ fn product(sizes: impl IntoIterator<Item = usize>) -> Option<usize> {
     sizes.try_fold(1_usize, |product, size| product.checked_mul(size))
 }
 
-/// The `count` factors of `number`, none above `most` and falling, whose largest is the smallest that can be.
-/// Empty when there are none.
+/// The `count` factors of `number`, none above `most` and falling, whose largest is the smallest
+/// that can be. Empty when there are none.
 fn closest(number: usize, count: usize, most: usize) -> Vec<usize> {
     if count == 0 {
         return Vec::new();

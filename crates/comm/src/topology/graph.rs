@@ -6,9 +6,9 @@ use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
-    /// A communicator of the same ranks in which each has the neighbours it names: those it receives from and
-    /// those it sends to (MPI_DIST_GRAPH_CREATE_ADJACENT). All ranks call this together. Each edge is named at
-    /// both its ends; one may be there several times.
+    /// A communicator of the same ranks in which each has the neighbours it names: those it
+    /// receives from and those it sends to (MPI_DIST_GRAPH_CREATE_ADJACENT). All ranks call this
+    /// together. Each edge is named at both its ends; one may be there several times.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`]; [`CommError::Mismatch`] when a rank is in another collective.

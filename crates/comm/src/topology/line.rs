@@ -45,8 +45,8 @@ impl<T: Value> Line<'_, T> {
         (self.neighbours.peer(LEFT), self.neighbours.peer(RIGHT))
     }
 
-    /// Sends one value to each neighbour there is and receives one from each: returns what came from
-    /// the left and from the right. A value for a neighbour that is not there is dropped
+    /// Sends one value to each neighbour there is and receives one from each: returns what came
+    /// from the left and from the right. A value for a neighbour that is not there is dropped
     /// (MPI_PROC_NULL).
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! The two directions between neighbours: lanes where they share memory, messages where they do not.
+//! The two directions between neighbours: lanes where they share memory, messages where they do
+//! not.
 
 use crate::address::{Status, Tag};
 use crate::envelope::{Behind, Envelope, Kind, Receipt, Wanted};
@@ -40,7 +41,8 @@ pub(super) struct Post<'c> {
     failed: Option<CommError>,
     /// The message that has come next.
     next: RefCell<Option<Envelope>>,
-    /// How many messages had arrived here when none of this direction was there; and none that says that it ends.
+    /// How many messages had arrived here when none of this direction was there; and none that says
+    /// that it ends.
     no_message: Cell<Option<u32>>,
     no_end: Cell<Option<u32>>,
     /// What was sent last: its memory is used again, and what stood behind it.
@@ -52,8 +54,8 @@ pub(super) struct Post<'c> {
     behind: Option<Behind>,
 }
 
-/// Every so many steps a receipt is asked for, and so many may be missing: a rank runs ahead of its neighbour by
-/// twice that many steps at most.
+/// Every so many steps a receipt is asked for, and so many may be missing: a rank runs ahead of its
+/// neighbour by twice that many steps at most.
 const RECEIPT_EVERY: u32 = 32;
 const MISSING: usize = 2;
 
@@ -203,7 +205,8 @@ impl<'c> Post<'c> {
             .is_some()
     }
 
-    /// Looks into the mailbox if something has come since it was looked at in vain; `in_vain` is the count of arrivals then.
+    /// Looks into the mailbox if something has come since it was looked at in vain; `in_vain` is
+    /// the count of arrivals then.
     fn look<R>(&self, in_vain: &Cell<Option<u32>>, look: impl FnOnce() -> Option<R>) -> Option<R> {
         // First: what comes while this looks is looked for again.
         let arrivals = Some(self.remote.mail().arrivals());
@@ -294,7 +297,8 @@ impl<T: Value> Way<'_, T> {
         }
     }
 
-    /// Takes the message that is there; and whether its sender may wait for the room that this has shown it.
+    /// Takes the message that is there; and whether its sender may wait for the room that this has
+    /// shown it.
     #[inline]
     pub(super) fn try_receive(&mut self) -> Option<(T, bool)> {
         match self {

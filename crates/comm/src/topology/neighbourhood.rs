@@ -16,16 +16,17 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
 
-/// A communicator in which each rank has neighbours: those it receives from and those it sends to, in an order of
-/// its own. Made by [`Communicator::graph`], and part of every [`Cartesian`](crate::Cartesian).
+/// A communicator in which each rank has neighbours: those it receives from and those it sends to,
+/// in an order of its own. Made by [`Communicator::graph`], and part of every
+/// [`Cartesian`](crate::Cartesian).
 ///
-/// Exchanges bring what each neighbour has sent in the same exchange. A rank may run ahead of its neighbours:
-/// only messages hold it back. For many exchanges in a row on one dimension [`Communicator::ring`] and
-/// [`line`](Communicator::line) are faster.
+/// Exchanges bring what each neighbour has sent in the same exchange. A rank may run ahead of its
+/// neighbours: only messages hold it back. For many exchanges in a row on one dimension
+/// [`Communicator::ring`] and [`line`](Communicator::line) are faster.
 ///
 /// # Cancellation
-/// An exchange whose future is dropped before it ends leaves this rank out of step: the next one says so. One that
-/// was started takes place all the same.
+/// An exchange whose future is dropped before it ends leaves this rank out of step: the next one
+/// says so. One that was started takes place all the same.
 pub struct Neighbourhood {
     comm: Communicator,
     edges: Edges,
@@ -82,12 +83,13 @@ impl Neighbourhood {
             .now()
     }
 
-    /// Sends one value to each neighbour, in the order of [`Neighbourhood::destinations`], and gives what comes
-    /// from each (MPI_NEIGHBOR_ALLTOALL; with `Vec`s as values also MPI_NEIGHBOR_ALLTOALLV).
+    /// Sends one value to each neighbour, in the order of [`Neighbourhood::destinations`], and
+    /// gives what comes from each (MPI_NEIGHBOR_ALLTOALL; with `Vec`s as values also
+    /// MPI_NEIGHBOR_ALLTOALLV).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when there is not one value for each neighbour; [`CommError::WrongType`];
-    /// [`CommError::OutOfStep`].
+    /// [`CommError::Arguments`] when there is not one value for each neighbour;
+    /// [`CommError::WrongType`]; [`CommError::OutOfStep`].
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -111,12 +113,13 @@ impl Neighbourhood {
             .now()
     }
 
-    /// Cuts the numbers into equal parts, one for each neighbour this rank sends to, and puts what comes from
-    /// each into its part of `came`; parts of neighbours that are not there stay as they are.
+    /// Cuts the numbers into equal parts, one for each neighbour this rank sends to, and puts what
+    /// comes from each into its part of `came`; parts of neighbours that are not there stay as they
+    /// are.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the numbers cannot be cut so, or a part has not the length of what comes;
-    /// [`CommError::WrongType`]; [`CommError::OutOfStep`].
+    /// [`CommError::Arguments`] when the numbers cannot be cut so, or a part has not the length of
+    /// what comes; [`CommError::WrongType`]; [`CommError::OutOfStep`].
     #[track_caller]
     pub fn neighbour_alltoall_into<'c, T: Plain>(
         &'c self,

@@ -41,7 +41,8 @@ pub(super) struct Neighbours<'c, T: Value> {
 /// What joins a rank to one neighbour.
 struct Link<'c, T> {
     way: Way<'c, T>,
-    /// Where the neighbour waits; this rank's own where it lives in another process and is not woken from here.
+    /// Where the neighbour waits; this rank's own where it lives in another process and is not
+    /// woken from here.
     slot: &'c RankSlot,
     peer: u32,
 }
@@ -49,8 +50,8 @@ struct Link<'c, T> {
 /// By the rank on the left; `None` where the two ranks share no memory.
 type Edges<T> = Vec<Option<Edge<T>>>;
 
-/// Joins all ranks of `comm` in rank order, round the end if `closed`. All ranks call this together; one of them
-/// makes all lanes. `give` makes the rank's topology of its neighbours.
+/// Joins all ranks of `comm` in rank order, round the end if `closed`. All ranks call this
+/// together; one of them makes all lanes. `give` makes the rank's topology of its neighbours.
 pub(super) fn join<'c, T: Value, R: 'c>(
     comm: &'c Communicator,
     name: &'static str,
@@ -64,7 +65,8 @@ pub(super) fn join<'c, T: Value, R: 'c>(
         let near = comm.fabric().share_thread(ends[0], ends[1]);
         here.then(|| Edge::new(near))
     };
-    // Where messages take the place of lanes, they bear the number of the topology and the direction.
+    // Where messages take the place of lanes, they bear the number of the topology and the
+    // direction.
     let tags = comm.next_topology().wrapping_mul(2);
     // What each rank brings is the type of its messages.
     let (brought, either) = (PhantomData::<fn() -> T>, |one, _| one);
@@ -122,7 +124,8 @@ impl<'c, T: Value> Link<'c, T> {
         }
     }
 
-    /// With a neighbour in another process; messages there bear the tag `to`, those from there `from`.
+    /// With a neighbour in another process; messages there bear the tag `to`, those from there
+    /// `from`.
     fn far(comm: &'c Communicator, peer: usize, to: Tag, from: Tag) -> Option<Self> {
         let remote = comm.fabric().beyond(comm.team().world_rank(peer))?;
         Some(Link {
@@ -173,8 +176,8 @@ impl<T: Value> Neighbours<'_, T> {
         self.location = location;
     }
 
-    /// Drives the step; returns what came from the left and from the right. `first` says whether this
-    /// is the first poll of the step's future.
+    /// Drives the step; returns what came from the left and from the right. `first` says whether
+    /// this is the first poll of the step's future.
     #[inline]
     pub(super) fn poll(
         &mut self,
@@ -371,7 +374,8 @@ impl<T: Value> Drop for Neighbours<'_, T> {
             let world = self.comm.team().world_rank(link.peer());
             self.comm.fabric().farewell(world, link.way.closer());
         }
-        // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
+        // A receiver that goes shows all that it took: there may be room that a neighbour waits
+        // for.
         let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.slot));
         fence(Ordering::SeqCst);
         peers

@@ -55,8 +55,8 @@ impl<T: Value> Ring<'_, T> {
         (peer(LEFT), peer(RIGHT))
     }
 
-    /// Sends one value to each neighbour and receives one from each: returns what came from the left
-    /// and from the right (papers R037, R039).
+    /// Sends one value to each neighbour and receives one from each: returns what came from the
+    /// left and from the right (papers R037, R039).
     ///
     /// # Errors
     /// [`CommError::OutOfStep`], [`CommError::Gone`].

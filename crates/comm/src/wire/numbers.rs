@@ -1,10 +1,12 @@
-//! Numbers that are brought to a meeting: a rank's own, or those of another process, where they have come.
+//! Numbers that are brought to a meeting: a rank's own, or those of another process, where they
+//! have come.
 
 use crate::Plain;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A vector of plain numbers. It goes between processes as `Vec` does; what comes is combined where it lies.
+/// A vector of plain numbers. It goes between processes as `Vec` does; what comes is combined where
+/// it lies.
 pub(crate) enum Numbers<T> {
     Own(Vec<T>),
     /// The numbers' bytes, all of them whole.
@@ -87,7 +89,8 @@ mod tests {
     fn came(numbers: &[f64], ahead: usize) -> Numbers<f64> {
         let (mut bytes, mut odd) = (Vec::new(), vec![0; 8 * numbers.len() + 8]);
         encode(&Numbers::Own(numbers.to_vec()), &mut bytes).unwrap();
-        // Where bytes begin is the allocator's business: from a place that suits, this many behind it.
+        // Where bytes begin is the allocator's business: from a place that suits, this many behind
+        // it.
         let begin = odd.as_ptr().align_offset(8) + ahead;
         odd.splice(begin.., bytes.iter().copied());
         odd.drain(..begin);

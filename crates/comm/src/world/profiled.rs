@@ -45,12 +45,14 @@ impl Profiled {
 }
 
 impl World {
-    /// Has every run say where its time went, in [`Outcome::profile`](crate::Outcome::profile): computing, waiting and messaging of every rank and stage,
-    /// the overhead and its parts.
+    /// Has every run say where its time went, in [`Outcome::profile`](crate::Outcome::profile):
+    /// computing, waiting and messaging of every rank and stage, the overhead and its parts.
     ///
-    /// Over several processes all of them ask for it, and process 0 gets the profile of all ranks. Each call that communicates
-    /// then costs some looks at the clock more: two, or three when it waits. Measured on a busy virtual machine, where a look
-    /// takes up to 80 ns: 80 ns more for a send or a receive of what is there, 100 to 280 ns for an exchange of neighbours on one thread.
+    /// Over several processes all of them ask for it, and process 0 gets the profile of all ranks.
+    /// Each call that communicates then costs some looks at the clock more: two, or three when it
+    /// waits. Measured on a busy virtual machine, where a look takes up to 80 ns: 80 ns more for a
+    /// send or a receive of what is there, 100 to 280 ns for an exchange of neighbours on one
+    /// thread.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -74,19 +76,21 @@ impl World {
         self
     }
 
-    /// As [`World::profile`], by another clock: `now` is called on the threads of the ranks, and gives the time since any
-    /// moment. The time that a thread has had the processor leaves other programs out; one that a test sets itself is the same
-    /// on every machine.
+    /// As [`World::profile`], by another clock: `now` is called on the threads of the ranks, and
+    /// gives the time since any moment. The time that a thread has had the processor leaves other
+    /// programs out; one that a test sets itself is the same on every machine.
     pub fn profile_by(mut self, now: fn() -> Duration) -> Self {
         self.profiled.clock = Some(Clock::Own(now));
         self
     }
 
-    /// Has every run that ends well tell in which stages one thread computes longer than the others, if that loses at
-    /// least this share of the run ([`Profile::imbalances`]). `tell` is called on the thread that called
-    /// [`World::run`], over several processes in process 0; runs that lose less do not call it.
+    /// Has every run that ends well tell in which stages one thread computes longer than the
+    /// others, if that loses at least this share of the run ([`Profile::imbalances`]). `tell` is
+    /// called on the thread that called [`World::run`], over several processes in process 0; runs
+    /// that lose less do not call it.
     ///
-    /// It costs what [`World::profile`] does, and [`Outcome::profile`](crate::Outcome::profile) is there, too.
+    /// It costs what [`World::profile`] does, and [`Outcome::profile`](crate::Outcome::profile) is
+    /// there, too.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

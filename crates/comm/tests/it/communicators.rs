@@ -50,7 +50,8 @@ fn sem_g301_split_orders_by_key_then_by_old_rank() {
         worlds,
         async |comm| {
             let rank = comm.rank();
-            // Three colours; the last rank has none. Keys turn the order round, two ranks at a time.
+            // Three colours; the last rank has none. Keys turn the order round, two ranks at a
+            // time.
             let last = rank + 1 == comm.size();
             let key = -(rank.cast_signed() / 6);
             let Some(part) = comm.split((!last).then_some(rank % 3), key).await? else {

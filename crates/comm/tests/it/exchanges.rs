@@ -1,4 +1,5 @@
-//! Long slices between processes: what comes is right, and no process sends more than the operation needs.
+//! Long slices between processes: what comes is right, and no process sends more than the operation
+//! needs.
 
 use crate::network::processes;
 use crate::worlds::Outcome;

@@ -556,8 +556,8 @@ fn sem_g313_reproducible_sums_have_the_same_bits_on_every_world() {
                 comm.reproducible_sum(&mine).start().wait().await?.to_bits(),
                 total.to_bits()
             );
-            // Eight rows of numbers, of which each rank has one; where there are fewer ranks nothing is
-            // compared, as each has one row only.
+            // Eight rows of numbers, of which each rank has one; where there are fewer ranks
+            // nothing is compared, as each has one row only.
             let part = |row: &Vec<f64>| if rank < 8 { row[rank] } else { 0.0 };
             let mine: Vec<f64> = rows.iter().map(part).collect();
             let (mut totals, mut again) = (vec![1.0; 300], vec![1.0; 300]);

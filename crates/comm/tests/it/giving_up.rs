@@ -13,7 +13,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// A receive of a message of this rank to itself that sleeps: it is polled again only when it is woken.
+/// A receive of a message of this rank to itself that sleeps: it is polled again only when it is
+/// woken.
 struct Sleeper<'c> {
     receive: Pin<Box<dyn Future<Output = Outcome<i32>> + 'c>>,
     bell: Arc<Bell>,

@@ -449,7 +449,10 @@ fn numbers_beyond_all_grids_are_refused_and_shifts_beyond_all_ends_meet_nobody()
 
 proptest! {
     #[test]
-    fn dims_are_factors_that_fall_and_are_as_close_as_can_be(ranks in 1_usize..400, count in 1_usize..5) {
+    fn dims_are_factors_that_fall_and_are_as_close_as_can_be(
+        ranks in 1_usize..400,
+        count in 1_usize..5,
+    ) {
         let dims = dims_create(ranks, &vec![0; count]).unwrap();
         prop_assert_eq!(dims.iter().product::<usize>(), ranks);
         prop_assert!(dims.is_sorted_by(|a, b| a >= b));

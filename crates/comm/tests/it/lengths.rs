@@ -80,8 +80,8 @@ fn lengths_that_cannot_be_added_up_are_refused() {
     );
 }
 
-/// Numbers of other processes are combined where they have come: of any length, in rank order, also where ranks of one process are
-/// no neighbours.
+/// Numbers of other processes are combined where they have come: of any length, in rank order, also
+/// where ranks of one process are no neighbours.
 #[test]
 fn sem_g411_vectors_of_any_length_are_combined_in_rank_order_between_processes() {
     within(patience(), || {

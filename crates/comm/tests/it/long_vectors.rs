@@ -46,7 +46,8 @@ fn sem_g32_long_vectors_have_the_bits_of_single_values() {
     );
 }
 
-/// Of each kind that is added up in another way: whole numbers, any, a tie that what is far below it breaks, and infinity.
+/// Of each kind that is added up in another way: whole numbers, any, a tie that what is far below
+/// it breaks, and infinity.
 fn of_kind(kind: usize, rank: usize, i: usize) -> f64 {
     match (kind, i % 3, rank) {
         (0, ..) => (rank * 3 + i) as f64,
@@ -128,7 +129,8 @@ fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
                 assert!(rank + 1 < size || bits(&totals) == right, "one, {length}");
                 let single = comm.allreduce(mine[0], op).await?;
                 assert_eq!(single.to_bits(), right[0]);
-                // A part of the ranks, numbered anew and backwards, so that a thread's are no neighbours.
+                // A part of the ranks, numbered anew and backwards, so that a thread's are no
+                // neighbours.
                 let (colour, key) = (rank % 2, size - rank);
                 let part = comm.split(Some(colour), key as isize).await?;
                 let part = part.expect("it has a colour");
@@ -143,7 +145,8 @@ fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
     );
 }
 
-/// Types and lengths that change from one call to the next, while ranks of the same thread still read.
+/// Types and lengths that change from one call to the next, while ranks of the same thread still
+/// read.
 #[test]
 fn sem_g308_numbers_of_one_call_are_not_those_of_another() {
     everywhere(
@@ -265,7 +268,8 @@ fn sem_g34_a_dropped_vector_is_told_at_the_next_one() {
     );
 }
 
-/// The root's numbers are copied when it calls: what it does with them after it has gone on is not seen.
+/// The root's numbers are copied when it calls: what it does with them after it has gone on is not
+/// seen.
 #[test]
 fn numbers_are_read_as_they_were_when_their_rank_came() {
     everywhere(
@@ -295,7 +299,8 @@ fn numbers_are_read_as_they_were_when_their_rank_came() {
     );
 }
 
-/// Ranks of one thread have laid down what they bring when the others find the lengths wrong; the next call finds none of it.
+/// Ranks of one thread have laid down what they bring when the others find the lengths wrong; the
+/// next call finds none of it.
 #[test]
 fn sem_g310_long_parts_for_all_of_different_lengths() {
     everywhere(
@@ -334,7 +339,8 @@ fn sem_g310_long_parts_for_all_of_different_lengths() {
     );
 }
 
-/// Roots that run ahead of their readers, and types that change: the room that is lent again is nobody else's.
+/// Roots that run ahead of their readers, and types that change: the room that is lent again is
+/// nobody else's.
 #[test]
 fn room_that_is_lent_again_is_read_by_nobody() {
     everywhere(

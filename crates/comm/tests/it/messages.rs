@@ -218,7 +218,8 @@ fn sem_g302_what_stands_before_a_message_to_oneself_keeps_its_turn() {
             let mut value = 4;
             comm.sendrecv_replace(&mut value, me, me, 5).await?;
             came.extend([value, comm.recv(me, 5).await?]);
-            // A receive that was posted before gets the older message, and if there is none the new one.
+            // A receive that was posted before gets the older message, and if there is none the new
+            // one.
             for older in [true, false] {
                 let first = comm.irecv(ANY_SOURCE, ANY_TAG);
                 if older {

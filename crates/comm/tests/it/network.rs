@@ -1,7 +1,8 @@
-//! Processes that are threads: a transport through memory, to test what is between processes without any.
+//! Processes that are threads: a transport through memory, to test what is between processes
+//! without any.
 //!
-//! It behaves as a transport may at its worst: only the order between two processes is kept, a message comes some calls
-//! of `progress` after it was sent, and who is killed is found out later.
+//! It behaves as a transport may at its worst: only the order between two processes is kept, a
+//! message comes some calls of `progress` after it was sent, and who is killed is found out later.
 
 use motet_comm::{Gone, Header, Transport, TransportError};
 use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! What is special about a world over processes. (That all operations do the same there, the other tests show.)
+//! What is special about a world over processes. (That all operations do the same there, the other
+//! tests show.)
 
 use crate::network::processes;
 use motet_comm::{CommError, Local, Operation, RankState, RunError, Transport, World};
@@ -271,7 +272,8 @@ fn sem_g416_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gi
     });
 }
 
-/// How long silence is borne: a busy machine may keep the thread of a process that is well for longer than the first.
+/// How long silence is borne: a busy machine may keep the thread of a process that is well for
+/// longer than the first.
 const SILENCES: [Duration; 3] = [
     Duration::from_millis(500),
     Duration::from_secs(4),
@@ -334,8 +336,8 @@ fn sem_g417_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
     }
 }
 
-/// Rank `busy` of three holds its thread for longer than silence is borne, and then all meet, if they do; whether
-/// nobody takes another one for silent.
+/// Rank `busy` of three holds its thread for longer than silence is borne, and then all meet, if
+/// they do; whether nobody takes another one for silent.
 fn nobody_is_silent(busy: usize, meet: bool, silence: Duration) -> Result<(), String> {
     let ended = processes(3, move |end| {
         let world = World::over(end, 1).patience(silence);

@@ -136,8 +136,8 @@ fn sem_g303_an_ssend_that_nobody_receives_is_in_the_report() {
 fn sem_g430_ssend_ends_when_a_posted_receive_has_got_the_message() {
     everywhere(
         async |comm| {
-            // Nobody waits for the receives until all sends have ended: of messages that come after their receive, and
-            // before it.
+            // Nobody waits for the receives until all sends have ended: of messages that come after
+            // their receive, and before it.
             let early = comm.irecv::<usize>(last(&comm), 1);
             comm.barrier().await?;
             comm.ssend(next(&comm), 1, comm.rank()).await?;

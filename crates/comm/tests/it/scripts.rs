@@ -30,7 +30,8 @@ enum Step {
     Exscan,
     ReduceScatter,
     Alltoall,
-    /// Two collectives that are started, a step on messages between, and waited for in the other order.
+    /// Two collectives that are started, a step on messages between, and waited for in the other
+    /// order.
     Started,
     /// A communicator of every other rank, the last first, and what its ranks have together.
     Split,

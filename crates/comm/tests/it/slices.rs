@@ -32,7 +32,8 @@ fn sem_g306_long_slices_arrive_whoever_is_early() {
             let mut room = vec![0; LONG];
             for round in 0..12 {
                 let mine = numbers(comm.rank(), round);
-                // All send first in one round, and half of them receive first in the next, some late.
+                // All send first in one round, and half of them receive first in the next, some
+                // late.
                 let early = round % 2 == 1 && comm.rank() % 2 == 0;
                 if !early {
                     comm.send_slice(next(&comm), 0, &mine).await?;

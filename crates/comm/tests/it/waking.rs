@@ -444,8 +444,8 @@ impl Drop for Stays {
     }
 }
 
-/// What a rank holds need not be `Send`: it is dropped on the rank's thread before the run returns, and who has
-/// kept the rank's waker wakes nobody later.
+/// What a rank holds need not be `Send`: it is dropped on the rank's thread before the run returns,
+/// and who has kept the rank's waker wakes nobody later.
 #[test]
 fn sem_g922_a_rank_is_dropped_at_home_whoever_wakes_it_after_the_run() {
     within(patience(), || {

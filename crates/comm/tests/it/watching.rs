@@ -116,7 +116,8 @@ fn sem_g431_every_rank_is_named_with_what_it_waits_for_while_one_computes() {
             ] {
                 assert!(text.contains(words), "{words}: {text}");
             }
-            // One line for both, unless one has a message already and its thread is the one that computes.
+            // One line for both, unless one has a message already and its thread is the one that
+            // computes.
             let alike = "\n  ranks 2-3: wait in barrier at ";
             let apart = [
                 "\n  rank 2: waits in barrier at ",
@@ -137,7 +138,8 @@ fn sem_g432_a_cycle_is_shown_while_another_rank_runs() {
             let body = async |comm: Communicator, go: &AtomicBool| -> Outcome<()> {
                 let rank = comm.rank();
                 if rank == 3 {
-                    // Nobody but the watcher knows that the three wait for each other: it brings what they want.
+                    // Nobody but the watcher knows that the three wait for each other: it brings
+                    // what they want.
                     compute_until(go);
                     for to in 0..3 {
                         comm.send(to, 1, ()).await?;
@@ -283,7 +285,8 @@ fn sem_g433_any_process_sees_the_ranks_of_all() {
             let world = World::over(end, 2).workers(2);
             let watch = world.watch();
             let results = world.run(async |comm| -> Outcome<Option<WaitGraph>> {
-                // Rank 2 holds its thread; the others wait for it, and one of each process looks meanwhile.
+                // Rank 2 holds its thread; the others wait for it, and one of each process looks
+                // meanwhile.
                 if comm.rank() != 2 && comm.rank() % 2 == 1 {
                     let graph = seen(&watch, |graph| {
                         // A busy machine may take longer for an answer than it is waited for.
@@ -336,7 +339,8 @@ fn sem_g434_a_process_that_does_not_answer_is_named() {
                     return Ok(());
                 }
                 if comm.rank() == 0 {
-                    // What was sent before it has vanished may still answer, and process 1 may be slow to.
+                    // What was sent before it has vanished may still answer, and process 1 may be
+                    // slow to.
                     let graph = seen(&watch, |graph| graph.silent == [(2, 4..6)]);
                     return Err(format!("{:?}: {graph}", graph.silent));
                 }

@@ -15,8 +15,8 @@ const SIZES: [usize; 5] = [1, 2, 3, 4, 8];
 /// Numbers of ranks at the levels of the tree on which ranks meet (nodes have eight children).
 pub(crate) const TREES: [usize; 8] = [7, 9, 16, 17, 63, 64, 65, 100];
 
-/// One rank alone, and every number of ranks on one thread, on two, on as many as the world takes by
-/// itself, bound to cores and not.
+/// One rank alone, and every number of ranks on one thread, on two, on as many as the world takes
+/// by itself, bound to cores and not.
 pub(crate) fn worlds() -> Vec<World> {
     let sized = SIZES.into_iter().flat_map(worlds_of);
     [World::solo()].into_iter().chain(sized).collect()
@@ -36,7 +36,8 @@ pub(crate) fn worlds_of(size: usize) -> Vec<World> {
 /// Processes, and ranks in each of them.
 const LAYOUTS: [(usize, usize); 6] = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (5, 2)];
 
-/// Runs `body` on every kind of world, and over several processes: rank `r` of `n` must return `expected(r, n)`.
+/// Runs `body` on every kind of world, and over several processes: rank `r` of `n` must return
+/// `expected(r, n)`.
 pub(crate) fn everywhere<R, F>(body: F, expected: impl Fn(usize, usize) -> R + Send + 'static)
 where
     R: Send + PartialEq + Debug + 'static,

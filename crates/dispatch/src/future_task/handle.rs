@@ -6,7 +6,8 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::task::Context;
 
-/// A handle to an async task that was started by [`spawn_unchecked`](crate::spawn_unchecked): looks at it and wakes it.
+/// A handle to an async task that was started by [`spawn_unchecked`](crate::spawn_unchecked): looks
+/// at it and wakes it.
 pub struct FutureHandle(pub(super) NonNull<Prefix>);
 
 impl FutureHandle {

@@ -12,8 +12,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// A queue of tasks that one [`Replay`](crate::Replay) runs; clones are the same queue. Where a program
-/// has a [`DispatcherQueue`](crate::DispatcherQueue) it may have one of these.
+/// A queue of tasks that one [`Replay`](crate::Replay) runs; clones are the same queue. Where a
+/// program has a [`DispatcherQueue`](crate::DispatcherQueue) it may have one of these.
 ///
 /// It takes tasks from any thread. What other threads queue comes when it comes, so a program that
 /// uses some does not repeat.

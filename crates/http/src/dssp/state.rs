@@ -1,5 +1,5 @@
-//! JSON as XML, and back by its schema: a field is an element, an item of a list `item`, null `xsi:nil`. A field whose
-//! name is no name of an element is `entry` with the attribute `key`.
+//! JSON as XML, and back by its schema: a field is an element, an item of a list `item`, null
+//! `xsi:nil`. A field whose name is no name of an element is `entry` with the attribute `key`.
 
 use super::xml::{Element, escape};
 use motet_service::Value;

@@ -1,4 +1,5 @@
-//! A document as a tree of elements. What could make more of it than it is, is refused: a DTD, entities, instructions.
+//! A document as a tree of elements. What could make more of it than it is, is refused: a DTD,
+//! entities, instructions.
 
 use crate::weight;
 use quick_xml::events::{BytesStart, Event};
@@ -41,7 +42,8 @@ impl Element {
     }
 }
 
-/// Reads a document, in which no more than `depth` elements lie in each other, and which takes no more than `most` bytes.
+/// Reads a document, in which no more than `depth` elements lie in each other, and which takes no
+/// more than `most` bytes.
 pub(super) fn read(text: &str, depth: usize, most: usize) -> Result<Element, String> {
     // Texts and attributes are kept, and copied.
     let mut weight = TEXT.saturating_mul(text.len());

@@ -85,7 +85,8 @@ fn site() -> (Dispatcher, Arc<Site>) {
     (dispatcher, Arc::new(site))
 }
 
-/// What a connection has with its answer, of which the description of the node is the longest, whatever was sent.
+/// What a connection has with its answer, of which the description of the node is the longest,
+/// whatever was sent.
 const CONNECTION: usize = 2 << 20;
 
 pub(super) fn heads(inputs: usize) {

@@ -22,11 +22,12 @@ const AUTHORITY: u64 = 3650;
 const FRONT: &str = "motet_";
 
 impl Keys {
-    /// Makes a folder of keys: an authority, a certificate for `localhost`, the loopback addresses and `hosts` that lasts
-    /// `days`, and the tokens `admin` and `viewer`, which last as long.
+    /// Makes a folder of keys: an authority, a certificate for `localhost`, the loopback addresses
+    /// and `hosts` that lasts `days`, and the tokens `admin` and `viewer`, which last as long.
     ///
     /// # Errors
-    /// The folder holds something already, or cannot be written; a host is no name. Nothing is left then.
+    /// The folder holds something already, or cannot be written; a host is no name. Nothing is left
+    /// then.
     pub fn make(folder: &Path, hosts: &[String], days: u64) -> Result<(), KeysError> {
         check(days)?;
         let (admin, viewer) = (fresh()?, fresh()?);
@@ -60,8 +61,8 @@ impl Keys {
         files::folder(folder, &Written { hosts, tokens }, &all)
     }
 
-    /// Adds a token that lasts `days` for a caller in this role: the file that holds it. Servers that start from now on
-    /// know it.
+    /// Adds a token that lasts `days` for a caller in this role: the file that holds it. Servers
+    /// that start from now on know it.
     ///
     /// # Errors
     /// The name is no plain word, or is another token's; the folder is none of keys.
@@ -86,13 +87,13 @@ impl Keys {
         Ok(file)
     }
 
-    /// Makes the certificate `NAME.pem` and its key `NAME.key`, signed by the authority of the folder, for a server with
-    /// the names `hosts` beside `localhost`, and for a client in this role: nodes of the authority know it at once. It
-    /// lasts `days`.
+    /// Makes the certificate `NAME.pem` and its key `NAME.key`, signed by the authority of the
+    /// folder, for a server with the names `hosts` beside `localhost`, and for a client in this
+    /// role: nodes of the authority know it at once. It lasts `days`.
     ///
     /// # Errors
-    /// The name or the role is no plain word, or the name is taken; a host is no name; the folder lacks `ca.key`, which
-    /// signs, or it is not the key of `ca.pem`.
+    /// The name or the role is no plain word, or the name is taken; a host is no name; the folder
+    /// lacks `ca.key`, which signs, or it is not the key of `ca.pem`.
     pub fn add_leaf(
         folder: &Path,
         name: &str,

@@ -1,5 +1,5 @@
-//! The bank of the examples, asked for what its description says it takes: by schemathesis, which makes requests of the
-//! description, right ones and wrong ones.
+//! The bank of the examples, asked for what its description says it takes: by schemathesis, which
+//! makes requests of the description, right ones and wrong ones.
 
 use crate::till::Shop;
 use motet_dispatch::Dispatcher;
@@ -132,7 +132,8 @@ fn sem_g945_a_description_is_whole_and_other_methods_are_refused() {
     );
 }
 
-/// The environment with schemathesis and a validator of descriptions; without one the test is left out.
+/// The environment with schemathesis and a validator of descriptions; without one the test is left
+/// out.
 fn python() -> Option<PathBuf> {
     let python = std::env::var_os("MOTET_SCHEMATHESIS").filter(|path| !path.is_empty());
     if python.is_none() {

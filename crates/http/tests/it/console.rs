@@ -103,7 +103,8 @@ fn sem_g573_an_operation_is_called_from_its_form_needs_chromium() {
     page.until("document.querySelector('.tree [data-at=\"/cents/ann\"]')?.innerText === '7'");
     assert_eq!(shop.get("/till").json(), json!({"cents": {"ann": 7}}));
     assert_eq!(shop.get("/till").header("etag"), Some("\"v3\""));
-    // What the form cannot be is said before anything is sent, and the answer to the call before does not hide it.
+    // What the form cannot be is said before anything is sent, and the answer to the call before
+    // does not hide it.
     page.value("document.querySelector('[data-operation=deposit] form').requestSubmit()");
     page.value(
         "document.querySelector('[data-operation=deposit] input[type=number]').value = '0.5'",

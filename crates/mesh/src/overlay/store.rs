@@ -80,8 +80,8 @@ impl Store {
         self.kept.get(key).map(|kept| &kept.entry)
     }
 
-    /// Keeps the entry if it is newer than what is there; the version that is there then. What takes
-    /// less room than before is kept also in a full store.
+    /// Keeps the entry if it is newer than what is there; the version that is there then. What
+    /// takes less room than before is kept also in a full store.
     pub(super) fn put(&mut self, key: &str, entry: Entry, now: Instant) -> Result<Version, Full> {
         let old = self.kept.get(key);
         if let Some(old) = old

@@ -80,8 +80,8 @@ impl<T: Send + Sync + 'static> State<T> {
         Some((to, subscription))
     }
 
-    /// Puts a sample into all queues, and among those that are retained. How many older samples were
-    /// dropped for it.
+    /// Puts a sample into all queues, and among those that are retained. How many older samples
+    /// were dropped for it.
     pub(super) fn push(&mut self, number: u64, payload: Payload<T>, retain: usize) -> usize {
         let State { flows, ready, .. } = self;
         let (mut dropped, mut payload) = (0, Some(payload));

@@ -1,5 +1,5 @@
-//! Random programs of publications, cuts, restarts and slow readers: what a subscriber has seen and what it was told that it
-//! missed are together what was published, in every class.
+//! Random programs of publications, cuts, restarts and slow readers: what a subscriber has seen and
+//! what it was told that it missed are together what was published, in every class.
 
 use crate::nodes::{Net, waiting};
 use motet_mesh::{Class, Qos, Sample, SimulatedNetwork, Subscription};

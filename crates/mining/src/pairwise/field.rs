@@ -75,8 +75,8 @@ impl Sums {
         (0..self.u.len()).map(energy).collect()
     }
 
-    /// By how much H would rise if one of this rank's rows, of weight `weight` and share `share` in a
-    /// cluster, were wholly in it, against its being left out.
+    /// By how much H would rise if one of this rank's rows, of weight `weight` and share `share` in
+    /// a cluster, were wholly in it, against its being left out.
     pub(super) fn rise(&self, row: usize, cluster: usize, weight: f64, share: f64) -> f64 {
         let at = row * self.masses.len() + cluster;
         let (p, r) = (self.masses[cluster], weight * share);

@@ -7,7 +7,8 @@ use crate::clustering::TraceStep;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What [`Pairwise::fit`](crate::Pairwise::fit) finds. Every field but `rows` and `labels` is the same on all ranks.
+/// What [`Pairwise::fit`](crate::Pairwise::fit) finds. Every field but `rows` and `labels` is the
+/// same on all ranks.
 ///
 /// Clusters are numbered by their first rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -284,8 +284,8 @@ mod tests {
         let first: Vec<u32> = given.labels[..groups].to_vec();
         assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), groups);
         assert!((0..all).all(|row| given.labels[row] == first[row % groups]));
-        // Where dissimilarities are squared distances, a row costs its squared distance from the mean
-        // of its cluster's part of the sample.
+        // Where dissimilarities are squared distances, a row costs its squared distance from the
+        // mean of its cluster's part of the sample.
         let mean = |label: u32| {
             let own = (0..sample.len()).filter(|row| found.labels[*row] == label);
             let places: Vec<f64> = own.map(|row| place(sample[row], groups)).collect();

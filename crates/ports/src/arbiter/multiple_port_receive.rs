@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// none, in one step, as [`JoinedReceive`](crate::JoinedReceive) does. The items come in the order
 /// of the ports, whatever the order in which they were posted.
 ///
-/// The parts are ports, or what [`Port::when`](crate::Port::when) makes of them; or else all are what
-/// [`Port::times`](crate::Port::times) makes, and the handler gets a `Vec` for each port.
+/// The parts are ports, or what [`Port::when`](crate::Port::when) makes of them; or else all are
+/// what [`Port::times`](crate::Port::times) makes, and the handler gets a `Vec` for each port.
 ///
 /// ```
 /// use motet_dispatch::Inline;

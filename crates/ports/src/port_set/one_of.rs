@@ -1,4 +1,5 @@
-//! What a [`SharedPortSet`](crate::SharedPortSet) holds: one of its types, told apart by their places.
+//! What a [`SharedPortSet`](crate::SharedPortSet) holds: one of its types, told apart by their
+//! places.
 
 macro_rules! one_of {
     ($($OneOf:ident: $($P:ident)+;)+) => {$(

@@ -25,7 +25,8 @@ pub(super) trait Alternative<R>: Send {
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached;
 }
 
-/// An arbiter that is to be [registered](Active::register), and the branches that it has until then, if it is a choice.
+/// An arbiter that is to be [registered](Active::register), and the branches that it has until
+/// then, if it is a choice.
 pub(super) type Attached = (Arc<dyn Active>, Option<Kept>);
 
 /// What a look at an alternative finds.

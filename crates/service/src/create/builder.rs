@@ -67,7 +67,8 @@ impl<S: Service> Create<S> {
         self.with(|spec| spec.supervise = how)
     }
 
-    /// How many operations may wait: 1,024 that read and as many that change, unless said otherwise.
+    /// How many operations may wait: 1,024 that read and as many that change, unless said
+    /// otherwise.
     #[must_use]
     pub fn depth(self, depth: usize) -> Self {
         self.with(|spec| spec.depth = depth.max(1))

@@ -1,4 +1,5 @@
-//! Numbers that JSON does not have: infinite ones, and NaN. `serde_json` writes them as null, without a word.
+//! Numbers that JSON does not have: infinite ones, and NaN. `serde_json` writes them as null,
+//! without a word.
 
 use serde::ser::{self, Serialize, Serializer};
 use std::fmt::{self, Display};

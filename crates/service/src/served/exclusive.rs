@@ -51,7 +51,8 @@ impl<S: Service> Served<S> {
     pub(super) fn batch(self: &Arc<Self>) {
         let mut panicked = None;
         for item in self.slot.batches.take() {
-            // Panics of handlers are caught before; what a destructor panics with must not keep the others.
+            // Panics of handlers are caught before; what a destructor panics with must not keep the
+            // others.
             let handled = catch_unwind(AssertUnwindSafe(|| self.exclusive(item)));
             panicked = panicked.or(handled.err());
         }
@@ -132,7 +133,8 @@ impl<S: Service> Served<S> {
         place.inspect(|place| self.took(*place, posted, 1));
     }
 
-    /// Runs the handler of a method that is not async. The caller is alone, and the service has no store.
+    /// Runs the handler of a method that is not async. The caller is alone, and the service has no
+    /// store.
     pub(super) fn change_now(
         self: &Arc<Self>,
         cx: &Cx,
@@ -226,7 +228,8 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// An exclusive handler has ended: undoes what is to be undone, counts the version, keeps the answer to a key.
+    /// An exclusive handler has ended: undoes what is to be undone, counts the version, keeps the
+    /// answer to a key.
     fn settle(
         &self,
         service: &mut S,

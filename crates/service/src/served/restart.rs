@@ -1,4 +1,5 @@
-//! Supervision: a service that has lost its state is built anew, within limits (OTP's restart intensity).
+//! Supervision: a service that has lost its state is built anew, within limits (OTP's restart
+//! intensity).
 
 use super::Served;
 use crate::lifecycle::Lifecycle;

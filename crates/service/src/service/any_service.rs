@@ -159,8 +159,8 @@ impl AnyClient {
         self.0.latencies()
     }
 
-    /// Calls an operation by its name. `get`, `lookup`, `replace`, `patch`, `patch_json`, `save` and `drop` are
-    /// there for every service.
+    /// Calls an operation by its name. `get`, `lookup`, `replace`, `patch`, `patch_json`, `save`
+    /// and `drop` are there for every service.
     pub fn call(&self, operation: &str, body: Value) -> Answering {
         self.call_with(operation, body, Options::default())
     }

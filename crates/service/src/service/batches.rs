@@ -5,8 +5,8 @@
 //!                                   batch 1 │ batch 2  begun when the one before is full, begun or closed
 //! ```
 //!
-//! A batch is closed when an operation is posted that goes by a port of its own, so that all of them stay in the
-//! order of their calls.
+//! A batch is closed when an operation is posted that goes by a port of its own, so that all of
+//! them stay in the order of their calls.
 
 use super::slot::Item;
 use crate::Contract;
@@ -28,7 +28,8 @@ struct Waiting<C: Contract> {
 const MOST: usize = 16;
 
 impl<C: Contract> Batches<C> {
-    /// Adds an item to the youngest batch, or to a new one, which `post` posts; called under the lock.
+    /// Adds an item to the youngest batch, or to a new one, which `post` posts; called under the
+    /// lock.
     ///
     /// # Errors
     /// The item, and why the batch was not posted.

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 /// A call of an operation, made when it is awaited.
 ///
 /// # Cancellation
-/// Dropping the future gives up the answer. The operation is carried out all the same, if it has begun or is
-/// exclusive.
+/// Dropping the future gives up the answer. The operation is carried out all the same, if it has
+/// begun or is exclusive.
 #[must_use = "a call that is not awaited is not made"]
 pub struct Call<C: Contract, T: Send + 'static> {
     client: Client<C>,
@@ -75,8 +75,8 @@ impl<C: Contract, T: Send + 'static> Call<C, T> {
         self
     }
 
-    /// What tells a repeated request from a new one: an exclusive operation with a key is carried out once, and its
-    /// answer given again for 24 hours.
+    /// What tells a repeated request from a new one: an exclusive operation with a key is carried
+    /// out once, and its answer given again for 24 hours.
     pub fn key(mut self, key: &str) -> Self {
         self.options.key = Some(key.into());
         self
@@ -100,7 +100,8 @@ impl<C: Contract, T: Send + 'static> Call<C, T> {
         self
     }
 
-    /// A header, which the handler finds by its type ([`Cx::header`](crate::Cx::header)). It does not leave the process.
+    /// A header, which the handler finds by its type ([`Cx::header`](crate::Cx::header)). It does
+    /// not leave the process.
     pub fn header(mut self, header: impl Any + Send + Sync) -> Self {
         self.options.headers.push(Arc::new(header));
         self

@@ -18,8 +18,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Calls a service that has the contract `C`, here or elsewhere. What [`contract`](macro@crate::contract) makes derefs
-/// to it and adds the contract's own operations.
+/// Calls a service that has the contract `C`, here or elsewhere. What
+/// [`contract`](macro@crate::contract) makes derefs to it and adds the contract's own operations.
 ///
 /// It is bound to the place of the service: while the service is started anew, calls end with
 /// [`Unavailable`](FaultCode::Unavailable); after its end, with [`Gone`](FaultCode::Gone).
@@ -64,8 +64,9 @@ impl<C: Contract> Client<C> {
         self.patched(Patch::Merge(patch))
     }
 
-    /// Update by JSON Patch (RFC 6902), if the contract allows patches: all its operations, or none. A `test` that does
-    /// not hold is a [`PreconditionFailed`](FaultCode::PreconditionFailed).
+    /// Update by JSON Patch (RFC 6902), if the contract allows patches: all its operations, or
+    /// none. A `test` that does not hold is a
+    /// [`PreconditionFailed`](FaultCode::PreconditionFailed).
     pub fn patch_json(&self, patch: Value) -> Call<C, ()> {
         self.patched(Patch::Json(patch))
     }
@@ -90,7 +91,8 @@ impl<C: Contract> Client<C> {
     /// Query by JSON Pointer (RFC 6901).
     ///
     /// # Errors
-    /// [`UnknownEntry`](FaultCode::UnknownEntry) when there is nothing at `pointer`; and as [`Client::get`].
+    /// [`UnknownEntry`](FaultCode::UnknownEntry) when there is nothing at `pointer`; and as
+    /// [`Client::get`].
     pub async fn query_pointer(&self, pointer: &str) -> Result<Value, Fault> {
         let snapshot = self.get().await?;
         let state = crate::json::to_value(&*snapshot.state)?;
@@ -117,7 +119,7 @@ impl<C: Contract> Client<C> {
     /// Subscribe: has the changes of the state posted to a port, which is what this gives.
     ///
     /// # Errors
-    /// As a call; [`ActionNotSupported`](FaultCode::ActionNotSupported) for a service of another process.
+    /// As a call; [`ActionNotSupported`](FaultCode::ActionNotSupported) across processes.
     pub async fn subscribe(&self, how: Subscribe) -> Result<Subscription<C>, Fault> {
         let port = Port::new();
         let id = self
@@ -126,8 +128,8 @@ impl<C: Contract> Client<C> {
         Ok(Subscription::new(self.clone(), id, port))
     }
 
-    /// Subscribe, and has the notifications sent to `to` as what `make` makes of them: an operation that takes
-    /// notifications, of whose group they are.
+    /// Subscribe, and has the notifications sent to `to` as what `make` makes of them: an operation
+    /// that takes notifications, of whose group they are.
     ///
     /// # Errors
     /// As [`Client::subscribe`].
@@ -207,8 +209,8 @@ impl<C: Contract> Client<C> {
 
 /// # Operations of the contract
 impl<C: Contract> Client<C> {
-    /// A call of an operation: where its answer goes, and what its outcome is to the caller. Clients that the
-    /// attribute has made have a method for each.
+    /// A call of an operation: where its answer goes, and what its outcome is to the caller.
+    /// Clients that the attribute has made have a method for each.
     pub fn call<T: Send + 'static>(
         &self,
         request: C::Request,

@@ -8,8 +8,8 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-/// A contract, as a type: what [`contract`](macro@crate::contract) makes of a trait. The names of its parts are
-/// those of the trait with `Contract`, `Request`, `Client` behind.
+/// A contract, as a type: what [`contract`](macro@crate::contract) makes of a trait. The names of
+/// its parts are those of the trait with `Contract`, `Request`, `Client` behind.
 pub trait Contract: Sized + Send + Sync + 'static {
     /// Its name in the world.
     const URI: &'static str;
@@ -71,8 +71,8 @@ pub trait Contract: Sized + Send + Sync + 'static {
     ) -> Answering;
 }
 
-/// How a contract's operations are carried out by a service: implemented by the attribute for every type that
-/// implements the trait.
+/// How a contract's operations are carried out by a service: implemented by the attribute for every
+/// type that implements the trait.
 pub trait Serves<S>: Contract {
     /// Runs a concurrent operation.
     fn concurrent<'a>(

@@ -23,7 +23,8 @@ pub struct Cx {
     pub(crate) envelope: Envelope,
     /// What the job knows whose work this is: `job.rs`.
     pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
-    /// The keys of the notification, and whether the state is to be stored: what the handler has said.
+    /// The keys of the notification, and whether the state is to be stored: what the handler has
+    /// said.
     keys: Mutex<Vec<String>>,
     save: AtomicBool,
 }
@@ -112,8 +113,9 @@ impl Cx {
         std::mem::take(&mut *self.keys.lock()).into()
     }
 
-    /// Has the state stored when this exclusive handler has ended well; the answer leaves after that. When it cannot be
-    /// stored, the answer is the fault, and the service is built anew of what is.
+    /// Has the state stored when this exclusive handler has ended well; the answer leaves after
+    /// that. When it cannot be stored, the answer is the fault, and the service is built anew of
+    /// what is.
     pub fn save(&self) {
         // Relaxed: it is read when the handler has ended.
         self.save.store(true, Ordering::Relaxed);
@@ -123,8 +125,8 @@ impl Cx {
         self.save.load(Ordering::Relaxed)
     }
 
-    /// The client of this very service. A call that a handler of a group makes to it and awaits is a
-    /// [`SelfCall`](crate::FaultCode::SelfCall); what it posts runs later.
+    /// The client of this very service. A call that a handler of a group makes to it and awaits is
+    /// a [`SelfCall`](crate::FaultCode::SelfCall); what it posts runs later.
     ///
     /// # Errors
     /// A fault when the service has another contract than the client calls.
@@ -148,8 +150,9 @@ impl Cx {
         self.common.shared.service(path).map(AnyClient)
     }
 
-    /// Has the notifications of `publisher` sent to this service, as long as both are there. `make` is the operation
-    /// that takes them, `DriveRequest::Hit` for a method `#[notified] fn hit(&mut self, by: Notification<…>)`.
+    /// Has the notifications of `publisher` sent to this service, as long as both are there. `make`
+    /// is the operation that takes them, `DriveRequest::Hit` for a method
+    /// `#[notified] fn hit(&mut self, by: Notification<…>)`.
     ///
     /// # Errors
     /// As [`Client::subscribe`](crate::Client::subscribe).

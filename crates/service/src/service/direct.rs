@@ -1,8 +1,8 @@
 //! Operations that are carried out where they are called.
 //!
-//! A caller on a worker of the service need not post a short operation that could begin now, and wait for its
-//! answer: it enters the interleave itself, as a handler, and has the answer at once. Whatever must wait goes by
-//! the ports:
+//! A caller on a worker of the service need not post a short operation that could begin now, and
+//! wait for its answer: it enters the interleave itself, as a handler, and has the answer at once.
+//! Whatever must wait goes by the ports:
 //!
 //! ```text
 //!   call ──► short, not async, on a worker of the service, no change of it waits?
@@ -46,12 +46,12 @@ pub(crate) struct Direct<C: Contract> {
     short: Box<[AtomicBool]>,
 }
 
-/// A handler that takes longer goes by the queue, where other workers can take it: about as long as it takes to
-/// wake one.
+/// A handler that takes longer goes by the queue, where other workers can take it: about as long as
+/// it takes to wake one.
 const SHORT: Duration = Duration::from_micros(10);
 
-/// So many answers that are there at once are given to the tasks of a thread before one of them waits until others
-/// have run: a task that only calls would keep its worker.
+/// So many answers that are there at once are given to the tasks of a thread before one of them
+/// waits until others have run: a task that only calls would keep its worker.
 const IN_A_ROW: u32 = 128;
 
 thread_local! {

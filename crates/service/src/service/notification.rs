@@ -10,7 +10,8 @@ pub struct Notification<C: Contract> {
     pub version: u64,
     /// What has happened.
     pub event: Event<C>,
-    /// Set on the first notification after some have been missed: the state was brought, not what led to it.
+    /// Set on the first notification after some have been missed: the state was brought, not what
+    /// led to it.
     pub reinstated: bool,
     /// What the publisher said to filter by.
     pub(crate) keys: Arc<[String]>,

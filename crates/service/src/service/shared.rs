@@ -104,7 +104,8 @@ impl Shared {
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Who is told of what happens; nobody before the node's own services are there, and after its end.
+    /// Who is told of what happens; nobody before the node's own services are there, and after its
+    /// end.
     pub(crate) fn set_reporter(&self, reporter: Option<Arc<dyn Report>>) {
         *self.reporter.lock() = reporter;
     }
@@ -269,7 +270,8 @@ impl Shared {
         queue.handle()
     }
 
-    /// The services that are not the node's own, in the order in which they end: who has partners before them.
+    /// The services that are not the node's own, in the order in which they end: who has partners
+    /// before them.
     pub(crate) fn in_order_of_end(&self) -> Vec<Any> {
         let mut left: BTreeMap<String, Any> = self
             .services()

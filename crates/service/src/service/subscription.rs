@@ -6,8 +6,8 @@ use motet_ports::Port;
 use std::fmt;
 use std::ops::Deref;
 
-/// A subscription: a port to which the changes of a service are posted. Join it, select it, receive it. Dropping
-/// it ends it.
+/// A subscription: a port to which the changes of a service are posted. Join it, select it, receive
+/// it. Dropping it ends it.
 pub struct Subscription<C: Contract> {
     client: Client<C>,
     id: u64,

@@ -5,9 +5,9 @@
 //!   Subscribe (concurrent) ── enter ───► state or history first, then what notify brings
 //! ```
 //!
-//! Subscribers enter and leave inside the concurrent group, changes are told inside the exclusive one: so
-//! nothing is missed or told twice between the first state and the first change, and nothing comes after an
-//! acknowledged end.
+//! Subscribers enter and leave inside the concurrent group, changes are told inside the exclusive
+//! one: so nothing is missed or told twice between the first state and the first change, and
+//! nothing comes after an acknowledged end.
 
 use crate::json::To;
 use crate::{Contract, Event, Notification};
@@ -107,7 +107,8 @@ impl<C: Contract> Subscriptions<C> {
         left.is_some()
     }
 
-    /// Tells all whom it concerns. The caller is alone: nobody enters or leaves, but by dropping out.
+    /// Tells all whom it concerns. The caller is alone: nobody enters or leaves, but by dropping
+    /// out.
     pub(crate) fn notify(
         &self,
         notification: &Notification<C>,

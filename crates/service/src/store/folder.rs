@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A store in a folder: a file of JSON for each service, to be read and written by hand while the node is down.
-/// A file is written beside the old one, then takes its place.
+/// A store in a folder: a file of JSON for each service, to be read and written by hand while the
+/// node is down. A file is written beside the old one, then takes its place.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 

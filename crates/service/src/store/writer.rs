@@ -6,7 +6,8 @@ use motet_sync::thread::{self, JoinHandle};
 use motet_sync::{Condvar, Mutex};
 use std::sync::Arc;
 
-/// Hands commits to the thread of a store. In virtual time there is no thread: a commit is made at once.
+/// Hands commits to the thread of a store. In virtual time there is no thread: a commit is made at
+/// once.
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     /// There until it is closed.

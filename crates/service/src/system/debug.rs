@@ -48,7 +48,8 @@ pub trait Diagnostics {
     async fn figures(cx: Cx) -> Vec<Figure>;
 }
 
-/// Requests that were captured: those of calls that [say so](crate::Call::capture); and who waits for whom.
+/// Requests that were captured: those of calls that [say so](crate::Call::capture); and who waits
+/// for whom.
 #[contract(uri = "motet:debug/1", state = Captures)]
 pub trait Debug {
     /// Keeps one.

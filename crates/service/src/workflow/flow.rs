@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Steps, each of which calls an operation of a service. A step begins when those have ended that it needs.
+/// Steps, each of which calls an operation of a service. A step begins when those have ended that
+/// it needs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -20,10 +21,11 @@ pub struct Flow {
 pub struct Step {
     /// Its name, of which there is one.
     pub name: String,
-    /// The path of the service, a colon, the operation: `/clusters:cluster`. Of a job the step waits for the end.
+    /// The path of the service, a colon, the operation: `/clusters:cluster`. Of a job the step
+    /// waits for the end.
     pub call: String,
-    /// The body. A text `${fetch.out}` in it stands for what the step `fetch` has given, `${fetch.out/points/0}` for a
-    /// part of that, found by its JSON Pointer.
+    /// The body. A text `${fetch.out}` in it stands for what the step `fetch` has given,
+    /// `${fetch.out/points/0}` for a part of that, found by its JSON Pointer.
     pub with: Value,
     /// Steps that must have ended before.
     pub after: Vec<String>,
@@ -57,7 +59,8 @@ impl Flow {
     /// Reads a flow of TOML, or of JSON, and checks it.
     ///
     /// # Errors
-    /// A fault that says where the text is wrong, or which step names what is not there, or which steps need each other.
+    /// A fault that says where the text is wrong, or which step names what is not there, or which
+    /// steps need each other.
     pub fn read(text: &str) -> Result<Self, Fault> {
         let read = match text.trim_start().starts_with('{') {
             true => serde_json::from_str(text).map_err(|error| error.to_string()),

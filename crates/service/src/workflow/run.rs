@@ -143,7 +143,8 @@ async fn carry_out(
     };
     let mut wait = Duration::from_millis(step.retry.backoff_ms);
     for tries in 1.. {
-        // A call that may have been carried out without an answer keeps its key: it is not carried out twice.
+        // A call that may have been carried out without an answer keeps its key: it is not carried
+        // out twice.
         let key = format!("{run}/{}/{faults}", step.name);
         let ended = match &body {
             Ok(body) => call(cx, step, body.clone(), &key).await,

@@ -1,4 +1,5 @@
-//! Texts and bodies that nobody has foreseen: a fault or an answer, never a panic, and no memory that grows.
+//! Texts and bodies that nobody has foreseen: a fault or an answer, never a panic, and no memory
+//! that grows.
 
 use crate::clerk::node;
 use crate::shop::{replay_with, shop};

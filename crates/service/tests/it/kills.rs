@@ -38,7 +38,8 @@ impl Tally for OneTally {
     }
 }
 
-/// Where the process that is going to be killed keeps its states; without it the test below does nothing.
+/// Where the process that is going to be killed keeps its states; without it the test below does
+/// nothing.
 const FILE: &str = "MOTET_TEST_KILL_FILE";
 /// So many count at the same time.
 const WRITERS: usize = 3;
@@ -62,7 +63,8 @@ fn counts_until_it_is_killed() {
         say(&format!("stored {writer} {begin}"));
         let tally = tally.clone();
         let counting = async move {
-            // The last may have been answered or not: with its key it is asked for again, and done once.
+            // The last may have been answered or not: with its key it is asked for again, and done
+            // once.
             for number in begin.max(1).. {
                 let key = format!("{name} {number}");
                 let counted = tally.count(name.clone()).key(&key).await.unwrap();

@@ -220,8 +220,8 @@ where
     }
 }
 
-/// As [`replayed`], and on a worker of a dispatcher, where operations are carried out where they are called. For
-/// tests that sleep for milliseconds at most.
+/// As [`replayed`], and on a worker of a dispatcher, where operations are carried out where they
+/// are called. For tests that sleep for milliseconds at most.
 pub(crate) fn everywhere<F>(test: impl Fn(Node) -> F)
 where
     F: Future<Output = ()> + Send + 'static,

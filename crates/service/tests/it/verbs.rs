@@ -339,7 +339,8 @@ fn sem_g507_a_merge_patch_is_checked_and_atomic() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
 
-    /// Any sequence of operations leaves what the same sequence leaves in a map, and answers as it does.
+    /// Any sequence of operations leaves what the same sequence leaves in a map, and answers as it
+    /// does.
     #[test]
     fn prop_the_verbs_do_what_a_map_does(
         steps in proptest::collection::vec((0..5u8, 0..4u8, -9..9i64), 1..40),

@@ -1,4 +1,5 @@
-//! A robot whose drive is on another node, behind a network that delays, loses, doubles and cuts, in virtual time.
+//! A robot whose drive is on another node, behind a network that delays, loses, doubles and cuts,
+//! in virtual time.
 
 use crate::shop::replay_with;
 use motet_dispatch::{Clock, Replay};
@@ -212,7 +213,8 @@ fn explore(seed: u64, tally: &Arc<Mutex<Tally>>) {
                 tally.calls += 1;
                 tally.failed += u64::from(answer.is_err());
             }
-            // What is on its way arrives, and the network is good again: everything is asked for once more.
+            // What is on its way arrives, and the network is good again: everything is asked for
+            // once more.
             sleep(Duration::from_secs(10)).await;
             *is_good.lock() = true;
             for number in 1..=STEPS {

@@ -16,8 +16,9 @@ use std::task::{Context, Poll};
 
 /// So many equal units; a process that finds none free waits in line.
 ///
-/// Requests of a smaller [priority](Request::priority) come first, of the same in their order. A request may
-/// [preempt](Request::preempting) a holder of a greater one, who is [interrupted](Sim::unless_interrupted).
+/// Requests of a smaller [priority](Request::priority) come first, of the same in their order. A
+/// request may [preempt](Request::preempting) a holder of a greater one, who is
+/// [interrupted](Sim::unless_interrupted).
 #[derive(Clone)]
 pub struct Resource {
     sim: Sim,

@@ -35,7 +35,8 @@ impl Beside<'_> {
         processes.send_rest(self.way(self.own, to), self.bridge.crossing(), bytes);
     }
 
-    /// Reads the next piece from a rank of the world, block by block, if it has come; whether it has.
+    /// Reads the next piece from a rank of the world, block by block, if it has come; whether it
+    /// has.
     pub(crate) fn read(&self, from: usize, read: &mut dyn FnMut(&[u8])) -> bool {
         let processes = &self.bridge.processes;
         processes.read_vector(self.way(from, self.own), self.bridge.crossing(), read)
@@ -51,8 +52,8 @@ impl Beside<'_> {
         self.bridge.processes.reads(self.own, goes_on);
     }
 
-    /// Looks for messages, but for those that this rank reads: what comes here from ranks of the world that `reads` says
-    /// so of.
+    /// Looks for messages, but for those that this rank reads: what comes here from ranks of the
+    /// world that `reads` says so of.
     pub(crate) fn poll(&self, reads: impl Fn(usize) -> bool) {
         let processes = &self.bridge.processes;
         processes.poll_beside(self.way(self.own, self.own), reads);

@@ -4,9 +4,10 @@
 //!  values of runs of ranks, or a failure │ calls, unless they are known │ what stands there
 //! ```
 //!
-//! It should be short: with what a transport adds, a number fits into one cache line. So the words of a call go once for
-//! each communicator, and their number from then on. (A collective that is started beside others has its words each time.) All processes get all parts, and meetings follow each other, so
-//! whoever gets a number knows it.
+//! It should be short: with what a transport adds, a number fits into one cache line. So the words
+//! of a call go once for each communicator, and their number from then on. (A collective that is
+//! started beside others has its words each time.) All processes get all parts, and meetings follow
+//! each other, so whoever gets a number knows it.
 
 use super::runs::{Run, Runs};
 use crate::fabric::call::{Call, WrittenCall};
@@ -23,7 +24,8 @@ pub(super) struct Calls {
     ours: Vec<Call>,
     /// By the place of the process among those that meet, ours too, and by number.
     known: Vec<Vec<Box<[u8]>>>,
-    /// The last words of the parts of the last meeting, by place, if they were known calls and the same.
+    /// The last words of the parts of the last meeting, by place, if they were known calls and the
+    /// same.
     agreed: SmallVec<[u64; 4]>,
 }
 
@@ -33,7 +35,8 @@ const MOST: usize = 64;
 // What stands at the end of a part: its kind, in the lowest byte; these; and above them a number.
 /// There is one run.
 const ONE: u64 = 1 << 8;
-/// The number is that of the call, whose words have gone before. Else it says how many calls stand there.
+/// The number is that of the call, whose words have gone before. Else it says how many calls stand
+/// there.
 const KNOWN: u64 = 1 << 9;
 /// The call that stands there gets the next number.
 const NEW: u64 = 1 << 10;
@@ -61,8 +64,8 @@ pub(super) struct Values<'a> {
     one: bool,
 }
 
-/// Begins a part: what the ranks of the process have brought, or why they cannot go on. Values that need not be written
-/// may `stay` where they are, before the part's bytes.
+/// Begins a part: what the ranks of the process have brought, or why they cannot go on. Values that
+/// need not be written may `stay` where they are, before the part's bytes.
 pub(super) fn begin<'v, V: Value>(
     mine: &'v Result<Runs<V>, Box<CommError>>,
     bytes: &mut Vec<u8>,
@@ -109,8 +112,8 @@ impl Calls {
         put_number(bytes, last);
     }
 
-    /// Learns what is new in the part of the process at this place among those that meet. For the parts of each meeting
-    /// in turn.
+    /// Learns what is new in the part of the process at this place among those that meet. For the
+    /// parts of each meeting in turn.
     ///
     /// # Errors
     /// Bytes that are no part.
@@ -131,7 +134,8 @@ impl Calls {
         Ok(())
     }
 
-    /// Checks that the ranks of all processes have called the same, by their parts in each meeting in turn.
+    /// Checks that the ranks of all processes have called the same, by their parts in each meeting
+    /// in turn.
     ///
     /// # Errors
     /// Two calls that differ, the same two on every process; bytes that are no part.

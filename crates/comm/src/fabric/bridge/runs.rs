@@ -91,7 +91,8 @@ impl<V: Value> Runs<V> {
 }
 
 impl<V> Run<V> {
-    /// This and the one behind it, if they are the halves of a branch of `all` ranks; otherwise both.
+    /// This and the one behind it, if they are the halves of a branch of `all` ranks; otherwise
+    /// both.
     #[inline]
     fn join(
         self,

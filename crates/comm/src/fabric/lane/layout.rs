@@ -8,7 +8,8 @@ use std::mem::MaybeUninit;
 /// Slots of a lane between threads; a power of two, so that message numbers may wrap round.
 pub(super) const FAR: usize = if cfg!(motet_loom) { 2 } else { 8 };
 
-/// Slots of a lane within a thread; a power of two, and so few that their number is counted in a byte.
+/// Slots of a lane within a thread; a power of two, and so few that their number is counted in a
+/// byte.
 pub(super) const NEAR: usize = 4;
 
 /// One of the lanes, by where its messages go.
@@ -78,16 +79,19 @@ pub(crate) trait Lanes<T> {
     /// The place of the message after `count` messages.
     fn place(&self, toward: Toward, count: u32) -> &Value<T>;
 
-    /// Whether the message after `count` messages, which were not all taken before it was sent, is there.
+    /// Whether the message after `count` messages, which were not all taken before it was sent, is
+    /// there.
     fn holds(&self, toward: Toward, count: u32) -> bool;
 
     /// Shows the receiver the message after `count` messages.
     fn publish(&self, toward: Toward, count: u32);
 
-    /// How many messages the receiver shows to have taken, or a number whose next slots are the same.
+    /// How many messages the receiver shows to have taken, or a number whose next slots are the
+    /// same.
     fn taken(&self, toward: Toward) -> u32;
 
-    /// Whether another message may be sent after so many, of which it was known that so many were taken.
+    /// Whether another message may be sent after so many, of which it was known that so many were
+    /// taken.
     fn has_room(&self, toward: Toward, sent: u32, known_taken: &mut u32) -> bool;
 
     /// Shows the sender that so many have been taken.
@@ -240,8 +244,8 @@ impl<T> Drop for FarLanes<T> {
     }
 }
 
-/// Drops the messages that were not taken. Both ends are gone, and the receivers have published exactly what
-/// they took.
+/// Drops the messages that were not taken. Both ends are gone, and the receivers have published
+/// exactly what they took.
 fn drop_rest<T, L: Lanes<T>>(lanes: &L) {
     for lane in [Toward::Right, Toward::Left] {
         let mut at = lanes.taken(lane);

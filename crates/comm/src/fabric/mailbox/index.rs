@@ -1,7 +1,8 @@
 //! Finds the oldest of many that match, by hashing: for queues that have grown long.
 //!
-//! Each entry is a number under a [`Pattern`]. Numbers under one pattern are kept in ascending order. A number that is no
-//! longer in the queue stays in its list until it comes to the front or the index is made anew.
+//! Each entry is a number under a [`Pattern`]. Numbers under one pattern are kept in ascending
+//! order. A number that is no longer in the queue stays in its list until it comes to the front or
+//! the index is made anew.
 
 use crate::address::{Source, TagMatch};
 use crate::envelope::{Context, Envelope, Wanted};
@@ -20,8 +21,8 @@ pub(super) struct Pattern {
     tag: TagMatch,
 }
 
-/// The patterns of one kind (source named or not, tag named or not) have a table of their own: one that is empty costs
-/// nothing to look at.
+/// The patterns of one kind (source named or not, tag named or not) have a table of their own: one
+/// that is empty costs nothing to look at.
 pub(super) const KINDS: usize = 4;
 
 #[derive(Default)]
@@ -62,7 +63,8 @@ impl Pattern {
 }
 
 impl Index {
-    /// Enters a number, which is there once. It is fast for one that is greater than those before it.
+    /// Enters a number, which is there once. It is fast for one that is greater than those before
+    /// it.
     pub(super) fn insert(&mut self, pattern: Pattern, number: u64) {
         let list = self.tables[pattern.kind()].entry(pattern).or_default();
         if list.back().is_none_or(|last| *last < number) {
@@ -99,7 +101,8 @@ impl Index {
         None
     }
 
-    /// Whether most of the index is forgotten numbers, where so many are not: then it is to be made anew.
+    /// Whether most of the index is forgotten numbers, where so many are not: then it is to be made
+    /// anew.
     pub(super) fn is_stale(&self, there: usize) -> bool {
         self.entries > 4 * (there + LONG)
     }

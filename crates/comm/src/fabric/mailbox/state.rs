@@ -1,4 +1,5 @@
-//! What is in a mailbox, and who gets it: the messages that nobody has received, and the receives that wait.
+//! What is in a mailbox, and who gets it: the messages that nobody has received, and the receives
+//! that wait.
 
 use super::receives::{Handed, Receives};
 use super::steps::Steps;
@@ -22,8 +23,8 @@ pub(super) struct State {
     ended: Vec<Steps>,
 }
 
-/// Mailboxes that have had fewer messages than this give their memory back when they are empty: most of a
-/// million ranks have a few messages at the start and none after it.
+/// Mailboxes that have had fewer messages than this give their memory back when they are empty:
+/// most of a million ranks have a few messages at the start and none after it.
 const YOUNG: u64 = 16;
 
 impl State {
@@ -62,8 +63,8 @@ impl State {
         }
     }
 
-    /// Brings a message back that was taken: to the oldest receive that waits for it or has got a younger one. A younger
-    /// one goes on from there.
+    /// Brings a message back that was taken: to the oldest receive that waits for it or has got a
+    /// younger one. A younger one goes on from there.
     pub(super) fn bring_back(
         &mut self,
         envelope: Envelope,
@@ -151,8 +152,8 @@ impl State {
         }
     }
 
-    /// If the oldest message of all is wanted, has what is to be taken out of it and nobody waits for its receipt:
-    /// that; the rest of it is gone.
+    /// If the oldest message of all is wanted, has what is to be taken out of it and nobody waits
+    /// for its receipt: that; the rest of it is gone.
     #[inline]
     pub(super) fn take_from_first<V>(
         &mut self,

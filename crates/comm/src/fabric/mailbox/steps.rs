@@ -3,7 +3,8 @@
 use crate::address::Status;
 use crate::envelope::{Context, Envelope, Kind};
 
-/// The steps from one neighbour on one ring or line, in one direction: what tells their messages from all others.
+/// The steps from one neighbour on one ring or line, in one direction: what tells their messages
+/// from all others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
     pub(crate) communicator: u32,

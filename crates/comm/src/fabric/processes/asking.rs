@@ -1,4 +1,5 @@
-//! What the ranks of all processes do: one process asks, the others answer without their ranks' help.
+//! What the ranks of all processes do: one process asks, the others answer without their ranks'
+//! help.
 
 use super::Processes;
 use crate::asks::Asks;

@@ -1,7 +1,8 @@
-//! Who looks for messages from other processes: the ranks that wait, or a thread of the run's own, the server.
+//! Who looks for messages from other processes: the ranks that wait, or a thread of the run's own,
+//! the server.
 //!
-//! While ranks look, the server would only take their core from them. So it sleeps, longer each time, and whoever of the
-//! ranks stops looking to sleep wakes it:
+//! While ranks look, the server would only take their core from them. So it sleeps, longer each
+//! time, and whoever of the ranks stops looking to sleep wakes it:
 //!
 //! ```text
 //!  the rank                               the server
@@ -10,8 +11,8 @@
 //!  3  if waits: wake the server           c  if sleeps has changed: do not sleep
 //! ```
 //!
-//! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. A rank that stops looking to compute tells nobody:
-//! the server finds out at the end of its sleep.
+//! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. A rank that stops looking to
+//! compute tells nobody: the server finds out at the end of its sleep.
 
 use super::Processes;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
@@ -122,7 +123,8 @@ impl Attention {
 impl Server<'_> {
     /// How long it sleeps at first while ranks look. When they compute a message is seen so late.
     pub(crate) const SHORTEST: Duration = Duration::from_micros(200);
-    /// How long at most, when they have looked all the time: so late may be seen what comes when they compute then.
+    /// How long at most, when they have looked all the time: so late may be seen what comes when
+    /// they compute then.
     const LONGEST: Duration = Duration::from_micros(800);
 
     /// Looks of the server before it naps where ranks go to sleep and others look.
@@ -130,8 +132,8 @@ impl Server<'_> {
 
     /// Sleeps if ranks look for messages.
     pub(crate) fn turn(&mut self) -> Turn {
-        // Acquire, and first: of a rank that sleeps all looks but the very last are seen then. That comes within this thread's looks;
-        // if not, it costs the shortest nap.
+        // Acquire, and first: of a rank that sleeps all looks but the very last are seen then. That
+        // comes within this thread's looks; if not, it costs the shortest nap.
         let sleeps = self.attention.sleeps.load(Ordering::Acquire);
         let have_slept = sleeps != mem::replace(&mut self.sleeps, sleeps);
         // Relaxed: messages carry everything else.
@@ -150,7 +152,8 @@ impl Server<'_> {
             self.alert -= 1;
             return Turn::Look;
         }
-        // Others look: however often some of the ranks sleep, they do not wake the server more often than this.
+        // Others look: however often some of the ranks sleep, they do not wake the server more
+        // often than this.
         self.alert = Self::ALERT;
         if !cfg!(motet_loom) {
             let _until_then = self.parker.park_timeout(self.nap);

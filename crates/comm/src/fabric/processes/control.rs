@@ -47,7 +47,8 @@ const LOSS: u32 = 9;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Running,
-    /// Its ranks have ended well. It carries messages on, and may leave when this is so of all processes.
+    /// Its ranks have ended well. It carries messages on, and may leave when this is so of all
+    /// processes.
     Done,
     /// It has ended the run early, or is lost.
     Gone,
@@ -127,7 +128,8 @@ impl Processes {
             }
             LOSS => {
                 let state = control.state.lock();
-                // Where the ranks have ended others may leave; and who says it may not have heard of that.
+                // Where the ranks have ended others may leave; and who says it may not have heard
+                // of that.
                 if state.standing[self.own()] == Standing::Running {
                     drop(state);
                     let (process, reason) =
@@ -181,8 +183,8 @@ impl Processes {
         (0..self.transport.processes()).filter(move |&process| process != own)
     }
 
-    /// A process is lost. If its ranks had ended well, and all others have, it has only left; and that they have may
-    /// not be known here yet.
+    /// A process is lost. If its ranks had ended well, and all others have, it has only left; and
+    /// that they have may not be known here yet.
     pub(super) fn lost(&self, process: usize, reason: String) {
         let running: Vec<usize> = {
             let mut state = self.control.state.lock();

@@ -1,11 +1,13 @@
 //! How what the ranks of each process have brought to a meeting comes to all processes.
 //!
-//! Recursive doubling (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in
-//! MPICH, 2005): in step s a process gives all that it has to the one whose number differs in bit s, and gets all that
-//! that one has. If the number of processes is no power of two, the first few pair up before and after.
+//! Recursive doubling (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective
+//! communication operations in MPICH, 2005): in step s a process gives all that it has to the one
+//! whose number differs in bit s, and gets all that that one has. If the number of processes is no
+//! power of two, the first few pair up before and after.
 //!
-//! Nothing of it depends on the ranks: a message that comes takes the crossing as far as it goes, whoever takes it in.
-//! So a collective that was started takes place whether somebody waits for it or not.
+//! Nothing of it depends on the ranks: a message that comes takes the crossing as far as it goes,
+//! whoever takes it in. So a collective that was started takes place whether somebody waits for it
+//! or not.
 
 mod direct;
 mod route;
@@ -28,7 +30,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Site {
     pub(crate) communicator: u32,
-    /// The number of the collective, if it was started beside others; such are counted on their own.
+    /// The number of the collective, if it was started beside others; such are counted on their
+    /// own.
     pub(crate) started: Option<u32>,
 }
 
@@ -82,8 +85,8 @@ struct Early {
     parts: Parts,
 }
 
-/// What the ranks of one process have brought. Of this process, what another one may have to be sent by it: see
-/// [`Route::passes_on`].
+/// What the ranks of one process have brought. Of this process, what another one may have to be
+/// sent by it: see [`Route::passes_on`].
 pub(crate) struct Part {
     pub(crate) process: usize,
     pub(crate) bytes: Vec<u8>,
@@ -140,8 +143,8 @@ impl Crossings {
         new
     }
 
-    /// Nobody here comes to this site any more, or wants to know the outcome of the meeting that is under way, which
-    /// goes on for the others.
+    /// Nobody here comes to this site any more, or wants to know the outcome of the meeting that is
+    /// under way, which goes on for the others.
     pub(crate) fn leave(&self, site: Site, crossing: Arc<Crossing>) {
         let mut state = crossing.0.lock();
         state.abandoned = true;
@@ -169,8 +172,9 @@ impl Crossings {
 }
 
 impl Processes {
-    /// The ranks here come to meeting `number` of a site with `values` and behind them `bytes`: the first message of the
-    /// crossing goes, which needs nothing of what has come. What [`Processes::begin_crossing`] is then to be told.
+    /// The ranks here come to meeting `number` of a site with `values` and behind them `bytes`: the
+    /// first message of the crossing goes, which needs nothing of what has come. What
+    /// [`Processes::begin_crossing`] is then to be told.
     pub(crate) fn send_first(
         &self,
         (site, number): (Site, u32),
@@ -235,7 +239,8 @@ impl Processes {
         whole
     }
 
-    /// Sends what has been brought to meeting `number` of a site to another process, in this step of the crossing.
+    /// Sends what has been brought to meeting `number` of a site to another process, in this step
+    /// of the crossing.
     fn cross(&self, process: usize, site: Site, (number, step): (u32, u32), pieces: &[&[u8]]) {
         let header = self.crossing_header(site, (number, step));
         self.sent.fetch_add(1, Ordering::Relaxed);

@@ -6,11 +6,12 @@ use crate::transport::{Header, Transport, TransportError};
 use motet_sync::thread;
 use std::time::{Duration, Instant};
 
-/// Tells all processes that this one begins run `run` with so many ranks, and waits until all have said the same,
-/// within the limit; the first rank of each, then the number of all.
+/// Tells all processes that this one begins run `run` with so many ranks, and waits until all have
+/// said the same, within the limit; the first rank of each, then the number of all.
 ///
 /// # Errors
-/// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`], [`Ending::Elsewhere`]; the others are told.
+/// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`], [`Ending::Elsewhere`]; the others
+/// are told.
 pub(crate) fn greet(
     transport: &dyn Transport,
     run: u16,

@@ -1,8 +1,8 @@
 //! What is written on messages between processes: in words the first time, by number from then on.
 //!
-//! A program has few kinds of messages, each with the type of its value and the place where it is sent. A process
-//! numbers those that it sends to another one; the first message with a number carries the words. Messages keep their
-//! order, so whoever gets a number knows it.
+//! A program has few kinds of messages, each with the type of its value and the place where it is
+//! sent. A process numbers those that it sends to another one; the first message with a number
+//! carries the words. Messages keep their order, so whoever gets a number knows it.
 
 use crate::envelope::Label;
 use crate::wire::Typed;
@@ -52,7 +52,8 @@ impl Labels {
         }
     }
 
-    /// The number of a label for messages to a process. While a new one is held nobody else sends there with a label.
+    /// The number of a label for messages to a process. While a new one is held nobody else sends
+    /// there with a label.
     pub(super) fn number(
         &self,
         process: usize,
@@ -72,8 +73,8 @@ impl Labels {
         }
     }
 
-    /// A message with this number has come from a process, with the words if they are new; its label, `None` if nobody
-    /// has said what the number means, or it has another meaning.
+    /// A message with this number has come from a process, with the words if they are new; its
+    /// label, `None` if nobody has said what the number means, or it has another meaning.
     pub(super) fn of(&self, process: usize, number: u32, words: Option<Label>) -> Option<Label> {
         let (known, at) = (&self.from[process], number as usize);
         if let Some(words) = words {
@@ -122,7 +123,8 @@ impl Hasher for Addresses {
 
     #[inline]
     fn write_usize(&mut self, address: usize) {
-        // The golden ratio, as in Fibonacci hashing: D. E. Knuth, The Art of Computer Programming, volume 3, 6.4.
+        // The golden ratio, as in Fibonacci hashing: D. E. Knuth, The Art of Computer Programming,
+        // volume 3, 6.4.
         let mixed = (self.0.rotate_left(29) ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ mixed >> 32;
     }

@@ -1,4 +1,5 @@
-//! Messages for the ranks here. A rank that waits for a step of a ring or line takes it in itself, past its mailbox.
+//! Messages for the ranks here. A rank that waits for a step of a ring or line takes it in itself,
+//! past its mailbox.
 //!
 //! ```text
 //!  transport ── progress ───► mailbox of a rank
@@ -53,8 +54,9 @@ impl Processes {
         Some(envelope)
     }
 
-    /// Takes the next message from rank `from` to rank `own` in, if it has come, has this context and status, and `wanted`
-    /// says so, which is asked while nobody else takes anything in. `memory` is for its bytes.
+    /// Takes the next message from rank `from` to rank `own` in, if it has come, has this context
+    /// and status, and `wanted` says so, which is asked while nobody else takes anything in.
+    /// `memory` is for its bytes.
     pub(crate) fn read_step(
         &self,
         [own, from]: [usize; 2],

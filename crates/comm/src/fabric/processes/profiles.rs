@@ -17,8 +17,8 @@ impl Processes {
         self.own() == 0
     }
 
-    /// Sends the profile of the ranks here to process 0, before it is told that they have ended: when all have, all
-    /// profiles are there.
+    /// Sends the profile of the ranks here to process 0, before it is told that they have ended:
+    /// when all have, all profiles are there.
     pub(crate) fn send_profile(&self, profile: Vec<u8>) {
         if !self.is_first() {
             self.tell(0, PROFILE, 0, profile);

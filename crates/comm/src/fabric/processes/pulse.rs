@@ -1,10 +1,10 @@
 //! Whether processes are still there of which the transport sees nothing.
 //!
-//! The processes stand in a ring, by number. Each tells its neighbours from time to time that it is there, unless
-//! the transport sees their end by itself. When a machine goes down, or is cut off, one of its processes is next
-//! to one elsewhere: there the silence is noticed, and all are told. Where processes are numbered machine by machine it
-//! takes two messages a second for each machine, however many processes are on it; in another order, two for each
-//! process.
+//! The processes stand in a ring, by number. Each tells its neighbours from time to time that it is
+//! there, unless the transport sees their end by itself. When a machine goes down, or is cut off,
+//! one of its processes is next to one elsewhere: there the silence is noticed, and all are told.
+//! Where processes are numbered machine by machine it takes two messages a second for each machine,
+//! however many processes are on it; in another order, two for each process.
 
 use super::control::ALIVE;
 use super::{Processes, Transport};
@@ -71,7 +71,8 @@ impl Pulse {
         };
         state.told = now;
         let silences = state.neighbours.iter_mut().map(|neighbour| {
-            // While this process did not look, because it was stopped, say, it could not hear either.
+            // While this process did not look, because it was stopped, say, it could not hear
+            // either.
             neighbour.heard += late;
             let silence = now.saturating_duration_since(neighbour.heard);
             (neighbour.process, silence)
@@ -88,8 +89,8 @@ impl State {
 }
 
 impl Processes {
-    /// Tells the neighbours that this process is there, and ends the run if one has said nothing for too long.
-    /// Called from time to time.
+    /// Tells the neighbours that this process is there, and ends the run if one has said nothing
+    /// for too long. Called from time to time.
     pub(crate) fn beat(&self) {
         for (process, silence) in self.pulse.due(Instant::now()) {
             if self.control.is_gone(process) {

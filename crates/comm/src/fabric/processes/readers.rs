@@ -1,7 +1,8 @@
 //! Ranks that read long slices by themselves, where they lie.
 //!
-//! The thread that looks for messages leaves these slices to them: it wakes the rank, and gives it time. Where the rank
-//! has read nothing meanwhile, since its thread does something else, the slice is taken in: others wait behind it.
+//! The thread that looks for messages leaves these slices to them: it wakes the rank, and gives it
+//! time. Where the rank has read nothing meanwhile, since its thread does something else, the slice
+//! is taken in: others wait behind it.
 
 use super::{Processes, VECTOR, run_of};
 use crate::transport::Header;
@@ -35,7 +36,8 @@ impl Processes {
         reader.store(if goes_on { next } else { 0 }, Ordering::Relaxed);
     }
 
-    /// Takes in what has come, but for what ranks read; the number of messages, and whether something was left to ranks.
+    /// Takes in what has come, but for what ranks read; the number of messages, and whether
+    /// something was left to ranks.
     pub(crate) fn progress_beside(&self, left: &mut Left) -> (usize, bool) {
         let mut any = false;
         left.seen.resize(self.readers.0.len(), 0);

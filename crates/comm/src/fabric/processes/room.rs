@@ -1,4 +1,5 @@
-//! Ranks that sleep until there is room for what they send: the thread that looks for messages wakes them again and again.
+//! Ranks that sleep until there is room for what they send: the thread that looks for messages
+//! wakes them again and again.
 //!
 //! Nobody tells a sender that its receiver has made room: that would cost each message something.
 
@@ -21,7 +22,8 @@ pub(super) struct Room {
 const NAP: Duration = Duration::from_micros(200);
 
 impl Processes {
-    /// A rank that lives here, and is about to sleep, has more to send than there is room for. It is woken soon.
+    /// A rank that lives here, and is about to sleep, has more to send than there is room for. It
+    /// is woken soon.
     pub(in crate::fabric) fn wait_for_room(&self, rank: usize) {
         let mut waiting = self.room.waiting.lock();
         if !waiting.contains(&rank) {

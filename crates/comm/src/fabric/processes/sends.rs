@@ -1,4 +1,5 @@
-//! Messages of the ranks here to those of other processes: the value, and behind it what is to be known of it.
+//! Messages of the ranks here to those of other processes: the value, and behind it what is to be
+//! known of it.
 
 use super::labels::Numbered;
 use super::{Processes, context_of, number};
@@ -28,8 +29,8 @@ impl Processes {
         Ok(())
     }
 
-    /// Sends a value, of which `bytes` has the bytes, to a rank of another process. Further values with the same label for
-    /// that rank go with the same `behind`.
+    /// Sends a value, of which `bytes` has the bytes, to a rank of another process. Further values
+    /// with the same label for that rank go with the same `behind`.
     pub(in crate::fabric) fn send_written(
         &self,
         rank: usize,
@@ -60,7 +61,8 @@ impl Processes {
         sent.unwrap_or_else(|error| self.broken(error));
     }
 
-    /// Appends what stands behind a value for another process. A label that is new is held until its words have gone.
+    /// Appends what stands behind a value for another process. A label that is new is held until
+    /// its words have gone.
     fn write_behind(
         &self,
         process: usize,

@@ -1,9 +1,10 @@
 //! How processes find out that all of them wait.
 //!
-//! A process is idle when all its ranks wait for messages or have ended. Each tells process 0 when it becomes idle,
-//! with the number of messages it has sent and received. When all are idle and as many were received as sent,
-//! process 0 asks them all once more: if nothing has moved, nothing ever will (the four-counter method: F. Mattern,
-//! Algorithms for distributed termination detection, 1987). The run then ends with one report for all ranks.
+//! A process is idle when all its ranks wait for messages or have ended. Each tells process 0 when
+//! it becomes idle, with the number of messages it has sent and received. When all are idle and as
+//! many were received as sent, process 0 asks them all once more: if nothing has moved, nothing
+//! ever will (the four-counter method: F. Mattern, Algorithms for distributed termination
+//! detection, 1987). The run then ends with one report for all ranks.
 
 use super::Processes;
 use super::control::{CHECK, Ending, IDLE, STILL, STUCK};
@@ -96,7 +97,8 @@ impl Processes {
         Some(traffic)
     }
 
-    /// Looks whether this process is idle, and on process 0 whether all are. Called from time to time.
+    /// Looks whether this process is idle, and on process 0 whether all are. Called from time to
+    /// time.
     pub(crate) fn look_for_idleness(&self, watch: &IdleWatch) {
         let Some(traffic) = self.idle(watch) else {
             return;
@@ -134,7 +136,8 @@ impl Processes {
         self.conclude();
     }
 
-    /// Process 0 asks whether this one is still idle, as it has told: the answer says so, or nothing.
+    /// Process 0 asks whether this one is still idle, as it has told: the answer says so, or
+    /// nothing.
     pub(super) fn answer(&self, wave: u32) {
         let (told, report) = {
             let state = self.stuck.0.lock();
@@ -183,8 +186,8 @@ impl Processes {
 }
 
 impl Asked {
-    /// That all are asked now; `None` while answers to the last time are waited for. Those that come later are thrown
-    /// away, so each time is longer: messages may take any time.
+    /// That all are asked now; `None` while answers to the last time are waited for. Those that
+    /// come later are thrown away, so each time is longer: messages may take any time.
     fn again(last: Option<&Asked>, told: Vec<Traffic>, now: Instant) -> Option<Asked> {
         let same = last.filter(|last| last.told == told);
         let before = same.map_or(0, |last| last.times);

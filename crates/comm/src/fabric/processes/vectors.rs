@@ -1,7 +1,8 @@
-//! Long slices on their way from one rank to another, beside a meeting of both: piece by piece, so that one writes
-//! while the other reads, and neither has to hold what is under way.
+//! Long slices on their way from one rank to another, beside a meeting of both: piece by piece, so
+//! that one writes while the other reads, and neither has to hold what is under way.
 //!
-//! Pieces of a meeting that has failed, or was left, are dropped when their receiver is in a later one.
+//! Pieces of a meeting that has failed, or was left, are dropped when their receiver is in a later
+//! one.
 
 use super::crossing::Crossing;
 use super::{Processes, Site, VECTOR, context_of, number};
@@ -32,7 +33,8 @@ pub(crate) struct Way {
     pub(crate) to: usize,
 }
 
-/// So many used pieces are kept, of so many bytes at most: a transport delivers about as much at once.
+/// So many used pieces are kept, of so many bytes at most: a transport delivers about as much at
+/// once.
 const SPARE: usize = 64;
 const KEPT: usize = 32 * 1024;
 
@@ -98,8 +100,8 @@ impl Way {
 }
 
 impl Processes {
-    /// Sends so much of a slice to another rank as goes at once; how many bytes. It belongs to a meeting of a communicator,
-    /// to which the sending rank has come.
+    /// Sends so much of a slice to another rank as goes at once; how many bytes. It belongs to a
+    /// meeting of a communicator, to which the sending rank has come.
     pub(crate) fn send_vector(&self, way: Way, crossing: &Crossing, bytes: &[u8]) -> usize {
         let process = self.process_of(way.to);
         if process == self.own() {
@@ -143,8 +145,8 @@ impl Processes {
         }
     }
 
-    /// Reads the next piece on this way, if it has come: one that was taken in, or block by block where it lies. Whether
-    /// there was one.
+    /// Reads the next piece on this way, if it has come: one that was taken in, or block by block
+    /// where it lies. Whether there was one.
     pub(crate) fn read_vector(
         &self,
         way: Way,
@@ -176,8 +178,8 @@ impl Processes {
         was_read
     }
 
-    /// Looks for messages, for a rank in a meeting that reads by itself what comes to it there from those ranks of which
-    /// `reads` says so.
+    /// Looks for messages, for a rank in a meeting that reads by itself what comes to it there from
+    /// those ranks of which `reads` says so.
     pub(crate) fn poll_beside(&self, to: Way, reads: impl Fn(usize) -> bool) {
         self.attention.looks();
         let own = self.vector_header(to);

@@ -34,7 +34,8 @@ where
     T: Value,
     P: Receive<T>,
 {
-    /// Not begun yet. `call` is the name of the call and where it was made; `give` makes its result.
+    /// Not begun yet. `call` is the name of the call and where it was made; `give` makes its
+    /// result.
     pub(super) fn new(
         of: &'c Neighbourhood,
         call: (&'static str, &'static Location<'static>),
@@ -80,8 +81,8 @@ where
 }
 
 impl<T, P: Receive<T>, G> Exchange<'_, T, P, G> {
-    /// An exchange that has sent something and fails leaves this rank out of step: what it has not received would be
-    /// taken for values of the next one.
+    /// An exchange that has sent something and fails leaves this rank out of step: what it has not
+    /// received would be taken for values of the next one.
     #[cold]
     fn fail(&mut self, error: CommError) -> CommError {
         if std::mem::take(&mut self.begun) {

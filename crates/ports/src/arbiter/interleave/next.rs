@@ -10,7 +10,9 @@ pub(super) enum Next<N> {
     Nothing,
     /// Queue a turn.
     Turn(QueueHandle, N),
-    /// Queue tasks that were held, and call [`Floor::admitted_one_ended`](super::floor::Floor::admitted_one_ended) for each when it has run.
+    /// Queue tasks that were held, and call
+    /// [`Floor::admitted_one_ended`](super::floor::Floor::admitted_one_ended) for each when it has
+    /// run.
     Admit(Pending),
     /// Give back the room of these and bring back what they carry.
     BringBack(Vec<Work>),

@@ -1,5 +1,5 @@
-//! The short way of a process that exchanges once with another in a crossing, where one rank waits for it: that rank
-//! reads what the other process brings where it lies.
+//! The short way of a process that exchanges once with another in a crossing, where one rank waits
+//! for it: that rank reads what the other process brings where it lies.
 //!
 //! ```text
 //!  transport ── read_next ──► the rank that waits
@@ -11,7 +11,8 @@
 use super::{Crossing, First, Part, Parts, Processes, Route, Site, read_parts, take_early};
 use motet_sync::atomic::Ordering;
 
-/// What a rank has brought to a meeting, and how often it has looked for what the other process brings.
+/// What a rank has brought to a meeting, and how often it has looked for what the other process
+/// brings.
 pub(crate) struct Direct {
     first: First,
     looks: u32,
@@ -37,8 +38,8 @@ impl Direct {
 }
 
 impl Processes {
-    /// The parts of all processes that come to meeting `number` of a site, in their order, once they are here. `spare` has
-    /// memory for what comes.
+    /// The parts of all processes that come to meeting `number` of a site, in their order, once
+    /// they are here. `spare` has memory for what comes.
     #[inline]
     pub(crate) fn look_for_parts(
         &self,

@@ -24,8 +24,8 @@ pub(super) struct Step {
 const RESULT: u32 = u32::MAX;
 
 impl Route {
-    /// The route of process `own` of these, in ascending order, whose ranks `here` take part; `None` if it is not
-    /// among them.
+    /// The route of process `own` of these, in ascending order, whose ranks `here` take part;
+    /// `None` if it is not among them.
     pub(crate) fn new(own: usize, hosts: &[usize], here: Vec<usize>) -> Option<Self> {
         let place = hosts.iter().position(|&host| host == own)?;
         let mut steps = steps(place, hosts.len());
@@ -39,13 +39,14 @@ impl Route {
         })
     }
 
-    /// Whether what this process brings goes with parts of others too: there are more than two processes. If not, it
-    /// goes once, when it is brought.
+    /// Whether what this process brings goes with parts of others too: there are more than two
+    /// processes. If not, it goes once, when it is brought.
     pub(crate) fn passes_on(&self) -> bool {
         self.steps.len() > 1
     }
 
-    /// Whether this process exchanges once all that it has, for all that there is: one of two does, and may of three.
+    /// Whether this process exchanges once all that it has, for all that there is: one of two does,
+    /// and may of three.
     #[inline]
     pub(crate) fn exchanges_once(&self) -> bool {
         self.exchange().is_some()
