@@ -1,6 +1,6 @@
 //! `cargo xtask test`: the gate.
 
-use super::project::{Project, Scope, runner};
+use super::project::{LEFT_OUT, Project, Scope, runner};
 use super::{counts, docs, models, preflight, python, stress, targets};
 use crate::args::Options;
 use crate::needs::{Machine, Need, is_known};
@@ -168,8 +168,8 @@ fn build(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<Exampl
 #[derive(Debug, PartialEq, Eq)]
 struct Example {
     name: String,
-    /// Features without which it is not built; the gate turns on none.
-    features: Vec<String>,
+    /// What it needs that the gate does not build.
+    lacks: Option<String>,
 }
 
 /// Runs each example that has been built.
@@ -177,10 +177,10 @@ fn run_examples(runner: &mut Runner, project: &Project, examples: &[Example]) {
     if examples.is_empty() {
         runner.skip("examples", "none has been built here");
     }
-    for Example { name, features } in examples {
+    for Example { name, lacks } in examples {
         let step = format!("example {name}");
-        if !features.is_empty() {
-            runner.skip(&step, &format!("needs the feature {}", features.join(", ")));
+        if let Some(lacks) = lacks {
+            runner.skip(&step, &format!("needs {lacks}"));
             continue;
         }
         let mut command = Command::new(project.target.join("debug/examples").join(name));
@@ -202,12 +202,15 @@ fn examples(tree: &Tree, folder: &str) -> Vec<Example> {
     let examples = roots.filter_map(|module| {
         let (package, name) = module.root.rsplit_once("/examples/")?;
         let name = name.trim_end_matches("/main.rs").trim_end_matches(".rs");
-        let manifest = tree.manifests().iter().find(|one| one.folder == package);
-        let features = manifest.map(|one| one.example_features(name));
-        Some(Example {
-            name: name.to_owned(),
-            features: features.into_iter().flatten().map(str::to_owned).collect(),
-        })
+        let manifest = tree.manifests().iter().find(|one| one.folder == package)?;
+        let features = manifest.example_features(name).join(", ");
+        let lacks = match () {
+            () if manifest.name == LEFT_OUT => Some(format!("{LEFT_OUT}: cargo xtask mesh")),
+            () if features.is_empty() => None,
+            () => Some(format!("the feature {features}")),
+        };
+        let name = name.to_owned();
+        Some(Example { name, lacks })
     });
     examples.collect()
 }
@@ -227,14 +230,23 @@ mod tests {
             ("crates/a/examples/big/main.rs", "mod part;"),
             ("crates/a/examples/big/part.rs", ""),
             ("crates/a/src/lib.rs", ""),
+            (
+                "crates/z/Cargo.toml",
+                "[package]\nname = 'motet-mesh-zenoh'\n",
+            ),
+            ("crates/z/examples/far.rs", ""),
         ]);
-        let example = |name: &str, features: &[&str]| Example {
+        let example = |name: &str, lacks: Option<&str>| Example {
             name: name.to_owned(),
-            features: features.iter().map(|one| (*one).to_owned()).collect(),
+            lacks: lacks.map(str::to_owned),
         };
-        let wanted = [example("big", &["f"]), example("hello", &[])];
+        let wanted = [
+            example("big", Some("the feature f")),
+            example("hello", None),
+            example("far", Some("motet-mesh-zenoh: cargo xtask mesh")),
+        ];
         assert_eq!(examples(&tree, ""), wanted);
-        assert_eq!(examples(&tree, "crates/a/"), wanted);
+        assert_eq!(examples(&tree, "crates/a/"), wanted[..2]);
         assert!(examples(&tree, "crates/b/").is_empty());
     }
 
