@@ -7,7 +7,9 @@ use crate::rank::{Comm, Rank};
 use motet::Communicator;
 use motet::comm::{Request, Source, Status};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ffi::{c_int, c_void};
+use std::mem;
 use std::rc::Rc;
 
 /// A receive that was posted, on the thread of its rank.
@@ -20,45 +22,45 @@ pub(crate) struct Receive {
 
 motet_sync::thread_local! {
     /// Those of the rank on this thread.
-    static POSTED: RefCell<Vec<*mut Receive>> = const { RefCell::new(Vec::new()) };
+    static POSTED: RefCell<HashSet<*mut Receive>> = RefCell::new(HashSet::new());
 }
 
 /// Calls the body of a rank, and gives up the receives that it leaves: their rooms may be on its
 /// stack.
 pub(super) fn until_end<R>(body: impl FnOnce() -> R) -> R {
-    /// Gives up receives from this place of the list on.
-    struct From(usize);
-    impl Drop for From {
+    /// Those of the rank in whose body this one runs come back when it is dropped.
+    struct Before(HashSet<*mut Receive>);
+    impl Drop for Before {
         fn drop(&mut self) {
-            let left = POSTED.with(|posted| posted.borrow_mut().split_off(self.0));
-            for receive in left {
-                // SAFETY: it came from a box, and was in the list, so it has not been freed.
+            let before = mem::take(&mut self.0);
+            for receive in POSTED.with(|posted| posted.replace(before)) {
+                // SAFETY: it came from a box, and was in the set, so it has not been freed.
                 drop(unsafe { Box::from_raw(receive) });
             }
         }
     }
-    let _from = From(POSTED.with(|posted| posted.borrow().len()));
+    let _before = Before(POSTED.with(RefCell::take));
     body()
 }
 
-/// Takes a receive out of the list.
+/// Takes a receive out of the set.
 ///
 /// # Errors
 /// [`Code::Thread`] when it is not there.
 fn taken(receive: *mut Receive) -> Result<Box<Receive>, Failure> {
-    let is_there = POSTED.with(|posted| {
-        let mut posted = posted.borrow_mut();
-        let place = posted.iter().position(|&kept| kept == receive);
-        place.map(|place| posted.remove(place)).is_some()
-    });
-    match is_there {
-        // SAFETY: it came from a box, and was in the list, so it has not been freed.
+    match POSTED.with(|posted| posted.borrow_mut().remove(&receive)) {
+        // SAFETY: it came from a box, and was in the set, so it has not been freed.
         true => Ok(unsafe { Box::from_raw(receive) }),
         false => Err(Failure::new(
             Code::Thread,
             "the request is of another thread, or has ended",
         )),
     }
+}
+
+/// Puts a receive into the set.
+fn keep(receive: *mut Receive) {
+    POSTED.with(|posted| posted.borrow_mut().insert(receive));
 }
 
 /// Posts a receive.
@@ -90,7 +92,7 @@ unsafe extern "C" fn motet_irecv(
             _comm: own,
             rank: Rc::clone(&comm.rank),
         }));
-        POSTED.with(|posted| posted.borrow_mut().push(receive));
+        keep(receive);
         out.give_kept(receive);
         Ok(())
     })
@@ -160,32 +162,30 @@ unsafe extern "C" fn motet_test(request: *mut *mut Receive, status: *mut Message
     call("motet_test", |call| {
         // SAFETY: as the caller promises.
         let handle = unsafe { *call.handle(request, "request")? };
+        let mut came = NOTHING;
         if !handle.is_null() {
             let mut receive = taken(handle)?;
-            receive.rank.check()?;
-            if let Some(waiting) = receive.request.take() {
-                match waiting.test() {
-                    Ok(ended) => {
-                        // SAFETY: as the caller promises; it is not NULL.
-                        unsafe { request.write(std::ptr::null_mut()) };
-                        let (size, of) = ended?;
-                        // SAFETY: as the caller promises.
-                        unsafe { call.leave(status, self::status(of, size)) };
-                        return Ok(());
-                    }
-                    Err(waiting) => {
-                        receive.request = Some(waiting);
-                        let kept = Box::into_raw(receive);
-                        POSTED.with(|posted| posted.borrow_mut().push(kept));
-                        return Err(Failure::new(Code::Empty, "the message has not come"));
-                    }
-                }
-            }
-            // SAFETY: as above.
+            // SAFETY: as the caller promises; it is not NULL.
             unsafe { request.write(std::ptr::null_mut()) };
+            receive.rank.check()?;
+            match receive.request.take().map(Request::test) {
+                Some(Err(waiting)) => {
+                    receive.request = Some(waiting);
+                    let kept = Box::into_raw(receive);
+                    keep(kept);
+                    // SAFETY: as above.
+                    unsafe { request.write(kept) };
+                    return Err(Failure::new(Code::Empty, "the message has not come"));
+                }
+                Some(Ok(ended)) => {
+                    let (size, of) = ended?;
+                    came = self::status(of, size);
+                }
+                None => {}
+            }
         }
         // SAFETY: as the caller promises.
-        unsafe { call.leave(status, NOTHING) };
+        unsafe { call.leave(status, came) };
         Ok(())
     })
 }

@@ -36,22 +36,28 @@ struct Power {
 }
 
 impl Field<'_> {
-    /// The critical temperatures of all clusters; one product per round for all together.
+    /// The critical temperatures of all clusters; one product per round for all whose iteration goes
+    /// on.
     pub(super) async fn critical(
         &self,
         shares: &[f64],
         sums: &Sums,
         limit: Limit,
     ) -> Result<Vec<Critical>, MiningError> {
-        let k = sums.masses.len();
         let mut powers = self.powers(shares, sums).await?;
-        while powers.iter().any(|power| !power.done) {
-            let columns = self.columns(&powers, |power, i| power.vector[i] * power.roots[i]);
+        loop {
+            let going = powers.iter_mut().filter(|power| !power.done);
+            let mut going: Vec<&mut Power> = going.collect();
+            let k = going.len();
+            if k == 0 {
+                break;
+            }
+            let columns = self.columns(&going, |power, i| power.vector[i] * power.roots[i]);
             let columns = self.gather(k, &columns).await?;
             let pairs = self.product(k, &columns, false);
             let gaps = match self.data.has_gaps() {
                 true => {
-                    let scaled = self.columns(&powers, |power, i| {
+                    let scaled = self.columns(&going, |power, i| {
                         power.vector[i] * power.roots[i] * power.means[i]
                     });
                     let scaled = self.gather(k, &scaled).await?;
@@ -60,7 +66,7 @@ impl Field<'_> {
                 }
                 false => None,
             };
-            let image = |(c, power): (usize, &Power)| {
+            let image = |(c, power): (usize, &&mut Power)| {
                 let rows = 0..self.rows.len();
                 let image = rows.map(|i| {
                     let at = i * k + c;
@@ -71,26 +77,24 @@ impl Field<'_> {
                 });
                 image.collect()
             };
-            let mut images: Vec<Vec<f64>> = powers.iter().enumerate().map(image).collect();
-            self.project(&powers, &mut images).await?;
+            let mut images: Vec<Vec<f64>> = going.iter().enumerate().map(image).collect();
+            self.project(&going, &mut images).await?;
             let add = |i: usize, sums: &mut [f64]| {
-                for (c, (power, image)) in powers.iter().zip(&images).enumerate() {
+                for (c, (power, image)) in going.iter().zip(&images).enumerate() {
                     let next = image[i] + power.shift * power.vector[i];
                     sums[c] += power.vector[i] * image[i];
                     sums[k + c] += next * next;
                 }
             };
             let sums = self.total(2 * k, add).await?;
-            for (c, (power, image)) in powers.iter_mut().zip(&images).enumerate() {
-                if !power.done {
-                    power.step(image, (sums[c], sums[k + c]), limit);
-                }
+            for (c, (power, image)) in going.iter_mut().zip(&images).enumerate() {
+                power.step(image, (sums[c], sums[k + c]), limit);
             }
         }
         self.finish(powers).await
     }
 
-    fn columns(&self, powers: &[Power], value: impl Fn(&Power, usize) -> f64) -> Vec<f64> {
+    fn columns(&self, powers: &[&mut Power], value: impl Fn(&Power, usize) -> f64) -> Vec<f64> {
         let rows = 0..self.rows.len();
         rows.flat_map(|i| powers.iter().map(move |power| (i, power)))
             .map(|(i, power)| value(power, i))
@@ -98,7 +102,11 @@ impl Field<'_> {
     }
 
     /// Takes the parts along √r out, of one vector for each cluster.
-    async fn project(&self, powers: &[Power], vectors: &mut [Vec<f64>]) -> Result<(), MiningError> {
+    async fn project(
+        &self,
+        powers: &[&mut Power],
+        vectors: &mut [Vec<f64>],
+    ) -> Result<(), MiningError> {
         let add = |i: usize, along: &mut [f64]| {
             for (along, (power, vector)) in along.iter_mut().zip(powers.iter().zip(&*vectors)) {
                 *along += power.roots[i] * vector[i];
@@ -137,7 +145,8 @@ impl Field<'_> {
             });
             starts.push(start.collect());
         }
-        self.project(&powers, &mut starts).await?;
+        let all: Vec<&mut Power> = powers.iter_mut().collect();
+        self.project(&all, &mut starts).await?;
         let add = |i: usize, squares: &mut [f64]| {
             for (square, start) in squares.iter_mut().zip(&starts) {
                 *square += start[i] * start[i];

@@ -82,14 +82,16 @@ impl Field<'_> {
         let k = renumber(&mut labels);
         for _ in 0..PASSES {
             let mut sums = self.cold_sums(k, &labels).await?;
-            let mut moved = false;
+            let (mut moved, mut sizes) = (false, sizes_of(k, &labels));
             // The sums follow the moves; they are made anew before rounding adds up.
             for _ in 0..labels.len() {
-                let Some(best) = self.best_move(&labels, &sums).await? else {
+                let Some(best) = self.best_move(&labels, &sizes, &sums).await? else {
                     break;
                 };
-                self.follow(&mut sums, labels[best.row], best);
-                labels[best.row] = best.to;
+                let from = std::mem::replace(&mut labels[best.row], best.to);
+                self.follow(&mut sums, from, best);
+                sizes[from] -= 1;
+                sizes[best.to] += 1;
                 moved = true;
             }
             if !moved {
@@ -100,9 +102,13 @@ impl Field<'_> {
     }
 
     /// The move of a row that lowers the cost most, if one does.
-    async fn best_move(&self, labels: &[usize], sums: &Sums) -> Result<Option<Move>, MiningError> {
+    async fn best_move(
+        &self,
+        labels: &[usize],
+        sizes: &[usize],
+        sums: &Sums,
+    ) -> Result<Option<Move>, MiningError> {
         let k = sums.masses.len();
-        let sizes = sizes_of(k, labels);
         let (mut best, mut gain) = (None, 1e-12 * sums.cost().abs());
         for (own, row) in self.rows.clone().enumerate() {
             let (label, weight) = (labels[row], self.weights[row]);

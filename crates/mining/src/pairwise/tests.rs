@@ -205,6 +205,20 @@ fn sem_g600_the_same_for_any_number_of_ranks() {
 }
 
 #[test]
+fn sem_g600_ranks_without_rows_end_with_the_others() {
+    let at = [0.0_f64, 1.0, 10.0, 11.0, 30.0];
+    let squares = at
+        .iter()
+        .flat_map(|x| at.iter().map(move |y| (x - y) * (x - y)));
+    let data = Dissimilarities::new(squares.collect(), 5).unwrap();
+    let alone = fit(1, &exactly(3), &data, None);
+    assert_eq!(alone.labels, [0, 0, 1, 1, 2]);
+    for ranks in [5, 8, 64] {
+        assert_eq!(fit(ranks, &exactly(3), &data, None), alone);
+    }
+}
+
+#[test]
 fn sem_g601_equal_rows_and_single_rows() {
     let same = Dissimilarities::new(vec![0.0; 9], 3).unwrap();
     assert_eq!(fit(1, &exactly(2), &same, None).sizes, [3]);
