@@ -2,13 +2,15 @@
 //!
 //! `cargo bench -p motet-mesh-zenoh --bench bars`
 
-use motet_dispatch::{Dispatcher, QueueConfig};
-use motet_mesh::{Node, PeerChange, Qos, Sample, SubscribeConfig, Topic};
-use motet_mesh_zenoh::{RunKey, Zenoh, ZenohConfig};
+mod member;
+
+use member::{Fallible, Member, member};
+use motet_dispatch::QueueConfig;
+use motet_mesh::{PeerChange, Qos, Sample, SubscribeConfig, Topic};
+use motet_mesh_zenoh::{RunKey, ZenohConfig};
 use motet_ports::{Overflow, Port, PortConfig, Receive};
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use motet_sync::{Parker, thread};
-use std::error::Error;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,25 +25,6 @@ const RATE: u64 = 20_000;
 const TURN: Duration = Duration::from_secs(1);
 const TURNS: usize = 7;
 const DEPTH: u32 = 64;
-
-type Fallible<T> = Result<T, Box<dyn Error>>;
-
-/// Fields are dropped in order: the node leaves while its tasks still run.
-struct Member {
-    node: Node,
-    carrier: Zenoh,
-    dispatcher: Dispatcher,
-}
-
-fn member(config: &ZenohConfig) -> Fallible<Member> {
-    let (carrier, dispatcher) = (Zenoh::open(config)?, Dispatcher::new(1));
-    let node = carrier.join(Arc::new(dispatcher.queue(QueueConfig::named("node"))));
-    Ok(Member {
-        node,
-        carrier,
-        dispatcher,
-    })
-}
 
 /// A publisher, and readers that know its address.
 fn members(readers: usize) -> Fallible<(Member, Vec<Member>)> {

@@ -3,11 +3,13 @@
 //!
 //! `cargo bench -p motet-mesh-zenoh`
 
+mod member;
+
+use member::{Fallible, Member, member};
 use motet_dispatch::{Dispatcher, QueueConfig};
 use motet_mesh::{Node, Qos, SubscribeConfig};
-use motet_mesh_zenoh::{RunKey, Zenoh, ZenohConfig};
+use motet_mesh_zenoh::{RunKey, ZenohConfig};
 use motet_ports::{Port, Receive, wait_blocking};
-use std::error::Error;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -19,24 +21,6 @@ const TURNS: usize = 15;
 const ROUND_TRIPS: usize = 300;
 const STREAM: usize = 50_000;
 const LOCAL: usize = 300_000;
-
-type Fallible<T> = Result<T, Box<dyn Error>>;
-
-struct Member {
-    node: Node,
-    carrier: Zenoh,
-    dispatcher: Dispatcher,
-}
-
-fn member(config: &ZenohConfig) -> Fallible<Member> {
-    let (carrier, dispatcher) = (Zenoh::open(config)?, Dispatcher::new(1));
-    let node = carrier.join(Arc::new(dispatcher.queue(QueueConfig::named("node"))));
-    Ok(Member {
-        node,
-        carrier,
-        dispatcher,
-    })
-}
 
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_unstable_by(f64::total_cmp);

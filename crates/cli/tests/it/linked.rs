@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 /// Puts three machines on one switch, runs a role on each and two sensors, and ends as the worst of
 /// them. `@on@` is to say what runs a role on a machine.
-pub(crate) const MACHINES: &str = r#"set -e
+const MACHINES: &str = r#"set -e
 mount --make-rprivate /
 mkdir -p /run/netns
 mount -t tmpfs machines /run/netns
@@ -65,6 +65,16 @@ fn six_models_work_as_processes_of_one_machine() {
     });
 }
 
+/// The example on three machines, each by the function `on` of the shell.
+pub(crate) fn on_machines(on: &str) -> Command {
+    let mut machines = Command::new("unshare");
+    machines
+        .args(["--net", "--mount", "--pid", "--fork", "--kill-child"])
+        .args(["sh", "-c", &MACHINES.replace("@on@", on)])
+        .env("program", example("six_models_linked"));
+    machines
+}
+
 #[test]
 fn six_models_needs_hosts_work_on_three_machines() {
     within(patience(), || {
@@ -74,20 +84,7 @@ fn six_models_needs_hosts_work_on_three_machines() {
         let on = r#"on() {
             ip netns exec "$1" "$program" "$2" --key "$key" --listen "10.78.0.${1#h}:$3" $4
         }"#;
-        let ended = Command::new("unshare")
-            .args([
-                "--net",
-                "--mount",
-                "--pid",
-                "--fork",
-                "--kill-child",
-                "sh",
-                "-c",
-                &MACHINES.replace("@on@", on),
-            ])
-            .env("program", example("six_models_linked"))
-            .env("key", &key)
-            .output();
+        let ended = on_machines(on).env("key", &key).output();
         all_know(&ended.unwrap());
     });
 }

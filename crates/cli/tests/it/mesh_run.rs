@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use motet_testkit::{mpi_libraries, patience, within};
 
-use crate::linked::{MACHINES, all_know, example};
+use crate::linked::{all_know, example, on_machines};
 use crate::program::{Place, Run};
 
 /// `motet run` in a place where the folders of meshes are made, too.
@@ -184,21 +184,7 @@ fn sem_g1019_needs_hosts_machines_meet_in_a_folder_that_they_share() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("machines"), "").unwrap();
         let on = r#"on() { ip netns exec "$1" "$program" "$2"; }"#;
-        let script = MACHINES.replace("@on@", on);
-        let ended = Command::new("unshare")
-            .args([
-                "--net",
-                "--mount",
-                "--pid",
-                "--fork",
-                "--kill-child",
-                "sh",
-                "-c",
-            ])
-            .arg(script)
-            .env("program", example("six_models_linked"))
-            .env("MOTET_MESH", folder.path())
-            .output();
+        let ended = on_machines(on).env("MOTET_MESH", folder.path()).output();
         all_know(&ended.unwrap());
         assert_eq!(
             fs::read_dir(folder.path()).unwrap().count(),

@@ -36,8 +36,8 @@ struct Power {
 }
 
 impl Field<'_> {
-    /// The critical temperatures of all clusters; one product per round for all whose iteration goes
-    /// on.
+    /// The critical temperatures of all clusters; one product per round for all whose iteration
+    /// goes on.
     pub(super) async fn critical(
         &self,
         shares: &[f64],
