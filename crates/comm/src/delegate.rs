@@ -48,7 +48,10 @@ impl Communicator {
         let rank = self.team().world_rank(rank);
         Ok(match self.fabric() {
             AnyFabric::Remote(remote) => remote.processes().process_of(rank),
-            AnyFabric::Solo(_) | AnyFabric::Threads(_) | AnyFabric::Ports(_) => 0,
+            AnyFabric::Solo(_)
+            | AnyFabric::Threads(_)
+            | AnyFabric::Ports(_)
+            | AnyFabric::InReplay(_) => 0,
         })
     }
 
@@ -89,7 +92,10 @@ impl Communicator {
     ) -> Result<Delegate, CommError> {
         let processes = match self.fabric() {
             AnyFabric::Remote(remote) => Some(Arc::downgrade(remote.processes())),
-            AnyFabric::Solo(_) | AnyFabric::Threads(_) | AnyFabric::Ports(_) => None,
+            AnyFabric::Solo(_)
+            | AnyFabric::Threads(_)
+            | AnyFabric::Ports(_)
+            | AnyFabric::InReplay(_) => None,
         };
         let (rank, mut here) = (self.rank(), None);
         if let Some((hall, place, push)) = self.fabric().inside() {

@@ -3,7 +3,8 @@
 //! A communicator is written against the trait [`Fabric`]; which one it stands on is an enum,
 //! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first: `Solo`,
 //! one rank; then `Ports`, ranks that post to each other's ports, which is easy to read; `Threads`,
-//! ranks that share memory, which is fast; and `Remote`, ranks of several processes.
+//! ranks that share memory, which is fast; `InReplay`, ranks whose order a seed decides; and
+//! `Remote`, ranks of several processes.
 //!
 //! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they
 //! meet for collectives, says its [`Team`].
@@ -20,6 +21,7 @@ mod look;
 mod mail;
 mod mailbox;
 mod meeting;
+mod network;
 mod order;
 mod pair;
 mod place;
@@ -40,6 +42,7 @@ pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mail::{Came, Mail, Posted, Signed, Ticket};
 pub(crate) use mailbox::Steps;
+pub(crate) use network::InReplay;
 pub(crate) use order::{BLOCK as FOLDED, Row, Span, fold_rows};
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
@@ -212,6 +215,7 @@ pub(crate) enum AnyFabric {
     Solo(Solo),
     Threads(Threads),
     Ports(Ports),
+    InReplay(InReplay),
     Remote(Rc<Remote>),
 }
 
@@ -222,6 +226,7 @@ macro_rules! each_fabric {
             AnyFabric::Solo($fabric) => $call,
             AnyFabric::Threads($fabric) => $call,
             AnyFabric::Ports($fabric) => $call,
+            AnyFabric::InReplay($fabric) => $call,
             AnyFabric::Remote($fabric) => $call,
         }
     };
@@ -240,6 +245,7 @@ impl AnyFabric {
             AnyFabric::Solo(_) => None,
             AnyFabric::Threads(threads) => Some(threads.inside()),
             AnyFabric::Ports(ports) => Some(ports.inside()),
+            AnyFabric::InReplay(replayed) => Some(replayed.inside()),
             AnyFabric::Remote(remote) => Some(remote.here().inside()),
         }
     }

@@ -5,12 +5,14 @@ mod entered;
 mod life;
 mod links;
 mod profiling;
+mod replayed;
 mod solo;
 mod threads;
 
 pub(crate) use between::Way;
 pub use entered::Entered;
 pub(crate) use links::On;
+pub(crate) use replayed::run_replayed;
 pub(crate) use solo::run_solo;
 pub(crate) use threads::{ThreadsConfig, run_threads};
 

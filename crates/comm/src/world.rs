@@ -1,6 +1,7 @@
 //! Worlds: the ranks that one program runs on.
 
 mod profiled;
+mod replayed;
 
 use crate::fabric::Later;
 use crate::outcome::Outcome;

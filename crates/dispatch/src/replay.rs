@@ -166,6 +166,42 @@ impl Replay {
         count
     }
 
+    /// Runs until `is_over` says so, and returns the number of tasks. It is asked before each task,
+    /// with `false`; and, with `true`, when nothing is left to run: what it brings then is run, and
+    /// when it brings nothing that is the end.
+    ///
+    /// ```
+    /// use motet_dispatch::{Enqueue, QueueConfig, Replay, Task};
+    ///
+    /// let replay = Replay::new(1);
+    /// let queue = replay.queue(QueueConfig::named("work"));
+    /// let mut more = 3;
+    /// let count = replay.run_until(|nothing_left| {
+    ///     if nothing_left && more > 0 {
+    ///         more -= 1;
+    ///         queue.enqueue(Task::new(|| ())).unwrap();
+    ///     }
+    ///     false
+    /// });
+    /// assert_eq!(count, 3);
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Replay::run`], before it asks.
+    #[allow(clippy::must_use_candidate, reason = "what it does is run")]
+    pub fn run_until(&self, mut is_over: impl FnMut(bool) -> bool) -> usize {
+        let _running = self.core.enter();
+        let mut count = 0;
+        while !is_over(false) {
+            let ran = self.core.step(None) || (!is_over(true) && self.core.step(None));
+            if !ran {
+                break;
+            }
+            count += 1;
+        }
+        count
+    }
+
     /// Runs one task; lets time pass to the next timers until there is one. `false` when nothing is
     /// left to run.
     ///

@@ -26,7 +26,7 @@
 //! | numbers that other ranks read and write without you | [`window::Window`] | `window_counter`, `window_halo` |
 //! | one file of numbers that all ranks write | [`files::Draft`], [`files::Stored`] | `window_halo` |
 //! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
-//! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
+//! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time; ranks: [`World::replayed`] | `replay`, `replayed_ranks` |
 //! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
 //! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
 //! | samples that other nodes shall get | [`mesh::Topic`] | `publish_subscribe` |

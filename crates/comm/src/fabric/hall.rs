@@ -1,13 +1,16 @@
 //! What the ranks of a world on threads share: where they wait, their mail, and how the run ends.
 
-use super::Mail;
 use super::delegates::Delegates;
 use super::desk::Desk;
 use super::entrances::{Door, Entrances};
 use super::farewells::Farewells;
 use super::mailbox::Mailbox;
+use super::network::Network;
+use super::{Mail, Signed};
+use crate::envelope::Envelope;
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};
+use motet_dispatch::ReplayQueue;
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -17,6 +20,8 @@ pub(crate) struct Hall {
     seats: Box<[Seat]>,
     /// On the fabric `ports`; otherwise none.
     desks: Box<[Desk]>,
+    /// In a replay; otherwise none.
+    networks: Box<[Network]>,
     /// Of each worker.
     farewells: Box<[CachePadded<Farewells>]>,
     /// The rank in the world of the first rank here.
@@ -48,6 +53,12 @@ struct Seat {
 pub(crate) trait InHall: Mail {
     /// Those of a rank.
     fn of(hall: &Hall, rank: usize) -> &Self;
+
+    /// As [`Mail::push`], of a rank to itself.
+    #[inline]
+    fn push_own(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
+        self.push(message, signed);
+    }
 }
 
 impl InHall for Mailbox {
@@ -63,6 +74,16 @@ impl InHall for Desk {
     }
 }
 
+impl InHall for Network {
+    fn of(hall: &Hall, rank: usize) -> &Self {
+        &hall.networks[rank]
+    }
+
+    fn push_own(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
+        self.mailbox().push(message, signed);
+    }
+}
+
 impl Hall {
     /// A hall for `ranks` ranks on `workers` workers; neighbours share a worker where they can.
     pub(crate) fn new(ranks: usize, workers: usize) -> Self {
@@ -74,6 +95,7 @@ impl Hall {
         Hall {
             seats: (0..ranks).map(seat).collect(),
             desks: Box::default(),
+            networks: Box::default(),
             farewells: (0..workers).map(|_| CachePadded::default()).collect(),
             first: 0,
             communicators: AtomicU32::new(1),
@@ -91,6 +113,16 @@ impl Hall {
             desks: (0..ranks).map(|_| Desk::new()).collect(),
             ..Hall::new(ranks, workers)
         }
+    }
+
+    /// As [`Hall::new`], with a thread for each rank, for ranks whose messages `queue` brings.
+    pub(crate) fn in_replay(ranks: usize, queue: &ReplayQueue) -> Arc<Self> {
+        Arc::new_cyclic(|hall| Hall {
+            networks: (0..ranks)
+                .map(|place| Network::new(hall, place, queue))
+                .collect(),
+            ..Hall::new(ranks, ranks)
+        })
     }
 
     /// The number of ranks.
@@ -156,6 +188,22 @@ impl Hall {
         }
     }
 
+    /// Nothing will come any more: the run ends with what the ranks wait for, of which this knows
+    /// what is of ranks.
+    pub(crate) fn nothing_comes(&self) {
+        let state = |slot: &RankSlot| match slot.is_finished() {
+            true => RankState::Finished,
+            false => RankState::Waiting(slot.waits()),
+        };
+        let report = WaitReport {
+            ranks: self.slots().map(state).collect(),
+            unmatched: self.unmatched(usize::MAX),
+        };
+        if self.stuck.set(report).is_ok() {
+            self.end_early();
+        }
+    }
+
     /// Where the ranks wait, if every rank that has not finished waits for another, and no message
     /// from outside can end it.
     pub(crate) fn hopeless(&self) -> Option<WaitReport> {
@@ -191,7 +239,9 @@ impl Hall {
         });
         let desks = self.desks.iter().enumerate();
         let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank, most));
-        boxes.chain(desks).collect()
+        let networks = self.networks.iter().enumerate();
+        let networks = networks.flat_map(|(rank, network)| network.unmatched(rank, most));
+        boxes.chain(desks).chain(networks).collect()
     }
 
     /// The report, if the run ended because it was stuck.

@@ -40,7 +40,11 @@ impl<M: InHall> Threads<M> {
     #[inline(always)]
     pub(super) fn bring(&self, to: usize, message: impl FnOnce() -> Envelope) -> Signed {
         let mut signed = Signed::new();
-        M::of(&self.hall, to).push(message, &mut signed);
+        let mail = M::of(&self.hall, to);
+        match self.world_rank() == to {
+            true => mail.push_own(message, &mut signed),
+            false => mail.push(message, &mut signed),
+        }
         if !self.share_thread(self.world_rank(), to) {
             fence(Ordering::SeqCst);
         }

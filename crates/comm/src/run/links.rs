@@ -1,7 +1,7 @@
 //! What joins the ranks of a run.
 
 use super::between::{self, Between, Way};
-use crate::fabric::{AnyFabric, Hall, PlaceKind, Ports, Remote, Team, Threads};
+use crate::fabric::{AnyFabric, Hall, InReplay, PlaceKind, Ports, Remote, Team, Threads};
 use crate::watch::{Ranks, Runs};
 use crate::{Communicator, Profile, RunError};
 use motet_dispatch::{Dispatcher, SpinWait};
@@ -22,6 +22,7 @@ pub(crate) enum On {
 pub(super) enum Links {
     Memory,
     Ports,
+    Replay,
     Processes(Between),
 }
 
@@ -76,7 +77,7 @@ impl Links {
     /// The profile of all ranks, given that of the ranks here; `None` where another process has it.
     pub(super) fn all_profiles(&self, here: Profile) -> Option<Profile> {
         match self {
-            Links::Memory | Links::Ports => Some(here),
+            Links::Memory | Links::Ports | Links::Replay => Some(here),
             Links::Processes(between) => between.all_profiles(here),
         }
     }
@@ -84,7 +85,7 @@ impl Links {
     /// The world of `ranks` ranks here, and those of other processes.
     pub(super) fn world(&self, ranks: usize) -> Team {
         match self {
-            Links::Memory => Team::world(ranks, PlaceKind::Tree),
+            Links::Memory | Links::Replay => Team::world(ranks, PlaceKind::Tree),
             Links::Ports => Team::world(ranks, PlaceKind::Port),
             Links::Processes(between) => {
                 let processes = Arc::clone(&between.processes);
@@ -96,7 +97,7 @@ impl Links {
     /// The ranks, for whoever looks at them.
     pub(super) fn ranks(&self, hall: &Arc<Hall>) -> Ranks {
         match self {
-            Links::Memory | Links::Ports => Ranks::Here(Arc::clone(hall)),
+            Links::Memory | Links::Ports | Links::Replay => Ranks::Here(Arc::clone(hall)),
             Links::Processes(between) => Ranks::Everywhere(Arc::clone(&between.processes)),
         }
     }
@@ -107,6 +108,7 @@ impl Links {
         let over = match self {
             Links::Memory => Over::Threads(Threads::new(there(), place)),
             Links::Ports => Over::Ports(Ports::new(there(), place)),
+            Links::Replay => Over::Replay(InReplay::new(there(), place)),
             Links::Processes(between) => {
                 let processes = Arc::clone(&between.processes);
                 Over::Remote(Remote::new(processes, place))
@@ -131,6 +133,7 @@ pub(super) struct Endpoint {
 enum Over {
     Threads(Threads),
     Ports(Ports),
+    Replay(InReplay),
     Remote(Remote),
 }
 
@@ -140,6 +143,7 @@ impl Endpoint {
         let fabric = match self.over {
             Over::Threads(threads) => AnyFabric::Threads(threads),
             Over::Ports(ports) => AnyFabric::Ports(ports),
+            Over::Replay(replayed) => AnyFabric::InReplay(replayed),
             Over::Remote(remote) => AnyFabric::Remote(Rc::new(remote)),
         };
         Communicator::new(fabric, self.team, self.rank)

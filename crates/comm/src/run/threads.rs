@@ -10,8 +10,7 @@ use crate::watch::Runs;
 use crate::wire::encode;
 use crate::{Communicator, RunError};
 use motet_dispatch::{
-    Causalities, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task,
-    spawn_unchecked,
+    Causalities, Dispatcher, DispatcherConfig, Enqueue, QueueConfig, Task, spawn_unchecked,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, Parker, Unparker};
@@ -73,27 +72,15 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     links.watch_over(&hall, &dispatcher);
     let shown = runs.show(links.ranks(&hall));
     let queue = dispatcher.queue(QueueConfig::named("ranks"));
-    let run = Run {
-        body,
-        hall,
-        team: Arc::new(links.world(ranks)),
-        links,
-        causalities: Causalities::active(),
-        profiling: profile.map(|clock| Profiling::new(clock, ranks)),
-        workers,
-        results: Results::new(workers),
-        failure: Mutex::new(None),
-        running: AtomicUsize::new(ranks),
-        caller: caller.unparker(),
-    };
+    let run = Run::new(body, (hall, links), workers, profile, caller.unparker());
     // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the
     // caller waits for it.
     Causalities::none().run(|| {
         // SAFETY: every rank has ended before this function goes on to `stop`, which joins the
         // workers; `run` is dropped after that. Nothing in between unwinds.
-        unsafe { run.start(&queue) };
+        unsafe { run.start(|worker| queue.home(worker)) };
     });
-    while run.running.load(Ordering::Acquire) > 0 {
+    while !run.is_over() {
         caller.park();
     }
     // The hook holds the hall and the dispatcher's pool, which the tasks in the hall's slots hold
@@ -135,8 +122,9 @@ where
     /// Starts every rank on its home worker: one task for each worker starts those that live there.
     ///
     /// # Safety
-    /// `self` stays where it is until every rank has ended and the workers are joined.
-    unsafe fn start(&self, queue: &DispatcherQueue) {
+    /// `self` stays where it is until every rank has ended and the workers are joined. All tasks of
+    /// a `home` run on one thread.
+    pub(super) unsafe fn start<Q: Enqueue>(&self, home: impl Fn(usize) -> Q) {
         let (size, mut first) = (self.hall.size(), 0);
         while first < size {
             let worker = self.hall.home(first);
@@ -148,7 +136,7 @@ where
                     .unwrap_or(first)
                     + 1;
             first = ranks.end;
-            let home = queue.home(worker);
+            let home = home(worker);
             let handle = Enqueue::handle(&home);
             let begin = move || {
                 for rank in ranks {
@@ -177,6 +165,35 @@ where
 }
 
 impl<F, R, E> Run<F, R, E> {
+    /// A run of all ranks of a hall; none has started.
+    pub(super) fn new(
+        body: F,
+        (hall, links): (Arc<Hall>, Links),
+        workers: usize,
+        profile: Option<ProfileClock>,
+        caller: Unparker,
+    ) -> Self {
+        let ranks = hall.size();
+        Run {
+            body,
+            hall,
+            team: Arc::new(links.world(ranks)),
+            links,
+            causalities: Causalities::active(),
+            profiling: profile.map(|clock| Profiling::new(clock, ranks)),
+            workers,
+            results: Results::new(workers),
+            failure: Mutex::new(None),
+            running: AtomicUsize::new(ranks),
+            caller,
+        }
+    }
+
+    /// Whether all ranks here have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.running.load(Ordering::Acquire) == 0
+    }
+
     /// Ends the run; the first failure is kept.
     pub(super) fn fail(&self, failure: RunError<E>) {
         self.failure.lock().get_or_insert(failure);
@@ -210,7 +227,7 @@ impl<F, R, E> Run<F, R, E> {
         between.end(message, profile, caller)
     }
 
-    fn into_outcome(self, ending: Option<Ending>) -> Result<Ended<R>, RunError<E>> {
+    pub(super) fn into_outcome(self, ending: Option<Ending>) -> Result<Ended<R>, RunError<E>> {
         if let Some(failure) = self.failure.into_inner() {
             return Err(failure);
         }

@@ -22,6 +22,7 @@ mod misuse;
 mod network;
 mod processes;
 mod profiles;
+mod replayed;
 mod requests;
 mod scripts;
 mod slices;

@@ -1,6 +1,7 @@
 //! Random programs that every rank follows, compared with a sequential reference.
 
 use motet_comm::{CommError, Communicator, Line, Requests, Ring, RunError, World};
+use motet_dispatch::Replay;
 use motet_testkit::{Random, patience, stress, within};
 use std::fmt;
 use std::future::poll_fn;
@@ -439,6 +440,22 @@ fn sem_g314_programs_at_ports_equal_the_sequential_reference() {
                     .unwrap_or_else(|e| panic!("{seed}, {world:?}: {e}"));
                 assert_eq!(held, script.reference(size), "seed {seed}, {world:?}");
             }
+        }
+    });
+}
+
+#[test]
+fn sem_g1069_programs_in_a_replay_equal_the_sequential_reference() {
+    within(patience(), || {
+        for seed in 1..=30 {
+            let (size, replay) = (1 + seed as usize % 9, Replay::new(seed));
+            let script = Script::random(seed, size, 150);
+            let ended = World::threads(size).replayed(&replay, async |comm: Communicator| {
+                script.follow::<CommError>(&comm, |_| Ok(())).await
+            });
+            let ended = ended.unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+            assert_eq!(ended.results, script.reference(size), "seed {seed}");
+            assert!(ended.unmatched.is_empty(), "seed {seed}");
         }
     });
 }

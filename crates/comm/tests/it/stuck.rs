@@ -4,6 +4,7 @@ use motet_comm::{
     ANY_SOURCE, ANY_TAG, CommError, Communicator, Operation, RankState, RunError, Source, TagMatch,
     Wait, WaitReport, World,
 };
+use motet_dispatch::Replay;
 use motet_testkit::{Log, patience, within};
 use std::future::Future;
 use std::pin::pin;
@@ -26,6 +27,12 @@ where
                     check(&report);
                 }
                 other => panic!("{world:?}: {other:?}"),
+            }
+        }
+        for seed in 0..5 {
+            match World::threads(size).replayed(&Replay::new(seed), &body) {
+                Err(RunError::Stuck(report)) => check(&report),
+                other => panic!("seed {seed}: {other:?}"),
             }
         }
     });

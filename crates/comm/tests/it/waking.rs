@@ -1,6 +1,6 @@
 //! Ranks that wait for more than ranks: other threads, several things at once, other worlds.
 
-use crate::worlds::{Outcome, everywhere, fails_everywhere, worlds};
+use crate::worlds::{Outcome, everywhere, fails_everywhere, where_threads_are, worlds};
 use motet_comm::{ANY_SOURCE, CommError, Communicator, Operation, RankState, RunError, World};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{Gate, patience, within};
@@ -125,7 +125,7 @@ async fn all_with_own_wakers<T>(calls: Vec<Pin<Box<dyn Future<Output = T> + '_>>
 
 #[test]
 fn a_rank_that_a_thread_will_wake_is_not_stuck() {
-    everywhere(
+    where_threads_are(
         async |comm| {
             let handed = Arc::new(Handed::default());
             let waits = Gate::new();
@@ -152,7 +152,7 @@ fn a_rank_that_a_thread_will_wake_is_not_stuck() {
 
 #[test]
 fn one_rank_waits_for_a_thread_and_the_others_for_that_rank() {
-    everywhere(
+    where_threads_are(
         async |comm| {
             let mut sum = 0;
             for round in 0..10 {

@@ -2,7 +2,9 @@
 
 use crate::network::processes;
 use motet_comm::{CommError, Communicator, RunError, World};
+use motet_dispatch::Replay;
 use motet_testkit::{patience, within};
+use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
 use std::sync::Arc;
 
@@ -33,6 +35,9 @@ pub(crate) fn worlds_of(size: usize) -> Vec<World> {
         .collect()
 }
 
+/// Seeds of the replays that every body is run in, too.
+const SEEDS: [u64; 2] = [1, 2];
+
 /// Processes, and ranks in each of them.
 const LAYOUTS: [(usize, usize); 6] = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (5, 2)];
 
@@ -43,7 +48,18 @@ where
     R: Send + PartialEq + Debug + 'static,
     F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
 {
-    everywhere_in(worlds(), LAYOUTS.to_vec(), body, expected);
+    everywhere_in((worlds(), &SEEDS), LAYOUTS.to_vec(), body, expected);
+}
+
+/// As [`everywhere`], but not in a replay, for a body that waits for other threads.
+pub(crate) fn where_threads_are<R, F>(
+    body: F,
+    expected: impl Fn(usize, usize) -> R + Send + 'static,
+) where
+    R: Send + PartialEq + Debug + 'static,
+    F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
+{
+    everywhere_in((worlds(), &[]), LAYOUTS.to_vec(), body, expected);
 }
 
 /// As [`everywhere`], with these numbers of ranks only.
@@ -62,11 +78,16 @@ pub(crate) fn with_ranks<R, F>(
     let layouts = sizes.iter().flat_map(of_size).collect();
     let worlds = sizes.iter().copied().flat_map(worlds_of);
     let alone = sizes.contains(&1).then(World::solo);
-    everywhere_in(worlds.chain(alone).collect(), layouts, body, expected);
+    everywhere_in(
+        (worlds.chain(alone).collect(), &SEEDS),
+        layouts,
+        body,
+        expected,
+    );
 }
 
 fn everywhere_in<R, F>(
-    worlds: Vec<World>,
+    (worlds, seeds): (Vec<World>, &'static [u64]),
     layouts: Vec<(usize, usize)>,
     body: F,
     expected: impl Fn(usize, usize) -> R + Send + 'static,
@@ -76,7 +97,15 @@ fn everywhere_in<R, F>(
 {
     let body = Arc::new(body);
     within(patience(), move || {
+        let sizes: BTreeSet<usize> = worlds.iter().map(World::size).collect();
         run_on(worlds, &*body, &expected);
+        let seeded = |size| seeds.iter().map(move |&seed| (size, seed));
+        for (size, seed) in sizes.into_iter().flat_map(seeded) {
+            let ended = World::threads(size).replayed(&Replay::new(seed), &*body);
+            let ended = ended.unwrap_or_else(|e| panic!("{size} ranks, seed {seed}: {e}"));
+            let expected: Vec<R> = (0..size).map(|rank| expected(rank, size)).collect();
+            assert_eq!(ended.results, expected, "{size} ranks, seed {seed}");
+        }
         for (count, ranks) in layouts {
             let body = Arc::clone(&body);
             let results = processes(count, move |end| {

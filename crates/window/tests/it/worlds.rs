@@ -2,7 +2,7 @@
 
 use crate::network::processes;
 use motet_comm::{Communicator, RunError, World};
-use motet_testkit::{patience, within};
+use motet_testkit::{explore, patience, within};
 use motet_window::WindowError;
 
 /// Processes that are threads, and ranks in each.
@@ -17,6 +17,9 @@ pub(crate) fn everywhere(
         for world in near.into_iter().chain([World::solo(), World::ports(2)]) {
             world.run(&body).unwrap();
         }
+        explore(0..4, |replay| {
+            World::threads(3).replayed(replay, &body).unwrap();
+        });
         for (count, ranks) in LAYOUTS {
             over(count, ranks, body.clone())
                 .into_iter()

@@ -1,0 +1,148 @@
+//! The messages of one rank of a replay. Each is on its way for a while: the replay brings it as a
+//! task, so a message of one sender may be overtaken by those of others, as on a network.
+//!
+//! ```text
+//!   push ──► under way, behind those of its sender ──► task of the replay ──► mailbox ──► wake
+//! ```
+
+use super::hall::Hall;
+use super::mailbox::Mailbox;
+use super::threads::Threads;
+use super::{Came, Mail, Posted, Signed, Ticket};
+use crate::envelope::{Envelope, Sender, Wanted};
+use crate::report::Unmatched;
+use motet_dispatch::{Causalities, Enqueue, ReplayQueue, Task};
+use motet_sync::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Weak};
+
+/// One rank among others of a replay.
+pub(crate) type InReplay = Threads<Network>;
+
+/// The messages to one rank, those on their way included.
+pub(crate) struct Network {
+    arrivals: Arc<Arrivals>,
+    queue: ReplayQueue,
+}
+
+/// Where messages arrive.
+struct Arrivals {
+    mailbox: Mailbox,
+    under_way: Mutex<BTreeMap<Stream, VecDeque<Envelope>>>,
+    hall: Weak<Hall>,
+    /// The rank's place in the hall.
+    place: usize,
+}
+
+/// Messages that arrive in the order in which they were sent: those of a communicator, and the rank
+/// there that sends them.
+type Stream = (u32, usize);
+
+impl Network {
+    pub(super) fn new(hall: &Weak<Hall>, place: usize, queue: &ReplayQueue) -> Self {
+        let arrivals = Arrivals {
+            mailbox: Mailbox::new(),
+            under_way: Mutex::default(),
+            hall: Weak::clone(hall),
+            place,
+        };
+        Network {
+            arrivals: Arc::new(arrivals),
+            queue: queue.clone(),
+        }
+    }
+
+    pub(super) fn mailbox(&self) -> &Mailbox {
+        &self.arrivals.mailbox
+    }
+}
+
+impl Arrivals {
+    /// The next message of a stream arrives.
+    fn bring(&self, stream: Stream) {
+        let Some(hall) = self.hall.upgrade() else {
+            return;
+        };
+        let mut under_way = self.under_way.lock();
+        let next = under_way.get_mut(&stream).and_then(VecDeque::pop_front);
+        drop(under_way);
+        let next = next.expect("there is a task for each message");
+        let mut signed = Signed::new();
+        self.mailbox.push(|| next, &mut signed);
+        hall.slot(self.place).wake_if_sleeping();
+        for receipt in signed {
+            if let Sender::Here(rank) = receipt.sign() {
+                hall.slot(rank).wake_if_sleeping();
+            }
+        }
+    }
+}
+
+impl Mail for Network {
+    fn push(&self, message: impl FnOnce() -> Envelope, _: &mut Signed) {
+        let message = message();
+        let stream = (message.context.communicator, message.status.source);
+        let mut under_way = self.arrivals.under_way.lock();
+        under_way.entry(stream).or_default().push_back(message);
+        drop(under_way);
+        let arrivals = Arc::clone(&self.arrivals);
+        // It arrives also when what sends it is cancelled.
+        Causalities::none().run(|| {
+            self.queue.admit(Task::new(move || arrivals.bring(stream)));
+        });
+    }
+
+    fn arrivals(&self) -> u32 {
+        self.mailbox().arrivals()
+    }
+
+    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
+        self.mailbox().post(wanted, signed)
+    }
+
+    fn post_at_hand<V>(
+        &self,
+        wanted: &Wanted,
+        signed: &mut Signed,
+        at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
+    ) -> Result<Came<V>, Ticket> {
+        self.mailbox().post_at_hand(wanted, signed, at_hand)
+    }
+
+    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket {
+        self.mailbox().request(wanted, signed)
+    }
+
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        self.mailbox().collect(ticket)
+    }
+
+    fn withdraw(&self, ticket: Ticket, signed: &mut Signed) -> bool {
+        self.mailbox().withdraw(ticket, signed)
+    }
+
+    fn leave(&self, ticket: Ticket) {
+        self.mailbox().leave(ticket);
+    }
+
+    fn put_back(&self, envelope: Envelope, signed: &mut Signed) {
+        self.mailbox().put_back(envelope, signed);
+    }
+
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        self.mailbox().peek(wanted, look)
+    }
+
+    fn clear(&self, wanted: &Wanted) {
+        self.mailbox().clear(wanted);
+    }
+
+    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
+        let mut unmatched = self.mailbox().unmatched(dest, most);
+        let under_way = self.arrivals.under_way.lock();
+        let under_way = under_way.values().flatten();
+        let under_way = under_way.filter_map(|envelope| envelope.unmatched(dest));
+        unmatched.extend(under_way.take(most - unmatched.len()));
+        unmatched
+    }
+}
