@@ -1,4 +1,5 @@
-//! The experiments, one file each, named after the papers' number.
+//! The experiments, one file each, named after the papers' number, or the row of the limit that
+//! they explain.
 
 pub(super) mod e01_unit;
 pub(super) mod e02_structure;
@@ -36,3 +37,6 @@ pub(super) mod e33_matrix_multiplication;
 pub(super) mod e34_matrix_efficiency;
 pub(super) mod e35_matrix_machines;
 pub(super) mod e36_forms_of_code;
+pub(super) mod r131_computations;
+pub(super) mod r147_generators;
+pub(super) mod r163_tiny_stages;

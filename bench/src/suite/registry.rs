@@ -42,7 +42,15 @@ static ALL: &[&dyn Experiment] = &[
     &e::e34_matrix_efficiency::MatrixEfficiency,
     &e::e35_matrix_machines::MatrixMachines,
     &e::e36_forms_of_code::FormsOfCode,
+    &e::r131_computations::Computations,
+    &e::r147_generators::Generators,
+    &e::r163_tiny_stages::TinyStages,
 ];
+
+/// Whether an experiment is one of the papers', and none that explains a limit of theirs.
+fn is_of_papers(experiment: &dyn Experiment) -> bool {
+    experiment.about().key.starts_with('E')
+}
 
 /// All experiments, in the papers' order.
 #[must_use]
@@ -50,7 +58,8 @@ pub fn all() -> &'static [&'static dyn Experiment] {
     ALL
 }
 
-/// The experiments with this key or name, in either case of letters; `all` are all.
+/// The experiments with this key or name, in either case of letters; `all` are those of the papers,
+/// and `limits` those that explain limits which the papers leave open.
 ///
 /// # Errors
 /// [`Unknown`], which lists the names there are.
@@ -62,8 +71,14 @@ pub fn all() -> &'static [&'static dyn Experiment] {
 /// assert!(find("E99").is_err());
 /// ```
 pub fn find(name: &str) -> Result<Vec<&'static dyn Experiment>, Unknown> {
-    if name == "all" {
-        return Ok(ALL.to_vec());
+    let some = |of_papers| {
+        let wanted = |experiment: &&&dyn Experiment| is_of_papers(**experiment) == of_papers;
+        ALL.iter().filter(wanted).copied().collect()
+    };
+    match name {
+        "all" => return Ok(some(true)),
+        "limits" => return Ok(some(false)),
+        _ => {}
     }
     let named = |experiment: &&&dyn Experiment| {
         let about = experiment.about();
@@ -84,7 +99,7 @@ impl fmt::Display for Unknown {
         let keys: Vec<&str> = ALL.iter().map(|e| e.about().key).collect();
         write!(
             f,
-            "there is no experiment {}: name all, or one of {}",
+            "there is no experiment {}: name all, limits, or one of {}",
             self.0,
             keys.join(", ")
         )
@@ -103,6 +118,8 @@ mod tests {
         let keys: BTreeSet<&str> = ALL.iter().map(|e| e.about().key).collect();
         let names: BTreeSet<&str> = ALL.iter().map(|e| e.about().name).collect();
         assert_eq!((keys.len(), names.len()), (ALL.len(), ALL.len()));
+        let (papers, limits) = (find("all").unwrap().len(), find("limits").unwrap().len());
+        assert_eq!((papers + limits, papers), (ALL.len(), 36));
         assert!(keys.is_disjoint(&names));
     }
 

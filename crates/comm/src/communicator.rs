@@ -5,6 +5,7 @@ use crate::envelope::{Context, Kind};
 use crate::fabric::{AnyFabric, Place, Team};
 use crate::handover::Savings;
 use crate::lent::Lender;
+use crate::limit::Outstanding;
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
 use crate::report::{Operation, Wait, Why};
@@ -47,6 +48,8 @@ pub struct Communicator {
 struct Seldom {
     /// Notes where the rank's time goes, if the run is profiled.
     recorder: Option<Rc<Recorder>>,
+    /// What it has sent, if that has a limit.
+    outstanding: Option<Rc<Outstanding>>,
     /// Collectives this rank has started to wait for them later.
     started: Cell<u32>,
     /// The room of what this rank has lent to the others.
@@ -68,15 +71,30 @@ impl Communicator {
         }
     }
 
-    /// The same, with what notes the rank's time.
-    pub(crate) fn recorded(self, recorder: Option<Rc<Recorder>>) -> Self {
-        let seldom = recorder.map_or_else(OnceCell::new, |recorder| {
-            OnceCell::from(Box::new(Seldom {
-                recorder: Some(recorder),
-                ..Seldom::default()
-            }))
-        });
-        Communicator { seldom, ..self }
+    /// The same, with what notes the rank's time, and with what it has sent under a limit.
+    pub(crate) fn with(
+        self,
+        recorder: Option<Rc<Recorder>>,
+        outstanding: Option<Rc<Outstanding>>,
+    ) -> Self {
+        if recorder.is_none() && outstanding.is_none() {
+            return self;
+        }
+        let seldom = Seldom {
+            recorder,
+            outstanding,
+            ..Seldom::default()
+        };
+        Communicator {
+            seldom: OnceCell::from(Box::new(seldom)),
+            ..self
+        }
+    }
+
+    /// What this rank has sent, if that has a limit.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> Option<&Outstanding> {
+        self.seldom.get()?.outstanding.as_deref()
     }
 
     fn seldom(&self) -> &Seldom {
@@ -234,8 +252,10 @@ impl Communicator {
 
     /// This rank's handle on a communicator that it belongs to.
     pub(crate) fn member_of(&self, team: Arc<Team>, rank: usize) -> Communicator {
-        let recorder = self.seldom.get().and_then(|seldom| seldom.recorder.clone());
-        Communicator::new(self.fabric.clone(), team, rank).recorded(recorder)
+        let kept = self.seldom.get();
+        let recorder = kept.and_then(|seldom| seldom.recorder.clone());
+        let outstanding = kept.and_then(|seldom| seldom.outstanding.clone());
+        Communicator::new(self.fabric.clone(), team, rank).with(recorder, outstanding)
     }
 }
 

@@ -48,6 +48,14 @@ pub enum CommError {
         /// What serde says.
         reason: String,
     },
+    /// As many messages of this rank to that one as [`World::limit`](crate::World::limit) allows
+    /// have not been received. Nothing was sent.
+    Full {
+        /// To whom.
+        dest: usize,
+        /// How many they are.
+        messages: usize,
+    },
     /// A receive by value from the null process, which sends nothing.
     NullSource,
     /// The message that matched has more elements than there is room for. It stays where it is.
@@ -190,6 +198,7 @@ impl fmt::Display for CommError {
                 "ranks met in different collectives: {one}, but {other}; all ranks must call the \
                  same ones in the same order"
             ),
+            CommError::Full { dest, messages } => write_full(f, *dest, *messages),
             CommError::NullSource => f.write_str(
                 "nothing comes from the null process; receive from it with recv_into or \
                  sendrecv_replace, which leave what is there",
@@ -218,6 +227,14 @@ impl fmt::Display for CommError {
             ),
         }
     }
+}
+
+fn write_full(f: &mut fmt::Formatter<'_>, dest: usize, messages: usize) -> fmt::Result {
+    write!(
+        f,
+        "rank {dest} has not received {messages} messages of this rank, as many as there may be; \
+         let it receive, or let sends wait: SendOverflow::Wait"
+    )
 }
 
 impl std::error::Error for CommError {}

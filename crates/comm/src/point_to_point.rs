@@ -14,6 +14,7 @@ mod layouts;
 mod persistent;
 mod probe;
 mod recv;
+mod room;
 mod send;
 mod sendrecv;
 mod slices;

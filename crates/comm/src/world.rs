@@ -1,9 +1,11 @@
 //! Worlds: the ranks that one program runs on.
 
+mod limited;
 mod profiled;
 mod replayed;
 
 use crate::fabric::Later;
+use crate::limit::Limit;
 use crate::outcome::Outcome;
 use crate::run::{Entered, On, ThreadsConfig, Way, run_solo, run_threads};
 use crate::transport::Transport;
@@ -32,6 +34,7 @@ pub struct World {
     /// Those of all copies.
     runs: Arc<Runs>,
     profiled: Profiled,
+    limit: Option<Limit>,
 }
 
 #[derive(Debug, Clone)]
@@ -73,6 +76,7 @@ impl World {
             place: Place::Solo,
             runs: Arc::default(),
             profiled: Profiled::default(),
+            limit: None,
         }
     }
 
@@ -93,6 +97,7 @@ impl World {
             },
             runs: Arc::default(),
             profiled: Profiled::default(),
+            limit: None,
         }
     }
 
@@ -268,7 +273,7 @@ impl World {
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {
         let ended = match self.place {
-            Place::Solo => run_solo(self.profiled.clock(), body),
+            Place::Solo => run_solo((self.profiled.clock(), self.limit), body),
             Place::Threads { .. } => self.with_config(|config| run_threads(config, body)),
         };
         let outcome = ended.map(Outcome::new)?;
@@ -296,7 +301,7 @@ impl World {
     pub fn enter(&self) -> Result<Entered, RunError<String>> {
         let (ranks, world) = (self.size(), self.clone());
         match self.place {
-            Place::Solo => Ok(Entered::alone()),
+            Place::Solo => Ok(Entered::alone(self.limit)),
             Place::Threads { .. } => Entered::begin(ranks, move |b| world.with_config(b)),
         }
     }
@@ -347,6 +352,7 @@ impl World {
             on,
             runs: Arc::clone(&self.runs),
             profile: self.profiled.clock(),
+            limit: self.limit,
         })
     }
 }

@@ -91,6 +91,13 @@ pub enum Operation {
         /// With which tag.
         tag: Tag,
     },
+    /// Wait until fewer messages to a rank are not received than may be.
+    Send {
+        /// To whom.
+        dest: usize,
+        /// With which tag.
+        tag: Tag,
+    },
     /// Wait until a message is there, and leave it there.
     Probe {
         /// From whom.
@@ -154,6 +161,7 @@ impl Operation {
         match self {
             Operation::Recv { .. } => "recv",
             Operation::Ssend { .. } => "ssend",
+            Operation::Send { .. } => "send",
             Operation::Probe { .. } => "probe",
             Operation::NeighbourRoom { .. } => "send to a neighbour",
             Operation::Neighbour { name, .. } | Operation::Collective { name, .. } => name,
@@ -235,6 +243,10 @@ impl fmt::Display for Operation {
                 }
             }
             Operation::Ssend { dest, tag } => write!(f, "ssend(dest {dest}, tag {tag})"),
+            Operation::Send { dest, tag } => write!(
+                f,
+                "send(dest {dest}, tag {tag}), which waits for earlier messages to be received"
+            ),
             Operation::NeighbourRoom { peer } => {
                 write!(f, "send to neighbour {peer}, who does not receive")
             }

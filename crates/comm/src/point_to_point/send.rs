@@ -21,10 +21,11 @@ impl Communicator {
     /// is its standard and its ready mode too. (Ready mode promises that the receive is posted, so
     /// that a library need not buffer; here the message is moved, and there is nothing to save.)
     ///
-    /// To [`Dest::Null`] it sends nothing.
+    /// To [`Dest::Null`] it sends nothing. Under a [`World::limit`](crate::World::limit) it may
+    /// wait, or be refused.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`].
+    /// [`CommError::NoSuchRank`], [`CommError::Full`].
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -50,7 +51,14 @@ impl Communicator {
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
         let (dest, location) = (dest.into(), Location::caller());
-        async move { self.send_in(Kind::User, dest, tag, value, location) }
+        async move {
+            if self.outstanding().is_some()
+                && let Some(room) = self.room(dest, tag, location)
+            {
+                room.await;
+            }
+            self.send_in(Kind::User, dest, tag, value, location)
+        }
     }
 
     /// Sends `value` and waits until a receive has got it: MPI's synchronous mode (MPI-3.1, 3.4).
@@ -94,7 +102,11 @@ impl Communicator {
     /// The request's: [`CommError::NoSuchRank`].
     #[track_caller]
     pub fn isend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
-        let sent = self.send_in(Kind::User, dest.into(), tag, value, Location::caller());
+        let dest = dest.into();
+        if self.waits_for_room(dest) {
+            return self.issend_from(dest, tag, value, Location::caller());
+        }
+        let sent = self.send_in(Kind::User, dest, tag, value, Location::caller());
         Request::new(self.spot(), Ended(Some(sent)))
     }
 
@@ -195,7 +207,10 @@ impl Communicator {
         };
         self.check_rank(dest)?;
         let _entered = self.entered("send", location);
-        self.fabric().send(self.team().world_rank(dest), make())
+        match self.outstanding() {
+            None => self.fabric().send(self.team().world_rank(dest), make()),
+            Some(outstanding) => self.send_within(outstanding, dest, make()()),
+        }
     }
 }
 

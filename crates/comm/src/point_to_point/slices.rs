@@ -30,7 +30,14 @@ impl Communicator {
         numbers: &[T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let (dest, location) = (dest.into(), Location::caller());
-        async move { self.send_numbers(dest, tag, numbers, location) }
+        async move {
+            if self.outstanding().is_some()
+                && let Some(room) = self.room(dest, tag, location)
+            {
+                room.await;
+            }
+            self.send_numbers(dest, tag, numbers, location)
+        }
     }
 
     /// Sends the numbers and returns a request that has ended; they may be changed at once.
@@ -126,6 +133,13 @@ impl Communicator {
         };
         self.check_rank(rank)?;
         let (fabric, to) = (self.fabric(), self.team().world_rank(rank));
+        if self.outstanding().is_some() {
+            return self.deliver(dest, location, || {
+                let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
+                envelope.label.length = numbers.len();
+                || envelope
+            });
+        }
         if let (Some(remote), Some(bytes)) = (fabric.beyond(to), bytes_of(numbers)) {
             let _entered = self.entered("send", location);
             let source = self.rank();

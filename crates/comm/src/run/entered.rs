@@ -11,6 +11,7 @@
 use super::links::Endpoint;
 use super::threads::{ThreadsConfig, run_endpoints};
 use crate::fabric::{AnyFabric, Solo};
+use crate::limit::{Limit, Outstanding};
 use crate::{Communicator, RunError};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::{self, JoinHandle};
@@ -61,9 +62,10 @@ struct End {
 
 impl Entered {
     /// One rank alone, which needs no run beside it.
-    pub(crate) fn alone() -> Entered {
+    pub(crate) fn alone(limit: Option<Limit>) -> Entered {
         let fabric = AnyFabric::Solo(Solo::new());
         let comm = Communicator::new(fabric, Arc::new(Solo::team()), 0);
+        let comm = comm.with(None, limit.map(Outstanding::new));
         Entered {
             comm: Some(Rc::new(comm)),
             running: None,
@@ -120,7 +122,7 @@ impl Entered {
             }
         };
         Ok(Entered {
-            comm: Some(Rc::new(endpoint.communicator())),
+            comm: Some(Rc::new(endpoint.communicator(None))),
             running: Some(Running { shared, thread }),
         })
     }

@@ -2,6 +2,8 @@
 
 use super::between::{self, Between, Way};
 use crate::fabric::{AnyFabric, Hall, InReplay, PlaceKind, Ports, Remote, Team, Threads};
+use crate::limit::{Limit, Outstanding};
+use crate::profile::Recorder;
 use crate::watch::{Ranks, Runs};
 use crate::{Communicator, Profile, RunError};
 use motet_dispatch::{Dispatcher, SpinWait};
@@ -103,7 +105,13 @@ impl Links {
     }
 
     /// The endpoint of the rank at this place here.
-    pub(super) fn endpoint(&self, hall: &Arc<Hall>, team: &Arc<Team>, place: usize) -> Endpoint {
+    pub(super) fn endpoint(
+        &self,
+        hall: &Arc<Hall>,
+        team: &Arc<Team>,
+        place: usize,
+        limit: Option<Limit>,
+    ) -> Endpoint {
         let there = || Arc::clone(hall);
         let over = match self {
             Links::Memory => Over::Threads(Threads::new(there(), place)),
@@ -118,6 +126,7 @@ impl Links {
             over,
             team: Arc::clone(team),
             rank: hall.first + place,
+            limit,
         }
     }
 }
@@ -128,6 +137,7 @@ pub(super) struct Endpoint {
     over: Over,
     team: Arc<Team>,
     rank: usize,
+    limit: Option<Limit>,
 }
 
 enum Over {
@@ -138,14 +148,15 @@ enum Over {
 }
 
 impl Endpoint {
-    /// The rank's communicator, which stays on this thread.
-    pub(super) fn communicator(self) -> Communicator {
+    /// The rank's communicator, which stays on this thread, with what notes the rank's time.
+    pub(super) fn communicator(self, recorder: Option<Rc<Recorder>>) -> Communicator {
         let fabric = match self.over {
             Over::Threads(threads) => AnyFabric::Threads(threads),
             Over::Ports(ports) => AnyFabric::Ports(ports),
             Over::Replay(replayed) => AnyFabric::InReplay(replayed),
             Over::Remote(remote) => AnyFabric::Remote(Rc::new(remote)),
         };
-        Communicator::new(fabric, self.team, self.rank)
+        let outstanding = self.limit.map(Outstanding::new);
+        Communicator::new(fabric, self.team, self.rank).with(recorder, outstanding)
     }
 }

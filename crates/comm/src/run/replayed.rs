@@ -5,6 +5,7 @@ use super::Ended;
 use super::links::{Endpoint, Links};
 use super::threads::Run;
 use crate::fabric::Hall;
+use crate::limit::Limit;
 use crate::profile::ProfileClock;
 use crate::watch::{Ranks, Runs};
 use crate::{Communicator, RunError};
@@ -19,22 +20,17 @@ pub(crate) fn run_replayed<R: Send, E: Send + fmt::Display>(
     replay: &Replay,
     ranks: usize,
     runs: &Runs,
-    profile: Option<ProfileClock>,
+    (profile, limit): (Option<ProfileClock>, Option<Limit>),
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
 ) -> Result<Ended<R>, RunError<E>> {
     let turns = replay.queue(QueueConfig::named("ranks"));
     let hall = Hall::in_replay(ranks, &replay.queue(QueueConfig::named("network")));
     let shown = runs.show(Ranks::Here(Arc::clone(&hall)));
     let body = &body;
-    let body = move |endpoint: Endpoint, recorder| body(endpoint.communicator().recorded(recorder));
+    let body = move |endpoint: Endpoint, recorder| body(endpoint.communicator(recorder));
     let nobody = Parker::new();
-    let run = Run::new(
-        body,
-        (hall, Links::Replay),
-        ranks,
-        profile,
-        nobody.unparker(),
-    );
+    let mut run = Run::new(body, (hall, Links::Replay), ranks, nobody.unparker());
+    run.given(profile, limit);
     let all_end = AllEnd(&run);
     let mut started = false;
     replay.run_until(|nothing_left| {

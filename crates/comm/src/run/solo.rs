@@ -3,6 +3,7 @@
 use super::Ended;
 use super::profiling::Profiling;
 use crate::fabric::{AnyFabric, Fabric, Mail, Solo};
+use crate::limit::{Limit, Outstanding};
 use crate::profile::{ProfileClock, Recorder};
 use crate::report::{RankState, WaitReport};
 use crate::{Communicator, RunError};
@@ -16,14 +17,16 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Runs `body` as the only rank, on the calling thread.
 pub(crate) fn run_solo<R, E>(
-    profile: Option<ProfileClock>,
+    (profile, limit): (Option<ProfileClock>, Option<Limit>),
     body: impl AsyncFn(Communicator) -> Result<R, E>,
 ) -> Result<Ended<R>, RunError<E>> {
     let fabric = Solo::new();
     let profiling = profile.map(|clock| Profiling::new(clock, 1));
     let recorder = profiling.as_ref().map(Profiling::begin);
     let comm = Communicator::new(AnyFabric::Solo(fabric.clone()), Arc::new(Solo::team()), 0);
-    let mut rank = Box::pin(body(comm.recorded(recorder.clone())));
+    let mut rank = Box::pin(body(
+        comm.with(recorder.clone(), limit.map(Outstanding::new)),
+    ));
     let outcome = drive(rank.as_mut(), &fabric, recorder.as_deref());
     // What the rank still holds may panic when it is dropped; an earlier failure goes first.
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(rank)));

@@ -5,6 +5,7 @@ use super::life::{Life, Results};
 use super::links::{Endpoint, Links, On};
 use super::profiling::Profiling;
 use crate::fabric::{Ending, Hall, Team};
+use crate::limit::Limit;
 use crate::profile::{ProfileClock, Recorder};
 use crate::watch::Runs;
 use crate::wire::encode;
@@ -31,6 +32,8 @@ pub(crate) struct ThreadsConfig {
     pub(crate) runs: Arc<Runs>,
     /// What tells the time, if the run is profiled.
     pub(crate) profile: Option<ProfileClock>,
+    /// How much the ranks may send, if that has a limit.
+    pub(crate) limit: Option<Limit>,
 }
 
 /// Runs `body` on every rank and waits for all of them.
@@ -40,7 +43,7 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Display>(
 ) -> Result<Ended<R>, RunError<E>> {
     let body = &body;
     run_endpoints(config, move |endpoint: Endpoint, recorder| {
-        body(endpoint.communicator().recorded(recorder))
+        body(endpoint.communicator(recorder))
     })
 }
 
@@ -57,6 +60,7 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
         on,
         runs,
         profile,
+        limit,
     } = config;
     let dispatcher = Dispatcher::with(DispatcherConfig {
         threads: workers,
@@ -72,7 +76,8 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     links.watch_over(&hall, &dispatcher);
     let shown = runs.show(links.ranks(&hall));
     let queue = dispatcher.queue(QueueConfig::named("ranks"));
-    let run = Run::new(body, (hall, links), workers, profile, caller.unparker());
+    let mut run = Run::new(body, (hall, links), workers, caller.unparker());
+    run.given(profile, limit);
     // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the
     // caller waits for it.
     Causalities::none().run(|| {
@@ -103,6 +108,8 @@ pub(super) struct Run<F, R, E> {
     /// The caller's, under which the ranks run.
     causalities: Causalities,
     pub(super) profiling: Option<Profiling>,
+    /// How much the ranks may send, if that has a limit.
+    limit: Option<Limit>,
     /// The threads of the ranks.
     workers: usize,
     pub(super) results: Results<R>,
@@ -158,7 +165,9 @@ where
         Life::new(self, place, move || {
             self.causalities.add();
             let recorder = self.profiling.as_ref().map(Profiling::begin);
-            let endpoint = self.links.endpoint(&self.hall, &self.team, place);
+            let endpoint = self
+                .links
+                .endpoint(&self.hall, &self.team, place, self.limit);
             (recorder.clone(), (self.body)(endpoint, recorder))
         })
     }
@@ -170,7 +179,6 @@ impl<F, R, E> Run<F, R, E> {
         body: F,
         (hall, links): (Arc<Hall>, Links),
         workers: usize,
-        profile: Option<ProfileClock>,
         caller: Unparker,
     ) -> Self {
         let ranks = hall.size();
@@ -180,13 +188,21 @@ impl<F, R, E> Run<F, R, E> {
             team: Arc::new(links.world(ranks)),
             links,
             causalities: Causalities::active(),
-            profiling: profile.map(|clock| Profiling::new(clock, ranks)),
+            profiling: None,
+            limit: None,
             workers,
             results: Results::new(workers),
             failure: Mutex::new(None),
             running: AtomicUsize::new(ranks),
             caller,
         }
+    }
+
+    /// The run is profiled, or what its ranks send has a limit.
+    pub(super) fn given(&mut self, profile: Option<ProfileClock>, limit: Option<Limit>) {
+        let ranks = self.hall.size();
+        self.profiling = profile.map(|clock| Profiling::new(clock, ranks));
+        self.limit = limit;
     }
 
     /// Whether all ranks here have ended.

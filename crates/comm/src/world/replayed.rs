@@ -55,8 +55,8 @@ impl World {
             let problem = "a replay has one process; replay World::threads";
             return Err(RunError::Start(io::Error::other(problem)));
         }
-        let (ranks, clock) = (self.size(), self.profiled.clock());
-        let outcome = run_replayed(replay, ranks, &self.runs, clock, body).map(Outcome::new)?;
+        let (ranks, given) = (self.size(), (self.profiled.clock(), self.limit));
+        let outcome = run_replayed(replay, ranks, &self.runs, given, body).map(Outcome::new)?;
         self.profiled.tell(outcome.profile.as_ref());
         Ok(outcome)
     }

@@ -16,6 +16,7 @@ mod grids;
 mod intercommunicators;
 mod layouts;
 mod lengths;
+mod limits;
 mod long_vectors;
 mod messages;
 mod misuse;

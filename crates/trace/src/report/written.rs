@@ -24,6 +24,7 @@ pub(super) struct WrittenWait {
 enum WrittenOperation {
     Recv(WrittenSource, Option<u32>),
     Ssend(usize, u32),
+    Send(usize, u32),
     Probe(WrittenSource, Option<u32>),
     NeighbourRoom(usize),
     Neighbour(usize, String),
@@ -107,6 +108,7 @@ pub(super) fn wait(wait: &Wait) -> WrittenWait {
             WrittenOperation::Recv(write_source(source), write_tag(tag))
         }
         Operation::Ssend { dest, tag } => WrittenOperation::Ssend(dest, tag),
+        Operation::Send { dest, tag } => WrittenOperation::Send(dest, tag),
         Operation::Probe { source, tag } => {
             WrittenOperation::Probe(write_source(source), write_tag(tag))
         }
@@ -128,6 +130,7 @@ pub(super) fn read_wait(written: &WrittenWait) -> Wait {
             tag: tag.map_or(TagMatch::Any, TagMatch::Only),
         },
         &WrittenOperation::Ssend(dest, tag) => Operation::Ssend { dest, tag },
+        &WrittenOperation::Send(dest, tag) => Operation::Send { dest, tag },
         WrittenOperation::Probe(source, tag) => Operation::Probe {
             source: read_source(source),
             tag: tag.map_or(TagMatch::Any, TagMatch::Only),
@@ -207,6 +210,7 @@ mod tests {
                 tag: TagMatch::Any,
             }),
             wait(Operation::Ssend { dest: 1, tag: 2 }),
+            wait(Operation::Send { dest: 3, tag: 4 }),
             wait(Operation::NeighbourRoom { peer: 5 }),
             wait(Operation::Neighbour {
                 peer: 6,

@@ -125,6 +125,7 @@ impl WaitGraph {
                 Source::Outside => Target::Ranks(Vec::new()),
             },
             Operation::Ssend { dest: peer, .. }
+            | Operation::Send { dest: peer, .. }
             | Operation::NeighbourRoom { peer }
             | Operation::Neighbour { peer, .. } => Target::Ranks(vec![world(peer)]),
             Operation::Collective { .. } => Target::Ranks(Vec::new()),

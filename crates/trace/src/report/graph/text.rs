@@ -221,6 +221,7 @@ fn peer(operation: &Operation) -> Option<usize> {
             Source::Any | Source::Null | Source::Outside => None,
         },
         Operation::Ssend { dest: peer, .. }
+        | Operation::Send { dest: peer, .. }
         | Operation::NeighbourRoom { peer }
         | Operation::Neighbour { peer, .. } => Some(peer),
         Operation::Collective { .. } => None,
