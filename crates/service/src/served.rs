@@ -17,7 +17,6 @@ mod teardown;
 
 use crate::keys::Keys;
 use crate::lifecycle::Lifecycle;
-use crate::options::Envelope;
 use crate::queue::Queue;
 use crate::service::{Abandon, Any, AtOnce, ContractOf};
 use crate::service::{SlotOf, What};
@@ -208,20 +207,21 @@ impl<S: Service> Served<S> {
     }
 
     /// Whether the caller still waits.
-    fn in_time(&self, envelope: &Envelope) -> Result<Instant, Fault> {
+    fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
         let common = &self.slot.common;
         let now = common.shared.deadlines.clock().now();
-        match envelope.deadline.is_some_and(|deadline| now > deadline) {
+        match deadline.is_some_and(|deadline| now > deadline) {
             true => Err(crate::service::timeout(&common.path)),
             false => Ok(now),
         }
     }
 
     /// Whether the state has the version that the caller wants.
-    fn has_version(&self, envelope: &Envelope) -> Result<(), Fault> {
+    #[inline]
+    fn has_version(&self, wanted: Option<u64>) -> Result<(), Fault> {
         let common = &self.slot.common;
         let version = common.version();
-        match envelope.if_version() {
+        match wanted {
             Some(wanted) if wanted != version => {
                 let reason =
                     format!("the state has version {version}, not {wanted}; read it again");

@@ -33,7 +33,7 @@ pub use notification::{Event, Notification};
 pub use subscription::Subscription;
 
 pub(crate) use any_service::{AnyService, operations};
-pub(crate) use client::timeout;
+pub(crate) use client::{admit, timeout};
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
 pub(crate) use direct::AtOnce;

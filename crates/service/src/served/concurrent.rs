@@ -88,8 +88,8 @@ impl<S: Service> Served<S> {
     fn begin_concurrent(&self, envelope: &Envelope) -> Result<(Instant, Arc<S>), Fault> {
         let common = &self.slot.common;
         self.slot.leave(Group::Concurrent);
-        let begun = self.in_time(envelope)?;
-        self.has_version(envelope)?;
+        let begun = self.in_time(envelope.deadline)?;
+        self.has_version(envelope.if_version())?;
         let service = self.cell.lock().clone();
         let service = service.ok_or_else(|| common.absence())?;
         Figures::count(&common.figures.calls);
@@ -149,7 +149,7 @@ impl<S: Service> Served<S> {
     /// Handles an item of the independent port.
     pub(super) async fn independent(self: Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Independent);
-        if let Err(fault) = self.in_time(&item.envelope) {
+        if let Err(fault) = self.in_time(item.envelope.deadline) {
             return item.what.refuse(fault);
         }
         Figures::count(&self.slot.common.figures.calls);

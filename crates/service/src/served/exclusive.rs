@@ -63,11 +63,11 @@ impl<S: Service> Served<S> {
 
     fn exclusive(self: &Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
-        let begun = match self.in_time(&item.envelope) {
+        let begun = match self.in_time(item.envelope.deadline) {
             Ok(begun) => begun,
             Err(fault) => return item.what.refuse(fault),
         };
-        Figures::count(&self.slot.common.figures.calls);
+        Figures::count_alone(&self.slot.common.figures.changes);
         let What::Request(request, reply) = item.what else {
             return misplaced(item.what);
         };
@@ -93,17 +93,17 @@ impl<S: Service> Served<S> {
         self.slot.leave(Group::Exclusive);
         let of_contract = matches!(item.what, What::Request(..));
         let fits = self
-            .in_time(&item.envelope)
+            .in_time(item.envelope.deadline)
             .and_then(|_| match of_contract {
                 // A key is looked up before the version, which its first request has changed.
                 true => Ok(()),
-                false => self.has_version(&item.envelope),
+                false => self.has_version(item.envelope.if_version()),
             });
         if let Err(fault) = fits {
             return item.what.refuse(fault);
         }
         let common = &self.slot.common;
-        Figures::count(&common.figures.calls);
+        Figures::count_alone(&common.figures.changes);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             What::Request(request, reply) => self.change(request, reply, item.envelope).await,
@@ -141,7 +141,8 @@ impl<S: Service> Served<S> {
         request: <ContractOf<S> as Contract>::Request,
         keyed: Option<Keyed>,
     ) -> Result<<ContractOf<S> as Contract>::Outcome, Failed> {
-        self.has_version(&cx.envelope).map_err(Failed::Fault)?;
+        self.has_version(cx.envelope.if_version())
+            .map_err(Failed::Fault)?;
         let Some(mut shared) = self.cell.lock().take() else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
@@ -179,7 +180,7 @@ impl<S: Service> Served<S> {
             Looked::New(keyed) => Some(keyed),
             Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
         };
-        if let Err(fault) = self.has_version(&envelope) {
+        if let Err(fault) = self.has_version(envelope.if_version()) {
             return give::<ContractOf<S>>(reply, Err(fault));
         }
         let common = &self.slot.common;

@@ -226,7 +226,7 @@ impl<C: Contract> AnyService for Slot<C> {
             (self.reads.look(), self.changes.look());
         ServiceFigures {
             // Relaxed: the figures are told apart from each other.
-            calls: figures.calls.load(Ordering::Relaxed),
+            calls: figures.calls.load(Ordering::Relaxed) + figures.changes.load(Ordering::Relaxed),
             faults: figures.faults.load(Ordering::Relaxed),
             panics: figures.panics.load(Ordering::Relaxed),
             late: figures.late.load(Ordering::Relaxed),

@@ -67,7 +67,10 @@ impl Own for Common {
 /// How often what has happened.
 #[derive(Default)]
 pub(crate) struct Figures {
+    /// Of handlers that are not exclusive.
     pub(crate) calls: AtomicU64,
+    /// Of exclusive ones, and counted inside them only.
+    pub(crate) changes: AtomicU64,
     pub(crate) faults: AtomicU64,
     pub(crate) panics: AtomicU64,
     pub(crate) late: AtomicU64,
@@ -213,8 +216,7 @@ impl Common {
     }
 
     pub(crate) fn next_version(&self) -> u64 {
-        // Relaxed: as above.
-        self.version.fetch_add(1, Ordering::Relaxed) + 1
+        Figures::count_alone(&self.version) + 1
     }
 
     /// Why nothing is served now.
@@ -233,6 +235,14 @@ impl Figures {
     pub(crate) fn count(counter: &AtomicU64) -> u64 {
         // Relaxed: nobody concludes anything else from it.
         counter.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Counts where nobody else does meanwhile: how many there were before.
+    pub(crate) fn count_alone(counter: &AtomicU64) -> u64 {
+        // Relaxed: who counts next comes after, by the interleave.
+        let before = counter.load(Ordering::Relaxed);
+        counter.store(before + 1, Ordering::Relaxed);
+        before
     }
 }
 
