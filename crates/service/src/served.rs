@@ -15,7 +15,6 @@ mod exclusive;
 mod restart;
 mod teardown;
 
-use crate::keys::Keys;
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
 use crate::service::{Abandon, Any, AtOnce, ContractOf};
@@ -124,13 +123,12 @@ impl<S: Service> Served<S> {
             })?;
             // Relaxed: nothing is served yet, or the cell is empty.
             common.version.fetch_max(saved.version, Ordering::Relaxed);
-            let mut keys = Keys::default();
-            keys.restore(saved.keys, common.shared.deadlines.clock().now());
-            *self.slot.keys.lock() = keys;
+            let now = common.shared.deadlines.clock().now();
+            self.slot.keys.lock().restore(saved.keys, now);
             return Ok(State::new(state));
         }
         // What the keys stand for is not in this state.
-        *self.slot.keys.lock() = Keys::default();
+        self.slot.keys.lock().clear();
         match &self.plan.initial {
             None => Ok(State::default()),
             Some(initial) => {

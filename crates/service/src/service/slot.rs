@@ -15,6 +15,7 @@ use crate::options::Envelope;
 use crate::patch::Patch;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
+use crate::spec::Spec;
 use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
 use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
@@ -124,7 +125,7 @@ pub(crate) enum What<C: Contract> {
 }
 
 impl<C: Contract> Slot<C> {
-    pub(crate) fn new(common: Arc<Common>, depth: usize, is_stored: bool) -> Self {
+    pub(crate) fn new(common: Arc<Common>, spec: &Spec) -> Self {
         Slot {
             common,
             concurrent: Port::new(),
@@ -134,11 +135,11 @@ impl<C: Contract> Slot<C> {
             exclusive_async: Port::new(),
             teardown: Port::new(),
             independent: Port::new(),
-            reads: Depth::new(depth),
-            changes: Depth::new(depth),
+            reads: Depth::new(spec.depth),
+            changes: Depth::new(spec.depth),
             subscriptions: Subscriptions::default(),
-            keys: Mutex::default(),
-            is_stored,
+            keys: Mutex::new(Keys::new(spec.key_bytes)),
+            is_stored: spec.persist.is_some(),
             direct: Direct::default(),
             latencies: Latencies::new(C::OPERATIONS.len() + UNIFORM.len()),
         }

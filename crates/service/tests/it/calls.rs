@@ -184,6 +184,37 @@ fn sem_g514_a_key_is_forgotten_after_a_day() {
 }
 
 #[test]
+fn sem_g952_keys_take_at_most_so_many_bytes() {
+    replayed(async |node| {
+        let create = Create::<CornerShop>::of().at("/shop").key_bytes(100_000);
+        let shop = node.create(create).await.unwrap();
+        let apples = |text: &str| Line::new(text, 1);
+        let long = |letter: char| letter.to_string().repeat(30_000);
+        for letter in ['a', 'b', 'c'] {
+            let line = apples(&long(letter));
+            shop.upsert(line).key(&letter.to_string()).await.unwrap();
+        }
+        let version = shop.get().await.unwrap().version;
+        // All of them are kept: an answer is given again, and nothing is carried out.
+        shop.upsert(apples(&long('a'))).key("a").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version);
+        // The oldest goes for a fourth; the others stay.
+        shop.upsert(apples(&long('d'))).key("d").await.unwrap();
+        shop.upsert(apples(&long('b'))).key("b").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 1);
+        shop.upsert(apples(&long('a'))).key("a").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 2);
+        // One that takes more than all may is kept, alone.
+        let huge = apples(&long('h').repeat(10));
+        shop.upsert(huge.clone()).key("h").await.unwrap();
+        shop.upsert(huge).key("h").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 3);
+        shop.upsert(apples(&long('a'))).key("a").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 4);
+    });
+}
+
+#[test]
 fn dss_103_more_operations_than_may_wait() {
     replayed(async |node| {
         let create = Create::<CornerShop>::of().at("/shop").depth(10);
