@@ -14,6 +14,7 @@ mod concurrent;
 mod exclusive;
 mod restart;
 mod teardown;
+mod telling;
 
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;

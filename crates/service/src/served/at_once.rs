@@ -50,7 +50,12 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
         let clock = common.shared.deadlines.clock();
         let cx = Cx::new(common, Envelope::new(options, context, clock, None));
         let ended = match operation.group {
-            Group::Exclusive => self.change_now(&cx, request, None),
+            Group::Exclusive => self
+                .change_now(&cx, request, None)
+                .map(|(outcome, telling)| {
+                    drop(self.tells(telling));
+                    outcome
+                }),
             _ => self.read_now(&cx, request),
         };
         let result = ended.map_err(|failed| match failed {

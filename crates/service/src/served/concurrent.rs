@@ -6,7 +6,7 @@ use crate::options::Envelope;
 use crate::report::{Level, Traced};
 use crate::service::{ContractOf, StateOf};
 use crate::service::{Entering, Figures, Item, What};
-use crate::{Contract, Cx, Event, Fault, Group, Notification, Operation};
+use crate::{Contract, Cx, Fault, Group, Operation};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -264,14 +264,5 @@ impl<S: Service> Served<S> {
         let shared = &common.shared;
         shared.log(Level::Error, "panic", &common.path, &reason);
         Fault::failed(reason).of_service(&common.path)
-    }
-
-    /// Tells subscribers of the state as it is.
-    pub(super) fn notify_state(&self, version: u64, service: &S) {
-        let state = || service.state().snapshot();
-        if self.slot.subscriptions.are_wanted() {
-            let notification = Notification::new(version, Event::Replace(state()));
-            self.slot.notify(&notification, state);
-        }
     }
 }

@@ -165,11 +165,10 @@ impl<C: Contract> Slot<C> {
     }
 
     /// Whether an exclusive handler may be one of several in a batch: it does not wait, for itself
-    /// or for a commit, what it does wrong concerns its caller, and all of them run under no
-    /// causality.
+    /// or for a commit, and all of them run under no causality.
     fn is_of_batch(&self, what: &What<C>) -> bool {
-        let has_caller = matches!(what, What::Request(_, Some(_)));
-        has_caller && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
+        let of_contract = matches!(what, What::Request(..));
+        of_contract && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
     }
 
     /// The item has started, or will not.

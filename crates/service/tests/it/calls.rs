@@ -1,9 +1,9 @@
 //! Answers, faults, keys, limits, panics.
 
-use crate::shop::{Colour, CornerShop, Line, ShopRequest, replayed, shop, threaded};
-use motet_dispatch::Causality;
-use motet_ports::Port;
+use crate::shop::{Colour, CornerShop, Line, ShopRequest, node, replayed, shop, threaded};
+use motet_dispatch::{Causality, Dispatcher, spawn};
 use motet_ports::timer::sleep;
+use motet_ports::{Port, wait_blocking};
 use motet_service::{Create, Fault, FaultCode, Lifecycle, Restart, Supervise};
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -40,6 +40,42 @@ fn dss_031_a_one_way_panic_goes_to_the_poster() {
         order.run(|| shop.post(ShopRequest::Shout("help".to_owned())).unwrap());
         assert_eq!(heard.recv().await, "help");
     });
+}
+
+#[test]
+fn sem_g954_each_panic_of_one_way_operations_is_told_and_keeps_no_other() {
+    let dispatcher = Dispatcher::new(1);
+    let heard = Port::new();
+    let hears = heard.clone();
+    dispatcher.on_exception(move |exception| {
+        hears.post(exception.message().to_owned()).unwrap();
+    });
+    let told = wait_blocking(async {
+        let node = node(&dispatcher);
+        let shop = shop(&node).await;
+        let (to, done) = motet_ports::reply();
+        // On the only worker: none of them begins before all are posted, so they are one batch.
+        let posting = async move {
+            let before = shop.count("pears".into()).await.unwrap();
+            for _ in 0..3 {
+                shop.post(ShopRequest::Add(1)).unwrap();
+                shop.post(ShopRequest::TearAndUndo(true)).unwrap();
+            }
+            shop.add(1).await.unwrap();
+            drop(to.post(shop.count("pears".into()).await.unwrap() - before));
+        };
+        spawn(&node.queue(), posting).unwrap();
+        assert_eq!(
+            done.await,
+            Ok(4),
+            "nobody is kept, and what panics is undone"
+        );
+        for _ in 0..3 {
+            assert_eq!(heard.recv().await, "in the middle");
+        }
+        node.shutdown().await;
+    });
+    told.unwrap();
 }
 
 #[test]
