@@ -96,7 +96,7 @@ async fn pump(
         let is_last = next.as_ref().is_some_and(|next| next.event == "gone");
         let written = match next {
             Some(notification) => {
-                // Answers, and what others have asked for meanwhile, come before thousands of events.
+                // Answers come before thousands of events.
                 yield_now().await;
                 notification.made(write)
             }

@@ -94,7 +94,7 @@ impl Fault {
         let Fault(inner) = self;
         let service = inner.service.as_ref().map_or(0, String::len);
         let domain = inner.domain.as_ref();
-        let domain = domain.map_or(0, |it| it.name.len() + crate::keys::weight(&it.value));
+        let domain = domain.map_or(0, |it| it.name.len() + crate::weight::weight(&it.value));
         size_of::<Inner>() + inner.reason.len() + service + domain
     }
 

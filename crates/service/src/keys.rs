@@ -1,6 +1,7 @@
 //! Idempotency keys: the answers to requests that may come again.
 
 use crate::Fault;
+use crate::weight::weight;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
@@ -47,10 +48,6 @@ pub(crate) const MOST: usize = 4096;
 
 /// What a key takes beside its name, request and answer: its places in the map and in the order.
 const EACH: usize = 2 * (size_of::<Answer>() + 2 * size_of::<String>());
-
-/// The first node of an object has room for eleven fields; a field of others, which are half full.
-const NODE: usize = 640;
-const FIELD: usize = 160;
 
 /// How long an answer is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -149,23 +146,6 @@ impl Keys {
         if let Some(oldest) = self.order.pop_front() {
             let gone = self.answers.remove(&oldest);
             self.bytes -= gone.map_or(0, |answer| answer.bytes);
-        }
-    }
-}
-
-/// The bytes of memory that a value takes, told from above.
-pub(crate) fn weight(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => size_of::<Value>(),
-        Value::String(text) => size_of::<Value>() + text.len(),
-        Value::Array(items) => {
-            // A list that grows doubles.
-            let room = 2 * items.len() * size_of::<Value>();
-            room + items.iter().map(weight).sum::<usize>()
-        }
-        Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| FIELD + name.len() + weight(value);
-            size_of::<Value>() + NODE + fields.iter().map(field).sum::<usize>()
         }
     }
 }

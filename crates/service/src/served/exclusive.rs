@@ -36,9 +36,9 @@ struct Before<C: Contract> {
 }
 
 /// What has come of a change.
-pub(super) struct Changed {
-    pub(super) failed: bool,
-    pub(super) changed: bool,
+struct Changed {
+    failed: bool,
+    changed: bool,
     keyed: bool,
 }
 
@@ -186,7 +186,8 @@ impl<S: Service> Served<S> {
             self.restart(&fault);
             return Err(Failed::Fault(fault));
         }
-        let telling = self.telling(cx, &shared, before.told, &changed);
+        let told = before.told.filter(|_| changed.changed);
+        let telling = self.telling(cx, &shared, told, changed.failed);
         *self.cell.lock() = Some(shared);
         Ok((outcome, telling))
     }
@@ -233,7 +234,8 @@ impl<S: Service> Served<S> {
             give::<ContractOf<S>>(reply, Err(fault.clone()));
             return self.restart(&fault);
         }
-        let telling = self.telling(&cx, &shared, before.told, &changed);
+        let told = before.told.filter(|_| changed.changed);
+        let telling = self.telling(&cx, &shared, told, changed.failed);
         *self.cell.lock() = Some(shared);
         let tells = self.tells(telling);
         self.answer(&cx, outcome, reply, captured);

@@ -3,7 +3,6 @@
 //! after.
 
 use super::Served;
-use super::exclusive::Changed;
 use crate::service::{ContractOf, StateOf};
 use crate::{Contract, Cx, Event, Notification, Service};
 use std::sync::Arc;
@@ -16,19 +15,17 @@ pub(super) struct Telling<C: Contract> {
 }
 
 impl<S: Service> Served<S> {
-    /// What is to be told of a change that has been made.
+    /// What is to be told of a change that has been made; `failed`: and was answered with a fault.
     pub(super) fn telling(
         &self,
         cx: &Cx,
         service: &S,
         told: Option<Arc<<ContractOf<S> as Contract>::Request>>,
-        changed: &Changed,
+        failed: bool,
     ) -> Option<Telling<ContractOf<S>>> {
-        let (true, Some(request)) = (changed.changed, told) else {
-            return None;
-        };
+        let request = told?;
         let state: Arc<StateOf<S>> = service.state().snapshot();
-        let event = match changed.failed {
+        let event = match failed {
             false => Event::Operation(request),
             true => Event::Replace(Arc::clone(&state)),
         };

@@ -179,10 +179,6 @@ impl<C: Contract, T: DeserializeOwned + Send + 'static> Make<C, T> {
 
 impl<C: Contract, T: Send + 'static> Make<C, T> {
     /// Has the operation carried out here and now; given back when it would have to wait.
-    #[expect(
-        clippy::result_large_err,
-        reason = "what was given comes back as it was"
-    )]
     #[inline]
     fn run(
         self,
@@ -205,7 +201,7 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
                 let got = served.and_then(|served| served.get(options, context));
                 got.map(|got| got.map(read)).ok_or(Make::Get(make, read))
             }
-            uniform => Err(uniform),
+            uniform @ Make::Uniform(..) => Err(uniform),
         }
     }
 
