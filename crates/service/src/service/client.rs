@@ -10,9 +10,7 @@ use crate::depth::Depth;
 use crate::json::{Answering, To};
 use crate::options::Options;
 use crate::patch::Patch;
-use crate::{
-    Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription, Verb,
-};
+use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
 use motet_ports::{Port, reply};
 use serde_json::Value;
 use std::fmt;
