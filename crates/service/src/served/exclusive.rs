@@ -45,7 +45,7 @@ struct Changed {
 /// The outcome of a change, and whom to tell of it.
 type Ended<S> = (
     <ContractOf<S> as Contract>::Outcome,
-    Option<Telling<ContractOf<S>>>,
+    Option<Box<Telling<ContractOf<S>>>>,
 );
 
 /// Why a change has no outcome.

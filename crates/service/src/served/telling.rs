@@ -7,7 +7,7 @@ use crate::service::{ContractOf, StateOf};
 use crate::{Contract, Cx, Event, Notification, Service};
 use std::sync::Arc;
 
-/// What subscribers are to be told.
+/// What subscribers are to be told. In a box: to hand on what most changes lack takes no time.
 pub(super) struct Telling<C: Contract> {
     notification: Notification<C>,
     /// For those who have no room for more.
@@ -22,7 +22,7 @@ impl<S: Service> Served<S> {
         service: &S,
         told: Option<Arc<<ContractOf<S> as Contract>::Request>>,
         failed: bool,
-    ) -> Option<Telling<ContractOf<S>>> {
+    ) -> Option<Box<Telling<ContractOf<S>>>> {
         let request = told?;
         let state: Arc<StateOf<S>> = service.state().snapshot();
         let event = match failed {
@@ -31,10 +31,10 @@ impl<S: Service> Served<S> {
         };
         let mut notification = Notification::new(self.slot.common.version(), event);
         notification.keys = cx.take_keys();
-        Some(Telling {
+        Some(Box::new(Telling {
             notification,
             state,
-        })
+        }))
     }
 
     /// As [`Served::telling`], of the state as it is.
@@ -42,20 +42,20 @@ impl<S: Service> Served<S> {
         &self,
         version: u64,
         service: &S,
-    ) -> Option<Telling<ContractOf<S>>> {
+    ) -> Option<Box<Telling<ContractOf<S>>>> {
         if !self.slot.subscriptions.are_wanted() {
             return None;
         }
         let state = service.state().snapshot();
         let notification = Notification::new(version, Event::Replace(Arc::clone(&state)));
-        Some(Telling {
+        Some(Box::new(Telling {
             notification,
             state,
-        })
+        }))
     }
 
     /// Tells it when this is dropped. The caller is alone, as it was when the change was made.
-    pub(super) fn tells(&self, telling: Option<Telling<ContractOf<S>>>) -> Tells<'_, S> {
+    pub(super) fn tells(&self, telling: Option<Box<Telling<ContractOf<S>>>>) -> Tells<'_, S> {
         Tells {
             served: self,
             telling,
@@ -66,7 +66,7 @@ impl<S: Service> Served<S> {
 /// Tells subscribers when it is dropped, also by a panic of what the answer is made of.
 pub(super) struct Tells<'a, S: Service> {
     served: &'a Served<S>,
-    telling: Option<Telling<ContractOf<S>>>,
+    telling: Option<Box<Telling<ContractOf<S>>>>,
 }
 
 impl<S: Service> Drop for Tells<'_, S> {
