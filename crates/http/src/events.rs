@@ -14,6 +14,7 @@ use motet_service::{AnyClient, AnyNotification, Options, Subscribe, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 /// So often something is sent, if only a comment: who has gone is noticed.
@@ -82,7 +83,7 @@ fn number(name: &str, value: &str) -> Result<u64, Refusal> {
 
 /// Sends what comes, until nobody reads, the subscription has ended, or the server stops.
 async fn pump(
-    port: &Port<AnyNotification>,
+    port: &Port<Arc<AnyNotification>>,
     sender: &mpsc::Sender<Bytes>,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -94,7 +95,11 @@ async fn pump(
         };
         let is_last = next.as_ref().is_some_and(|next| next.event == "gone");
         let written = match next {
-            Some(notification) => write(notification),
+            Some(notification) => {
+                // Answers come before thousands of events.
+                yield_now().await;
+                notification.made(write)
+            }
             None => Bytes::from_static(b": nothing has happened\n\n"),
         };
         let sent = tokio::select! {
@@ -109,7 +114,7 @@ async fn pump(
 
 /// One event. Its number is the version; a line break in JSON is written `\n`, so the data are one
 /// line.
-fn write(notification: AnyNotification) -> Bytes {
+fn write(notification: &AnyNotification) -> Bytes {
     let AnyNotification {
         version,
         event,

@@ -153,11 +153,7 @@ fn place<S: Service>(shared: &Arc<Shared>, spec: &Spec) -> Result<Arc<SlotOf<S>>
         figures: Figures::default(),
         cycle: Mutex::new(None),
     };
-    let slot = Arc::new(Slot::new(
-        Arc::new(common),
-        spec.depth,
-        spec.persist.is_some(),
-    ));
+    let slot = Arc::new(Slot::new(Arc::new(common), spec));
     shared.place(&path, Arc::clone(&slot) as Any)?;
     Ok(slot)
 }

@@ -89,6 +89,15 @@ struct Domain {
 }
 
 impl Fault {
+    /// The bytes of memory that it takes, told from above.
+    pub(crate) fn weight(&self) -> usize {
+        let Fault(inner) = self;
+        let service = inner.service.as_ref().map_or(0, String::len);
+        let domain = inner.domain.as_ref();
+        let domain = domain.map_or(0, |it| it.name.len() + crate::weight::weight(&it.value));
+        size_of::<Inner>() + inner.reason.len() + service + domain
+    }
+
     /// A fault with a reason: what failed, where, and what to do.
     #[must_use]
     pub fn new(code: FaultCode, reason: impl Into<String>) -> Self {

@@ -1,17 +1,21 @@
 //! Idempotency keys: the answers to requests that may come again.
 
 use crate::Fault;
+use crate::weight::weight;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// The answers given to keyed requests. At most [`MOST`], none longer than [`KEPT`].
-#[derive(Default)]
+/// The answers given to keyed requests. At most [`MOST`], in so many bytes, none longer than
+/// [`KEPT`].
 pub(crate) struct Keys {
     answers: HashMap<String, Answer>,
     /// The keys, oldest first.
     order: VecDeque<String>,
+    /// What all of them take, and may take.
+    bytes: usize,
+    most_bytes: usize,
 }
 
 struct Answer {
@@ -19,6 +23,7 @@ struct Answer {
     body: Value,
     answer: Result<Value, Fault>,
     at: Instant,
+    bytes: usize,
 }
 
 /// An answer as it is stored.
@@ -41,10 +46,23 @@ pub(crate) enum Known {
 /// How many answers are kept.
 pub(crate) const MOST: usize = 4096;
 
+/// What a key takes beside its name, request and answer: its places in the map and in the order.
+const EACH: usize = 2 * (size_of::<Answer>() + 2 * size_of::<String>());
+
 /// How long an answer is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 impl Keys {
+    /// None yet. What they take may be so many bytes.
+    pub(crate) fn new(most_bytes: usize) -> Self {
+        Keys {
+            answers: HashMap::new(),
+            order: VecDeque::new(),
+            bytes: 0,
+            most_bytes,
+        }
+    }
+
     /// The name under which a key of a principal is kept.
     pub(crate) fn name(principal: Option<&str>, key: &str) -> String {
         format!("{}\n{key}", principal.unwrap_or(""))
@@ -66,18 +84,31 @@ impl Keys {
         answer: Result<Value, Fault>,
         now: Instant,
     ) {
-        if self.order.len() >= MOST {
+        let of_answer = match &answer {
+            Ok(value) => weight(value),
+            Err(fault) => fault.weight(),
+        };
+        let bytes = 2 * name.len() + weight(&body) + of_answer + EACH;
+        // The newest is kept in any case: its request is the one that may come again soon.
+        while !self.order.is_empty()
+            && (self.order.len() >= MOST || self.bytes.saturating_add(bytes) > self.most_bytes)
+        {
             self.forget_oldest();
         }
+        self.bytes += bytes;
         self.order.push_back(name.clone());
-        self.answers.insert(
-            name,
-            Answer {
-                body,
-                answer,
-                at: now,
-            },
-        );
+        let kept = Answer {
+            body,
+            answer,
+            at: now,
+            bytes,
+        };
+        self.answers.insert(name, kept);
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        *self = Keys::new(self.most_bytes);
     }
 
     /// All of them, oldest first.
@@ -93,8 +124,9 @@ impl Keys {
         self.order.iter().filter_map(one).collect()
     }
 
-    /// Takes over what was stored. Its time begins anew.
+    /// Has what was stored instead. Its time begins anew.
     pub(crate) fn restore(&mut self, stored: Vec<Stored>, now: Instant) {
+        self.clear();
         for one in stored {
             self.keep(one.key, one.body, one.answer, now);
         }
@@ -112,7 +144,8 @@ impl Keys {
 
     fn forget_oldest(&mut self) {
         if let Some(oldest) = self.order.pop_front() {
-            self.answers.remove(&oldest);
+            let gone = self.answers.remove(&oldest);
+            self.bytes -= gone.map_or(0, |answer| answer.bytes);
         }
     }
 }

@@ -111,6 +111,7 @@ mod supervise;
 #[doc(hidden)]
 pub mod macros;
 pub mod system;
+mod weight;
 pub mod workflow;
 
 #[doc(hidden)]

@@ -58,6 +58,8 @@ struct Record {
     #[serde(default)]
     depth: Option<usize>,
     #[serde(default)]
+    key_bytes: Option<usize>,
+    #[serde(default)]
     partners_within_ms: Option<u64>,
 }
 
@@ -124,6 +126,7 @@ impl Record {
             ..Spec::of_kind(&self.r#type)
         };
         spec.depth = self.depth.unwrap_or(spec.depth);
+        spec.key_bytes = self.key_bytes.unwrap_or(spec.key_bytes);
         spec.partners_within_ms = self.partners_within_ms.unwrap_or(spec.partners_within_ms);
         spec.state = self.state.as_ref().map_or(Ok(None), Initial::read)?;
         for (name, link) in &self.partners {

@@ -36,7 +36,6 @@ pub(crate) struct Envelope {
     pub(crate) deadline: Option<Instant>,
     /// The call has said until when.
     is_limited: bool,
-    inherits: bool,
     /// When it was posted; `None`: it is carried out at once.
     pub(crate) posted: Option<Instant>,
     pub(crate) chain: Option<Arc<Chain>>,
@@ -55,18 +54,23 @@ pub(crate) struct Rare {
 impl Envelope {
     /// Of a call that is made now in `context`, and captured if it has a `trace`; until when,
     /// [`Envelope::limit_to`] may add.
+    ///
+    /// It takes out of the options what it keeps.
+    #[inline]
     pub(crate) fn new(
-        options: Options,
-        context: Context,
+        options: &mut Options,
+        context: Option<&Context>,
         clock: &Clock,
         trace: Option<Trace>,
     ) -> Self {
         let own = options.within.map(|within| clock.in_future(within));
-        let deadline = match (own, context.deadline) {
+        let left = context.and_then(|context| context.deadline);
+        let deadline = match (own, left) {
             (Some(own), Some(left)) => Some(own.min(left)),
             (own, left) => own.or(left),
         };
-        let principal = options.principal.or_else(|| context.principal());
+        let principal = options.principal.take();
+        let principal = principal.or_else(|| context?.principal());
         let is_plain = options.if_version.is_none()
             && options.key.is_none()
             && trace.is_none()
@@ -74,25 +78,19 @@ impl Envelope {
         let rare = (!is_plain).then(|| {
             Arc::new(Rare {
                 if_version: options.if_version,
-                key: options.key,
+                key: options.key.take(),
                 trace,
-                headers: options.headers,
+                headers: std::mem::take(&mut options.headers),
             })
         });
         Envelope {
             deadline,
             is_limited: own.is_some(),
-            inherits: context.deadline.is_some(),
             posted: None,
-            chain: context.into_chain(),
+            chain: context.and_then(Context::link),
             principal,
             rare,
         }
-    }
-
-    /// Whether the deadline may be over already: its caller has not just said it.
-    pub(crate) fn is_inherited(&self) -> bool {
-        self.inherits
     }
 
     /// It is posted now. Until when: what was said, or the limit of the node from now on, if that

@@ -34,11 +34,8 @@ impl Rights {
         rules.collect::<Result<_, _>>().map(Rights)
     }
 
-    /// Whether `principal` may do `verb`. Whoever is no principal is the program itself, and may.
-    pub(crate) fn check(&self, principal: Option<&str>, verb: Verb) -> Result<(), Fault> {
-        let Some(principal) = principal else {
-            return Ok(());
-        };
+    /// Whether `principal` may do `verb`.
+    pub(crate) fn check(&self, principal: &str, verb: Verb) -> Result<(), Fault> {
         let allows = |rule: &Rule| {
             let is_meant = rule.principal == "*" || rule.principal == principal;
             is_meant

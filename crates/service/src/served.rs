@@ -14,10 +14,9 @@ mod concurrent;
 mod exclusive;
 mod restart;
 mod teardown;
+mod telling;
 
-use crate::keys::Keys;
 use crate::lifecycle::Lifecycle;
-use crate::options::Envelope;
 use crate::queue::Queue;
 use crate::service::{Abandon, Any, AtOnce, ContractOf};
 use crate::service::{SlotOf, What};
@@ -125,13 +124,12 @@ impl<S: Service> Served<S> {
             })?;
             // Relaxed: nothing is served yet, or the cell is empty.
             common.version.fetch_max(saved.version, Ordering::Relaxed);
-            let mut keys = Keys::default();
-            keys.restore(saved.keys, common.shared.deadlines.clock().now());
-            *self.slot.keys.lock() = keys;
+            let now = common.shared.deadlines.clock().now();
+            self.slot.keys.lock().restore(saved.keys, now);
             return Ok(State::new(state));
         }
         // What the keys stand for is not in this state.
-        *self.slot.keys.lock() = Keys::default();
+        self.slot.keys.lock().clear();
         match &self.plan.initial {
             None => Ok(State::default()),
             Some(initial) => {
@@ -208,20 +206,21 @@ impl<S: Service> Served<S> {
     }
 
     /// Whether the caller still waits.
-    fn in_time(&self, envelope: &Envelope) -> Result<Instant, Fault> {
+    fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
         let common = &self.slot.common;
         let now = common.shared.deadlines.clock().now();
-        match envelope.deadline.is_some_and(|deadline| now > deadline) {
+        match deadline.is_some_and(|deadline| now > deadline) {
             true => Err(crate::service::timeout(&common.path)),
             false => Ok(now),
         }
     }
 
     /// Whether the state has the version that the caller wants.
-    fn has_version(&self, envelope: &Envelope) -> Result<(), Fault> {
+    #[inline]
+    fn has_version(&self, wanted: Option<u64>) -> Result<(), Fault> {
         let common = &self.slot.common;
         let version = common.version();
-        match envelope.if_version() {
+        match wanted {
             Some(wanted) if wanted != version => {
                 let reason =
                     format!("the state has version {version}, not {wanted}; read it again");

@@ -3,12 +3,15 @@
 //! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services,
 //!   their partners;
 //! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to;
+//!   `admission.rs`: what is looked at before;
 //!   `direct.rs`: when they need not be; `batches.rs`: changes that wait; `any_service.rs`: without
 //!   knowing the contract; `cx.rs`: what a handler knows;
-//! - `subscriptions.rs`: the subscription manager; `notification.rs`, `subscription.rs`: what it
-//!   tells whom;
+//! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
+//!   `subscription.rs`: what it tells whom;
 //! - `shared.rs`: what the services of a node share.
 
+mod admission;
+mod any_notification;
 mod any_service;
 mod batches;
 mod call;
@@ -23,7 +26,8 @@ mod slot;
 mod subscription;
 mod subscriptions;
 
-pub use any_service::{AnyClient, AnyNotification, OperationInfo, ServiceFigures, ServiceInfo};
+pub use any_notification::AnyNotification;
+pub use any_service::{AnyClient, OperationInfo, ServiceFigures, ServiceInfo};
 pub use call::{Call, Calling};
 pub use client::{Client, Remote};
 pub use contract::{Contract, ContractClient, Serves};
@@ -32,6 +36,7 @@ pub use definition::{Partner, Parts, Policy, Service};
 pub use notification::{Event, Notification};
 pub use subscription::Subscription;
 
+pub(crate) use admission::admit;
 pub(crate) use any_service::{AnyService, operations};
 pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};

@@ -27,6 +27,9 @@ pub struct Spec {
     pub supervise: Supervise,
     /// How many operations may wait: as many that read, as many that change.
     pub depth: usize,
+    /// How many bytes the requests and answers of idempotency keys may take in memory. The oldest
+    /// go first; the newest is kept whatever it takes.
+    pub key_bytes: usize,
     /// Who may do what: rules such as `viewer: get query`.
     pub allow: Vec<String>,
     /// Whether it may call services of other processes.
@@ -49,6 +52,7 @@ impl Default for Spec {
             persist: None,
             supervise: Supervise::default(),
             depth: 1024,
+            key_bytes: 16 << 20,
             allow: Vec::new(),
             network: true,
             threads: None,

@@ -74,6 +74,13 @@ impl<S: Service> Create<S> {
         self.with(|spec| spec.depth = depth.max(1))
     }
 
+    /// How many bytes the requests and answers of idempotency keys may take in memory: 16 MiB,
+    /// unless said otherwise. The oldest go first; the newest is kept whatever it takes.
+    #[must_use]
+    pub fn key_bytes(self, most: usize) -> Self {
+        self.with(|spec| spec.key_bytes = most)
+    }
+
     /// Who may do what: rules such as `viewer: get query`.
     #[must_use]
     pub fn allow<R: Into<String>>(self, rules: impl IntoIterator<Item = R>) -> Self {

@@ -2,43 +2,60 @@
 
 use super::Served;
 use super::exclusive::Failed;
+use crate::context::Context;
 use crate::latency::ONE_IN;
-use crate::options::Envelope;
-use crate::service::{AtOnce, ContractOf, Figures, StateOf};
-use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot};
+use crate::options::{Envelope, Options};
+use crate::service::{AtOnce, ContractOf, Figures, StateOf, admit};
+use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot, Verb};
 use std::sync::Arc;
 use std::time::Instant;
 
 impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
-    fn get(&self, envelope: &Envelope) -> Option<Result<Snapshot<StateOf<S>>, Fault>> {
+    fn get(
+        &self,
+        options: &Options,
+        context: Option<&Context>,
+    ) -> Option<Result<Snapshot<StateOf<S>>, Fault>> {
         let _entered = self.interleave.get()?.try_concurrent()?;
-        Some(self.get_now(envelope))
+        Some(self.get_now(options, context))
     }
 
     fn run(
         self: Arc<Self>,
         operation: &Operation,
         request: <ContractOf<S> as Contract>::Request,
-        envelope: Envelope,
+        options: &mut Options,
+        context: Option<&Context>,
     ) -> Result<
         Result<<ContractOf<S> as Contract>::Outcome, Fault>,
-        (<ContractOf<S> as Contract>::Request, Envelope),
+        <ContractOf<S> as Contract>::Request,
     > {
         let entered = self.interleave.get().and_then(|it| match operation.group {
             Group::Exclusive => it.try_exclusive(),
             _ => it.try_concurrent(),
         });
         let Some(_entered) = entered else {
-            return Err((request, envelope));
+            return Err(request);
         };
-        if let Err(fault) = self.in_time_at_once(&envelope) {
+        let (verb, group) = (operation.verb, operation.group);
+        if let Err(fault) = self.admit_at_once(verb, group, options, context) {
             return Ok(Err(fault));
         }
         let common = &self.slot.common;
-        let begun = self.sampled(Figures::count(&common.figures.calls));
-        let cx = Cx::new(common, envelope);
+        let before = match operation.group {
+            Group::Exclusive => Figures::count_alone(&common.figures.changes),
+            _ => Figures::count(&common.figures.calls),
+        };
+        let begun = self.sampled(before);
+        let clock = common.shared.deadlines.clock();
+        let cx = Cx::new(common, Envelope::new(options, context, clock, None));
         let ended = match operation.group {
-            Group::Exclusive => self.change_now(&cx, request, None),
+            Group::Exclusive => self
+                .change_now(&cx, request, None)
+                .map(|(outcome, telling)| {
+                    drop(self.tells(telling));
+                    outcome
+                }),
             _ => self.read_now(&cx, request),
         };
         let result = ended.map_err(|failed| match failed {
@@ -56,10 +73,15 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
 }
 
 impl<S: Service> Served<S> {
-    fn get_now(&self, envelope: &Envelope) -> Result<Snapshot<StateOf<S>>, Fault> {
+    #[inline]
+    fn get_now(
+        &self,
+        options: &Options,
+        context: Option<&Context>,
+    ) -> Result<Snapshot<StateOf<S>>, Fault> {
         let common = &self.slot.common;
-        self.in_time_at_once(envelope)?;
-        self.has_version(envelope)?;
+        self.admit_at_once(Verb::Get, Group::Concurrent, options, context)?;
+        self.has_version(options.if_version)?;
         // The state is read under the lock: that is quicker than to share the service.
         let cell = self.cell.lock();
         let service = cell.as_ref().ok_or_else(|| common.absence())?;
@@ -80,18 +102,28 @@ impl<S: Service> Served<S> {
         cx: &Cx,
         request: <ContractOf<S> as Contract>::Request,
     ) -> Result<<ContractOf<S> as Contract>::Outcome, Failed> {
-        self.has_version(&cx.envelope).map_err(Failed::Fault)?;
+        self.has_version(cx.envelope.if_version())
+            .map_err(Failed::Fault)?;
         let Some(service) = self.cell.lock().clone() else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
         self.query_now(&service, cx, request).map_err(Failed::Panic)
     }
 
-    /// As [`Served::in_time`], for a call that has been made just now.
-    fn in_time_at_once(&self, envelope: &Envelope) -> Result<(), Fault> {
-        match envelope.is_inherited() {
-            true => self.in_time(envelope).map(drop),
-            false => Ok(()),
+    /// What is asked of every call, of one that is made just now.
+    #[inline]
+    fn admit_at_once(
+        &self,
+        verb: Verb,
+        group: Group,
+        options: &Options,
+        context: Option<&Context>,
+    ) -> Result<(), Fault> {
+        admit(&self.slot, verb, group, options, context, true)?;
+        // What it has said itself has just begun.
+        match context.and_then(|context| context.deadline) {
+            Some(inherited) => self.in_time(Some(inherited)).map(drop),
+            None => Ok(()),
         }
     }
 }

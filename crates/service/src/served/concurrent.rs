@@ -6,7 +6,7 @@ use crate::options::Envelope;
 use crate::report::{Level, Traced};
 use crate::service::{ContractOf, StateOf};
 use crate::service::{Entering, Figures, Item, What};
-use crate::{Contract, Cx, Event, Fault, Group, Notification, Operation};
+use crate::{Contract, Cx, Fault, Group, Operation};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -88,8 +88,8 @@ impl<S: Service> Served<S> {
     fn begin_concurrent(&self, envelope: &Envelope) -> Result<(Instant, Arc<S>), Fault> {
         let common = &self.slot.common;
         self.slot.leave(Group::Concurrent);
-        let begun = self.in_time(envelope)?;
-        self.has_version(envelope)?;
+        let begun = self.in_time(envelope.deadline)?;
+        self.has_version(envelope.if_version())?;
         let service = self.cell.lock().clone();
         let service = service.ok_or_else(|| common.absence())?;
         Figures::count(&common.figures.calls);
@@ -149,7 +149,7 @@ impl<S: Service> Served<S> {
     /// Handles an item of the independent port.
     pub(super) async fn independent(self: Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Independent);
-        if let Err(fault) = self.in_time(&item.envelope) {
+        if let Err(fault) = self.in_time(item.envelope.deadline) {
             return item.what.refuse(fault);
         }
         Figures::count(&self.slot.common.figures.calls);
@@ -264,14 +264,5 @@ impl<S: Service> Served<S> {
         let shared = &common.shared;
         shared.log(Level::Error, "panic", &common.path, &reason);
         Fault::failed(reason).of_service(&common.path)
-    }
-
-    /// Tells subscribers of the state as it is.
-    pub(super) fn notify_state(&self, version: u64, service: &S) {
-        let state = || service.state().snapshot();
-        if self.slot.subscriptions.are_wanted() {
-            let notification = Notification::new(version, Event::Replace(state()));
-            self.slot.notify(&notification, state);
-        }
     }
 }

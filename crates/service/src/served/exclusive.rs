@@ -1,5 +1,6 @@
 //! Handlers that change the state: `&mut self`, alone.
 
+use super::telling::Telling;
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::json::To;
@@ -7,7 +8,8 @@ use crate::keys::{Keys, Known};
 use crate::options::Envelope;
 use crate::service::{ContractOf, StateOf};
 use crate::service::{Figures, Item, What};
-use crate::{Contract, Cx, Event, Fault, FaultCode, Group, Notification, Serves, Service};
+use crate::{Contract, Cx, Fault, FaultCode, Group, Serves, Service};
+use motet_dispatch::spawn;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -40,6 +42,12 @@ struct Changed {
     keyed: bool,
 }
 
+/// The outcome of a change, and whom to tell of it.
+type Ended<S> = (
+    <ContractOf<S> as Contract>::Outcome,
+    Option<Box<Telling<ContractOf<S>>>>,
+);
+
 /// Why a change has no outcome.
 pub(super) enum Failed {
     Fault(Fault),
@@ -51,10 +59,14 @@ impl<S: Service> Served<S> {
     pub(super) fn batch(self: &Arc<Self>) {
         let mut panicked = None;
         for item in self.slot.batches.take() {
-            // Panics of handlers are caught before; what a destructor panics with must not keep the
-            // others.
+            // Of a handler whose caller wants no answer, or of a destructor: it must not keep the
+            // others, and each is told.
             let handled = catch_unwind(AssertUnwindSafe(|| self.exclusive(item)));
-            panicked = panicked.or(handled.err());
+            if let Some(before) = handled.err().and_then(|payload| panicked.replace(payload)) {
+                let again = async move { resume_unwind(before) };
+                // A queue that takes no task has nobody to tell.
+                drop(spawn(&self.slot.common.queue, again));
+            }
         }
         if let Some(payload) = panicked {
             resume_unwind(payload);
@@ -63,11 +75,11 @@ impl<S: Service> Served<S> {
 
     fn exclusive(self: &Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
-        let begun = match self.in_time(&item.envelope) {
+        let begun = match self.in_time(item.envelope.deadline) {
             Ok(begun) => begun,
             Err(fault) => return item.what.refuse(fault),
         };
-        Figures::count(&self.slot.common.figures.calls);
+        Figures::count_alone(&self.slot.common.figures.changes);
         let What::Request(request, reply) = item.what else {
             return misplaced(item.what);
         };
@@ -80,9 +92,20 @@ impl<S: Service> Served<S> {
         let cx = Cx::new(&self.slot.common, item.envelope);
         let captured = self.capture_of(&cx, &request);
         let ended = self.change_now(&cx, request, keyed);
-        self.has_run(operation, begun, cx.envelope.posted);
+        if !matches!(ended, Ok((_, Some(_)))) {
+            self.has_run(operation, begun, cx.envelope.posted);
+        }
         match ended {
-            Ok(outcome) => self.answer(&cx, outcome, reply, captured),
+            Ok((outcome, telling)) => {
+                let is_told = telling.is_some();
+                let tells = self.tells(telling);
+                self.answer(&cx, outcome, reply, captured);
+                drop(tells);
+                if is_told {
+                    // With many to tell it is not short: its caller is to have it posted.
+                    self.has_run(operation, begun, cx.envelope.posted);
+                }
+            }
             Err(Failed::Fault(fault)) => give::<ContractOf<S>>(reply, Err(fault)),
             Err(Failed::Panic(panicked)) => self.panicked(panicked, reply, captured),
         }
@@ -93,17 +116,17 @@ impl<S: Service> Served<S> {
         self.slot.leave(Group::Exclusive);
         let of_contract = matches!(item.what, What::Request(..));
         let fits = self
-            .in_time(&item.envelope)
+            .in_time(item.envelope.deadline)
             .and_then(|_| match of_contract {
                 // A key is looked up before the version, which its first request has changed.
                 true => Ok(()),
-                false => self.has_version(&item.envelope),
+                false => self.has_version(item.envelope.if_version()),
             });
         if let Err(fault) = fits {
             return item.what.refuse(fault);
         }
         let common = &self.slot.common;
-        Figures::count(&common.figures.calls);
+        Figures::count_alone(&common.figures.changes);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             What::Request(request, reply) => self.change(request, reply, item.envelope).await,
@@ -134,14 +157,15 @@ impl<S: Service> Served<S> {
     }
 
     /// Runs the handler of a method that is not async. The caller is alone, and the service has no
-    /// store.
+    /// store. Subscribers are not told yet.
     pub(super) fn change_now(
         self: &Arc<Self>,
         cx: &Cx,
         request: <ContractOf<S> as Contract>::Request,
         keyed: Option<Keyed>,
-    ) -> Result<<ContractOf<S> as Contract>::Outcome, Failed> {
-        self.has_version(&cx.envelope).map_err(Failed::Fault)?;
+    ) -> Result<Ended<S>, Failed> {
+        self.has_version(cx.envelope.if_version())
+            .map_err(Failed::Fault)?;
         let Some(mut shared) = self.cell.lock().take() else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
@@ -162,9 +186,10 @@ impl<S: Service> Served<S> {
             self.restart(&fault);
             return Err(Failed::Fault(fault));
         }
-        self.tell(cx, &shared, before.told, &changed);
+        let told = before.told.filter(|_| changed.changed);
+        let telling = self.telling(cx, &shared, told, changed.failed);
         *self.cell.lock() = Some(shared);
-        Ok(outcome)
+        Ok((outcome, telling))
     }
 
     /// Runs an exclusive operation of the contract that may wait.
@@ -179,7 +204,7 @@ impl<S: Service> Served<S> {
             Looked::New(keyed) => Some(keyed),
             Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
         };
-        if let Err(fault) = self.has_version(&envelope) {
+        if let Err(fault) = self.has_version(envelope.if_version()) {
             return give::<ContractOf<S>>(reply, Err(fault));
         }
         let common = &self.slot.common;
@@ -209,9 +234,12 @@ impl<S: Service> Served<S> {
             give::<ContractOf<S>>(reply, Err(fault.clone()));
             return self.restart(&fault);
         }
-        self.tell(&cx, &shared, before.told, &changed);
+        let told = before.told.filter(|_| changed.changed);
+        let telling = self.telling(&cx, &shared, told, changed.failed);
         *self.cell.lock() = Some(shared);
+        let tells = self.tells(telling);
         self.answer(&cx, outcome, reply, captured);
+        drop(tells);
     }
 
     /// What must be kept before an exclusive handler runs.
@@ -257,27 +285,6 @@ impl<S: Service> Served<S> {
             changed,
             keyed: is_keyed,
         }
-    }
-
-    /// Tells subscribers of a change.
-    fn tell(
-        &self,
-        cx: &Cx,
-        service: &S,
-        told: Option<Arc<<ContractOf<S> as Contract>::Request>>,
-        changed: &Changed,
-    ) {
-        let (true, Some(request)) = (changed.changed, told) else {
-            return;
-        };
-        let state = || service.state().snapshot();
-        let event = match changed.failed {
-            false => Event::Operation(request),
-            true => Event::Replace(state()),
-        };
-        let mut notification = Notification::new(self.slot.common.version(), event);
-        notification.keys = cx.take_keys();
-        self.slot.notify(&notification, state);
     }
 
     /// Whether the answer waits for a commit.
@@ -339,12 +346,15 @@ impl<S: Service> Served<S> {
                 return self.restart(fault);
             }
         }
-        if answer.is_ok() {
-            self.notify_state(common.version(), &shared);
-        }
+        let telling = match answer.is_ok() {
+            true => self.telling_state(common.version(), &shared),
+            false => None,
+        };
         *self.cell.lock() = Some(shared);
         // An asker that has gone need not know.
+        let tells = self.tells(telling);
         drop(to.post(answer.map_err(|fault| fault.of_service(&common.path))));
+        drop(tells);
     }
 
     /// A handler has panicked and may have left the state torn, which is never served.

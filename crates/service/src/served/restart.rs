@@ -65,7 +65,7 @@ impl<S: Service> Served<S> {
             return;
         }
         let version = common.next_version();
-        self.notify_state(version, &service);
+        drop(self.tells(self.telling_state(version, &service)));
         *self.cell.lock() = Some(Arc::new(service));
         common.set_life(Lifecycle::Running);
     }

@@ -1,5 +1,6 @@
 //! A service whose contract is not known: what directories, manifests and consoles need.
 
+use super::any_notification::AnyNotification;
 use super::client::Client;
 use super::slot::{Common, Slot, UNIFORM};
 use super::subscriptions::Sink;
@@ -88,20 +89,6 @@ pub struct ServiceFigures {
     pub refused: u64,
 }
 
-/// A notification whose contract is not known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AnyNotification {
-    /// The version of the state after this.
-    pub version: u64,
-    /// The operation; `replace`, `lost` or `gone`.
-    pub event: String,
-    /// Its body: of the operation, the state, how many were lost, or nothing.
-    pub body: Value,
-    /// Whether some were missed before this.
-    pub reinstated: bool,
-}
-
 /// A slot, whatever its contract.
 pub(crate) trait AnyService: Send + Sync {
     fn common(&self) -> &Arc<Common>;
@@ -113,7 +100,7 @@ pub(crate) trait AnyService: Send + Sync {
     fn subscribe(
         self: Arc<Self>,
         how: Subscribe,
-        port: Port<AnyNotification>,
+        port: Port<Arc<AnyNotification>>,
         options: Options,
     ) -> Answering;
 }
@@ -188,7 +175,10 @@ impl AnyClient {
     ///
     /// # Errors
     /// As a call.
-    pub async fn subscribe(&self, how: Subscribe) -> Result<(Value, Port<AnyNotification>), Fault> {
+    pub async fn subscribe(
+        &self,
+        how: Subscribe,
+    ) -> Result<(Value, Port<Arc<AnyNotification>>), Fault> {
         self.subscribe_with(how, Options::default()).await
     }
 
@@ -200,7 +190,7 @@ impl AnyClient {
         &self,
         how: Subscribe,
         options: Options,
-    ) -> Result<(Value, Port<AnyNotification>), Fault> {
+    ) -> Result<(Value, Port<Arc<AnyNotification>>), Fault> {
         let port = Port::new();
         let entered = Arc::clone(&self.0).subscribe(how, port.clone(), options);
         Ok((entered.await?, port))
@@ -226,7 +216,7 @@ impl<C: Contract> AnyService for Slot<C> {
             (self.reads.look(), self.changes.look());
         ServiceFigures {
             // Relaxed: the figures are told apart from each other.
-            calls: figures.calls.load(Ordering::Relaxed),
+            calls: figures.calls.load(Ordering::Relaxed) + figures.changes.load(Ordering::Relaxed),
             faults: figures.faults.load(Ordering::Relaxed),
             panics: figures.panics.load(Ordering::Relaxed),
             late: figures.late.load(Ordering::Relaxed),
@@ -273,54 +263,14 @@ impl<C: Contract> AnyService for Slot<C> {
     fn subscribe(
         self: Arc<Self>,
         how: Subscribe,
-        port: Port<AnyNotification>,
+        port: Port<Arc<AnyNotification>>,
         options: Options,
     ) -> Answering {
         let client = Client::here(self);
         Box::pin(async move {
-            let limit = how.limit;
-            let id = client
-                .enter(
-                    how,
-                    Sink::Call(Arc::new(move |notification| {
-                        let has_room = port.item_count() < limit;
-                        let written = match has_room {
-                            true => write(&notification),
-                            false => AnyNotification::gone(notification.version),
-                        };
-                        port.post(written).is_ok() && has_room
-                    })),
-                    options,
-                )
-                .await?;
+            let id = client.enter(how, Sink::Json(port), options).await?;
             to_value(&id)
         })
-    }
-}
-
-impl AnyNotification {
-    fn gone(version: u64) -> Self {
-        AnyNotification {
-            version,
-            event: "gone".to_owned(),
-            body: Value::Null,
-            reinstated: false,
-        }
-    }
-}
-
-fn write<C: Contract>(notification: &crate::Notification<C>) -> AnyNotification {
-    let body = match &notification.event {
-        crate::Event::Operation(request) => C::body(request).unwrap_or_default(),
-        crate::Event::Replace(state) => to_value(&**state).unwrap_or_default(),
-        crate::Event::Lost(count) => Value::from(*count),
-        crate::Event::Gone => Value::Null,
-    };
-    AnyNotification {
-        version: notification.version,
-        event: notification.name().to_owned(),
-        body,
-        reinstated: notification.reinstated,
     }
 }
 

@@ -1,14 +1,14 @@
 //! A call: what is said before it is awaited, and the wait.
 
-use super::client::{Client, admit, begin, begin_wait, no_answer, post, timeout};
-use super::direct::{AtOnce, gives_way};
+use super::client::{Client, begin, begin_wait, no_answer, timeout};
+use super::direct::gives_way;
 use super::slot::{Common, Slot, What};
 use crate::context::Context;
 use crate::deadlines::{Between, Place};
 use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
 use crate::patch::Patch;
-use crate::{Contract, Fault, Group, Remote, Snapshot, Verb};
+use crate::{Contract, Fault, Remote, Snapshot};
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -123,38 +123,20 @@ where
     type IntoFuture = Calling<T>;
 
     /// Makes the call.
-    fn into_future(self) -> Calling<T> {
-        let Call {
-            client,
-            make,
-            mut options,
-        } = self;
-        let context = Context::current();
-        options.capture |= context.trace.is_some();
-        let slot = match client.slot() {
+    fn into_future(mut self) -> Calling<T> {
+        // The options stay where they are: to move them takes as long as a short handler.
+        let context = Context::inherited();
+        if let Some(context) = &context {
+            self.options.capture |= context.trace.is_some();
+        }
+        let slot = match self.client.slot() {
             Ok(slot) => slot,
-            Err(remote) => {
-                let sent = make
-                    .write()
-                    .and_then(|(name, body)| call_out(remote, name, body, options));
-                return Calling(match sent {
-                    Err(fault) => Stage::refused(fault),
-                    Ok(sent) => {
-                        Stage::Boxed(Box::pin(
-                            async move { from_value("an answer", sent.await?) },
-                        ))
-                    }
-                });
-            }
+            Err(remote) => return Calling(self.make.send(remote, self.options)),
         };
-        let served = match &make {
-            Make::Operation(request, ..) => slot.direct(Some(C::operation(request)), &options),
-            Make::Get(..) => slot.direct(None, &options),
-            Make::Uniform(..) => None,
-        };
-        Calling(match served {
-            Some(served) => make.run_or_post(served, slot, options, context),
-            None => make.post(slot, options, context),
+        let ran = self.make.run(slot, &mut self.options, context.as_ref());
+        Calling(match ran {
+            Ok(result) => Stage::Done(Some(result)),
+            Err(make) => make.post(slot, self.options, context),
         })
     }
 }
@@ -179,45 +161,52 @@ pub(crate) fn call_out(
     }))
 }
 
+impl<C: Contract, T: DeserializeOwned + Send + 'static> Make<C, T> {
+    /// Has the operation carried out by a service of another process.
+    #[cold]
+    fn send(self, remote: &Arc<dyn Remote>, options: Options) -> Stage<T> {
+        let sent = self
+            .write()
+            .and_then(|(name, body)| call_out(remote, name, body, options));
+        match sent {
+            Err(fault) => Stage::refused(fault),
+            Ok(sent) => Stage::Boxed(Box::pin(
+                async move { from_value("an answer", sent.await?) },
+            )),
+        }
+    }
+}
+
 impl<C: Contract, T: Send + 'static> Make<C, T> {
-    /// Has the operation carried out here and now, or posts it when it would have to wait.
-    fn run_or_post(
+    /// Has the operation carried out here and now; given back when it would have to wait.
+    #[inline]
+    fn run(
         self,
-        served: Arc<dyn AtOnce<C>>,
-        slot: &Arc<Slot<C>>,
-        options: Options,
-        context: Context,
-    ) -> Stage<T> {
-        let operation = match &self {
-            Make::Operation(request, ..) => Some(C::operation(request)),
-            Make::Get(..) | Make::Uniform(..) => None,
-        };
-        let get = (Verb::Get, Group::Concurrent);
-        let (verb, group) = operation.map_or(get, |found| (found.verb, found.group));
-        let envelope = match admit(slot, verb, group, options, context, true) {
-            Ok(envelope) => envelope,
-            Err(fault) => return Stage::refused(fault),
-        };
-        let (make, envelope) = match (self, operation) {
-            (Make::Operation(request, reply, read), Some(operation)) => {
-                match served.run(operation, request, envelope) {
-                    Ok(outcome) => return Stage::Done(Some(outcome.and_then(read))),
-                    Err((request, envelope)) => (Make::Operation(request, reply, read), envelope),
-                }
+        slot: &Slot<C>,
+        options: &mut Options,
+        context: Option<&Context>,
+    ) -> Result<Result<T, Fault>, Self> {
+        match self {
+            Make::Operation(request, reply, read) => {
+                let operation = C::operation(&request);
+                let Some(served) = slot.direct(Some(operation), options) else {
+                    return Err(Make::Operation(request, reply, read));
+                };
+                let ran = served.run(operation, request, options, context);
+                ran.map(|outcome| outcome.and_then(read))
+                    .map_err(|request| Make::Operation(request, reply, read))
             }
-            (Make::Get(make, read), _) => match served.get(&envelope) {
-                Some(got) => return Stage::Done(Some(got.map(read))),
-                None => (Make::Get(make, read), envelope),
-            },
-            (make, _) => (make, envelope),
-        };
-        let (to, answer) = reply();
-        let posted = post(slot, group, make.into_what(to), envelope);
-        Stage::posted(posted, answer, &slot.common)
+            Make::Get(make, read) => {
+                let served = slot.direct(None, options);
+                let got = served.and_then(|served| served.get(options, context));
+                got.map(|got| got.map(read)).ok_or(Make::Get(make, read))
+            }
+            uniform @ Make::Uniform(..) => Err(uniform),
+        }
     }
 
     /// Posts the operation.
-    fn post(self, slot: &Arc<Slot<C>>, options: Options, context: Context) -> Stage<T> {
+    fn post(self, slot: &Arc<Slot<C>>, options: Options, context: Option<Context>) -> Stage<T> {
         let (to, answer) = reply();
         let what = self.into_what(to);
         if options.wait_for_room {
@@ -227,7 +216,7 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
                 Calling(Stage::posted(Ok(until), answer, &slot.common)).await
             }));
         }
-        let posted = begin(slot, what, options, context, true);
+        let posted = begin(slot, what, options, true);
         Stage::posted(posted, answer, &slot.common)
     }
 

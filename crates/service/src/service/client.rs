@@ -1,17 +1,16 @@
 //! Clients: how a service is called.
 
+use super::admission::envelop;
 use super::call::{Call, Make, Uniform, call_out};
 use super::notification::Notification;
 use super::slot::{Item, Slot, What};
 use super::subscriptions::{Entering, Sink};
-use crate::context::{Context, Trace};
+use crate::context::Context;
 use crate::depth::Depth;
 use crate::json::{Answering, To};
-use crate::options::{Envelope, Options};
+use crate::options::Options;
 use crate::patch::Patch;
-use crate::{
-    Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription, Verb,
-};
+use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
 use motet_ports::{Port, reply};
 use serde_json::Value;
 use std::fmt;
@@ -167,14 +166,13 @@ impl<C: Contract> Client<C> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
-        let context = Context::current();
         let (to, answer) = reply();
         let what = What::Subscribe(Box::new(Entering {
             how,
             sink,
             reply: to,
         }));
-        let until = begin(slot, what, options, context, true)?;
+        let until = begin(slot, what, options, true)?;
         let deadlines = &slot.common.shared.deadlines;
         match deadlines.before(until, answer).await {
             Ok(Ok(result)) => result,
@@ -228,15 +226,8 @@ impl<C: Contract> Client<C> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
-        let context = Context::current();
-        begin(
-            slot,
-            What::Request(request, None),
-            Options::default(),
-            context,
-            false,
-        )
-        .map(drop)
+        let what = What::Request(request, None);
+        begin(slot, what, Options::default(), false).map(drop)
     }
 
     /// How many changes wait at the service.
@@ -283,22 +274,12 @@ impl<C: Contract> Client<C> {
 pub(crate) fn begin<C: Contract>(
     slot: &Arc<Slot<C>>,
     what: What<C>,
-    options: Options,
-    context: Context,
+    mut options: Options,
     waits: bool,
 ) -> Result<Instant, Fault> {
     let (verb, group) = what.verb();
-    let envelope = admit(slot, verb, group, options, context, waits)?;
-    post(slot, group, what, envelope)
-}
-
-/// Takes room for what has been admitted, and posts it. Until when the answer may take.
-pub(crate) fn post<C: Contract>(
-    slot: &Arc<Slot<C>>,
-    group: Group,
-    what: What<C>,
-    mut envelope: Envelope,
-) -> Result<Instant, Fault> {
+    let context = Context::inherited();
+    let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), waits)?;
     if slot.depth(group).is_some_and(|depth| !depth.enter()) {
         return Err(full(slot, group));
     }
@@ -312,11 +293,11 @@ pub(crate) fn post<C: Contract>(
 pub(crate) async fn begin_wait<C: Contract>(
     slot: &Arc<Slot<C>>,
     what: What<C>,
-    options: Options,
-    context: Context,
+    mut options: Options,
+    context: Option<Context>,
 ) -> Result<Instant, Fault> {
     let (verb, group) = what.verb();
-    let mut envelope = admit(slot, verb, group, options, context, true)?;
+    let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), true)?;
     let shared = &slot.common.shared;
     let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
     if let Some(depth) = slot.depth(group) {
@@ -327,34 +308,6 @@ pub(crate) async fn begin_wait<C: Contract>(
     }
     slot.post(Item { what, envelope });
     Ok(deadline)
-}
-
-/// What is refused without a look at the service.
-pub(crate) fn admit<C: Contract>(
-    slot: &Slot<C>,
-    verb: Verb,
-    group: Group,
-    options: Options,
-    context: Context,
-    waits: bool,
-) -> Result<Envelope, Fault> {
-    let common = &slot.common;
-    if waits && group != Group::Independent && context.is_held_by(&**common) {
-        let reason = "the service would wait for itself: a handler of it awaits this call; \
-                      call a method, or answer first";
-        return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
-    }
-    // What the node does for itself is none of what a handler calls.
-    let inherits = context.trace.is_some() && !common.path.starts_with("/sys/");
-    let trace = (options.capture || inherits).then(|| Trace {
-        id: common.shared.traces.next(),
-        parent: context.trace,
-    });
-    let clock = common.shared.deadlines.clock();
-    let envelope = Envelope::new(options, context, clock, trace);
-    let allowed = common.rights.check(envelope.principal.as_deref(), verb);
-    allowed.map_err(|fault| fault.of_service(&common.path))?;
-    Ok(envelope)
 }
 
 fn full<C: Contract>(slot: &Slot<C>, group: Group) -> Fault {

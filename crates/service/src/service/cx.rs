@@ -30,6 +30,7 @@ pub struct Cx {
 }
 
 impl Cx {
+    #[inline]
     pub(crate) fn new(common: &Arc<Common>, envelope: Envelope) -> Self {
         Cx {
             common: Arc::clone(common),
@@ -43,17 +44,15 @@ impl Cx {
     /// Of work that the node itself has begun, within this time.
     pub(crate) fn of_node(common: &Arc<Common>, within: Duration) -> Self {
         let clock = common.shared.deadlines.clock();
-        let options = crate::Options {
+        let mut options = crate::Options {
             within: Some(within),
             ..crate::Options::default()
         };
-        Cx::new(
-            common,
-            Envelope::new(options, Context::default(), clock, None),
-        )
+        Cx::new(common, Envelope::new(&mut options, None, clock, None))
     }
 
     /// The context in which a handler runs; it holds its service's group, if `holds`.
+    #[inline]
     pub(crate) fn context(&self, holds: bool) -> Context {
         Context {
             deadline: self.envelope.deadline,

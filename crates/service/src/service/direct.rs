@@ -13,7 +13,8 @@
 //! A replay has all operations posted, so that every order of them is tried.
 
 use super::slot::Slot;
-use crate::options::{Envelope, Options};
+use crate::context::Context;
+use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread_local;
@@ -23,19 +24,24 @@ use std::time::Duration;
 
 /// What a service at work does for callers on its own workers.
 pub(crate) trait AtOnce<C: Contract>: Send + Sync {
-    /// Get. `None`: it would have to wait.
-    fn get(&self, envelope: &Envelope) -> Option<Result<Snapshot<C::State>, Fault>>;
+    /// Get, if the options let it in. `None`: it would have to wait.
+    fn get(
+        &self,
+        options: &Options,
+        context: Option<&Context>,
+    ) -> Option<Result<Snapshot<C::State>, Fault>>;
 
-    /// Runs the handler of an operation whose method is not async.
+    /// Runs the handler of an operation whose method is not async, if the options let it in.
     ///
     /// # Errors
-    /// What was given, when it would have to wait.
+    /// The request, when it would have to wait. The options are as they were.
     fn run(
         self: Arc<Self>,
         operation: &Operation,
         request: C::Request,
-        envelope: Envelope,
-    ) -> Result<Result<C::Outcome, Fault>, (C::Request, Envelope)>;
+        options: &mut Options,
+        context: Option<&Context>,
+    ) -> Result<Result<C::Outcome, Fault>, C::Request>;
 }
 
 /// What is known of operations that may be carried out where they are called.

@@ -15,6 +15,7 @@ use crate::options::Envelope;
 use crate::patch::Patch;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
+use crate::spec::Spec;
 use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
 use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
@@ -67,7 +68,10 @@ impl Own for Common {
 /// How often what has happened.
 #[derive(Default)]
 pub(crate) struct Figures {
+    /// Of handlers that are not exclusive.
     pub(crate) calls: AtomicU64,
+    /// Of exclusive ones, and counted inside them only.
+    pub(crate) changes: AtomicU64,
     pub(crate) faults: AtomicU64,
     pub(crate) panics: AtomicU64,
     pub(crate) late: AtomicU64,
@@ -121,7 +125,7 @@ pub(crate) enum What<C: Contract> {
 }
 
 impl<C: Contract> Slot<C> {
-    pub(crate) fn new(common: Arc<Common>, depth: usize, is_stored: bool) -> Self {
+    pub(crate) fn new(common: Arc<Common>, spec: &Spec) -> Self {
         Slot {
             common,
             concurrent: Port::new(),
@@ -131,11 +135,11 @@ impl<C: Contract> Slot<C> {
             exclusive_async: Port::new(),
             teardown: Port::new(),
             independent: Port::new(),
-            reads: Depth::new(depth),
-            changes: Depth::new(depth),
+            reads: Depth::new(spec.depth),
+            changes: Depth::new(spec.depth),
             subscriptions: Subscriptions::default(),
-            keys: Mutex::default(),
-            is_stored,
+            keys: Mutex::new(Keys::new(spec.key_bytes)),
+            is_stored: spec.persist.is_some(),
             direct: Direct::default(),
             latencies: Latencies::new(C::OPERATIONS.len() + UNIFORM.len()),
         }
@@ -161,11 +165,10 @@ impl<C: Contract> Slot<C> {
     }
 
     /// Whether an exclusive handler may be one of several in a batch: it does not wait, for itself
-    /// or for a commit, what it does wrong concerns its caller, and all of them run under no
-    /// causality.
+    /// or for a commit, and all of them run under no causality.
     fn is_of_batch(&self, what: &What<C>) -> bool {
-        let has_caller = matches!(what, What::Request(_, Some(_)));
-        has_caller && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
+        let of_contract = matches!(what, What::Request(..));
+        of_contract && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
     }
 
     /// The item has started, or will not.
@@ -213,8 +216,7 @@ impl Common {
     }
 
     pub(crate) fn next_version(&self) -> u64 {
-        // Relaxed: as above.
-        self.version.fetch_add(1, Ordering::Relaxed) + 1
+        Figures::count_alone(&self.version) + 1
     }
 
     /// Why nothing is served now.
@@ -233,6 +235,14 @@ impl Figures {
     pub(crate) fn count(counter: &AtomicU64) -> u64 {
         // Relaxed: nobody concludes anything else from it.
         counter.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Counts where nobody else does meanwhile: how many there were before.
+    pub(crate) fn count_alone(counter: &AtomicU64) -> u64 {
+        // Relaxed: who counts next comes after, by the interleave.
+        let before = counter.load(Ordering::Relaxed);
+        counter.store(before + 1, Ordering::Relaxed);
+        before
     }
 }
 

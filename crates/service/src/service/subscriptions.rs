@@ -9,6 +9,7 @@
 //! one: so nothing is missed or told twice between the first state and the first change, and
 //! nothing comes after an acknowledged end.
 
+use super::any_notification::AnyNotification;
 use crate::json::To;
 use crate::{Contract, Event, Notification};
 use crate::{Slow, Subscribe, SubscriptionInfo};
@@ -44,6 +45,8 @@ struct Entry<C: Contract> {
 /// Where notifications go.
 pub(crate) enum Sink<C: Contract> {
     Port(Port<Notification<C>>),
+    /// As JSON, which those who get the same share. Beyond its limit the subscription ends.
+    Json(Port<Arc<AnyNotification>>),
     /// To a port of another type; `false` when nobody is there any more.
     Call(Arc<dyn Fn(Notification<C>) -> bool + Send + Sync>),
 }
@@ -96,7 +99,7 @@ impl<C: Contract> Subscriptions<C> {
         inner.entries.insert(id, entry);
         drop(inner);
         for notification in first {
-            self.deliver(id, &target, &notification, now);
+            self.deliver(id, &target, &notification, &mut None);
         }
         id
     }
@@ -131,10 +134,11 @@ impl<C: Contract> Subscriptions<C> {
             .map(|(id, entry)| (*id, entry.target()))
             .collect();
         drop(inner);
+        let mut written = None;
         for (id, target) in targets {
-            let whole = target.slow == Slow::Coalesce && target.is_full();
+            let whole = target.coalesces() && target.is_full();
             match whole {
-                false => self.deliver(id, &target, notification, now),
+                false => self.deliver(id, &target, notification, &mut written),
                 true => target.coalesce(notification.version, state()),
             }
         }
@@ -147,7 +151,8 @@ impl<C: Contract> Subscriptions<C> {
         let entries = std::mem::take(&mut inner.entries);
         drop(inner);
         for entry in entries.into_values() {
-            entry.target().post(Notification::new(version, Event::Gone));
+            let last = Notification::new(version, Event::Gone);
+            entry.target().post(&last, &mut None);
         }
     }
 
@@ -162,30 +167,35 @@ impl<C: Contract> Subscriptions<C> {
             .collect()
     }
 
-    fn deliver(&self, id: u64, target: &Target<C>, notification: &Notification<C>, now: Instant) {
-        let mut is_last = false;
-        let mut inner = self.inner.lock();
-        match inner.entries.get_mut(&id) {
-            None => return,
-            Some(entry) if entry.is_expired(now) => {
-                inner.entries.remove(&id);
-                return;
-            }
-            Some(Entry {
-                left: Some(left), ..
-            }) => {
-                *left -= 1;
-                is_last = *left == 0;
-            }
-            Some(_) => {}
+    fn deliver(
+        &self,
+        id: u64,
+        target: &Target<C>,
+        notification: &Notification<C>,
+        written: &mut Written,
+    ) {
+        if target.is_counted && !self.count(id) {
+            return;
         }
-        if is_last {
-            inner.entries.remove(&id);
-        }
-        drop(inner);
-        if !target.post_or_overflow(notification.clone()) {
+        if !target.post_or_overflow(notification, written) {
             self.leave(id);
         }
+    }
+
+    /// Counts a notification of a subscriber that wants so many: whether it is still there. The
+    /// last one takes it out.
+    fn count(&self, id: u64) -> bool {
+        let mut inner = self.inner.lock();
+        let Some(entry) = inner.entries.get_mut(&id) else {
+            return false;
+        };
+        if let Some(left) = &mut entry.left {
+            *left -= 1;
+            if *left == 0 {
+                inner.entries.remove(&id);
+            }
+        }
+        true
     }
 }
 
@@ -231,7 +241,12 @@ struct Target<C: Contract> {
     sink: Sink<C>,
     limit: usize,
     slow: Slow,
+    /// Whether it wants so many and no more.
+    is_counted: bool,
 }
+
+/// A notification as JSON, once somebody has got it.
+type Written = Option<Arc<AnyNotification>>;
 
 impl<C: Contract> Entry<C> {
     fn is_expired(&self, now: Instant) -> bool {
@@ -243,41 +258,56 @@ impl<C: Contract> Entry<C> {
             sink: self.sink.clone(),
             limit: self.how.limit,
             slow: self.how.slow,
+            is_counted: self.left.is_some(),
         }
     }
 }
 
 impl<C: Contract> Target<C> {
+    fn coalesces(&self) -> bool {
+        self.slow == Slow::Coalesce && matches!(self.sink, Sink::Port(_))
+    }
+
     fn is_full(&self) -> bool {
         match &self.sink {
             Sink::Port(port) => port.item_count() >= self.limit,
+            Sink::Json(port) => port.item_count() >= self.limit,
             Sink::Call(_) => false,
         }
     }
 
-    fn post(&self, notification: Notification<C>) -> bool {
+    fn post(&self, notification: &Notification<C>, written: &mut Written) -> bool {
         match &self.sink {
-            Sink::Port(port) => port.post(notification).is_ok(),
-            Sink::Call(call) => call(notification),
+            Sink::Port(port) => port.post(notification.clone()).is_ok(),
+            Sink::Json(port) => {
+                let written = written.get_or_insert_with(|| {
+                    let written = AnyNotification::new(notification);
+                    Arc::new(written)
+                });
+                port.post(Arc::clone(written)).is_ok()
+            }
+            Sink::Call(call) => call(notification.clone()),
         }
     }
 
     /// Whether the subscription goes on.
-    fn post_or_overflow(&self, notification: Notification<C>) -> bool {
-        let Sink::Port(port) = &self.sink else {
-            return self.post(notification);
-        };
+    fn post_or_overflow(&self, notification: &Notification<C>, written: &mut Written) -> bool {
         if self.is_full() {
-            match self.slow {
-                Slow::End => {
+            match (&self.sink, self.slow) {
+                (Sink::Json(port), _) => {
+                    drop(port.post(Arc::new(AnyNotification::gone(notification.version))));
+                    return false;
+                }
+                (Sink::Port(port), Slow::End) => {
                     let last = Notification::new(notification.version, Event::Gone);
                     drop(port.post(last));
                     return false;
                 }
-                Slow::DropOldest | Slow::Coalesce => drop_oldest(port),
+                (Sink::Port(port), Slow::DropOldest | Slow::Coalesce) => drop_oldest(port),
+                (Sink::Call(_), _) => {}
             }
         }
-        port.post(notification).is_ok()
+        self.post(notification, written)
     }
 
     /// In place of all that waits: the state as it is.
@@ -310,6 +340,7 @@ impl<C: Contract> Clone for Sink<C> {
     fn clone(&self) -> Self {
         match self {
             Sink::Port(port) => Sink::Port(port.clone()),
+            Sink::Json(port) => Sink::Json(port.clone()),
             Sink::Call(call) => Sink::Call(Arc::clone(call)),
         }
     }

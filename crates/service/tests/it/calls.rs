@@ -1,9 +1,9 @@
 //! Answers, faults, keys, limits, panics.
 
-use crate::shop::{Colour, CornerShop, Line, ShopRequest, replayed, shop, threaded};
-use motet_dispatch::Causality;
-use motet_ports::Port;
+use crate::shop::{Colour, CornerShop, Line, ShopRequest, node, replayed, shop, threaded};
+use motet_dispatch::{Causality, Dispatcher, spawn};
 use motet_ports::timer::sleep;
+use motet_ports::{Port, wait_blocking};
 use motet_service::{Create, Fault, FaultCode, Lifecycle, Restart, Supervise};
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -40,6 +40,42 @@ fn dss_031_a_one_way_panic_goes_to_the_poster() {
         order.run(|| shop.post(ShopRequest::Shout("help".to_owned())).unwrap());
         assert_eq!(heard.recv().await, "help");
     });
+}
+
+#[test]
+fn sem_g954_each_panic_of_one_way_operations_is_told_and_keeps_no_other() {
+    let dispatcher = Dispatcher::new(1);
+    let heard = Port::new();
+    let hears = heard.clone();
+    dispatcher.on_exception(move |exception| {
+        hears.post(exception.message().to_owned()).unwrap();
+    });
+    let told = wait_blocking(async {
+        let node = node(&dispatcher);
+        let shop = shop(&node).await;
+        let (to, done) = motet_ports::reply();
+        // On the only worker: none of them begins before all are posted, so they are one batch.
+        let posting = async move {
+            let before = shop.count("pears".into()).await.unwrap();
+            for _ in 0..3 {
+                shop.post(ShopRequest::Add(1)).unwrap();
+                shop.post(ShopRequest::TearAndUndo(true)).unwrap();
+            }
+            shop.add(1).await.unwrap();
+            drop(to.post(shop.count("pears".into()).await.unwrap() - before));
+        };
+        spawn(&node.queue(), posting).unwrap();
+        assert_eq!(
+            done.await,
+            Ok(4),
+            "nobody is kept, and what panics is undone"
+        );
+        for _ in 0..3 {
+            assert_eq!(heard.recv().await, "in the middle");
+        }
+        node.shutdown().await;
+    });
+    told.unwrap();
 }
 
 #[test]
@@ -180,6 +216,37 @@ fn sem_g514_a_key_is_forgotten_after_a_day() {
         shop.add(1).key("k").await.unwrap();
         sleep(Duration::from_secs(24 * 3600 + 1)).await;
         assert_eq!(shop.add(1).key("k").await, Ok(11));
+    });
+}
+
+#[test]
+fn sem_g952_keys_take_at_most_so_many_bytes() {
+    replayed(async |node| {
+        let create = Create::<CornerShop>::of().at("/shop").key_bytes(100_000);
+        let shop = node.create(create).await.unwrap();
+        let apples = |text: &str| Line::new(text, 1);
+        let long = |letter: char| letter.to_string().repeat(30_000);
+        for letter in ['a', 'b', 'c'] {
+            let line = apples(&long(letter));
+            shop.upsert(line).key(&letter.to_string()).await.unwrap();
+        }
+        let version = shop.get().await.unwrap().version;
+        // All of them are kept: an answer is given again, and nothing is carried out.
+        shop.upsert(apples(&long('a'))).key("a").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version);
+        // The oldest goes for a fourth; the others stay.
+        shop.upsert(apples(&long('d'))).key("d").await.unwrap();
+        shop.upsert(apples(&long('b'))).key("b").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 1);
+        shop.upsert(apples(&long('a'))).key("a").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 2);
+        // One that takes more than all may is kept, alone.
+        let huge = apples(&long('h').repeat(10));
+        shop.upsert(huge.clone()).key("h").await.unwrap();
+        shop.upsert(huge).key("h").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 3);
+        shop.upsert(apples(&long('a'))).key("a").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().version, version + 4);
     });
 }
 

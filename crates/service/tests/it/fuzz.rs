@@ -49,6 +49,7 @@ partners = { shop = { link = "main" } }
 state = { value = { items = { apples = 5 }, nested = [], ticks = 0 } }
 allow = ["viewer: get query"]
 depth = 7
+key_bytes = 1000
 supervise = { restart = "permanent" }
 "#,
     r#"{"service": [{"type": "corner-shop", "name": "main", "network": false, "partners_within_ms": 3}]}"#,

@@ -4,6 +4,7 @@ use crate::shop::{CornerShop, Line, ShopRequest, replayed, shop, threaded};
 use motet_dispatch::spawn;
 use motet_ports::timer::sleep;
 use motet_service::{Create, Event, Slow, Subscribe};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -281,11 +282,39 @@ fn sem_g526_a_subscriber_without_a_contract() {
         shop.add(2).await.unwrap();
         let next = told.recv().await;
         assert_eq!(
-            (next.event.as_str(), next.body),
-            ("add", serde_json::json!(2))
+            (next.event.as_str(), &next.body),
+            ("add", &serde_json::json!(2))
         );
         any.call("unsubscribe", id).await.unwrap();
         shop.add(2).await.unwrap();
         assert_eq!(told.item_count(), 0);
+    });
+}
+
+#[test]
+fn sem_g953_all_who_are_told_the_same_as_json_share_it() {
+    threaded(async |node| {
+        let shop = shop(&node).await;
+        let any = node.find("/shop").unwrap();
+        let own = shop.subscribe(Subscribe::all()).await.unwrap();
+        let mut others = Vec::new();
+        for _ in 0..20 {
+            others.push(any.subscribe(Subscribe::all()).await.unwrap().1);
+        }
+        let before = shop.get().await.unwrap().version;
+        for n in 1..=50 {
+            shop.add(1).await.unwrap();
+            let version = before + n;
+            assert_eq!(own.recv().await.version, version);
+            let first = others[0].recv().await;
+            assert_eq!((first.version, &first.body), (version, &1.into()));
+            assert_eq!(first.made(|it| it.version), version);
+            for other in &others[1..] {
+                // Not only equal: it was written once.
+                let same = other.recv().await;
+                assert!(Arc::ptr_eq(&same, &first));
+                assert_eq!(same.made(|_| 0u64), version, "it was made once");
+            }
+        }
     });
 }

@@ -1,0 +1,57 @@
+//! What is looked at before a service is asked.
+
+use super::slot::Slot;
+use crate::context::{Context, Trace};
+use crate::options::{Envelope, Options};
+use crate::{Contract, Fault, FaultCode, Group, Verb};
+
+/// The envelope of what may be asked for and is posted.
+pub(super) fn envelop<C: Contract>(
+    slot: &Slot<C>,
+    verb: Verb,
+    group: Group,
+    options: &mut Options,
+    context: Option<&Context>,
+    waits: bool,
+) -> Result<Envelope, Fault> {
+    admit(slot, verb, group, options, context, waits)?;
+    let shared = &slot.common.shared;
+    let parent = context.and_then(|context| context.trace);
+    // What the node does for itself is none of what a handler calls.
+    let inherits = parent.is_some() && !slot.common.path.starts_with("/sys/");
+    let trace = (options.capture || inherits).then(|| Trace {
+        id: shared.traces.next(),
+        parent,
+    });
+    let clock = shared.deadlines.clock();
+    Ok(Envelope::new(options, context, clock, trace))
+}
+
+/// What is refused without a look at the service.
+#[inline]
+pub(crate) fn admit<C: Contract>(
+    slot: &Slot<C>,
+    verb: Verb,
+    group: Group,
+    options: &Options,
+    context: Option<&Context>,
+    waits: bool,
+) -> Result<(), Fault> {
+    let common = &slot.common;
+    if let Some(context) = context
+        && waits
+        && group != Group::Independent
+        && context.is_held_by(&**common)
+    {
+        let reason = "the service would wait for itself: a handler of it awaits this call; \
+                      call a method, or answer first";
+        return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
+    }
+    let inherited = || Some(&**context?.own.as_ref()?.path());
+    let Some(principal) = options.principal.as_deref().or_else(inherited) else {
+        // Whoever is no principal is the program itself.
+        return Ok(());
+    };
+    let allowed = common.rights.check(principal, verb);
+    allowed.map_err(|fault| fault.of_service(&common.path))
+}

@@ -1,0 +1,85 @@
+//! Notifications as JSON, for those who do not know the contract: made once for all of them.
+
+use super::notification::{Event, Notification};
+use crate::Contract;
+use crate::json::to_value;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::any::Any;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// A notification whose contract is not known. Those who are told the same share it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AnyNotification {
+    /// The version of the state after this.
+    pub version: u64,
+    /// The operation; `replace`, `lost` or `gone`.
+    pub event: String,
+    /// Its body: of the operation, the state, how many were lost, or nothing.
+    pub body: Value,
+    /// Whether some were missed before this.
+    pub reinstated: bool,
+    #[serde(skip)]
+    made: Made,
+}
+
+/// What was made of it.
+#[derive(Default)]
+struct Made(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl AnyNotification {
+    pub(super) fn new<C: Contract>(notification: &Notification<C>) -> Self {
+        let body = match &notification.event {
+            Event::Operation(request) => C::body(request).unwrap_or_default(),
+            Event::Replace(state) => to_value(&**state).unwrap_or_default(),
+            Event::Lost(count) => Value::from(*count),
+            Event::Gone => Value::Null,
+        };
+        AnyNotification {
+            version: notification.version,
+            event: notification.name().to_owned(),
+            body,
+            reinstated: notification.reinstated,
+            made: Made::default(),
+        }
+    }
+
+    pub(super) fn gone(version: u64) -> Self {
+        AnyNotification {
+            version,
+            event: "gone".to_owned(),
+            body: Value::Null,
+            reinstated: false,
+            made: Made::default(),
+        }
+    }
+
+    /// What `make` makes of it, such as its text: once for all who are told the same, unless
+    /// something of another type was made before.
+    pub fn made<T: Clone + Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> T {
+        let made = self.made.0.get_or_init(|| Box::new(make(self)));
+        let made = made.downcast_ref::<T>().cloned();
+        made.unwrap_or_else(|| make(self))
+    }
+}
+
+/// A copy may be changed: nothing is made of it yet.
+impl Clone for Made {
+    fn clone(&self) -> Self {
+        Made::default()
+    }
+}
+
+impl PartialEq for Made {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.get().is_some() { "Made" } else { "-" })
+    }
+}
