@@ -9,7 +9,7 @@
 //! together, and keeps links alive.
 
 use crate::key::random;
-use crate::link::{Effect, Ends, Link};
+use crate::link::{Effect, Ends, Flush, Link, PAUSE};
 use motet_mesh::{CarrierEvent, Lane, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
@@ -67,8 +67,10 @@ struct Current {
 /// Takes tokens, flushes frames, and keeps links alive, for as long as the carrier is there.
 fn keep_up(carrier: &Weak<Links>, beat: Duration) {
     let mut next = Instant::now() + beat;
+    let mut flush = None::<Instant>;
     loop {
-        thread::park_timeout(next.saturating_duration_since(Instant::now()));
+        let due = flush.map_or(next, |flush| flush.min(next));
+        thread::park_timeout(due.saturating_duration_since(Instant::now()));
         let Some(shared) = carrier.upgrade() else {
             return;
         };
@@ -76,7 +78,7 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
             return;
         }
         shared.take_tokens();
-        shared.flush();
+        flush = shared.flush();
         let now = Instant::now();
         if now >= next {
             next = now + beat;
@@ -194,16 +196,24 @@ impl Links {
         Ok(())
     }
 
-    fn flush(&self) {
-        loop {
-            let peers = std::mem::take(&mut *self.flushes.lock());
-            if peers.is_empty() {
-                return;
-            }
-            for peer in peers {
-                self.act(&peer, |_, link, out| link.flush(Instant::now(), out));
+    /// Flushes links. When the next flush is due.
+    fn flush(&self) -> Option<Instant> {
+        let peers = std::mem::take(&mut *self.flushes.lock());
+        let mut again = Vec::new();
+        for peer in peers {
+            let mut flush = Flush::End;
+            self.act(&peer, |_, link, out| {
+                flush = link.flush(Instant::now(), out)
+            });
+            if flush != Flush::End {
+                again.push(peer);
             }
         }
+        if again.is_empty() {
+            return None;
+        }
+        self.flushes.lock().append(&mut again);
+        Some(Instant::now() + PAUSE)
     }
 
     fn take_tokens(self: &Arc<Self>) {

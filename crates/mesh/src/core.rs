@@ -11,9 +11,9 @@
 
 use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, Hub, Source, Target};
-use crate::frame::Frame;
+use crate::frame::{Data, Frame, FrameError};
 use crate::peers::{Peer, PeerChange};
-use crate::{Carrier, CarrierError, Key, MeshError, PeerName};
+use crate::{Carrier, CarrierError, Key, Lane, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue, spawn};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
@@ -110,10 +110,25 @@ impl Core {
         }
         while let Some((peer, frame)) = state.outbox.pop_front() {
             drop(state);
-            self.send_now(&peer, &frame);
+            self.send_now(&peer, frame.to_bytes(), frame.lane());
             state = self.state.lock();
         }
         state.sending = false;
+    }
+
+    /// `false`: it is not on its way.
+    fn send_now(&self, peer: &PeerName, bytes: Result<Vec<u8>, FrameError>, lane: Lane) -> bool {
+        let Some(carrier) = &self.carrier else {
+            return false;
+        };
+        let sent = match bytes {
+            Ok(bytes) => carrier.send(peer, bytes, lane),
+            Err(why) => Err(CarrierError::Refused(why.to_string())),
+        };
+        if let Err(CarrierError::Refused(why)) = &sent {
+            self.tell_change(PeerChange::Refused(peer.clone(), why.clone()));
+        }
+        sent.is_ok()
     }
 
     /// Enters a topic, and opens flows to all who subscribe already.
@@ -254,18 +269,8 @@ impl Hub for Core {
     }
 
     /// Sends a frame past the outbox. `false`: it is not on its way.
-    fn send_now(&self, peer: &PeerName, frame: &Frame) -> bool {
-        let Some(carrier) = &self.carrier else {
-            return false;
-        };
-        let sent = match frame.to_bytes() {
-            Ok(bytes) => carrier.send(peer, bytes, frame.lane()),
-            Err(why) => Err(CarrierError::Refused(why.to_string())),
-        };
-        if let Err(CarrierError::Refused(why)) = &sent {
-            self.tell_change(PeerChange::Refused(peer.clone(), why.clone()));
-        }
-        sent.is_ok()
+    fn send_data(&self, peer: &PeerName, data: Data<'_>) -> bool {
+        self.send_now(peer, data.to_bytes(), Lane::Ordered)
     }
 
     fn unsubscribe(&self, id: u32) {

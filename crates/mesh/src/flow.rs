@@ -6,7 +6,7 @@
 //!      └─ accepted ─┘
 //! ```
 
-use crate::frame::Frame;
+use crate::frame::{Data, Frame};
 use crate::{Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
 use std::any::Any;
 use std::future::Future;
@@ -19,6 +19,12 @@ use std::time::Duration;
 pub(crate) enum Target {
     Here(u32),
     There(PeerName, u32),
+}
+
+impl Target {
+    pub(crate) fn is_there(&self) -> bool {
+        matches!(self, Target::There(..))
+    }
 }
 
 /// Where a flow comes from: a topic by its number, of this node or of a peer.
@@ -34,7 +40,7 @@ pub(crate) trait Hub: Send + Sync {
     /// Runs a task on the node's queue.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>);
     /// Sends a frame past those that wait. `false`: it is not on its way.
-    fn send_now(&self, peer: &PeerName, frame: &Frame) -> bool;
+    fn send_data(&self, peer: &PeerName, data: Data<'_>) -> bool;
     /// Nobody publishes to the topic any more: it ends once all is accepted.
     fn end_topic(&self, topic: u32);
     /// A topic that has ended has nothing left to send.
@@ -86,7 +92,8 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window; or
     /// why it may not.
     fn opened(&self, source: Source, key: Key, first: u64) -> Result<(u64, u32), String>;
-    fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]);
+    /// Samples of a peer that came together, in order.
+    fn comes(self: Arc<Self>, source: &Source, samples: &[Data<'_>]);
     fn closed(&self, source: &Source);
     fn info(&self) -> SubscriptionInfo;
     /// The peer does not come back, or comes back as another.

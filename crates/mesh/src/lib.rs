@@ -60,7 +60,7 @@ mod topic;
 
 pub use calling::Server;
 pub use calls::Request;
-pub use carrier::{Carrier, CarrierError, CarrierEvent, Lane, PeerName};
+pub use carrier::{Carrier, CarrierError, CarrierEvent, Frames, Lane, PeerName};
 pub use core::MAX_ENTRIES;
 pub use error::{CallError, MeshError, PublishError, PublishRefusal};
 pub use frame::MAX_FRAME;
