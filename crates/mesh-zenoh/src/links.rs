@@ -352,7 +352,9 @@ impl Links {
             let current = state.current.as_ref();
             let lanes = current.map(|current| Arc::clone(&current.lanes));
             drop(state);
+            let mut acts = Acts(Some(peer));
             self.carry_out(effect, peer, lanes.as_deref());
+            acts.0 = None;
             state = peer.state.lock();
         }
         state.acting = false;
@@ -372,6 +374,17 @@ impl Links {
                 self.flushes.lock().push(Arc::clone(peer));
                 self.wake();
             }
+        }
+    }
+}
+
+/// A thread that does what a link wants. When it panics, the next one goes on.
+struct Acts<'a>(Option<&'a Peer>);
+
+impl Drop for Acts<'_> {
+    fn drop(&mut self) {
+        if let Some(peer) = self.0 {
+            peer.state.lock().acting = false;
         }
     }
 }

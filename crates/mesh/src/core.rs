@@ -13,6 +13,7 @@ use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, Hub, Source, Target};
 use crate::frame::{Data, Frame, FrameError};
 use crate::peers::{Peer, PeerChange};
+use crate::unwinding::on_panic;
 use crate::{Carrier, CarrierError, Key, Lane, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue, spawn};
 use motet_ports::{BroadcastPort, Overflow};
@@ -110,7 +111,10 @@ impl Core {
         }
         while let Some((peer, frame)) = state.outbox.pop_front() {
             drop(state);
+            // The next change goes on if this panics: a predicate may have published.
+            let panicked = on_panic(|| self.state.lock().sending = false);
             self.send_now(&peer, frame.to_bytes(), frame.lane());
+            panicked.did_not();
             state = self.state.lock();
         }
         state.sending = false;
@@ -281,6 +285,13 @@ impl Hub for Core {
         });
         for topic in topics.into_iter().flatten() {
             topic.detach(&Target::Here(id), "the subscription has ended");
+        }
+    }
+
+    fn go_on(&self, topic: u32) {
+        let topic = self.state.lock().topics.get(&topic).cloned();
+        if let Some(topic) = topic {
+            topic.go_on();
         }
     }
 

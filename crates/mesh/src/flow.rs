@@ -46,6 +46,8 @@ pub(crate) trait Hub: Send + Sync {
     /// A topic that has ended has nothing left to send.
     fn topic_is_over(&self, topic: u32);
     fn unsubscribe(&self, subscription: u32);
+    /// The topic sends what waits: the thread that did so has panicked.
+    fn go_on(&self, topic: u32);
     /// A subscription has accepted samples up to `upto`, and takes `window` more.
     fn tell_accepted(&self, source: &Source, subscription: u32, upto: u64, window: u32);
 }
@@ -71,6 +73,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn is_over(&self) -> bool;
     fn info(&self) -> TopicInfo;
     fn end(&self);
+    /// Sends what may be sent.
+    fn go_on(&self);
     /// The node leaves: what waits for subscribers is given up.
     fn close(&self);
     fn targets(&self) -> Vec<Target>;

@@ -57,6 +57,7 @@ mod subscribed;
 mod subscription;
 mod take_error;
 mod topic;
+mod unwinding;
 
 pub use calling::Server;
 pub use calls::Request;

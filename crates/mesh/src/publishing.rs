@@ -8,6 +8,7 @@ use crate::flow::{Hub, Target};
 use crate::frame::{Data, encode_value};
 use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::Subscribed;
+use crate::unwinding::on_panic;
 use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Overflow, Port, ReplyPort};
 use motet_sync::{Mutex, MutexGuard};
@@ -152,9 +153,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// Sends a value to the only subscriber, which is of this node. The caller is the one who
     /// sends.
     fn send_here(&self, to: u32, number: u64, value: T, subscription: Arc<Subscribed<T>>) {
+        let to = Target::Here(to);
+        let panicked = on_panic(|| self.give_back(&to, Some(Arc::clone(&subscription))));
         let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
+        panicked.did_not();
         let window = subscription.window();
-        let (mut state, to) = (self.state.lock(), Target::Here(to));
+        let mut state = self.state.lock();
         let State { flows, ready, .. } = &mut *state;
         let gone = match flows.get_mut(&to) {
             Some(flow) => {
@@ -212,7 +216,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             // Only who sends uses it.
             let subscription = flow.subscription.take();
             drop(state);
+            let panicked = on_panic(|| self.give_back(&to, subscription.clone()));
             let delivered = self.deliver(&to, subscription.as_ref(), &mut entries);
+            panicked.did_not();
             if let Delivered::No(from) = delivered {
                 entries.drain(..from);
             } else {
@@ -245,6 +251,24 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
         if over && let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
+        }
+    }
+
+    /// Who sends has panicked: a task goes on.
+    fn give_back(&self, to: &Target, subscription: Option<Arc<Subscribed<T>>>) {
+        let mut state = self.state.lock();
+        if let Some(flow) = state.flows.get_mut(to) {
+            flow.subscription = subscription;
+        }
+        state.sending = false;
+        drop(state);
+        let (core, id) = (Weak::clone(&self.core), self.id);
+        if let Some(hub) = self.core.upgrade() {
+            hub.spawn(Box::pin(async move {
+                if let Some(core) = core.upgrade() {
+                    core.go_on(id);
+                }
+            }));
         }
     }
 

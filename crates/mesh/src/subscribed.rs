@@ -12,6 +12,7 @@ use crate::flow::{AnySubscription, Hub, Source};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::subscribe_config::{Ack, SubscribeConfig};
+use crate::unwinding::on_panic;
 use crate::{Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
 use motet_ports::{Port, PostError, PostRefusal};
 use motet_sync::Mutex;
@@ -246,7 +247,10 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     /// be told, if that is one of this node.
     fn post(self: &Arc<Self>, source: Source, sample: Sample<T>) -> Option<u64> {
         let number = sample.number;
-        match self.port.post(sample) {
+        let panicked = on_panic(|| self.go_on_behind(source.clone(), number, Vec::new()));
+        let posted = self.port.post(sample);
+        panicked.did_not();
+        match posted {
             Ok(()) => {}
             Err(PostError {
                 item,
@@ -291,17 +295,20 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             }
             while let Some((source, sample)) = came.pop_front() {
                 let number = sample.number;
-                match self.port.post(sample) {
+                let panicked = on_panic(|| {
+                    self.put_back(std::mem::take(&mut came));
+                    self.go_on_behind(source.clone(), number, std::mem::take(&mut posted));
+                });
+                let done = self.port.post(sample);
+                panicked.did_not();
+                match done {
                     Ok(()) => posted.push((source, number)),
                     Err(PostError {
                         item,
                         reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                     }) => {
-                        let mut state = self.state.lock();
-                        came.append(&mut state.came);
-                        state.came = came;
-                        let told = self.accept_all(&mut state, &mut posted);
-                        drop(state);
+                        self.put_back(came);
+                        let told = self.accept_all(&mut self.state.lock(), &mut posted);
                         self.tell_all(told);
                         self.wait_and_post(source, item);
                         return;
@@ -312,6 +319,27 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                     }
                 }
             }
+        }
+    }
+
+    /// Samples wait again, before those that have come meanwhile.
+    fn put_back(&self, mut came: VecDeque<(Source, Sample<T>)>) {
+        let mut state = self.state.lock();
+        came.append(&mut state.came);
+        state.came = came;
+    }
+
+    /// Posting a sample has panicked: a task goes on, and the next sample tells that this one may be
+    /// missing. Nothing else is done here, where another panic would end the process.
+    fn go_on_behind(self: &Arc<Self>, source: Source, number: u64, posted: Vec<(Source, u64)>) {
+        let (this, mut posted) = (Arc::clone(self), posted);
+        if let Some(core) = self.core.upgrade() {
+            core.spawn(Box::pin(async move {
+                let told = this.accept_all(&mut this.state.lock(), &mut posted);
+                this.tell_all(told);
+                this.drop_one(&source, number);
+                this.post_more();
+            }));
         }
     }
 

@@ -190,3 +190,33 @@ fn sem_g979_a_folder_that_others_may_write_to_is_no_rendezvous() {
         "{error}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn sem_g979_a_folder_of_another_user_is_no_rendezvous() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let me = folder.path().metadata().unwrap().uid();
+    // Who may not give a folder away is not root, to whom this one belongs.
+    let given = chown(folder.path(), Some(me + 1), None);
+    let theirs = match given {
+        Ok(()) => folder.path(),
+        Err(_) => std::path::Path::new("/usr"),
+    };
+    let owner = theirs.metadata().unwrap().uid();
+    let config = ZenohConfig {
+        rendezvous: Some(theirs.to_owned()),
+        ..ZenohConfig::named("a")
+    };
+    let error = Zenoh::open(&config).unwrap_err();
+    assert!(
+        matches!(&error, JoinError::RendezvousOwner(path, found, _) if path == theirs && *found == owner),
+        "{error}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("belongs to user {owner}")),
+        "{error}"
+    );
+}
