@@ -132,15 +132,25 @@ impl Links {
         &self.events
     }
 
-    /// Sends a frame, if there is a link to the peer.
-    pub(crate) fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> bool {
+    /// Sends frames, if there is a link to the peer.
+    pub(crate) fn send(
+        &self,
+        to: &PeerName,
+        frames: impl IntoIterator<Item = Vec<u8>>,
+        lane: Lane,
+    ) -> bool {
         let peer = self.peers.lock().get(to).cloned();
         let mut is_up = false;
         if let Some(peer) = peer {
             self.act(&peer, |_, link, out| {
                 is_up = link.is_up();
-                if is_up {
-                    link.send(frame, lane, Instant::now(), out);
+                let now = Instant::now();
+                for frame in frames {
+                    // It may break meanwhile, which is told.
+                    if !link.is_up() {
+                        break;
+                    }
+                    link.send(frame, lane, now, out);
                 }
             });
         }

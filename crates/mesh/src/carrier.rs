@@ -132,6 +132,27 @@ pub trait Carrier: Send + Sync + 'static {
     /// [`CarrierError`]. The frame is lost then, and `Down` follows if the link is broken.
     fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError>;
 
+    /// Sends frames, in order. All are lost or none, but for a link that breaks meanwhile.
+    ///
+    /// # Errors
+    /// As [`Carrier::send`].
+    fn send_all(
+        &self,
+        to: &PeerName,
+        frames: Vec<Vec<u8>>,
+        lane: Lane,
+    ) -> Result<(), CarrierError> {
+        let mut frames = frames.into_iter();
+        if let Some(first) = frames.next() {
+            self.send(to, first, lane)?;
+        }
+        for frame in frames {
+            // An error: the link has broken, which is told.
+            let _ = self.send(to, frame, lane);
+        }
+        Ok(())
+    }
+
     /// Where links and frames are told. One node takes them.
     fn events(&self) -> Port<CarrierEvent>;
 }

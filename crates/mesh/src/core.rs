@@ -129,7 +129,11 @@ impl Core {
             Ok(bytes) => carrier.send(peer, bytes, lane),
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
-        if let Err(CarrierError::Refused(why)) = &sent {
+        self.is_sent(peer, &sent)
+    }
+
+    fn is_sent(&self, peer: &PeerName, sent: &Result<(), CarrierError>) -> bool {
+        if let Err(CarrierError::Refused(why)) = sent {
             self.tell_change(PeerChange::Refused(peer.clone(), why.clone()));
         }
         sent.is_ok()
@@ -272,9 +276,15 @@ impl Hub for Core {
         let _ = spawn(&self.queue, task);
     }
 
-    /// Sends a frame past the outbox. `false`: it is not on its way.
-    fn send_data(&self, peer: &PeerName, data: Data<'_>) -> bool {
-        self.send_now(peer, data.to_bytes(), Lane::Ordered)
+    fn send_data(&self, peer: &PeerName, data: &mut dyn Iterator<Item = Data<'_>>) -> bool {
+        let Some(carrier) = &self.carrier else {
+            return false;
+        };
+        let sent = match data.map(Data::to_bytes).collect() {
+            Ok(frames) => carrier.send_all(peer, frames, Lane::Ordered),
+            Err::<Vec<_>, FrameError>(why) => Err(CarrierError::Refused(why.to_string())),
+        };
+        self.is_sent(peer, &sent)
     }
 
     fn unsubscribe(&self, id: u32) {

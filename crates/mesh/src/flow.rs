@@ -39,8 +39,8 @@ pub(crate) trait Hub: Send + Sync {
     fn name(&self) -> &PeerName;
     /// Runs a task on the node's queue.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>);
-    /// Sends a frame past those that wait. `false`: it is not on its way.
-    fn send_data(&self, peer: &PeerName, data: Data<'_>) -> bool;
+    /// Sends samples past the frames that wait. `false`: they are not on their way.
+    fn send_data(&self, peer: &PeerName, data: &mut dyn Iterator<Item = Data<'_>>) -> bool;
     /// Nobody publishes to the topic any more: it ends once all is accepted.
     fn end_topic(&self, topic: u32);
     /// A topic that has ended has nothing left to send.

@@ -97,6 +97,9 @@ const DATA: u32 = 6;
 /// The most that a frame of data is longer than its payload.
 const DATA_HEAD: usize = 1 + 5 + 5 + 10 + 1 + 10;
 
+/// The longest payload of a frame of data.
+pub(crate) const MAX_PAYLOAD: usize = MAX_FRAME - DATA_HEAD;
+
 /// The fields of [`Data`] behind the number of its kind, as postcard has those of a variant.
 type DataFields<'a> = (u32, u32, u32, u64, bool, &'a Bytes);
 

@@ -44,8 +44,8 @@ enum Delivered {
     Sent,
     /// A subscriber of this node has accepted all up to this number, and takes so many more.
     Accepted(u64, usize),
-    /// There is no link for the samples from this one on.
-    No(usize),
+    /// There is no link.
+    No,
 }
 
 pub(crate) struct Publishing<T: Send + Sync + 'static> {
@@ -219,9 +219,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             let panicked = on_panic(|| self.give_back(&to, subscription.clone()));
             let delivered = self.deliver(&to, subscription.as_ref(), &mut entries);
             panicked.did_not();
-            if let Delivered::No(from) = delivered {
-                entries.drain(..from);
-            } else {
+            if !matches!(delivered, Delivered::No) {
                 entries.clear();
             }
             state = self.state.lock();
@@ -233,7 +231,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             };
             flow.subscription = subscription;
             match delivered {
-                Delivered::No(_) => flow.out.not_sent(entries.drain(..)),
+                Delivered::No => flow.out.not_sent(entries.drain(..)),
                 Delivered::Accepted(upto, window) => {
                     flow.out.accepted(upto, window);
                     flow.list(&to, ready);
@@ -291,22 +289,17 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 }
             }
             (Target::There(peer, subscription), _, entries) => {
-                let Some(core) = self.core.upgrade() else {
-                    return Delivered::No(0);
-                };
-                for (at, entry) in entries.iter().enumerate() {
-                    let data = Data {
-                        topic: self.id,
-                        subscription: *subscription,
-                        number: entry.number,
-                        retained: entry.retained,
-                        payload: entry.payload.bytes.as_deref().unwrap_or_default(),
-                    };
-                    if !core.send_data(peer, data) {
-                        return Delivered::No(at);
-                    }
+                let mut data = entries.iter().map(|entry| Data {
+                    topic: self.id,
+                    subscription: *subscription,
+                    number: entry.number,
+                    retained: entry.retained,
+                    payload: entry.payload.bytes.as_deref().unwrap_or_default(),
+                });
+                match self.core.upgrade() {
+                    Some(core) if core.send_data(peer, &mut data) => Delivered::Sent,
+                    _ => Delivered::No,
                 }
-                Delivered::Sent
             }
             _ => Delivered::Sent,
         }

@@ -1,6 +1,7 @@
 //! What a topic has of its subscribers: a flow to each.
 
 use crate::flow::Target;
+use crate::frame::MAX_PAYLOAD;
 use crate::outgoing::{Entry, Outgoing, Pushed};
 use crate::subscribed::Subscribed;
 use motet_ports::ReplyPort;
@@ -80,11 +81,17 @@ impl<T: Send + Sync + 'static> State<T> {
         value: &T,
     ) -> Result<Arc<[u8]>, String> {
         write(value, &mut self.room)?;
-        let bytes = self.room.as_slice().into();
+        let length = self.room.len();
+        let bytes = match length {
+            0..=MAX_PAYLOAD => Ok(self.room.as_slice().into()),
+            _ => Err(format!(
+                "{length} bytes are too many: at most {MAX_PAYLOAD}"
+            )),
+        };
         if self.room.capacity() > ROOM {
             self.room = Vec::new();
         }
-        Ok(bytes)
+        bytes
     }
 
     /// The only subscriber, if it is of this node and the sample with this number may go to it at

@@ -51,17 +51,23 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         state: &mut State<T>,
         posted: &mut Vec<(Source, u64)>,
     ) -> Vec<(Source, u64)> {
-        let mut told = Vec::<(Source, u64)>::new();
+        let mut told = Vec::new();
         if self.ack == Ack::Handled {
             posted.clear();
         }
-        for (source, number) in posted.drain(..) {
-            let Some(upto) = self.accept_in(state, &source, number) else {
+        let mut samples = posted.drain(..).peekable();
+        while let Some((source, number)) = samples.next() {
+            // Those of one source follow each other, and its publisher is told once.
+            let Some(flow) = state.flows.get_mut(&source) else {
                 continue;
             };
-            match told.last_mut() {
-                Some((last, before)) if *last == source => *before = upto,
-                _ => told.push((source, upto)),
+            let mut last = number;
+            while let Some((_, next)) = samples.next_if(|(next, _)| *next == source) {
+                flow.numbers.accepts(last);
+                last = next;
+            }
+            if let Some(upto) = self.accept_in(state, &source, last) {
+                told.push((source, upto));
             }
         }
         told

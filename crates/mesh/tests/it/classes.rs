@@ -379,3 +379,19 @@ fn sem_g1029_a_publication_that_panics_holds_no_later_one_up() {
         }
     }
 }
+
+#[test]
+fn a_value_that_no_frame_holds_is_refused_and_later_ones_come() {
+    let net = Net::new(3);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let config = SubscribeConfig::default();
+    let samples = subscriber.subscribe::<Vec<u8>>("n", &config).unwrap();
+    let topic = publisher.topic::<Vec<u8>>("n", Qos::reliable(4)).unwrap();
+    net.replay.run();
+    let refused = topic.publish(vec![1; motet_mesh::MAX_FRAME]).unwrap_err();
+    let is_told = |why: &String| why.contains("too many");
+    assert!(matches!(&refused.reason, PublishRefusal::NotWritable(why) if is_told(why)));
+    topic.publish(vec![2]).unwrap();
+    net.replay.run();
+    assert_eq!(*samples.port().test().unwrap().value, [2]);
+}
