@@ -151,17 +151,16 @@ impl<P: Clone> Outgoing<P> {
     }
 
     /// Samples that [`Outgoing::next`] returned last, in this order, could not be sent: they wait
-    /// again, and nothing is sent until the subscriber is [ready](Outgoing::accepted).
+    /// again, and nothing is sent until the subscriber is [ready](Outgoing::accepted). When the
+    /// link has [broken](Outgoing::broken) meanwhile, they wait already or are lost.
     pub(crate) fn not_sent(&mut self, entries: impl DoubleEndedIterator<Item = Entry<P>>) {
-        self.window = 0;
         for entry in entries.rev() {
-            // Else the link broke meanwhile, and the entry waits again or is lost.
             if self
                 .flight
-                .back()
-                .is_some_and(|last| last.number == entry.number)
+                .pop_back_if(|last| last.number == entry.number)
+                .is_some()
             {
-                self.flight.pop_back();
+                self.window = 0;
                 self.queue.push_front(entry);
             }
         }

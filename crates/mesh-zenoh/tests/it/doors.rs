@@ -195,13 +195,14 @@ fn sem_g979_a_folder_that_others_may_write_to_is_no_rendezvous() {
 #[test]
 fn sem_g979_a_folder_of_another_user_is_no_rendezvous() {
     use std::os::unix::fs::{MetadataExt, chown};
+    use std::path::Path;
     let folder = tempfile::tempdir().unwrap();
     let me = folder.path().metadata().unwrap().uid();
     // Who may not give a folder away is not root, to whom this one belongs.
     let given = chown(folder.path(), Some(me + 1), None);
     let theirs = match given {
         Ok(()) => folder.path(),
-        Err(_) => std::path::Path::new("/usr"),
+        Err(_) => Path::new("/usr"),
     };
     let owner = theirs.metadata().unwrap().uid();
     let config = ZenohConfig {
@@ -209,8 +210,9 @@ fn sem_g979_a_folder_of_another_user_is_no_rendezvous() {
         ..ZenohConfig::named("a")
     };
     let error = Zenoh::open(&config).unwrap_err();
+    let is_told = |path: &Path, found: u32| path == theirs && found == owner;
     assert!(
-        matches!(&error, JoinError::RendezvousOwner(path, found, _) if path == theirs && *found == owner),
+        matches!(&error, JoinError::RendezvousOwner(path, found, _) if is_told(path, *found)),
         "{error}"
     );
     assert!(
