@@ -99,8 +99,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         state.came = came;
     }
 
-    /// Posting a sample has panicked: a task goes on, and the next sample tells that this one may be
-    /// missing. Nothing else is done here, where another panic would end the process.
+    /// Posting a sample has panicked: a task goes on, and the next sample tells that this one may
+    /// be missing. Nothing else is done here, where another panic would end the process.
     fn go_on_behind(self: &Arc<Self>, source: Source, number: u64, posted: Vec<(Source, u64)>) {
         let (this, mut posted) = (Arc::clone(self), posted);
         if let Some(core) = self.core.upgrade() {
