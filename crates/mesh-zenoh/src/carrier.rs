@@ -193,7 +193,16 @@ impl Carrier for Zenoh {
     }
 
     fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
-        match self.links.send(to, frame, lane) {
+        self.send_all(to, vec![frame], lane)
+    }
+
+    fn send_all(
+        &self,
+        to: &PeerName,
+        frames: Vec<Vec<u8>>,
+        lane: Lane,
+    ) -> Result<(), CarrierError> {
+        match self.links.send(to, frames, lane) {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }

@@ -27,6 +27,9 @@ pub enum JoinError {
     Rendezvous(PathBuf, io::Error),
     /// Others may write to the folder of the rendezvous: its mode.
     RendezvousOpen(PathBuf, u32),
+    /// The folder where nodes meet belongs to another user, who could read and replace what is in
+    /// it: the number of its owner, and of the user of this process.
+    RendezvousOwner(PathBuf, u32, u32),
     /// `motet run` has not started this process, or has no folder for a mesh.
     NoRun,
     /// The folder of the run is not on this machine.
@@ -74,6 +77,12 @@ impl fmt::Display for JoinError {
             JoinError::RendezvousOpen(folder, mode) => write!(
                 f,
                 "rendezvous {folder}: others may write there (mode {mode:o}); run `chmod 700 {folder}`",
+                folder = folder.display()
+            ),
+            JoinError::RendezvousOwner(folder, owner, me) => write!(
+                f,
+                "rendezvous {folder}: it belongs to user {owner}, and this process runs as user {me}; name a folder \
+                 of your own, or set XDG_RUNTIME_DIR to one",
                 folder = folder.display()
             ),
             JoinError::NoRun => f.write_str(

@@ -23,9 +23,10 @@
 
 mod waiting;
 
-use self::waiting::{Confirmed, MAX_WAITING, OVERHEAD, Urge, WINDOW, Waiting};
+use self::waiting::{Confirmed, MAX_WAITING, OVERHEAD, Urge, WINDOW, Waiting, Which};
+pub(crate) use self::waiting::{Flush, PAUSE};
 use crate::seal::{Seals, Session, TAG, is_right, tag};
-use motet_mesh::{CarrierEvent, Lane, MAX_FRAME, PeerName};
+use motet_mesh::{CarrierEvent, Frames, Lane, MAX_FRAME, PeerName};
 use std::time::{Duration, Instant};
 
 const GREETING: u8 = 0;
@@ -33,6 +34,9 @@ const SEALED: u8 = 1;
 
 /// Kind, lane and number stand before what is sealed.
 const HEAD: usize = 10;
+
+/// Kind and tag stand behind a body.
+const BEHIND: usize = 1 + TAG;
 
 /// What the last byte of an opened message says it is.
 const WHOLE: u8 = 0;
@@ -105,11 +109,12 @@ impl Link {
     /// The link is up.
     pub(crate) fn send(&mut self, frame: Vec<u8>, lane: Lane, now: Instant, out: Out<'_>) {
         if lane == Lane::Urgent {
-            self.seal(lane, &frame, WHOLE, out);
+            self.seal(lane, with_head(&frame), WHOLE, out);
             return;
         }
         match self.waiting.push(frame, now) {
-            Urge::Send(least) => self.send_waiting(least, now, out),
+            Urge::SendAll => self.send_waiting(Which::All, now, out),
+            Urge::SendFull => self.send_waiting(Which::Full, now, out),
             Urge::None => {}
         }
         if self.waiting.wants_flush() {
@@ -121,16 +126,19 @@ impl Link {
         }
     }
 
-    /// Sends what waits for other frames.
-    pub(crate) fn flush(&mut self, now: Instant, out: Out<'_>) {
-        self.waiting.is_flushed();
-        self.send_waiting(0, now, out);
+    /// Sends what waits for other frames, [`PAUSE`] after the last message. It comes again so long
+    /// after this one, unless it says that nothing waits: who sends many frames wakes nobody.
+    pub(crate) fn flush(&mut self, now: Instant, out: Out<'_>) -> Flush {
+        let flush = self.waiting.is_flushed(now);
+        if flush == Flush::Send {
+            self.send_waiting(Which::All, now, out);
+        }
+        flush
     }
 
-    /// Sends what waits, for as long as it is `least` bytes.
-    fn send_waiting(&mut self, least: usize, now: Instant, out: Out<'_>) {
-        while let Some((kind, body)) = self.waiting.next(least, now) {
-            self.seal(Lane::Ordered, &body, kind, out);
+    fn send_waiting(&mut self, which: Which, now: Instant, out: Out<'_>) {
+        while let Some((kind, body)) = self.waiting.next(which, now) {
+            self.seal(Lane::Ordered, body, kind, out);
         }
     }
 
@@ -218,7 +226,7 @@ impl Link {
             }
             Some(WHOLE) => self.tell_frame(opened, out),
             Some(PART_OF_FRAME) => self.take_part(&opened, out),
-            Some(BATCH) if self.parts.is_empty() => self.take_batch(&opened, out),
+            Some(BATCH) if self.parts.is_empty() => self.take_batch(opened, out),
             _ => self.break_off("it sends messages of a kind that is not known", out),
         }
         if self.up && self.received - self.told >= WINDOW / 4 {
@@ -235,16 +243,11 @@ impl Link {
         self.parts.extend_from_slice(part);
     }
 
-    fn take_batch(&mut self, mut batch: &[u8], out: Out<'_>) {
-        let mut frames = Vec::new();
-        while let Some((frame, rest)) = waiting::first_of(batch) {
-            frames.push(frame.to_vec());
-            batch = rest;
-        }
-        if !batch.is_empty() {
+    fn take_batch(&mut self, batch: Vec<u8>, out: Out<'_>) {
+        let Some(frames) = Frames::from_bytes(batch) else {
             self.break_off("it sends a batch that ends within a frame", out);
             return;
-        }
+        };
         let peer = self.ends.peer.clone();
         out(Effect::Tell(CarrierEvent::Frames(peer, frames)));
     }
@@ -264,7 +267,7 @@ impl Link {
             return;
         };
         match self.waiting.confirm(confirmed, now) {
-            Confirmed::More => self.send_waiting(0, now, out),
+            Confirmed::More => self.send_waiting(Which::All, now, out),
             Confirmed::Known => {}
             Confirmed::NotSent => self.break_off("it confirms what was not sent", out),
         }
@@ -327,23 +330,32 @@ impl Link {
     /// A heartbeat, which also confirms what has come.
     fn pulse(&mut self, out: Out<'_>) {
         self.told = self.received;
-        self.seal(Lane::Urgent, &self.received.to_le_bytes(), PULSE, out);
+        let body = with_head(&self.received.to_le_bytes());
+        self.seal(Lane::Urgent, body, PULSE, out);
     }
 
-    fn seal(&mut self, lane: Lane, body: &[u8], kind: u8, out: Out<'_>) {
+    /// Seals a body that has room for its head before it.
+    fn seal(&mut self, lane: Lane, mut message: Vec<u8>, kind: u8, out: Out<'_>) {
         let Some((_, seals)) = &self.theirs else {
             return;
         };
         let number = self.out[lane as usize];
         self.out[lane as usize] += 1;
-        let mut message = Vec::with_capacity(HEAD + body.len() + 1 + TAG);
-        message.extend_from_slice(&[SEALED, lane as u8]);
-        message.extend_from_slice(&number.to_le_bytes());
-        message.extend_from_slice(body);
+        message[0] = SEALED;
+        message[1] = lane as u8;
+        message[2..HEAD].copy_from_slice(&number.to_le_bytes());
         message.push(kind);
         seals.seal(lane as u8, number, &mut message, HEAD);
         out(Effect::Send(lane, message));
     }
+}
+
+/// A body with room for its head before it.
+fn with_head(body: &[u8]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(HEAD + body.len() + BEHIND);
+    message.resize(HEAD, 0);
+    message.extend_from_slice(body);
+    message
 }
 
 fn session_at(greeting: &[u8], at: usize) -> Option<Session> {

@@ -8,6 +8,8 @@
 //! zenoh's threads bring messages and tokens. One thread takes tokens, sends frames that were put
 //! together, and keeps links alive.
 
+mod acting;
+
 use crate::key::random;
 use crate::link::{Effect, Ends, Link};
 use motet_mesh::{CarrierEvent, Lane, PeerName};
@@ -67,8 +69,10 @@ struct Current {
 /// Takes tokens, flushes frames, and keeps links alive, for as long as the carrier is there.
 fn keep_up(carrier: &Weak<Links>, beat: Duration) {
     let mut next = Instant::now() + beat;
+    let mut flush = None::<Instant>;
     loop {
-        thread::park_timeout(next.saturating_duration_since(Instant::now()));
+        let due = flush.map_or(next, |flush| flush.min(next));
+        thread::park_timeout(due.saturating_duration_since(Instant::now()));
         let Some(shared) = carrier.upgrade() else {
             return;
         };
@@ -76,7 +80,7 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
             return;
         }
         shared.take_tokens();
-        shared.flush();
+        flush = shared.flush();
         let now = Instant::now();
         if now >= next {
             next = now + beat;
@@ -130,15 +134,25 @@ impl Links {
         &self.events
     }
 
-    /// Sends a frame, if there is a link to the peer.
-    pub(crate) fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> bool {
+    /// Sends frames, if there is a link to the peer.
+    pub(crate) fn send(
+        &self,
+        to: &PeerName,
+        frames: impl IntoIterator<Item = Vec<u8>>,
+        lane: Lane,
+    ) -> bool {
         let peer = self.peers.lock().get(to).cloned();
         let mut is_up = false;
         if let Some(peer) = peer {
             self.act(&peer, |_, link, out| {
                 is_up = link.is_up();
-                if is_up {
-                    link.send(frame, lane, Instant::now(), out);
+                let now = Instant::now();
+                for frame in frames {
+                    // It may break meanwhile, which is told.
+                    if !link.is_up() {
+                        break;
+                    }
+                    link.send(frame, lane, now, out);
                 }
             });
         }
@@ -192,18 +206,6 @@ impl Links {
         let token = self.session.liveliness().declare_token(token).wait()?;
         let _ = self.token.set(token);
         Ok(())
-    }
-
-    fn flush(&self) {
-        loop {
-            let peers = std::mem::take(&mut *self.flushes.lock());
-            if peers.is_empty() {
-                return;
-            }
-            for peer in peers {
-                self.act(&peer, |_, link, out| link.flush(Instant::now(), out));
-            }
-        }
     }
 
     fn take_tokens(self: &Arc<Self>) {
@@ -318,51 +320,6 @@ impl Links {
                 link.comes(&bytes, Instant::now(), out);
             }
         });
-    }
-
-    /// Does something with the link to a peer, and then what the link wants done. One thread at a
-    /// time does that, and outside of the lock, so it is done in order.
-    fn act(&self, peer: &Arc<Peer>, body: impl FnOnce(u64, &mut Link, &mut dyn FnMut(Effect))) {
-        let mut state = peer.state.lock();
-        let State {
-            current, effects, ..
-        } = &mut *state;
-        let Some(Current {
-            incarnation, link, ..
-        }) = current
-        else {
-            return;
-        };
-        body(*incarnation, link, &mut |effect| effects.push_back(effect));
-        if effects.is_empty() || state.acting {
-            return;
-        }
-        state.acting = true;
-        while let Some(effect) = state.effects.pop_front() {
-            let current = state.current.as_ref();
-            let lanes = current.map(|current| Arc::clone(&current.lanes));
-            drop(state);
-            self.carry_out(effect, peer, lanes.as_deref());
-            state = peer.state.lock();
-        }
-        state.acting = false;
-    }
-
-    fn carry_out(&self, effect: Effect, peer: &Arc<Peer>, lanes: Option<&[Publisher<'static>; 2]>) {
-        match (effect, lanes) {
-            // An error: the node has closed its port, and wants nothing more.
-            (Effect::Tell(event), _) => drop(self.events.post(event)),
-            // Only a session that is closed refuses, and then the node is leaving.
-            (Effect::Send(lane, message), Some(lanes)) => {
-                drop(lanes[lane as usize].put(message).wait());
-            }
-            // The peer is gone.
-            (Effect::Send(..), None) => {}
-            (Effect::Flush, _) => {
-                self.flushes.lock().push(Arc::clone(peer));
-                self.wake();
-            }
-        }
     }
 }
 

@@ -105,8 +105,14 @@ impl Rendezvous {
         builder.create(folder).map_err(wrong)?;
         #[cfg(unix)]
         {
+            use std::os::unix::fs::MetadataExt;
             let found = fs::metadata(folder).map_err(wrong)?;
-            let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
+            let me = nix::unistd::geteuid().as_raw();
+            if found.uid() != me {
+                let owner = found.uid();
+                return Err(JoinError::RendezvousOwner(folder.to_owned(), owner, me));
+            }
+            let mode = found.mode() & 0o777;
             if mode & 0o022 != 0 {
                 return Err(JoinError::RendezvousOpen(folder.to_owned(), mode));
             }

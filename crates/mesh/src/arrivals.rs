@@ -2,7 +2,7 @@
 
 use crate::core::{Core, MAX_ENTRIES, State};
 use crate::flow::{AnySubscription, Hub, Source, Target};
-use crate::frame::{FORM, Frame};
+use crate::frame::{Data, FORM, Frame};
 use crate::peers::{Peer, PeerChange};
 use crate::{CallError, Carrier, CarrierEvent, Key, PeerName};
 use motet_dispatch::Causality;
@@ -26,12 +26,40 @@ impl Core {
         match event {
             CarrierEvent::Up(peer) => self.on_up(&peer),
             CarrierEvent::Down(peer, why) => self.on_down(&peer, &why),
-            CarrierEvent::Frame(peer, bytes) => self.on_bytes(&peer, &bytes),
-            CarrierEvent::Frames(peer, frames) => {
-                for bytes in frames {
-                    self.on_bytes(&peer, &bytes);
-                }
+            CarrierEvent::Frame(peer, bytes) => self.on_frames(&peer, [&bytes[..]].into_iter()),
+            CarrierEvent::Frames(peer, frames) => self.on_frames(&peer, frames.iter()),
+        }
+    }
+
+    /// Samples of one flow that follow each other are taken together.
+    fn on_frames<'a>(self: &Arc<Self>, peer: &PeerName, frames: impl Iterator<Item = &'a [u8]>) {
+        let mut samples = Vec::<Data<'a>>::new();
+        for bytes in frames {
+            let data = Data::from_bytes(bytes);
+            let flow = |data: &Data<'a>| (data.topic, data.subscription);
+            if samples.last().map(flow) != data.as_ref().map(flow) {
+                self.on_samples(peer, &samples);
+                samples.clear();
             }
+            match data {
+                Some(data) => samples.push(data),
+                None => self.on_bytes(peer, bytes),
+            }
+        }
+        self.on_samples(peer, &samples);
+    }
+
+    /// Samples of one flow.
+    fn on_samples(&self, peer: &PeerName, samples: &[Data<'_>]) {
+        let Some(first) = samples.first() else { return };
+        let wanted = {
+            let state = self.state.lock();
+            let is_greeted = state.peers.get(peer).is_some_and(|peer| peer.greeted);
+            let wanted = state.subscriptions.get(&first.subscription);
+            wanted.filter(|_| is_greeted).cloned()
+        };
+        if let Some(subscription) = wanted {
+            subscription.comes(&Source::There(peer.clone(), first.topic), samples);
         }
     }
 
@@ -130,24 +158,9 @@ impl Core {
         if !state.peers.get(peer).is_some_and(|peer| peer.greeted) {
             return;
         }
-        if let Frame::Data {
-            topic,
-            subscription,
-            number,
-            retained,
-            payload,
-        } = frame
-        {
-            let wanted = state.subscriptions.get(&subscription).cloned();
-            drop(state);
-            if let Some(subscription) = wanted {
-                let source = Source::There(peer.clone(), topic);
-                subscription.comes(source, number, retained, &payload);
-            }
-            return;
-        }
         drop(state);
         match frame {
+            // Those are taken before.
             Frame::Hello { .. } | Frame::Data { .. } => {}
             Frame::Subscribe {
                 subscription,

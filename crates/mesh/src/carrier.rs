@@ -34,6 +34,45 @@ impl fmt::Debug for PeerName {
     }
 }
 
+/// Frames that came together, in one buffer: each behind its length, 4 bytes with the least first.
+///
+/// ```
+/// use motet_mesh::Frames;
+/// let frames = Frames::from_bytes(vec![2, 0, 0, 0, 7, 8, 0, 0, 0, 0]).unwrap();
+/// assert_eq!(frames.iter().collect::<Vec<_>>(), [&[7, 8][..], &[]]);
+/// assert!(Frames::from_bytes(vec![2, 0, 0, 0, 7]).is_none());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frames(Vec<u8>);
+
+impl Frames {
+    /// `None`: the bytes end within a frame.
+    #[must_use]
+    pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            (_, rest) = first_of(rest)?;
+        }
+        Some(Frames(bytes))
+    }
+
+    /// The frames, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = &self.0[..];
+        std::iter::from_fn(move || {
+            let (first, others) = first_of(rest)?;
+            rest = others;
+            Some(first)
+        })
+    }
+}
+
+/// The first frame, and what is behind it.
+fn first_of(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+}
+
 /// What a carrier tells its node.
 #[derive(Debug, Clone)]
 pub enum CarrierEvent {
@@ -44,7 +83,7 @@ pub enum CarrierEvent {
     /// A frame of this peer.
     Frame(PeerName, Vec<u8>),
     /// Frames of this peer that came together, in order.
-    Frames(PeerName, Vec<Vec<u8>>),
+    Frames(PeerName, Frames),
 }
 
 /// Which frames a frame may overtake.
@@ -92,6 +131,27 @@ pub trait Carrier: Send + Sync + 'static {
     /// # Errors
     /// [`CarrierError`]. The frame is lost then, and `Down` follows if the link is broken.
     fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError>;
+
+    /// Sends frames, in order. All are lost or none, but for a link that breaks meanwhile.
+    ///
+    /// # Errors
+    /// As [`Carrier::send`].
+    fn send_all(
+        &self,
+        to: &PeerName,
+        frames: Vec<Vec<u8>>,
+        lane: Lane,
+    ) -> Result<(), CarrierError> {
+        let mut frames = frames.into_iter();
+        if let Some(first) = frames.next() {
+            self.send(to, first, lane)?;
+        }
+        for frame in frames {
+            // An error: the link has broken, which is told.
+            let _ = self.send(to, frame, lane);
+        }
+        Ok(())
+    }
 
     /// Where links and frames are told. One node takes them.
     fn events(&self) -> Port<CarrierEvent>;

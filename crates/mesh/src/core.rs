@@ -9,11 +9,14 @@
 //! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the
 //! core's lock: frames go into the outbox under it, so that they leave in that order.
 
+mod state;
+
 use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, Hub, Source, Target};
-use crate::frame::Frame;
+use crate::frame::{Data, Frame, FrameError};
 use crate::peers::{Peer, PeerChange};
-use crate::{Carrier, CarrierError, Key, MeshError, PeerName};
+use crate::unwinding::on_panic;
+use crate::{Carrier, CarrierError, Key, Lane, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue, spawn};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
@@ -110,10 +113,32 @@ impl Core {
         }
         while let Some((peer, frame)) = state.outbox.pop_front() {
             drop(state);
-            self.send_now(&peer, &frame);
+            // The next change goes on if this panics: a predicate may have published.
+            let panicked = on_panic(|| self.state.lock().sending = false);
+            self.send_now(&peer, frame.to_bytes(), frame.lane());
+            panicked.did_not();
             state = self.state.lock();
         }
         state.sending = false;
+    }
+
+    /// `false`: it is not on its way.
+    fn send_now(&self, peer: &PeerName, bytes: Result<Vec<u8>, FrameError>, lane: Lane) -> bool {
+        let Some(carrier) = &self.carrier else {
+            return false;
+        };
+        let sent = match bytes {
+            Ok(bytes) => carrier.send(peer, bytes, lane),
+            Err(why) => Err(CarrierError::Refused(why.to_string())),
+        };
+        self.is_sent(peer, &sent)
+    }
+
+    fn is_sent(&self, peer: &PeerName, sent: &Result<(), CarrierError>) -> bool {
+        if let Err(CarrierError::Refused(why)) = sent {
+            self.tell_change(PeerChange::Refused(peer.clone(), why.clone()));
+        }
+        sent.is_ok()
     }
 
     /// Enters a topic, and opens flows to all who subscribe already.
@@ -253,19 +278,15 @@ impl Hub for Core {
         let _ = spawn(&self.queue, task);
     }
 
-    /// Sends a frame past the outbox. `false`: it is not on its way.
-    fn send_now(&self, peer: &PeerName, frame: &Frame) -> bool {
+    fn send_data(&self, peer: &PeerName, data: &mut dyn Iterator<Item = Data<'_>>) -> bool {
         let Some(carrier) = &self.carrier else {
             return false;
         };
-        let sent = match frame.to_bytes() {
-            Ok(bytes) => carrier.send(peer, bytes, frame.lane()),
-            Err(why) => Err(CarrierError::Refused(why.to_string())),
+        let sent = match data.map(Data::to_bytes).collect() {
+            Ok(frames) => carrier.send_all(peer, frames, Lane::Ordered),
+            Err::<Vec<_>, FrameError>(why) => Err(CarrierError::Refused(why.to_string())),
         };
-        if let Err(CarrierError::Refused(why)) = &sent {
-            self.tell_change(PeerChange::Refused(peer.clone(), why.clone()));
-        }
-        sent.is_ok()
+        self.is_sent(peer, &sent)
     }
 
     fn unsubscribe(&self, id: u32) {
@@ -276,6 +297,13 @@ impl Hub for Core {
         });
         for topic in topics.into_iter().flatten() {
             topic.detach(&Target::Here(id), "the subscription has ended");
+        }
+    }
+
+    fn go_on(&self, topic: u32) {
+        let topic = self.state.lock().topics.get(&topic).cloned();
+        if let Some(topic) = topic {
+            topic.go_on();
         }
     }
 
@@ -340,59 +368,6 @@ impl Hub for Core {
                 self.change(|state| state.tell(peer, accepted));
             }
         }
-    }
-}
-
-impl State {
-    /// A number for a new entry of a table that has `has` entries.
-    pub(crate) fn new_id(&mut self, what: &'static str, has: usize) -> Result<u32, MeshError> {
-        if self.left {
-            return Err(MeshError::Left);
-        }
-        if has >= MAX_ENTRIES {
-            return Err(MeshError::TooMany {
-                what,
-                limit: MAX_ENTRIES,
-            });
-        }
-        self.last_id += 1;
-        Ok(self.last_id)
-    }
-
-    /// A number that nothing else of this node has.
-    pub(crate) fn new_number(&mut self) -> u64 {
-        self.calls.last += 1;
-        self.calls.last
-    }
-
-    pub(crate) fn has_left(&self) -> bool {
-        self.left
-    }
-
-    pub(crate) fn tell(&mut self, peer: &PeerName, frame: Frame) {
-        if self.peers.get(peer).is_some_and(|peer| peer.up) {
-            self.outbox.push_back((peer.clone(), frame));
-        }
-    }
-
-    /// Frames for a peer that is being changed, and so is not in the table.
-    pub(crate) fn queue_for(&mut self, peer: &PeerName, frames: Vec<Frame>) {
-        self.outbox
-            .extend(frames.into_iter().map(|frame| (peer.clone(), frame)));
-    }
-
-    pub(crate) fn tell_all(&mut self, frame: &Frame) {
-        let up = self.peers.iter().filter(|(_, peer)| peer.up);
-        let frames = up.map(|(name, _)| (name.clone(), frame.clone()));
-        self.outbox.extend(frames);
-    }
-
-    pub(crate) fn all_topics(&self) -> Vec<Arc<dyn AnyTopic>> {
-        self.topics.values().cloned().collect()
-    }
-
-    pub(crate) fn all_subscriptions(&self) -> Vec<Arc<dyn AnySubscription>> {
-        self.subscriptions.values().cloned().collect()
     }
 }
 

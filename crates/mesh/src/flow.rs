@@ -6,7 +6,7 @@
 //!      └─ accepted ─┘
 //! ```
 
-use crate::frame::Frame;
+use crate::frame::{Data, Frame};
 use crate::{Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
 use std::any::Any;
 use std::future::Future;
@@ -21,6 +21,12 @@ pub(crate) enum Target {
     There(PeerName, u32),
 }
 
+impl Target {
+    pub(crate) fn is_there(&self) -> bool {
+        matches!(self, Target::There(..))
+    }
+}
+
 /// Where a flow comes from: a topic by its number, of this node or of a peer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
@@ -33,13 +39,15 @@ pub(crate) trait Hub: Send + Sync {
     fn name(&self) -> &PeerName;
     /// Runs a task on the node's queue.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>);
-    /// Sends a frame past those that wait. `false`: it is not on its way.
-    fn send_now(&self, peer: &PeerName, frame: &Frame) -> bool;
+    /// Sends samples past the frames that wait. `false`: they are not on their way.
+    fn send_data(&self, peer: &PeerName, data: &mut dyn Iterator<Item = Data<'_>>) -> bool;
     /// Nobody publishes to the topic any more: it ends once all is accepted.
     fn end_topic(&self, topic: u32);
     /// A topic that has ended has nothing left to send.
     fn topic_is_over(&self, topic: u32);
     fn unsubscribe(&self, subscription: u32);
+    /// The topic sends what waits: the thread that did so has panicked.
+    fn go_on(&self, topic: u32);
     /// A subscription has accepted samples up to `upto`, and takes `window` more.
     fn tell_accepted(&self, source: &Source, subscription: u32, upto: u64, window: u32);
 }
@@ -65,6 +73,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn is_over(&self) -> bool;
     fn info(&self) -> TopicInfo;
     fn end(&self);
+    /// Sends what may be sent.
+    fn go_on(&self);
     /// The node leaves: what waits for subscribers is given up.
     fn close(&self);
     fn targets(&self) -> Vec<Target>;
@@ -86,7 +96,8 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window; or
     /// why it may not.
     fn opened(&self, source: Source, key: Key, first: u64) -> Result<(u64, u32), String>;
-    fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]);
+    /// Samples of a peer that came together, in order.
+    fn comes(self: Arc<Self>, source: &Source, samples: &[Data<'_>]);
     fn closed(&self, source: &Source);
     fn info(&self) -> SubscriptionInfo;
     /// The peer does not come back, or comes back as another.

@@ -81,6 +81,65 @@ pub(crate) enum Frame {
     },
 }
 
+/// A [`Frame::Data`] whose payload is elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Data<'a> {
+    pub(crate) topic: u32,
+    pub(crate) subscription: u32,
+    pub(crate) number: u64,
+    pub(crate) retained: bool,
+    pub(crate) payload: &'a [u8],
+}
+
+/// The number of [`Frame::Data`] among frames.
+const DATA: u32 = 6;
+
+/// The most that a frame of data is longer than its payload.
+const DATA_HEAD: usize = 1 + 5 + 5 + 10 + 1 + 10;
+
+/// The longest payload of a frame of data.
+pub(crate) const MAX_PAYLOAD: usize = MAX_FRAME - DATA_HEAD;
+
+/// The fields of [`Data`] behind the number of its kind, as postcard has those of a variant.
+type DataFields<'a> = (u32, u32, u32, u64, bool, &'a Bytes);
+
+impl<'a> Data<'a> {
+    /// The bytes of the frame.
+    pub(crate) fn to_bytes(self) -> Result<Vec<u8>, FrameError> {
+        let room = Vec::with_capacity(DATA_HEAD + self.payload.len());
+        let fields: DataFields<'_> = (
+            DATA,
+            self.topic,
+            self.subscription,
+            self.number,
+            self.retained,
+            Bytes::new(self.payload),
+        );
+        let bytes = postcard::to_extend(&fields, room)
+            .map_err(|why| FrameError::Malformed(why.to_string()))?;
+        match bytes.len() {
+            length if length > MAX_FRAME => Err(FrameError::TooLarge(length)),
+            _ => Ok(bytes),
+        }
+    }
+
+    /// None: the frame is another one, or none.
+    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
+        if bytes.first() != Some(&(DATA as u8)) || bytes.len() > MAX_FRAME {
+            return None;
+        }
+        let fields = decode::<DataFields<'a>>(bytes).ok()?;
+        let (_, topic, subscription, number, retained, payload) = fields;
+        Some(Data {
+            topic,
+            subscription,
+            number,
+            retained,
+            payload,
+        })
+    }
+}
+
 /// Bytes that are no frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FrameError {
@@ -118,13 +177,20 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, FrameError> {
     postcard::to_stdvec(value).map_err(|why| FrameError::Malformed(why.to_string()))
 }
 
-/// As [`encode`]. Bytes are copied as a whole, which gives the same form: serde writes the elements
-/// of a `Vec<u8>` one by one.
-pub(crate) fn encode_value<T: Serialize + 'static>(value: &T) -> Result<Vec<u8>, FrameError> {
-    match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
-        Some(bytes) => encode(&Bytes::new(bytes)),
-        None => encode(value),
-    }
+/// As [`encode`], into `room`, which is emptied first. Bytes are copied as a whole, which gives the
+/// same form: serde writes the elements of a `Vec<u8>` one by one.
+pub(crate) fn encode_value<T: Serialize + 'static>(
+    value: &T,
+    room: &mut Vec<u8>,
+) -> Result<(), FrameError> {
+    let mut bytes = std::mem::take(room);
+    bytes.clear();
+    let written = match (value as &dyn Any).downcast_ref::<Vec<u8>>() {
+        Some(value) => postcard::to_extend(&Bytes::new(value), bytes),
+        None => postcard::to_extend(value, bytes),
+    };
+    *room = written.map_err(|why| FrameError::Malformed(why.to_string()))?;
+    Ok(())
 }
 
 /// As [`decode`], with bytes as [`encode_value`] has them.
@@ -184,13 +250,33 @@ mod tests {
         fn bytes_have_the_form_that_serde_gives_them(
             bytes in prop::collection::vec(any::<u8>(), 0..300),
         ) {
-            let written = encode_value(&bytes).unwrap();
+            let mut written = vec![9];
+            encode_value(&bytes, &mut written).unwrap();
             prop_assert_eq!(&written, &encode(&bytes).unwrap());
             prop_assert_eq!(&decode_value::<Vec<u8>>(&written).unwrap(), &bytes);
             prop_assert!(decode_value::<Vec<u8>>(&written[..written.len() - 1]).is_err());
             let words: Vec<u16> = bytes.iter().map(|&byte| u16::from(byte) * 7).collect();
-            let again = decode_value::<Vec<u16>>(&encode_value(&words).unwrap()).unwrap();
+            encode_value(&words, &mut written).unwrap();
+            let again = decode_value::<Vec<u16>>(&written).unwrap();
             prop_assert_eq!(again, words);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn data_has_the_form_of_its_frame(
+            (topic, subscription, number, retained) in any::<(u32, u32, u64, bool)>(),
+            payload in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let data = Data { topic, subscription, number, retained, payload: &payload };
+            let bytes = data.to_bytes().unwrap();
+            prop_assert!(bytes.len() <= DATA_HEAD + payload.len());
+            prop_assert_eq!(Data::from_bytes(&bytes), Some(data));
+            prop_assert_eq!(Data::from_bytes(&bytes[1..]).filter(|_| topic != DATA), None);
+            prop_assert_eq!(Data::from_bytes(&bytes[..bytes.len() - 1]), None);
+            let payload = payload.clone();
+            let frame = Frame::Data { topic, subscription, number, retained, payload };
+            prop_assert_eq!(frame.to_bytes().unwrap(), bytes);
         }
     }
 

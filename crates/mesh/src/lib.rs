@@ -57,10 +57,11 @@ mod subscribed;
 mod subscription;
 mod take_error;
 mod topic;
+mod unwinding;
 
 pub use calling::Server;
 pub use calls::Request;
-pub use carrier::{Carrier, CarrierError, CarrierEvent, Lane, PeerName};
+pub use carrier::{Carrier, CarrierError, CarrierEvent, Frames, Lane, PeerName};
 pub use core::MAX_ENTRIES;
 pub use error::{CallError, MeshError, PublishError, PublishRefusal};
 pub use frame::MAX_FRAME;

@@ -32,7 +32,8 @@ pub(crate) struct Outgoing<P> {
     class: Class,
     depth: usize,
     queue: VecDeque<Entry<P>>,
-    /// Sent and not accepted yet. Within a node nothing is sent again, so the payload is not kept.
+    /// Sent and not accepted yet. Where nothing is sent again the payload is not kept: within a
+    /// node, and of [`Class::Reliable`].
     flight: VecDeque<Entry<Option<P>>>,
     /// How many may be in flight. 0: the subscriber is not ready.
     window: usize,
@@ -113,7 +114,7 @@ impl<P: Clone> Outgoing<P> {
         self.flight.push_back(Entry {
             number: entry.number,
             retained: entry.retained,
-            payload: again.then(|| entry.payload.clone()),
+            payload: (again && self.class != Class::Reliable).then(|| entry.payload.clone()),
         });
         Some(entry)
     }
@@ -149,12 +150,19 @@ impl<P: Clone> Outgoing<P> {
         }
     }
 
-    /// The sample that [`Outgoing::next`] returned last could not be sent: it waits again, and
-    /// nothing is sent until the subscriber is [ready](Outgoing::accepted).
-    pub(crate) fn not_sent(&mut self) {
-        self.window = 0;
-        if let Some(entry) = self.flight.pop_back() {
-            self.put_back(entry);
+    /// Samples that [`Outgoing::next`] returned last, in this order, could not be sent: they wait
+    /// again, and nothing is sent until the subscriber is [ready](Outgoing::accepted). When the
+    /// link has [broken](Outgoing::broken) meanwhile, they wait already or are lost.
+    pub(crate) fn not_sent(&mut self, entries: impl DoubleEndedIterator<Item = Entry<P>>) {
+        for entry in entries.rev() {
+            if self
+                .flight
+                .pop_back_if(|last| last.number == entry.number)
+                .is_some()
+            {
+                self.window = 0;
+                self.queue.push_front(entry);
+            }
         }
     }
 
@@ -180,11 +188,14 @@ impl<P: Clone> Outgoing<P> {
     /// The link is broken. What is under way waits again; samples of [`Class::Reliable`] are lost.
     pub(crate) fn broken(&mut self) -> Option<Gap> {
         self.window = 0;
+        if self.class == Class::Reliable {
+            return self.lost();
+        }
         while let Some(entry) = self.flight.pop_back() {
             self.put_back(entry);
         }
         match self.class {
-            Class::Reliable => self.lost(),
+            Class::Reliable => None,
             Class::Latest => {
                 while self.queue.len() > self.depth {
                     self.queue.pop_front();

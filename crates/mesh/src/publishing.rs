@@ -5,9 +5,10 @@ mod state;
 
 use self::state::{Flow, Payload, State};
 use crate::flow::{Hub, Target};
-use crate::frame::{Frame, encode_value};
+use crate::frame::{Data, encode_value};
 use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::Subscribed;
+use crate::unwinding::on_panic;
 use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Overflow, Port, ReplyPort};
 use motet_sync::{Mutex, MutexGuard};
@@ -53,7 +54,7 @@ pub(crate) struct Publishing<T: Send + Sync + 'static> {
     qos: Qos,
     core: Weak<dyn Hub>,
     me: PeerName,
-    write: fn(&T) -> Result<Vec<u8>, String>,
+    write: fn(&T, &mut Vec<u8>) -> Result<(), String>,
     losses: Port<Lost>,
     state: Mutex<State<T>>,
 }
@@ -68,6 +69,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             flows: BTreeMap::new(),
             ready: VecDeque::new(),
             retained: VecDeque::new(),
+            room: Vec::new(),
             waiters: Vec::new(),
             sending: false,
             ended: false,
@@ -78,7 +80,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             qos,
             core: Arc::downgrade(hub),
             me: hub.name().clone(),
-            write: |value| encode_value(value).map_err(|why| why.to_string()),
+            write: |value, room| encode_value(value, room).map_err(|why| why.to_string()),
             losses: Port::bounded(1024, Overflow::DropOldest),
             state: Mutex::new(state),
         }
@@ -104,10 +106,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             state.waiters.extend(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
-        let is_there = |to: &Target| matches!(to, Target::There(..));
-        let bytes = if self.qos.retain > 0 || state.flows.keys().any(is_there) {
-            match (self.write)(&value) {
-                Ok(bytes) => Some(bytes.into()),
+        let retains = self.qos.retain > 0;
+        let bytes = if retains || state.flows.keys().any(Target::is_there) {
+            match state.write(self.write, &value) {
+                Ok(bytes) => Some(bytes),
                 Err(why) => return refused(value, PublishRefusal::NotWritable(why)),
             }
         } else {
@@ -134,8 +136,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 dropped: 0,
             });
         }
+        let is_read = retains || !state.flows.keys().all(Target::is_there);
         let payload = Payload {
-            value: Arc::new(value),
+            value: is_read.then(|| Arc::new(value)),
             bytes,
         };
         let dropped = state.push(number, payload, self.qos.retain as usize);
@@ -150,9 +153,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// Sends a value to the only subscriber, which is of this node. The caller is the one who
     /// sends.
     fn send_here(&self, to: u32, number: u64, value: T, subscription: Arc<Subscribed<T>>) {
+        let to = Target::Here(to);
+        let panicked = on_panic(|| self.give_back(&to, Some(Arc::clone(&subscription))));
         let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
+        panicked.did_not();
         let window = subscription.window();
-        let (mut state, to) = (self.state.lock(), Target::Here(to));
+        let mut state = self.state.lock();
         let State { flows, ready, .. } = &mut *state;
         let gone = match flows.get_mut(&to) {
             Some(flow) => {
@@ -192,30 +198,40 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             return;
         }
         // Dropped outside of the lock.
-        let (mut waiters, mut gone) = (Vec::new(), Vec::new());
+        let (mut waiters, mut gone, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             let State { flows, ready, .. } = &mut *state;
             let Some(to) = ready.pop_front() else {
                 break;
             };
             // A flow that has gone meanwhile, or that must wait again.
-            let Some((flow, entry)) = flows.get_mut(&to).and_then(Flow::take) else {
+            let Some(flow) = flows.get_mut(&to) else {
                 continue;
             };
+            flow.take(&mut entries);
+            if entries.is_empty() {
+                continue;
+            }
             flow.list(&to, ready);
             // Only who sends uses it.
             let subscription = flow.subscription.take();
             drop(state);
-            let delivered = self.deliver(&to, subscription.as_ref(), entry);
+            let panicked = on_panic(|| self.give_back(&to, subscription.clone()));
+            let delivered = self.deliver(&to, subscription.as_ref(), &mut entries);
+            panicked.did_not();
+            if !matches!(delivered, Delivered::No) {
+                entries.clear();
+            }
             state = self.state.lock();
             let State { flows, ready, .. } = &mut *state;
             let Some(flow) = flows.get_mut(&to) else {
                 gone.extend(subscription);
+                entries.clear();
                 continue;
             };
             flow.subscription = subscription;
             match delivered {
-                Delivered::No => flow.out.not_sent(),
+                Delivered::No => flow.out.not_sent(entries.drain(..)),
                 Delivered::Accepted(upto, window) => {
                     flow.out.accepted(upto, window);
                     flow.list(&to, ready);
@@ -236,41 +252,53 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    /// Who sends has panicked: a task goes on.
+    fn give_back(&self, to: &Target, subscription: Option<Arc<Subscribed<T>>>) {
+        let mut state = self.state.lock();
+        if let Some(flow) = state.flows.get_mut(to) {
+            flow.subscription = subscription;
+        }
+        state.sending = false;
+        drop(state);
+        let (core, id) = (Weak::clone(&self.core), self.id);
+        if let Some(hub) = self.core.upgrade() {
+            hub.spawn(Box::pin(async move {
+                if let Some(core) = core.upgrade() {
+                    core.go_on(id);
+                }
+            }));
+        }
+    }
+
+    /// Samples to a peer, or one to a subscription of this node, which takes its value.
     fn deliver(
         &self,
         to: &Target,
         here: Option<&Arc<Subscribed<T>>>,
-        entry: Entry<Payload<T>>,
+        entries: &mut [Entry<Payload<T>>],
     ) -> Delivered {
-        let Entry {
-            number,
-            retained,
-            payload,
-        } = entry;
-        match (to, here) {
-            (Target::Here(_), Some(subscription)) => {
-                let upto = subscription.comes_from_here(self.id, number, retained, payload.value);
-                match upto {
+        match (to, here, entries) {
+            (Target::Here(_), Some(subscription), [entry]) => {
+                let Some(value) = entry.payload.value.take() else {
+                    return Delivered::Sent;
+                };
+                let (number, retained) = (entry.number, entry.retained);
+                match subscription.comes_from_here(self.id, number, retained, value) {
                     Some(upto) => Delivered::Accepted(upto, subscription.window()),
                     None => Delivered::Sent,
                 }
             }
-            (Target::There(peer, subscription), _) => {
-                let Some(core) = self.core.upgrade() else {
-                    return Delivered::No;
-                };
-                let payload = payload.bytes.as_deref().unwrap_or_default().to_vec();
-                let (topic, subscription) = (self.id, *subscription);
-                let data = Frame::Data {
-                    topic,
-                    subscription,
-                    number,
-                    retained,
-                    payload,
-                };
-                match core.send_now(peer, &data) {
-                    true => Delivered::Sent,
-                    false => Delivered::No,
+            (Target::There(peer, subscription), _, entries) => {
+                let mut data = entries.iter().map(|entry| Data {
+                    topic: self.id,
+                    subscription: *subscription,
+                    number: entry.number,
+                    retained: entry.retained,
+                    payload: entry.payload.bytes.as_deref().unwrap_or_default(),
+                });
+                match self.core.upgrade() {
+                    Some(core) if core.send_data(peer, &mut data) => Delivered::Sent,
+                    _ => Delivered::No,
                 }
             }
             _ => Delivered::Sent,

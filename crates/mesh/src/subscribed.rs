@@ -6,14 +6,15 @@
 //! ```
 
 mod accepting;
+mod posting;
 
 use self::accepting::Handling;
 use crate::flow::{AnySubscription, Hub, Source};
-use crate::frame::decode_value;
+use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
-use motet_ports::{Port, PostError, PostRefusal};
+use motet_ports::Port;
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
@@ -168,12 +169,35 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         retained: bool,
         value: Arc<T>,
     ) -> Option<u64> {
-        let publisher = self.publisher(&source);
         let mut state = self.state.lock();
-        // None: a flow that has ended meanwhile.
-        let flow = state.flows.get_mut(&source)?;
-        let Arrival::New(gap) = flow.numbers.arrives(number) else {
+        let arrived = self.arrives(&mut state, &source, number, retained, value);
+        let Ok(sample) = arrived else {
+            // What users wrote is dropped outside of the lock.
+            drop(state);
             return None;
+        };
+        if std::mem::replace(&mut state.posting, true) {
+            state.came.push_back((source, sample));
+            return None;
+        }
+        drop(state);
+        self.post(source, sample)
+    }
+
+    /// A sample comes. Its value back: it has come before, or its flow has ended meanwhile.
+    fn arrives(
+        self: &Arc<Self>,
+        state: &mut State<T>,
+        source: &Source,
+        number: u64,
+        retained: bool,
+        value: Arc<T>,
+    ) -> Result<Sample<T>, Arc<T>> {
+        let Some(flow) = state.flows.get_mut(source) else {
+            return Err(value);
+        };
+        let Arrival::New(gap) = flow.numbers.arrives(number) else {
+            return Err(value);
         };
         flow.miss(gap);
         let (key, told) = (flow.key.clone(), flow.gap.take());
@@ -189,110 +213,34 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             .missed
             .saturating_add(gap.map_or(0, |gap| gap.count()));
         state.counted += 1;
-        let sample = Sample {
+        Ok(Sample {
             value,
             key,
-            publisher,
+            publisher: self.publisher(source),
             number,
             retained,
             gap: told,
             handled,
-        };
-        if std::mem::replace(&mut state.posting, true) {
-            state.came.push_back((source, sample));
+        })
+    }
+
+    /// A sample comes that cannot be read. What its publisher is to be told now.
+    fn unreadable(
+        self: &Arc<Self>,
+        state: &mut State<T>,
+        source: &Source,
+        number: u64,
+    ) -> Option<u64> {
+        state.unreadable += 1;
+        let flow = state.flows.get_mut(source)?;
+        let Arrival::New(gap) = flow.numbers.arrives(number) else {
             return None;
-        }
-        drop(state);
-        self.post(source, sample)
-    }
-
-    /// Posts a sample, and what has come meanwhile, until the port is full: then a task waits for
-    /// room. What the topic of the first sample is to be told, if that is one of this node.
-    fn post(self: &Arc<Self>, mut source: Source, mut sample: Sample<T>) -> Option<u64> {
-        let mut for_first = None;
-        let mut is_first = true;
-        loop {
-            let number = sample.number;
-            match self.port.post(sample) {
-                Ok(()) => {}
-                Err(PostError {
-                    item,
-                    reason: PostRefusal::PortFull | PostRefusal::Queue(_),
-                }) => {
-                    self.wait_and_post(source, item);
-                    return for_first;
-                }
-                Err(_) => {
-                    self.end();
-                    return for_first;
-                }
-            }
-            let mut state = self.state.lock();
-            let told = match self.ack {
-                Ack::Accepted => self.accept_in(&mut state, &source, number),
-                Ack::Handled => None,
-            };
-            let next = state.came.pop_front();
-            state.posting = next.is_some();
-            drop(state);
-            match (told, &source) {
-                (Some(upto), Source::Here(_)) if is_first => for_first = Some(upto),
-                (told, _) => self.tell(&source, told),
-            }
-            is_first = false;
-            let Some(next) = next else {
-                return for_first;
-            };
-            (source, sample) = next;
-        }
-    }
-
-    /// Posts what has come.
-    fn post_more(self: &Arc<Self>) {
-        let mut state = self.state.lock();
-        let next = state.came.pop_front();
-        state.posting = next.is_some();
-        drop(state);
-        if let Some((source, sample)) = next {
-            let told = self.post(source.clone(), sample);
-            self.tell(&source, told);
-        }
-    }
-
-    fn wait_and_post(self: &Arc<Self>, source: Source, sample: Sample<T>) {
-        let Some(core) = self.core.upgrade() else {
-            return;
         };
-        let this = Arc::clone(self);
-        core.spawn(Box::pin(async move {
-            let number = sample.number;
-            match this.port.post_wait(sample).await {
-                Ok(()) => {
-                    if this.ack == Ack::Accepted {
-                        this.accept(&source, number);
-                    }
-                    this.post_more();
-                }
-                // A port that rejects what it has no room for drops it, and the drop is told as a
-                // gap.
-                Err(PostError {
-                    reason: PostRefusal::PortFull | PostRefusal::Queue(_),
-                    ..
-                }) => {
-                    this.drop_one(&source, number);
-                    this.post_more();
-                }
-                Err(_) => this.end(),
-            }
-        }));
-    }
-
-    /// The port is closed: nobody wants more.
-    fn end(&self) {
-        // Dropped outside of the lock: a sample may accept itself then.
-        let came = std::mem::take(&mut self.state.lock().came);
-        drop(came);
-        self.unsubscribe();
+        let from = gap.map_or(number, |gap| gap.from);
+        let missed = Gap { from, to: number };
+        flow.miss(Some(missed));
+        state.missed = state.missed.saturating_add(missed.count());
+        self.accept_in(state, source, number)
     }
 }
 
@@ -334,20 +282,28 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         Ok((self.open(source, key, first), self.window))
     }
 
-    fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]) {
-        match (self.read)(payload) {
-            // The topic is another node's, and is told by a frame.
-            Ok(value) => drop(self.take_in(source, number, retained, Arc::new(value))),
-            Err(_) => {
-                self.state.lock().unreadable += 1;
-                let arrived = match self.state.lock().flows.get_mut(&source) {
-                    Some(flow) => flow.numbers.arrives(number) != Arrival::Duplicate,
-                    None => false,
-                };
-                if arrived {
-                    self.drop_one(&source, number);
-                }
+    fn comes(self: Arc<Self>, source: &Source, samples: &[Data<'_>]) {
+        // What users wrote runs outside of the lock.
+        let read = |data: &Data<'_>| (self.read)(data.payload).ok().map(Arc::new);
+        let values: Vec<_> = samples.iter().map(read).collect();
+        // Dropped outside of the lock.
+        let (mut told, mut known) = (None, Vec::new());
+        let mut state = self.state.lock();
+        for (data, value) in samples.iter().zip(values) {
+            let (number, retained) = (data.number, data.retained);
+            match value {
+                Some(value) => match self.arrives(&mut state, source, number, retained, value) {
+                    Ok(sample) => state.came.push_back((source.clone(), sample)),
+                    Err(value) => known.push(value),
+                },
+                None => told = self.unreadable(&mut state, source, number).or(told),
             }
+        }
+        let posts = !state.came.is_empty() && !std::mem::replace(&mut state.posting, true);
+        drop(state);
+        self.tell(source, told);
+        if posts {
+            self.post_more();
         }
     }
 

@@ -14,7 +14,7 @@
 //!   [`Counting`];
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
 //! - [`data`] finds the folder of the large data sets, [`mpi_libraries`] the MPI libraries to start
-//!   processes with.
+//!   processes with, [`example`] an example program that is not older than its sources.
 //!
 //! ```
 //! use motet_testkit::{Log, within};
@@ -30,6 +30,7 @@
 
 mod data;
 mod drops;
+mod example;
 mod explore;
 mod gate;
 mod guard;
@@ -42,6 +43,7 @@ mod stress;
 
 pub use data::data;
 pub use drops::{Dropped, Drops};
+pub use example::example;
 pub use explore::{explore, explore_with};
 pub use gate::Gate;
 pub use guard::{patience, within};

@@ -4,8 +4,7 @@
 
 use motet_mesh_zenoh::RunKey;
 use motet_testkit::{patience, within};
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// Puts three machines on one switch, runs a role on each and two sensors, and ends as the worst of
@@ -34,14 +33,9 @@ code=0
 for process in $a $b $c $d; do wait $process || code=1; done
 exit $code"#;
 
-/// An example, which Cargo puts beside the folder of the tests.
 pub(crate) fn example(name: &str) -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
-    let program = folder.join("examples").join(name);
-    let how = "run `cargo build --profile test -p motet-cli --features mesh --examples`";
-    assert!(program.exists(), "{} is missing: {how}", program.display());
-    program
+    let build = "cargo build --profile test -p motet-cli --features mesh --examples";
+    motet_testkit::example(name, build)
 }
 
 /// The centre and the viewer have said what they know.

@@ -51,8 +51,11 @@ impl End {
     /// What the carrier's thread does soon.
     fn flush(&mut self, now: Instant) -> bool {
         let flush = std::mem::take(&mut self.flush);
-        if flush {
-            self.act(|link, out| link.flush(now, out));
+        let mut at = now;
+        let mut ends = !flush;
+        while !ends {
+            at += PAUSE;
+            self.act(|link, out| ends = link.flush(at, out) == Flush::End);
         }
         flush
     }
@@ -66,7 +69,7 @@ impl End {
     fn frames(&self) -> Vec<Vec<u8>> {
         let frames = |event: &CarrierEvent| match event {
             CarrierEvent::Frame(_, frame) => vec![frame.clone()],
-            CarrierEvent::Frames(_, frames) => frames.clone(),
+            CarrierEvent::Frames(_, frames) => frames.iter().map(<[u8]>::to_vec).collect(),
             _ => Vec::new(),
         };
         self.told.iter().flat_map(frames).collect()
@@ -232,11 +235,13 @@ fn sem_g967_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
         a.act(|link, out| link.send(frame.clone(), Lane::Ordered, now, out));
         assert_eq!(a.wire[1].len(), 1, "after {sent} frames before");
     }
+    a.act(|link, out| assert!(link.flush(now, out) == Flush::Wait));
+    assert_eq!(a.wire[1].len(), 1, "no pause has been");
     a.flush(now);
     assert_eq!(a.wire[1].len(), 2, "the 99 others are one message");
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), frames);
-    let later = now + PAUSE;
+    let later = now + 8 * PAUSE;
     a.act(|link, out| link.send(vec![1], Lane::Ordered, later, out));
     assert_eq!(a.wire[1].len(), 1, "after a pause a frame goes at once");
     for _ in 0..PART / 4 {

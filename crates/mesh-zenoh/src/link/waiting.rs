@@ -1,6 +1,6 @@
 //! Frames that wait: for others of the same message, or until the peer confirms earlier ones.
 
-use super::{BATCH, PART_OF_FRAME, WHOLE};
+use super::{BATCH, BEHIND, HEAD, PART_OF_FRAME, WHOLE};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ pub(super) const WINDOW: u64 = 512 << 10;
 pub(super) const PART: usize = 32 << 10;
 
 /// A frame that comes so long after the last message waits for no other.
-pub(super) const PAUSE: Duration = Duration::from_micros(20);
+pub(crate) const PAUSE: Duration = Duration::from_micros(20);
 
 /// The length of a frame stands before it in a batch.
 const LENGTH: usize = 4;
@@ -24,10 +24,31 @@ pub(super) const MAX_WAITING: usize = 256 << 20;
 
 /// What is to be done with a frame that has come.
 pub(super) enum Urge {
-    /// Messages go for as long as so many bytes wait.
-    Send(usize),
+    /// Everything that waits goes.
+    SendAll,
+    /// Messages that are full go.
+    SendFull,
     /// It waits.
     None,
+}
+
+/// Which messages go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    All,
+    /// Those that can grow no more.
+    Full,
+}
+
+/// What a flush is to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// What waits goes now, and more may come: another flush follows after [`PAUSE`].
+    Send,
+    /// Frames come in quick succession: another flush follows after [`PAUSE`].
+    Wait,
+    /// Nothing waits.
+    End,
 }
 
 /// What a confirmation of the peer means.
@@ -40,13 +61,21 @@ pub(super) enum Confirmed {
     NotSent,
 }
 
+/// What waits for one message, or for several that share nothing.
+enum Item {
+    /// A body with room for its head: frames, each behind its length.
+    Batch(Vec<u8>),
+    /// A frame that goes in parts, and how much of it has gone.
+    Long(Vec<u8>, usize),
+}
+
 #[derive(Default)]
 pub(super) struct Waiting {
-    frames: VecDeque<Vec<u8>>,
-    /// How much of the first has been sent.
-    begun: usize,
+    items: VecDeque<Item>,
     /// What is still to be sent, with the lengths of frames.
     bytes: usize,
+    /// How long the last batch was: room for the next.
+    usual: usize,
     /// When the last message went.
     sent_at: Option<Instant>,
     /// A flush has been asked for.
@@ -61,42 +90,79 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn push(&mut self, frame: Vec<u8>, now: Instant) -> Urge {
-        self.bytes += LENGTH + frame.len();
-        self.frames.push_back(frame);
-        let is_paused = |last| now.saturating_duration_since(last) >= PAUSE;
-        let is_alone = self.frames.len() == 1 && self.sent_at.is_none_or(is_paused);
+        let is_alone = self.items.is_empty() && self.is_paused(now);
+        let length = LENGTH + frame.len();
+        self.bytes += length;
+        match self.items.back_mut() {
+            _ if length > PART => self.items.push_back(Item::Long(frame, 0)),
+            Some(Item::Batch(body)) if body.len() - HEAD + length <= PART => {
+                put_behind(body, &frame);
+            }
+            _ => {
+                // One that waits for no other needs room for itself alone.
+                let room = if is_alone { 0 } else { self.usual };
+                let mut body = Vec::with_capacity(HEAD + length.max(room) + BEHIND);
+                body.resize(HEAD, 0);
+                put_behind(&mut body, &frame);
+                self.items.push_back(Item::Batch(body));
+            }
+        }
         match (self.blocked, is_alone) {
             (true, _) => Urge::None,
-            (false, true) => Urge::Send(0),
-            (false, false) if self.bytes >= PART => Urge::Send(PART),
+            (false, true) => Urge::SendAll,
+            (false, false) if self.is_full() => Urge::SendFull,
             (false, false) => Urge::None,
+        }
+    }
+
+    fn is_paused(&self, now: Instant) -> bool {
+        self.sent_at
+            .is_none_or(|last| now.saturating_duration_since(last) >= PAUSE)
+    }
+
+    /// Whether the first message can grow no more.
+    fn is_full(&self) -> bool {
+        match self.items.front() {
+            Some(Item::Long(..)) => true,
+            Some(Item::Batch(_)) => self.items.len() > 1,
+            None => false,
         }
     }
 
     /// Whether a flush is to be asked for; `true` once for each.
     pub(super) fn wants_flush(&mut self) -> bool {
-        let waits = !self.blocked && !self.frames.is_empty();
+        let waits = !self.blocked && !self.items.is_empty();
         waits && !std::mem::replace(&mut self.flushing, true)
     }
 
-    pub(super) fn is_flushed(&mut self) {
-        self.flushing = false;
+    /// A flush has come. `true`: frames still come in quick succession, and it comes again.
+    pub(super) fn is_flushed(&mut self, now: Instant) -> Flush {
+        let is_paused = self.is_paused(now);
+        if is_paused && (self.blocked || self.items.is_empty()) {
+            self.flushing = false;
+            return Flush::End;
+        }
+        match is_paused && !self.blocked {
+            true => Flush::Send,
+            false => Flush::Wait,
+        }
     }
 
     pub(super) fn is_too_much(&self) -> bool {
         self.bytes > MAX_WAITING
     }
 
-    /// The next message, its kind and its body, if at least so many bytes wait and the peer has
-    /// confirmed enough.
-    pub(super) fn next(&mut self, least: usize, now: Instant) -> Option<(u8, Vec<u8>)> {
+    /// The next message: its kind, and its body with room for a head. None: nothing waits, it is
+    /// not full, or the peer has not confirmed enough.
+    pub(super) fn next(&mut self, which: Which, now: Instant) -> Option<(u8, Vec<u8>)> {
         self.blocked = false;
-        if self.bytes < least {
+        if which == Which::Full && !self.is_full() {
             return None;
         }
-        let rest = self.frames.front()?.len() - self.begun;
-        let (count, batch) = self.next_batch();
-        let length = if count > 1 { batch } else { rest.min(PART) };
+        let length = match self.items.front()? {
+            Item::Batch(body) => body.len() - HEAD,
+            Item::Long(frame, begun) => PART.min(frame.len() - begun),
+        };
         let cost = length as u64 + OVERHEAD;
         let under_way = self.sent - self.confirmed;
         if under_way > 0 && under_way + cost > WINDOW {
@@ -106,43 +172,25 @@ impl Waiting {
         self.sent += cost;
         self.sent_at = Some(now);
         self.bytes -= length;
-        if count > 1 {
-            return Some((BATCH, self.take_batch(count, length)));
-        }
-        if length < rest {
-            let part = self.frames.front()?[self.begun..self.begun + length].to_vec();
-            self.begun += length;
-            return Some((PART_OF_FRAME, part));
-        }
-        self.bytes -= LENGTH;
-        let mut frame = self.frames.pop_front()?;
-        frame.drain(..std::mem::take(&mut self.begun));
-        Some((WHOLE, frame))
-    }
-
-    /// How many of the frames that wait fit into one message, and how long they are there.
-    fn next_batch(&self) -> (usize, usize) {
-        let (mut count, mut length) = (0, 0);
-        if self.begun > 0 {
-            return (count, length);
-        }
-        for frame in &self.frames {
-            let longer = length + LENGTH + frame.len();
-            if longer > PART {
-                break;
+        if let Some(Item::Long(frame, begun)) = self.items.front_mut() {
+            let mut body = Vec::with_capacity(HEAD + length + BEHIND);
+            body.resize(HEAD, 0);
+            body.extend_from_slice(&frame[*begun..*begun + length]);
+            *begun += length;
+            if *begun < frame.len() {
+                return Some((PART_OF_FRAME, body));
             }
-            (count, length) = (count + 1, longer);
+            self.bytes -= LENGTH;
+            self.items.pop_front();
+            return Some((WHOLE, body));
         }
-        (count, length)
-    }
-
-    fn take_batch(&mut self, count: usize, length: usize) -> Vec<u8> {
-        let mut body = Vec::with_capacity(length);
-        for frame in self.frames.drain(..count) {
-            body.extend_from_slice(&(frame.len() as u32).to_le_bytes());
-            body.extend_from_slice(&frame);
+        match self.items.pop_front()? {
+            Item::Batch(body) => {
+                self.usual = length;
+                Some((BATCH, body))
+            }
+            Item::Long(..) => None,
         }
-        body
     }
 
     /// For how long the peer has not got what was sent, though it is heard.
@@ -169,8 +217,9 @@ impl Waiting {
     }
 }
 
-/// The first frame of a batch, and what is behind it.
-pub(super) fn first_of(batch: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = batch.split_first_chunk::<LENGTH>()?;
-    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+/// Puts a frame behind others, with its length before it, as [`Frames`](motet_mesh::Frames) has
+/// them.
+fn put_behind(body: &mut Vec<u8>, frame: &[u8]) {
+    body.extend_from_slice(&(frame.len() as u32).to_le_bytes());
+    body.extend_from_slice(frame);
 }

@@ -190,3 +190,35 @@ fn sem_g979_a_folder_that_others_may_write_to_is_no_rendezvous() {
         "{error}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn sem_g979_a_folder_of_another_user_is_no_rendezvous() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    use std::path::Path;
+    let folder = tempfile::tempdir().unwrap();
+    let me = folder.path().metadata().unwrap().uid();
+    // Who may not give a folder away is not root, to whom this one belongs.
+    let given = chown(folder.path(), Some(me + 1), None);
+    let theirs = match given {
+        Ok(()) => folder.path(),
+        Err(_) => Path::new("/usr"),
+    };
+    let owner = theirs.metadata().unwrap().uid();
+    let config = ZenohConfig {
+        rendezvous: Some(theirs.to_owned()),
+        ..ZenohConfig::named("a")
+    };
+    let error = Zenoh::open(&config).unwrap_err();
+    let is_told = |path: &Path, found: u32| path == theirs && found == owner;
+    assert!(
+        matches!(&error, JoinError::RendezvousOwner(path, found, _) if is_told(path, *found)),
+        "{error}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("belongs to user {owner}")),
+        "{error}"
+    );
+}

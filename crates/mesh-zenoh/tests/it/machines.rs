@@ -2,7 +2,6 @@
 //! each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -325,12 +324,7 @@ fn shell(script: &str) {
     assert!(status.success(), "{script}");
 }
 
-/// The example, which Cargo puts beside the folder of the tests.
 fn program() -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
-    let program = folder.join("examples/overlay_member");
-    let how = "run `cargo build --profile test -p motet-mesh-zenoh --examples`";
-    assert!(program.exists(), "{} is missing: {how}", program.display());
-    program
+    let build = "cargo build --profile test -p motet-mesh-zenoh --examples";
+    motet_testkit::example("overlay_member", build)
 }

@@ -135,6 +135,10 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         self.send();
     }
 
+    fn go_on(&self) {
+        self.send();
+    }
+
     fn close(&self) {
         self.state.lock().ended = true;
         self.remove(|_| true, "the node has left");

@@ -1,6 +1,7 @@
 //! What a topic has of its subscribers: a flow to each.
 
 use crate::flow::Target;
+use crate::frame::MAX_PAYLOAD;
 use crate::outgoing::{Entry, Outgoing, Pushed};
 use crate::subscribed::Subscribed;
 use motet_ports::ReplyPort;
@@ -15,9 +16,9 @@ pub(super) struct Flow<T: Send + Sync + 'static> {
     pub(super) listed: bool,
 }
 
-/// A value, and its bytes if somebody needs them.
+/// A value and its bytes, each if somebody needs it.
 pub(super) struct Payload<T> {
-    pub(super) value: Arc<T>,
+    pub(super) value: Option<Arc<T>>,
     pub(super) bytes: Option<Arc<[u8]>>,
 }
 
@@ -25,11 +26,14 @@ impl<T> Clone for Payload<T> {
     fn clone(&self) -> Self {
         let bytes = self.bytes.clone();
         Payload {
-            value: Arc::clone(&self.value),
+            value: self.value.clone(),
             bytes,
         }
     }
 }
+
+/// How many samples go to a peer before another flow has its turn.
+const TURN: usize = 16;
 
 impl<T: Send + Sync + 'static> Flow<T> {
     /// Puts the flow into the list of those that may send, if it may and is not there.
@@ -39,11 +43,13 @@ impl<T: Send + Sync + 'static> Flow<T> {
         }
     }
 
-    /// The next sample of a flow that has left the list.
-    pub(super) fn take(&mut self) -> Option<(&mut Self, Entry<Payload<T>>)> {
+    /// The next samples of a flow that has left the list: to a subscription of this node one.
+    pub(super) fn take(&mut self, entries: &mut Vec<Entry<Payload<T>>>) {
         self.listed = false;
-        let entry = self.out.next(self.subscription.is_none())?;
-        Some((self, entry))
+        let is_there = self.subscription.is_none();
+        let most = if is_there { TURN } else { 1 };
+        let next = || self.out.next(is_there);
+        entries.extend(std::iter::from_fn(next).take(most));
     }
 }
 
@@ -54,6 +60,8 @@ pub(super) struct State<T: Send + Sync + 'static> {
     /// Flows that may send, each once: they take turns.
     pub(super) ready: VecDeque<Target>,
     pub(super) retained: VecDeque<(u64, Payload<T>)>,
+    /// Where values are written.
+    pub(super) room: Vec<u8>,
     /// Those who wait for room.
     pub(super) waiters: Vec<ReplyPort<()>>,
     /// Some thread sends what can be sent: it looks again before it ends.
@@ -62,7 +70,30 @@ pub(super) struct State<T: Send + Sync + 'static> {
     pub(super) ended: bool,
 }
 
+/// The longest room for values that is kept.
+const ROOM: usize = 64 << 10;
+
 impl<T: Send + Sync + 'static> State<T> {
+    /// The bytes of a value.
+    pub(super) fn write(
+        &mut self,
+        write: fn(&T, &mut Vec<u8>) -> Result<(), String>,
+        value: &T,
+    ) -> Result<Arc<[u8]>, String> {
+        write(value, &mut self.room)?;
+        let length = self.room.len();
+        let bytes = match length {
+            0..=MAX_PAYLOAD => Ok(self.room.as_slice().into()),
+            _ => Err(format!(
+                "{length} bytes are too many: at most {MAX_PAYLOAD}"
+            )),
+        };
+        if self.room.capacity() > ROOM {
+            self.room = Vec::new();
+        }
+        bytes
+    }
+
     /// The only subscriber, if it is of this node and the sample with this number may go to it at
     /// once. The caller sends then.
     pub(super) fn only_one_here(&mut self, number: u64) -> Option<(u32, Arc<Subscribed<T>>)> {

@@ -1,9 +1,9 @@
 //! Which samples are accepted, and when their publishers are told.
 
 use super::{State, Subscribed};
-use crate::Gap;
 use crate::flow::Source;
 use crate::incoming::ToBeTold;
+use crate::{Ack, Gap};
 use std::sync::{Arc, Weak};
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
@@ -45,6 +45,40 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
     }
 
+    /// Accepts samples that the port has taken. What each publisher is to be told now.
+    pub(super) fn accept_all(
+        self: &Arc<Self>,
+        state: &mut State<T>,
+        posted: &mut Vec<(Source, u64)>,
+    ) -> Vec<(Source, u64)> {
+        let mut told = Vec::new();
+        if self.ack == Ack::Handled {
+            posted.clear();
+        }
+        let mut samples = posted.drain(..).peekable();
+        while let Some((source, number)) = samples.next() {
+            // Those of one source follow each other, and its publisher is told once.
+            let Some(flow) = state.flows.get_mut(&source) else {
+                continue;
+            };
+            let mut last = number;
+            while let Some((_, next)) = samples.next_if(|(next, _)| *next == source) {
+                flow.numbers.accepts(last);
+                last = next;
+            }
+            if let Some(upto) = self.accept_in(state, &source, last) {
+                told.push((source, upto));
+            }
+        }
+        told
+    }
+
+    pub(super) fn tell_all(&self, told: Vec<(Source, u64)>) {
+        for (source, upto) in told {
+            self.tell(&source, Some(upto));
+        }
+    }
+
     pub(super) fn tell(&self, source: &Source, upto: Option<u64>) {
         if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
             core.tell_accepted(source, self.id, upto, self.window);
@@ -70,9 +104,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 }
             }
             drop(state);
-            for (source, upto) in told {
-                this.tell(&source, Some(upto));
-            }
+            this.tell_all(told);
         }));
     }
 }

@@ -1,8 +1,9 @@
 //! What each delivery class promises.
 
 use crate::nodes::{Net, waiting};
+use motet_dispatch::QueueConfig;
 use motet_mesh::{Ack, Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
-use motet_ports::{JoinedReceive, Port};
+use motet_ports::{JoinedReceive, Port, Receive};
 use motet_testkit::Log;
 use std::time::Duration;
 
@@ -322,4 +323,75 @@ fn sem_g985_with_handled_a_sample_is_accepted_when_its_handler_has_ended() {
     assert_eq!(*samples.port().test().unwrap().value, 3);
     net.replay.run();
     assert_eq!(counts(), (0, 0));
+}
+
+/// A predicate of some port that publishes, against the rules, when it sees the item 1.
+fn publishes_in_a_predicate(net: &Net, topic: &motet_mesh::Topic<u32>, value: u32) {
+    let (other, publisher) = (Port::new(), topic.clone());
+    Receive::persistent(&other, drop::<u32>)
+        .when(move |_| publisher.publish(value).is_ok())
+        .activate(&net.replay.queue(QueueConfig::named("other")))
+        .unwrap();
+    other.post(1).unwrap();
+    assert_eq!(
+        other.item_count(),
+        1,
+        "a predicate that panics wants nothing"
+    );
+}
+
+#[test]
+fn sem_g1029_a_publication_that_panics_holds_no_later_one_up() {
+    for subscribers in [1, 2] {
+        let net = Net::new(subscribers);
+        let node = net.node("a", 1);
+        let config = SubscribeConfig::default();
+        let all: Vec<_> = (0..subscribers)
+            .map(|_| node.subscribe::<u32>("n", &config).unwrap())
+            .collect();
+        let topic = node.topic::<u32>("n", Qos::reliable(8)).unwrap();
+        topic.publish(1).unwrap();
+        publishes_in_a_predicate(&net, &topic, 2);
+        for n in 3..=20 {
+            topic.publish(n).unwrap();
+            net.replay.run();
+        }
+        for samples in &all {
+            let mut missed = Vec::new();
+            let mut seen = Vec::new();
+            while let Some(sample) = samples.port().test() {
+                missed.extend(sample.gap);
+                seen.push(*sample.value);
+            }
+            let told: u64 = missed.iter().map(Gap::count).sum();
+            assert!(
+                seen.iter()
+                    .filter(|n| **n != 2)
+                    .copied()
+                    .eq([1].into_iter().chain(3..=20))
+            );
+            assert_eq!(told, samples.missed());
+            assert_eq!(
+                seen.len() as u64 + told,
+                20,
+                "{subscribers}: {seen:?} {missed:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_value_that_no_frame_holds_is_refused_and_later_ones_come() {
+    let net = Net::new(3);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let config = SubscribeConfig::default();
+    let samples = subscriber.subscribe::<Vec<u8>>("n", &config).unwrap();
+    let topic = publisher.topic::<Vec<u8>>("n", Qos::reliable(4)).unwrap();
+    net.replay.run();
+    let refused = topic.publish(vec![1; motet_mesh::MAX_FRAME]).unwrap_err();
+    let is_told = |why: &String| why.contains("too many");
+    assert!(matches!(&refused.reason, PublishRefusal::NotWritable(why) if is_told(why)));
+    topic.publish(vec![2]).unwrap();
+    net.replay.run();
+    assert_eq!(*samples.port().test().unwrap().value, [2]);
 }

@@ -55,10 +55,14 @@ impl Seen {
     }
 }
 
-fn program(class: Class, seed: u64) {
+fn program(class: Class, seed: u64, together: bool) {
     let net = Net::new(seed);
     let mut random = Random::new(seed);
-    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let node = |name| match together {
+        true => net.together(name),
+        false => net.node(name, 1),
+    };
+    let (publisher, subscriber) = (node("a"), node("b"));
     let capacity = 1 + random.below(4);
     let samples = subscriber
         .subscribe::<u64>("n", &waiting(capacity, 1 + random.below(6) as u32))
@@ -115,7 +119,7 @@ fn program(class: Class, seed: u64) {
 fn programs(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         for class in [Class::Latest, Class::Reliable, Class::Acknowledged] {
-            program(class, seed);
+            program(class, seed, seed % 2 == 1);
         }
     }
 }

@@ -1,9 +1,14 @@
 //! A simulated network on a replay, and what tests ask of it.
 
-use motet_dispatch::{Enqueue, QueueConfig, Replay};
-use motet_mesh::{LinkConfig, Node, SimulatedNetwork, SubscribeConfig};
-use motet_ports::{Overflow, PortConfig};
+use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
+use motet_mesh::{
+    Carrier, CarrierError, CarrierEvent, Frames, Lane, LinkConfig, Node, PeerName,
+    SimulatedNetwork, SubscribeConfig,
+};
+use motet_ports::{Overflow, Port, PortConfig};
+use motet_sync::Mutex;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) struct Net {
     pub(crate) replay: Replay,
@@ -24,6 +29,78 @@ impl Net {
     /// A node in its `incarnation`.
     pub(crate) fn node(&self, name: &str, incarnation: u64) -> Node {
         Node::join(&self.network.carrier(name), incarnation, self.queue(name))
+    }
+}
+
+/// A carrier whose frames come together: those of 2 ms.
+pub(crate) struct Together {
+    carrier: Arc<dyn Carrier>,
+    events: Port<CarrierEvent>,
+    /// Each behind its length.
+    held: Mutex<Vec<(PeerName, Vec<u8>)>>,
+}
+
+impl Together {
+    fn hold(&self, peer: PeerName, frame: &[u8]) {
+        let mut held = self.held.lock();
+        if held.last().is_none_or(|(last, _)| *last != peer) {
+            held.push((peer, Vec::new()));
+        }
+        if let Some((_, frames)) = held.last_mut() {
+            frames.extend_from_slice(&(frame.len() as u32).to_le_bytes());
+            frames.extend_from_slice(frame);
+        }
+    }
+
+    fn flush(&self) {
+        let held = std::mem::take(&mut *self.held.lock());
+        for (peer, bytes) in held {
+            let frames = Frames::from_bytes(bytes).unwrap();
+            self.events
+                .post(CarrierEvent::Frames(peer, frames))
+                .unwrap();
+        }
+    }
+}
+
+impl Carrier for Together {
+    fn name(&self) -> PeerName {
+        self.carrier.name()
+    }
+
+    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
+        self.carrier.send(to, frame, lane)
+    }
+
+    fn events(&self) -> Port<CarrierEvent> {
+        self.events.clone()
+    }
+}
+
+impl Net {
+    /// A node whose frames come together.
+    pub(crate) fn together(&self, name: &str) -> Node {
+        let together = Arc::new(Together {
+            carrier: self.network.carrier(name),
+            events: Port::new(),
+            held: Mutex::default(),
+        });
+        let (this, clock) = (Arc::clone(&together), self.replay.clock());
+        let brings = async move {
+            while let Ok(event) = this.carrier.events().recv().or_closed().await {
+                if let CarrierEvent::Frame(peer, frame) = event {
+                    this.hold(peer, &frame);
+                    let this = Arc::clone(&this);
+                    let _timer = clock.after(Duration::from_millis(2), move |_| this.flush());
+                } else {
+                    this.flush();
+                    this.events.post(event).unwrap();
+                }
+            }
+        };
+        let _ = spawn(&self.queue("brings"), brings);
+        let carrier: Arc<dyn Carrier> = together;
+        Node::join(&carrier, 1, self.queue(name))
     }
 }
 

@@ -1,0 +1,92 @@
+//! What a link wants done is done, one thread at a time.
+
+use super::{Current, Links, Peer, State};
+use crate::link::{Effect, Flush, Link, PAUSE};
+use std::sync::Arc;
+use std::time::Instant;
+use zenoh::Wait;
+use zenoh::pubsub::Publisher;
+
+impl Links {
+    /// Flushes links. When the next flush is due.
+    pub(super) fn flush(&self) -> Option<Instant> {
+        let peers = std::mem::take(&mut *self.flushes.lock());
+        let mut again = Vec::new();
+        for peer in peers {
+            let mut flush = Flush::End;
+            self.act(&peer, |_, link, out| {
+                flush = link.flush(Instant::now(), out)
+            });
+            if flush != Flush::End {
+                again.push(peer);
+            }
+        }
+        if again.is_empty() {
+            return None;
+        }
+        self.flushes.lock().append(&mut again);
+        Some(Instant::now() + PAUSE)
+    }
+
+    /// Does something with the link to a peer, and then what the link wants done. One thread at a
+    /// time does that, and outside of the lock, so it is done in order.
+    pub(super) fn act(
+        &self,
+        peer: &Arc<Peer>,
+        body: impl FnOnce(u64, &mut Link, &mut dyn FnMut(Effect)),
+    ) {
+        let mut state = peer.state.lock();
+        let State {
+            current, effects, ..
+        } = &mut *state;
+        let Some(Current {
+            incarnation, link, ..
+        }) = current
+        else {
+            return;
+        };
+        body(*incarnation, link, &mut |effect| effects.push_back(effect));
+        if effects.is_empty() || state.acting {
+            return;
+        }
+        state.acting = true;
+        while let Some(effect) = state.effects.pop_front() {
+            let current = state.current.as_ref();
+            let lanes = current.map(|current| Arc::clone(&current.lanes));
+            drop(state);
+            let mut acts = Acts(Some(peer));
+            self.carry_out(effect, peer, lanes.as_deref());
+            acts.0 = None;
+            state = peer.state.lock();
+        }
+        state.acting = false;
+    }
+
+    fn carry_out(&self, effect: Effect, peer: &Arc<Peer>, lanes: Option<&[Publisher<'static>; 2]>) {
+        match (effect, lanes) {
+            // An error: the node has closed its port, and wants nothing more.
+            (Effect::Tell(event), _) => drop(self.events.post(event)),
+            // Only a session that is closed refuses, and then the node is leaving.
+            (Effect::Send(lane, message), Some(lanes)) => {
+                drop(lanes[lane as usize].put(message).wait());
+            }
+            // The peer is gone.
+            (Effect::Send(..), None) => {}
+            (Effect::Flush, _) => {
+                self.flushes.lock().push(Arc::clone(peer));
+                self.wake();
+            }
+        }
+    }
+}
+
+/// A thread that does what a link wants. When it panics, the next one goes on.
+struct Acts<'a>(Option<&'a Peer>);
+
+impl Drop for Acts<'_> {
+    fn drop(&mut self) {
+        if let Some(peer) = self.0 {
+            peer.state.lock().acting = false;
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a node knows, and the frames that it is to send.
+
+use super::{MAX_ENTRIES, State};
+use crate::flow::{AnySubscription, AnyTopic};
+use crate::frame::Frame;
+use crate::{MeshError, PeerName};
+use std::sync::Arc;
+
+impl State {
+    /// A number for a new entry of a table that has `has` entries.
+    pub(crate) fn new_id(&mut self, what: &'static str, has: usize) -> Result<u32, MeshError> {
+        if self.left {
+            return Err(MeshError::Left);
+        }
+        if has >= MAX_ENTRIES {
+            return Err(MeshError::TooMany {
+                what,
+                limit: MAX_ENTRIES,
+            });
+        }
+        self.last_id += 1;
+        Ok(self.last_id)
+    }
+
+    /// A number that nothing else of this node has.
+    pub(crate) fn new_number(&mut self) -> u64 {
+        self.calls.last += 1;
+        self.calls.last
+    }
+
+    pub(crate) fn has_left(&self) -> bool {
+        self.left
+    }
+
+    pub(crate) fn tell(&mut self, peer: &PeerName, frame: Frame) {
+        if self.peers.get(peer).is_some_and(|peer| peer.up) {
+            self.outbox.push_back((peer.clone(), frame));
+        }
+    }
+
+    /// Frames for a peer that is being changed, and so is not in the table.
+    pub(crate) fn queue_for(&mut self, peer: &PeerName, frames: Vec<Frame>) {
+        self.outbox
+            .extend(frames.into_iter().map(|frame| (peer.clone(), frame)));
+    }
+
+    pub(crate) fn tell_all(&mut self, frame: &Frame) {
+        let up = self.peers.iter().filter(|(_, peer)| peer.up);
+        let frames = up.map(|(name, _)| (name.clone(), frame.clone()));
+        self.outbox.extend(frames);
+    }
+
+    pub(crate) fn all_topics(&self) -> Vec<Arc<dyn AnyTopic>> {
+        self.topics.values().cloned().collect()
+    }
+
+    pub(crate) fn all_subscriptions(&self) -> Vec<Arc<dyn AnySubscription>> {
+        self.subscriptions.values().cloned().collect()
+    }
+}

@@ -1,0 +1,163 @@
+//! Samples go to the port, one thread at a time.
+
+use super::Subscribed;
+use crate::Sample;
+use crate::flow::Source;
+use crate::subscribe_config::Ack;
+use crate::unwinding::on_panic;
+use motet_ports::{PostError, PostRefusal};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Samples that are to be posted, oldest first.
+type Came<T> = VecDeque<(Source, Sample<T>)>;
+
+impl<T: Send + Sync + 'static> Subscribed<T> {
+    /// Posts the first sample, and then what has come meanwhile. What the topic of the first is to
+    /// be told, if that is one of this node.
+    pub(super) fn post(self: &Arc<Self>, source: Source, sample: Sample<T>) -> Option<u64> {
+        let number = sample.number;
+        let panicked = on_panic(|| self.go_on_behind(source.clone(), number, Vec::new()));
+        let posted = self.port.post(sample);
+        panicked.did_not();
+        match posted {
+            Ok(()) => {}
+            Err(PostError {
+                item,
+                reason: PostRefusal::PortFull | PostRefusal::Queue(_),
+            }) => {
+                self.wait_and_post(source, item);
+                return None;
+            }
+            Err(_) => {
+                self.end();
+                return None;
+            }
+        }
+        let mut state = self.state.lock();
+        let told = match self.ack {
+            Ack::Accepted => self.accept_in(&mut state, &source, number),
+            Ack::Handled => None,
+        };
+        let more = !state.came.is_empty();
+        state.posting = more;
+        drop(state);
+        if more {
+            self.post_more();
+        }
+        match &source {
+            Source::Here(_) => told,
+            Source::There(..) => {
+                self.tell(&source, told);
+                None
+            }
+        }
+    }
+
+    /// Posts what has come, until nothing has or the port is full: then a task waits for room. The
+    /// caller is the one who posts.
+    pub(super) fn post_more(self: &Arc<Self>) {
+        let mut posted = Vec::new();
+        loop {
+            let mut came = self.posted(&mut posted);
+            if came.is_empty() {
+                return;
+            }
+            while let Some((source, sample)) = came.pop_front() {
+                let number = sample.number;
+                let panicked = on_panic(|| {
+                    self.put_back(std::mem::take(&mut came));
+                    self.go_on_behind(source.clone(), number, std::mem::take(&mut posted));
+                });
+                let done = self.port.post(sample);
+                panicked.did_not();
+                match done {
+                    Ok(()) => posted.push((source, number)),
+                    Err(PostError {
+                        item,
+                        reason: PostRefusal::PortFull | PostRefusal::Queue(_),
+                    }) => {
+                        self.put_back(came);
+                        let told = self.accept_all(&mut self.state.lock(), &mut posted);
+                        self.tell_all(told);
+                        self.wait_and_post(source, item);
+                        return;
+                    }
+                    Err(_) => {
+                        self.end();
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Samples wait again, before those that have come meanwhile.
+    fn put_back(&self, mut came: Came<T>) {
+        let mut state = self.state.lock();
+        came.append(&mut state.came);
+        state.came = came;
+    }
+
+    /// Posting a sample has panicked: a task goes on, and the next sample tells that this one may
+    /// be missing. Nothing else is done here, where another panic would end the process.
+    fn go_on_behind(self: &Arc<Self>, source: Source, number: u64, posted: Vec<(Source, u64)>) {
+        let (this, mut posted) = (Arc::clone(self), posted);
+        if let Some(core) = self.core.upgrade() {
+            core.spawn(Box::pin(async move {
+                let told = this.accept_all(&mut this.state.lock(), &mut posted);
+                this.tell_all(told);
+                this.drop_one(&source, number);
+                this.post_more();
+            }));
+        }
+    }
+
+    /// Accepts what has been posted, and tells publishers. What has come meanwhile: nothing, and
+    /// then nobody posts.
+    fn posted(self: &Arc<Self>, posted: &mut Vec<(Source, u64)>) -> Came<T> {
+        let mut state = self.state.lock();
+        let told = self.accept_all(&mut state, posted);
+        let came = std::mem::take(&mut state.came);
+        state.posting = !came.is_empty();
+        drop(state);
+        self.tell_all(told);
+        came
+    }
+
+    fn wait_and_post(self: &Arc<Self>, source: Source, sample: Sample<T>) {
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        let this = Arc::clone(self);
+        core.spawn(Box::pin(async move {
+            let number = sample.number;
+            match this.port.post_wait(sample).await {
+                Ok(()) => {
+                    if this.ack == Ack::Accepted {
+                        this.accept(&source, number);
+                    }
+                    this.post_more();
+                }
+                // A port that rejects what it has no room for drops it, and the drop is told as a
+                // gap.
+                Err(PostError {
+                    reason: PostRefusal::PortFull | PostRefusal::Queue(_),
+                    ..
+                }) => {
+                    this.drop_one(&source, number);
+                    this.post_more();
+                }
+                Err(_) => this.end(),
+            }
+        }));
+    }
+
+    /// The port is closed: nobody wants more.
+    fn end(&self) {
+        // Dropped outside of the lock: a sample may accept itself then.
+        let came = std::mem::take(&mut self.state.lock().came);
+        drop(came);
+        self.unsubscribe();
+    }
+}
