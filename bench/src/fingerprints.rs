@@ -51,6 +51,11 @@ impl Fingerprints {
         })
     }
 
+    /// The properties of one of them, if it is there.
+    pub(crate) fn row(&self, at: usize) -> Option<&[u8]> {
+        self.rows.chunks_exact(BITS.div_ceil(8)).nth(at)
+    }
+
     /// So many of them as points, from all over the file.
     pub(crate) fn points(&self, count: usize) -> Result<Points, String> {
         let rows: Vec<&[u8]> = self.rows.chunks_exact(BITS.div_ceil(8)).collect();

@@ -1,5 +1,6 @@
 //! Sets of which only dissimilarities are known, with labels.
 
+use crate::fingerprints::Fingerprints;
 use crate::sequences;
 use flate2::read::MultiGzDecoder;
 use motet_comm::World;
@@ -15,12 +16,14 @@ use std::path::Path;
 use std::time::Instant;
 
 /// The sets, by name.
-pub const PAIRS: [&str; 5] = [
+pub const PAIRS: [&str; 7] = [
     "alu-global",
     "alu-local",
     "ncrna",
     "protein",
     "protein-squared",
+    "compounds",
+    "compounds-tanimoto",
 ];
 
 /// A set with dissimilarities and labels.
@@ -165,11 +168,52 @@ fn known(data: &Path, set: &str, threads: usize) -> Result<Known, String> {
             let pairs = pairs.map_err(|error| format!("dissim-protein: {error}"))?;
             Ok(Known { pairs, labels })
         }
+        "compounds" => compounds(data, |both, one, other| one + other - 2.0 * both),
+        "compounds-tanimoto" => {
+            compounds(data, |both, one, other| 1.0 - both / (one + other - both))
+        }
         other => Err(format!(
             "there is no set {other}: name one of {}",
             PAIRS.join(", ")
         )),
     }
+}
+
+/// Compounds of the ten most common ring scaffolds, a hundred of each, by their properties:
+/// `between` makes a dissimilarity of how many two have in common and how many each has.
+fn compounds(data: &Path, between: impl Fn(f64, f64, f64) -> f64) -> Result<Known, String> {
+    let fingerprints = Fingerprints::read(data)?;
+    let table = packed(&data.join("chem-hiv/compounds.tsv.gz"))?;
+    let scaffolds = table.lines().skip(1).map(|line| field(line, '\t', 4));
+    let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (row, scaffold) in scaffolds.enumerate().filter(|(_, one)| one != "0") {
+        families.entry(scaffold).or_default().push(row);
+    }
+    let mut families: Vec<_> = families.into_iter().collect();
+    families.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));
+    let chosen = families.iter().take(10).flat_map(|(scaffold, rows)| {
+        rows.iter()
+            .take(100)
+            .map(move |row| (scaffold.clone(), *row))
+    });
+    let (labels, rows): (Vec<String>, Vec<usize>) = chosen.unzip();
+    let bits: Option<Vec<&[u8]>> = rows.iter().map(|row| fingerprints.row(*row)).collect();
+    let bits = bits.ok_or("chem-hiv: there are fewer properties than compounds")?;
+    let ones = |one: &[u8]| f64::from(one.iter().map(|byte| byte.count_ones()).sum::<u32>());
+    let common = |one: &[u8], other: &[u8]| {
+        let both = one.iter().zip(other).map(|(x, y)| (x & y).count_ones());
+        f64::from(both.sum::<u32>())
+    };
+    let counts: Vec<f64> = bits.iter().map(|one| ones(one)).collect();
+    let mut numbers = Vec::with_capacity(bits.len() * bits.len());
+    for (one, of_one) in bits.iter().zip(&counts) {
+        for (other, of_other) in bits.iter().zip(&counts) {
+            numbers.push(between(common(one, other), *of_one, *of_other));
+        }
+    }
+    let pairs = Dissimilarities::new(numbers, bits.len());
+    let pairs = pairs.map_err(|error| format!("chem-hiv: {error}"))?;
+    Ok(Known { pairs, labels })
 }
 
 fn aligned(
