@@ -50,9 +50,8 @@ fn every_picture_has_a_name_of_its_own_and_is_in_the_paper_map() {
     for experiment in all() {
         let about = experiment.about();
         for picture in experiment.pictures() {
-            let row = map
-                .lines()
-                .find(|line| line.starts_with(&format!("| {} | e", about.key)));
+            let begin = format!("| {0} | {1}", about.key, about.key.to_lowercase());
+            let row = map.lines().find(|line| line.starts_with(&begin));
             let row =
                 row.unwrap_or_else(|| panic!("{} has pictures: a row belongs there", about.key));
             assert!(row.contains(picture.key), "{}: {row}", picture.key);

@@ -18,7 +18,7 @@ use crate::error::{CliError, OptionError};
 use crate::files::Folder;
 use crate::fit::{Chosen, clusters, join};
 use crate::interrupt::cancel_on_interrupt;
-use crate::keep::clear;
+use crate::keep::{clear, of_choice};
 use crate::pairwise::for_tables;
 use crate::plan::{Plan, Search};
 use crate::progress::Bar;
@@ -179,7 +179,10 @@ fn fit(
             return Ok((found, None));
         }
         let mut method = BitAnnealing::default();
-        let choose = async |most| method.choose(comm, bits, most, control).await;
+        let choose = async |most| match kept.map(of_choice) {
+            Some(kept) => method.choose_kept(comm, bits, most, control, &kept).await,
+            None => method.choose(comm, bits, most, control).await,
+        };
         let (clusters, choice) = clusters(search, choose).await?;
         method.clusters = clusters;
         let found = match kept {

@@ -5,6 +5,7 @@ use motet_mining::{
     Annealing, Checkpoints, Choice, Clustering, Clusters, Control, KMeans, MiningError, Points,
 };
 
+use crate::keep::of_choice;
 use crate::plan::Search;
 
 /// What was found, and why there are so many clusters, if none were asked for.
@@ -63,7 +64,10 @@ pub(crate) async fn fit(
         return Ok((found, None));
     }
     let mut method = Annealing::default();
-    let choose = async |most| method.choose(comm, points, most, control).await;
+    let choose = async |most| match kept.map(of_choice) {
+        Some(kept) => method.choose_kept(comm, points, most, control, &kept).await,
+        None => method.choose(comm, points, most, control).await,
+    };
     let (clusters, choice) = clusters(search, choose).await?;
     method.clusters = clusters;
     let found = match kept {

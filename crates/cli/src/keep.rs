@@ -48,8 +48,13 @@ impl KeepArgs {
     }
 }
 
+/// Those of the choice of a number of clusters, for a fit with these.
+pub(crate) fn of_choice(kept: &Checkpoints) -> Checkpoints {
+    kept.named("choice")
+}
+
 /// Removes checkpoints that nobody needs any more.
 pub(crate) fn clear(kept: impl IntoIterator<Item = Checkpoints>) -> Result<(), CliError> {
-    let mut kept = kept.into_iter();
-    kept.try_for_each(|kept| kept.clear().map_err(refusal))
+    let mut all = kept.into_iter().flat_map(|kept| [of_choice(&kept), kept]);
+    all.try_for_each(|kept| kept.clear().map_err(refusal))
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use motet::World;
 use motet_mining::{
-    CancelToken, Control, Dissimilarities, Progress, Scaled, Scaling, ScalingMethod,
+    CancelToken, Checkpoints, Control, Dissimilarities, Progress, Scaled, Scaling, ScalingMethod,
 };
 use serde::Serialize;
 
@@ -17,6 +17,7 @@ use crate::amount::count;
 use crate::error::CliError;
 use crate::files::Folder;
 use crate::interrupt::cancel_on_interrupt;
+use crate::keep::{KeepArgs, clear};
 use crate::pairs::{AlignArgs, Aligned, Pairs, align};
 use crate::progress::Bar;
 use crate::ranked::{Start, parts};
@@ -68,6 +69,10 @@ pub struct ScaleArgs {
     /// Where to run.
     #[command(flatten)]
     pub spread: SpreadArgs,
+
+    /// Whether a run can go on after an end that nobody wanted.
+    #[command(flatten)]
+    pub keep: KeepArgs,
 
     /// Folder for places.csv and plane.svg
     #[arg(long, value_name = "DIR")]
@@ -156,11 +161,14 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
         return Ok(());
     };
     let cancel = cancel_on_interrupt();
+    let kept = args.keep.kept("scale");
+    let aligning = kept.as_ref().map(|kept| kept.named("distances"));
     let quiet = args.quiet || world.process().0 > 0;
     let (pairs, names, aligned) = match pairs {
         Pairs::Matrix(pairs) => (pairs, None, None),
         Pairs::Sequences(sequences, method) => {
-            let done = align(&world, true, (&sequences, &method), None, (&cancel, quiet))?;
+            let rows = (&sequences, &method);
+            let done = align(&world, true, rows, aligning.as_ref(), (&cancel, quiet))?;
             let Some((matrix, aligned)) = done else {
                 return Ok(());
             };
@@ -171,7 +179,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
         }
     };
     let start = Instant::now();
-    let Some(found) = fit(&world, &pairs, args, &cancel, quiet)? else {
+    let Some(found) = fit(&world, &pairs, (args, kept.as_ref()), &cancel, quiet)? else {
         return Ok(());
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -185,13 +193,14 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
             &cancel,
         )?;
     }
+    clear(kept.into_iter().chain(aligning))?;
     print(|to| output::print_to(to, &summary, args.json))
 }
 
 fn fit(
     world: &World,
     pairs: &Dissimilarities,
-    args: &ScaleArgs,
+    (args, kept): (&ScaleArgs, Option<&Checkpoints>),
     cancel: &CancelToken,
     quiet: bool,
 ) -> Result<Option<Scaled>, CliError> {
@@ -211,8 +220,9 @@ fn fit(
         cancel: Some(cancel),
     };
     let method = &method;
-    let found = parts(world, false, async |comm| {
-        method.fit(comm, pairs, control).await
+    let found = parts(world, false, async |comm| match kept {
+        Some(kept) => method.fit_kept(comm, pairs, control, kept).await,
+        None => method.fit(comm, pairs, control).await,
     });
     bar.clear();
     Ok(found?.and_then(|mut parts| parts.pop()))

@@ -240,28 +240,66 @@ impl Annealing {
         at_most: usize,
         control: &'a Control<'a>,
     ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+        Box::pin(async move { self.choice(comm, points, at_most, control, None).await })
+    }
+
+    /// As [`choose`](Annealing::choose), with checkpoints after temperatures. It goes on from the one
+    /// that is there. Give it another name than that of a fit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`choose`](Annealing::choose), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](Annealing::fit); the last checkpoint stays.
+    pub fn choose_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        at_most: usize,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
         Box::pin(async move {
-            let options = Annealing {
-                clusters: Clusters::Exactly(at_most),
-                ..self.clone()
-            };
-            options.check()?;
-            let team = Team::new(comm, control);
-            let prepared = Prepared::new(&team, points, 1).await?;
-            let options = Annealing {
-                clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
-                tolerance: self.tolerance.min(CHOICE.movement),
-                iterations: self.iterations.max(CHOICE.iterations),
-                ..options
-            };
-            let mut state = State::new(&prepared);
-            state.phases.by_roots = true;
-            Schedule::new(&options, &team, &prepared, &mut state)
-                .until_split()
-                .cool(&mut Keeper::new(comm, None, self, |_| ()))
-                .await?;
-            Ok(Choice::of(&state.trace, at_most))
+            self.choice(comm, points, at_most, control, Some(kept))
+                .await
         })
+    }
+
+    async fn choice(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        at_most: usize,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<Choice, MiningError> {
+        let options = Annealing {
+            clusters: Clusters::Exactly(at_most),
+            ..self.clone()
+        };
+        options.check()?;
+        let team = Team::new(comm, control);
+        let prepared = Prepared::new(&team, points, 1).await?;
+        let options = Annealing {
+            clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
+            tolerance: self.tolerance.min(CHOICE.movement),
+            iterations: self.iterations.max(CHOICE.iterations),
+            ..options
+        };
+        let how = (self, "choice", at_most);
+        let mut keeper = Keeper::new(comm, kept, &how, |digest| digest.points(points));
+        let mut state = match keeper.load().await? {
+            Some(state) => state,
+            None => State::new(&prepared),
+        };
+        state.phases.by_roots = true;
+        Schedule::new(&options, &team, &prepared, &mut state)
+            .until_split()
+            .cool(&mut keeper)
+            .await?;
+        Ok(Choice::of(&state.trace, at_most))
     }
 
     /// The most clusters there may be.

@@ -4,6 +4,7 @@
 //! order in which rows and ranks are added does not matter.
 
 mod annealing;
+mod choose;
 mod compare;
 mod exchange;
 mod finish;

@@ -159,14 +159,7 @@ impl Pairwise {
         let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
         let team = Team::new(comm, control);
         let field = Field::new(&team, pairs, &weights);
-        let mut keeper = Keeper::new(comm, kept, self, |digest| {
-            digest.numbers(&weights);
-            let mut row = vec![0.0; pairs.len()];
-            for number in 0..pairs.len() {
-                pairs.read(number, &mut row);
-                digest.numbers(&row);
-            }
-        });
+        let mut keeper = Keeper::new(comm, kept, self, |digest| pairs.digest(&weights, digest));
         let state = self
             .anneal(&field, (most, t_min, false), &mut keeper)
             .await?;

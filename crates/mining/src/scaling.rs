@@ -15,6 +15,7 @@ mod kernel;
 mod tests;
 
 use crate::boxed::LocalBoxFuture;
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::team::Team;
 use crate::{Control, Dissimilarities, MiningError, ParameterError, Progress};
 use field::Field;
@@ -124,6 +125,17 @@ pub struct Scaled {
     pub asymmetry: f64,
 }
 
+/// Where a scaling is.
+#[derive(Serialize, Deserialize)]
+struct State {
+    places: Vec<f64>,
+    eigenvalues: Vec<f64>,
+    /// The temperatures that have ended.
+    trace: Vec<ScalingStep>,
+    /// Steps at the one after them.
+    iterations: usize,
+}
+
 impl Scaled {
     /// The place of one row.
     ///
@@ -153,75 +165,135 @@ impl Scaling {
         pairs: &'a Dissimilarities,
         control: &'a Control<'a>,
     ) -> LocalBoxFuture<'a, Result<Scaled, MiningError>> {
-        Box::pin(async move {
-            self.check()?;
-            let team = Team::new(comm, control);
-            let field = Field::new(&team, pairs, self.dim)?;
-            let known = field.known().await?;
-            let (mut places, eigenvalues) = field.classical(&known.means).await?;
-            let mut trace = Vec::new();
-            if self.method == ScalingMethod::Annealed {
-                let first = FIRST * known.largest / (2.0 * self.dim as f64).sqrt();
-                let mut temperature = first;
-                while temperature > LAST * first {
-                    let step = self.cool(&field, &mut places, temperature).await?;
-                    trace.push(step);
-                    team.report(|| progress(&step, trace.len()));
-                    temperature *= self.cooling;
+        Box::pin(async move { self.run(comm, pairs, control, None).await })
+    }
+
+    /// As [`fit`](Scaling::fit), with checkpoints after steps. It goes on from the one that is
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fit`](Scaling::fit), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](Scaling::fit); the last checkpoint stays.
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        pairs: &'a Dissimilarities,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<Scaled, MiningError>> {
+        Box::pin(async move { self.run(comm, pairs, control, Some(kept)).await })
+    }
+
+    async fn run(
+        &self,
+        comm: &Communicator,
+        pairs: &Dissimilarities,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<Scaled, MiningError> {
+        self.check()?;
+        let team = Team::new(comm, control);
+        let field = Field::new(&team, pairs, self.dim)?;
+        let known = field.known().await?;
+        let mut keeper = Keeper::new(comm, kept, self, |digest| pairs.digest(&[], digest));
+        let mut state = match keeper.load::<State>().await? {
+            Some(state) => state,
+            None => {
+                let (places, eigenvalues) = field.classical(&known.means).await?;
+                State {
+                    places,
+                    eigenvalues,
+                    trace: Vec::new(),
+                    iterations: 0,
                 }
             }
-            if self.method != ScalingMethod::Classical {
-                trace.push(self.cool(&field, &mut places, 0.0).await?);
-            }
-            field.centre(&mut places);
-            let stress = field.stress(&places).await?;
-            let whole = known.squares;
-            Ok(Scaled {
-                dim: self.dim,
-                places,
-                stress,
-                relative_stress: if whole > 0.0 { stress / whole } else { 0.0 },
-                eigenvalues,
-                trace,
-                unknown: known.unknown,
-                asymmetry: pairs.asymmetry(),
-            })
+        };
+        let all = self.temperatures(known.largest);
+        for temperature in all.into_iter().skip(state.trace.len()) {
+            let step = self
+                .cool(&field, &mut state, temperature, &mut keeper)
+                .await?;
+            state.trace.push(step);
+            state.iterations = 0;
+            team.report(|| progress(&step, state.trace.len()));
+            keeper.save(false, &state).await?;
+        }
+        let State {
+            mut places,
+            eigenvalues,
+            trace,
+            ..
+        } = state;
+        field.centre(&mut places);
+        let stress = field.stress(&places).await?;
+        let whole = known.squares;
+        Ok(Scaled {
+            dim: self.dim,
+            places,
+            stress,
+            relative_stress: if whole > 0.0 { stress / whole } else { 0.0 },
+            eigenvalues,
+            trace,
+            unknown: known.unknown,
+            asymmetry: pairs.asymmetry(),
         })
+    }
+
+    /// The temperatures in order, for distances of which this is the largest.
+    fn temperatures(&self, largest: f64) -> Vec<f64> {
+        let mut all = Vec::new();
+        if self.method == ScalingMethod::Annealed {
+            let first = FIRST * largest / (2.0 * self.dim as f64).sqrt();
+            let mut temperature = first;
+            while temperature > LAST * first {
+                all.push(temperature);
+                temperature *= self.cooling;
+            }
+        }
+        if self.method != ScalingMethod::Classical {
+            all.push(0.0);
+        }
+        all
     }
 
     /// Steps at one temperature until the stress stands still.
     async fn cool(
         &self,
         field: &Field<'_>,
-        places: &mut Vec<f64>,
+        state: &mut State,
         temperature: f64,
+        keeper: &mut Keeper<'_>,
     ) -> Result<ScalingStep, MiningError> {
         let short = temperature * (2.0 * self.dim as f64).sqrt();
-        let mut image = field.image(places, short).await?;
-        let mut iterations = 0;
-        while iterations < self.iterations {
-            let new = field.step(places, &image).await?;
+        let mut image = field.image(&state.places, short).await?;
+        while state.iterations < self.iterations {
+            let new = field.step(&state.places, &image).await?;
             let next = field.image(&new, short).await?;
             let fall = image.stress - next.stress;
             if fall < -1e-9 * (image.stress + f64::MIN_POSITIVE) && fall < -1e-12 * image.whole {
                 return Err(MiningError::Rose {
                     quantity: "stress",
-                    step: iterations,
+                    step: state.iterations,
                     before: image.stress,
                     after: next.stress,
                 });
             }
             let done = fall <= self.tolerance * image.stress;
-            (*places, image) = (new, next);
-            iterations += 1;
+            (state.places, image) = (new, next);
+            state.iterations += 1;
             if done {
                 break;
             }
+            keeper.save(false, state).await?;
         }
         Ok(ScalingStep {
             temperature,
             stress: image.stress,
-            iterations,
+            iterations: state.iterations,
         })
     }
 

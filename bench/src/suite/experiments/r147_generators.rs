@@ -30,7 +30,7 @@ impl Experiment for Generators {
             question: "How much slower are random numbers when the states of the threads' generators share a cache line?",
             definition: "Each rank draws from a generator of its own (SplitMix64, eight bytes of state) and keeps the state in word \
                          S i of an array, as a library does that has a table of generators. Mean time of a number, ranks \
-                         on cores of their own, which begin together; \"alone\" is the generator in a variable of the rank.",
+                         on cores of their own, which begin together; \"motet alone\" has the generator in a variable of the rank.",
             parameters: &[
                 ("separation", "words of 8 bytes between two states"),
                 ("threads", "ranks"),
@@ -78,7 +78,7 @@ impl Experiment for Generators {
             };
             Case::new(point, &[TIME])
                 .with("motet", in_table)
-                .with("alone", alone)
+                .with("motet alone", alone)
         };
         Ok(SEPARATIONS.map(case).into())
     }

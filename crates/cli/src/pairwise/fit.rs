@@ -11,7 +11,7 @@ use motet_mining::{
 
 use crate::error::CliError;
 use crate::fit::{Chosen, clusters, join};
-use crate::keep::clear;
+use crate::keep::{clear, of_choice};
 use crate::pairs::{Aligned, Pairs, align};
 use crate::plan::Plan;
 use crate::progress::Bar;
@@ -214,7 +214,14 @@ impl Run<'_> {
         kept: Option<&Checkpoints>,
     ) -> Result<Chosen<PairwiseClustering>, MiningError> {
         let mut method = Pairwise::default();
-        let choose = async |most| method.choose(comm, pairs, None, most, control).await;
+        let choose = async |most| match kept.map(of_choice) {
+            Some(kept) => {
+                method
+                    .choose_kept(comm, (pairs, None), most, control, &kept)
+                    .await
+            }
+            None => method.choose(comm, pairs, None, most, control).await,
+        };
         let (clusters, choice) = clusters(self.plan.search, choose).await?;
         method.clusters = clusters;
         let found = match kept {

@@ -208,3 +208,49 @@ fn sem_g1067_distances_of_a_killed_run_go_on_to_the_same_matrix() {
         "{left:?}"
     );
 }
+
+#[test]
+fn sem_g1075_a_choice_of_clusters_that_is_killed_goes_on_to_the_same_bits() {
+    goes_on(
+        "points",
+        "cluster in.csv --at-most 6",
+        &table(300),
+        &[0, 30],
+    );
+    goes_on(
+        "bits",
+        "cluster in.csv --bits --at-most 6",
+        &bits(100),
+        &[0, 30],
+    );
+    goes_on(
+        "pairwise",
+        "cluster in.csv --pairwise --at-most 6",
+        &pairs(80),
+        &[0, 30],
+    );
+}
+
+#[test]
+fn sem_g1075_a_scaling_that_is_killed_goes_on_to_the_same_places() {
+    let place = Place::with("in.csv", pairs(240));
+    let command = "scale in.csv --method annealed --json";
+    let places = |text: &str| {
+        let told: Value = serde_json::from_str(text).unwrap();
+        (told["places"].clone(), told["steps"].clone())
+    };
+    let whole = places(&place.run(&format!("{command} -t 1")).quiet_success());
+    let line = format!("{command} --checkpoint kept --checkpoint-every 0.000001");
+    let times = [0, 30].map(|delay| {
+        let line = format!("{line} -t {}", 1 + delay / 30);
+        killed(&place, &line, Duration::from_millis(delay))
+    });
+    assert!(times.contains(&true), "never killed under way");
+    let on = place.run(&format!("{line} -t 3")).quiet_success();
+    assert_eq!(places(&on), whole);
+    let left = place.names("kept");
+    assert!(
+        left.iter().all(|name| !name.ends_with(".checkpoint")),
+        "{left:?}"
+    );
+}

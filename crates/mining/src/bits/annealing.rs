@@ -8,7 +8,7 @@ use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::clustering::TraceStep;
 use crate::team::Team;
-use crate::{Choice, Clusters, Control, MiningError, ParameterError, Progress};
+use crate::{Clusters, Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
 
 /// How far above the first critical temperature cooling begins.
@@ -152,9 +152,7 @@ impl BitAnnealing {
         let state: Option<State> = keeper.load().await?;
         let mut cooling = Cooling::new(&field, self, (most, floor)).await?;
         if let Some(state) = &state {
-            state.restore(&mut cooling.phases);
-            (cooling.first, cooling.next) = (state.first, state.next);
-            cooling.trace.clone_from(&state.trace);
+            cooling.go_on(state);
         }
         cooling.run(&mut keeper).await?;
         let settled = state.and_then(|state| state.settled);
@@ -199,33 +197,7 @@ impl BitAnnealing {
         field.finish(hard, trace, search.work).await
     }
 
-    /// How many clusters, from 1 to `at_most`, the rows speak for: [`Choice`] has the rule. The
-    /// field `clusters` does not count.
-    ///
-    /// # Errors
-    ///
-    /// As [`BitAnnealing::fit`].
-    pub fn choose<'a>(
-        &'a self,
-        comm: &'a Communicator,
-        bits: &'a Bits,
-        at_most: usize,
-        control: &'a Control<'a>,
-    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
-        Box::pin(async move {
-            self.check(at_most, 0.0)?;
-            let team = Team::new(comm, control);
-            let field = Field::new(&team, bits);
-            let most = bits.len().min(at_most + 1);
-            let mut cooling = Cooling::new(&field, self, (most, 0.0)).await?;
-            cooling.splits_only = true;
-            let mut keeper = Keeper::new(comm, None, self, |_| ());
-            cooling.run(&mut keeper).await?;
-            Ok(Choice::of(&cooling.trace, at_most))
-        })
-    }
-
-    fn check(&self, most: usize, t_min: f64) -> Result<(), ParameterError> {
+    pub(super) fn check(&self, most: usize, t_min: f64) -> Result<(), ParameterError> {
         for (field, value) in [("clusters", most), ("iterations", self.iterations)] {
             if value == 0 {
                 return Err(ParameterError::Zero { field });
@@ -281,21 +253,28 @@ impl BitAnnealing {
 }
 
 /// The fall of the temperature.
-struct Cooling<'a> {
+pub(super) struct Cooling<'a> {
     options: &'a BitAnnealing,
     phases: Phases<'a>,
     most: usize,
     floor: f64,
     /// Cooling ends with the last split.
-    splits_only: bool,
-    trace: Vec<TraceStep>,
+    pub(super) splits_only: bool,
+    pub(super) trace: Vec<TraceStep>,
     /// The first temperature, and the next; `None`: the last is over.
     first: f64,
     next: Option<f64>,
 }
 
 impl<'a> Cooling<'a> {
-    async fn new(
+    /// Takes over where an earlier run has been.
+    pub(super) fn go_on(&mut self, state: &State) {
+        state.restore(&mut self.phases);
+        (self.first, self.next) = (state.first, state.next);
+        self.trace.clone_from(&state.trace);
+    }
+
+    pub(super) async fn new(
         field: &'a Field<'a>,
         options: &'a BitAnnealing,
         (most, floor): (usize, f64),
@@ -312,7 +291,7 @@ impl<'a> Cooling<'a> {
         })
     }
 
-    async fn run(&mut self, keeper: &mut Keeper<'_>) -> Result<(), MiningError> {
+    pub(super) async fn run(&mut self, keeper: &mut Keeper<'_>) -> Result<(), MiningError> {
         if self.trace.is_empty() {
             self.phases.measure().await?;
             self.first = self.phases.critical(f64::INFINITY).unwrap_or(0.0) * START;

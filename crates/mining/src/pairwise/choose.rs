@@ -6,7 +6,7 @@ use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::Keeper;
 use crate::team::Team;
 use crate::weights::normalised;
-use crate::{Choice, Control, MiningError};
+use crate::{Checkpoints, Choice, Control, MiningError};
 use motet_comm::Communicator;
 
 impl Pairwise {
@@ -25,14 +25,51 @@ impl Pairwise {
         control: &'a Control<'a>,
     ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
         Box::pin(async move {
-            self.check(at_most, 0.0)?;
-            let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
-            let team = Team::new(comm, control);
-            let field = Field::new(&team, pairs, &weights);
-            let most = pairs.len().min(at_most + 1);
-            let mut keeper = Keeper::new(comm, None, self, |_| ());
-            let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
-            Ok(Choice::of(&state.fall.trace, at_most))
+            self.choice(comm, (pairs, weights), at_most, control, None)
+                .await
         })
+    }
+
+    /// As [`choose`](Pairwise::choose), with checkpoints after temperatures. It goes on from the one
+    /// that is there. Give it another name than that of a fit.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`choose`](Pairwise::choose), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](Pairwise::fit); the last checkpoint stays.
+    pub fn choose_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        (pairs, weights): (&'a Dissimilarities, Option<&'a [f64]>),
+        at_most: usize,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+        Box::pin(async move {
+            self.choice(comm, (pairs, weights), at_most, control, Some(kept))
+                .await
+        })
+    }
+
+    async fn choice(
+        &self,
+        comm: &Communicator,
+        (pairs, weights): (&Dissimilarities, Option<&[f64]>),
+        at_most: usize,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<Choice, MiningError> {
+        self.check(at_most, 0.0)?;
+        let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
+        let team = Team::new(comm, control);
+        let field = Field::new(&team, pairs, &weights);
+        let most = pairs.len().min(at_most + 1);
+        let how = (self, "choice", at_most);
+        let mut keeper = Keeper::new(comm, kept, &how, |digest| pairs.digest(&weights, digest));
+        let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
+        Ok(Choice::of(&state.fall.trace, at_most))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::lent::{Floats, Lent, check_one};
 use crate::DataError;
+use crate::checkpoint::Digest;
 use std::fmt;
 use std::sync::Arc;
 
@@ -239,6 +240,16 @@ impl Dissimilarities {
         let mut values = vec![0.0; self.rows];
         self.read(row, &mut values);
         values[column]
+    }
+
+    /// What stands for them and the weights of their rows.
+    pub(crate) fn digest(&self, weights: &[f64], digest: &mut Digest) {
+        digest.numbers(weights);
+        let mut row = vec![0.0; self.rows];
+        for number in 0..self.rows {
+            self.read(number, &mut row);
+            digest.numbers(&row);
+        }
     }
 
     /// Writes one row, NaN where it is not known.
