@@ -1,10 +1,12 @@
-/* Stages with messages between them, by threads that are bound to cores and spin: stages PATTERN PARALLEL STAGES UNITS TERMS.
+/* Stages with messages between them, by threads that are bound to cores: stages PATTERN PARALLEL STAGES UNITS TERMS WAIT.
  *
  *   pipeline             each thread sends one message to itself
  *   shift                each sends one to its right neighbour on a ring
  *   two-shifts           each sends two to its right neighbour, which needs both
  *   exchange             each sends one to each neighbour and needs one from each
  *   exchange-two-shifts  a shift to the left, then one to the right
+ *
+ * WAIT is spin, or locks: a mutex and a condition variable for each line, on which its reader sleeps.
  *
  * A message is one double in a cache line of its own, with the number of the stage that has written it: one line goes from
  * core to core, and nothing else. Prints the time from the first thread's start to the last one's end as JSON. */
@@ -24,6 +26,8 @@
 typedef struct {
     _Alignas(128) atomic_long stage;
     double value;
+    pthread_mutex_t lock;
+    pthread_cond_t came;
 } line;
 
 typedef struct {
@@ -34,7 +38,7 @@ typedef struct {
 } computation;
 
 static long parallel, stages, units, terms, depth, cores;
-static int pattern;
+static int pattern, locks;
 static line *lines[2];
 static computation *all;
 static pthread_barrier_t ready;
@@ -62,6 +66,14 @@ static line *at(int side, long to, long stage)
 static void post(int side, long to, long stage, double value)
 {
     line *slot = at(side, to, stage);
+    if (locks) {
+        pthread_mutex_lock(&slot->lock);
+        slot->value = value;
+        atomic_store_explicit(&slot->stage, stage + 1, memory_order_relaxed);
+        pthread_cond_signal(&slot->came);
+        pthread_mutex_unlock(&slot->lock);
+        return;
+    }
     slot->value = value;
     /* Release: who sees the stage sees the value. */
     atomic_store_explicit(&slot->stage, stage + 1, memory_order_release);
@@ -70,6 +82,14 @@ static void post(int side, long to, long stage, double value)
 static double receive(int side, long me, long stage)
 {
     line *slot = at(side, me, stage);
+    if (locks) {
+        pthread_mutex_lock(&slot->lock);
+        while (atomic_load_explicit(&slot->stage, memory_order_relaxed) != stage + 1)
+            pthread_cond_wait(&slot->came, &slot->lock);
+        double value = slot->value;
+        pthread_mutex_unlock(&slot->lock);
+        return value;
+    }
     for (long looks = 0; atomic_load_explicit(&slot->stage, memory_order_acquire) != stage + 1; looks++) {
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
@@ -147,8 +167,8 @@ static long long ns(struct timespec time)
 
 int main(int argc, char **argv)
 {
-    if (argc != 6) {
-        fprintf(stderr, "stages PATTERN PARALLEL STAGES UNITS TERMS\n");
+    if (argc != 7) {
+        fprintf(stderr, "stages PATTERN PARALLEL STAGES UNITS TERMS WAIT\n");
         return 2;
     }
     for (pattern = 0; pattern < 5 && strcmp(argv[1], patterns[pattern]); pattern++)
@@ -161,6 +181,7 @@ int main(int argc, char **argv)
     stages = number(argv[3], 1);
     units = number(argv[4], 0);
     terms = number(argv[5], 0);
+    locks = !strcmp(argv[6], "locks");
     cores = sysconf(_SC_NPROCESSORS_ONLN);
     for (depth = 2; depth <= parallel; depth *= 2)
         ;
@@ -170,6 +191,10 @@ int main(int argc, char **argv)
         if (!lines[side])
             return 1;
         memset(lines[side], 0, bytes);
+        for (long i = 0; i < parallel * depth; i++) {
+            pthread_mutex_init(&lines[side][i].lock, NULL);
+            pthread_cond_init(&lines[side][i].came, NULL);
+        }
     }
     all = aligned_alloc(128, sizeof(computation) * (size_t)parallel);
     if (!all || pthread_barrier_init(&ready, NULL, (unsigned)parallel))

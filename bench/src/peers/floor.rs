@@ -1,5 +1,5 @@
-//! The floor: plain C, with threads that are bound to cores and spin, built from `peers/c` when it
-//! is first wanted.
+//! Plain C, with threads that are bound to cores: the floor, where they spin, and one where they
+//! sleep on locks. Built from `peers/c` when it is first wanted.
 
 use super::workshop::{Workshop, timing};
 use crate::program::Program;
@@ -24,14 +24,16 @@ impl Floor {
         Ok(Floor { shop })
     }
 
-    /// The time of one run, by the program's own clock. It has a thread for each computation.
-    pub(crate) fn run(&self, program: &Program) -> Result<Duration, String> {
+    /// The time of one run, by the program's own clock. It has a thread for each computation, which
+    /// waits as `wait` says: `spin` or `locks`.
+    pub(crate) fn run(&self, program: &Program, wait: &str) -> Result<Duration, String> {
         let mut command = Command::new(self.shop.folder().join("stages"));
         command.arg(program.pattern.name()).args([
             program.parallel.to_string(),
             program.stages.to_string(),
             program.work.count.to_string(),
             program.work.unit.terms().to_string(),
+            wait.to_owned(),
         ]);
         timing(command)
     }

@@ -24,6 +24,7 @@ const PEERS: &[&str] = &[
     "Java",
     "Jetty",
     "C floor",
+    "C with locks",
     "MPI",
     "MPICH 4",
     "MPICH 5",

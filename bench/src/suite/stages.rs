@@ -60,6 +60,7 @@ pub(super) enum Peer {
     Go,
     Java,
     Floor,
+    Locks,
     Mpi,
 }
 
@@ -82,6 +83,7 @@ impl Peer {
         Peer::Go,
         Peer::Java,
         Peer::Floor,
+        Peer::Locks,
         Peer::Mpi,
     ];
 
@@ -94,6 +96,7 @@ impl Peer {
             Peer::Go => "Go",
             Peer::Java => "Java",
             Peer::Floor => "C floor",
+            Peer::Locks => "C with locks",
             Peer::Mpi => "MPI",
         }
     }
@@ -125,9 +128,19 @@ impl Peer {
                         .run(mode, program)
                 })
             }
-            (Peer::Floor, _) => {
+            (Peer::Floor | Peer::Locks, _) => {
                 let floor = setting.floor();
-                Rc::new(move |program| floor.as_ref().as_ref().map_err(Clone::clone)?.run(program))
+                let wait = match self {
+                    Peer::Locks => "locks",
+                    _ => "spin",
+                };
+                Rc::new(move |program| {
+                    floor
+                        .as_ref()
+                        .as_ref()
+                        .map_err(Clone::clone)?
+                        .run(program, wait)
+                })
             }
         })
     }
