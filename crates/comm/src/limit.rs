@@ -1,8 +1,9 @@
 //! A limit to the messages of one rank to another that were not received.
 
 use crate::envelope::Receipt;
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,37 +29,30 @@ pub(crate) struct Limit {
 /// What one rank has sent under a limit; all its communicators share it.
 pub(crate) struct Outstanding {
     pub(crate) limit: Limit,
-    /// By the receiver, a rank of the world: those that were not received when it was last looked.
-    receipts: RefCell<HashMap<usize, VecDeque<Arc<Receipt>>>>,
+    /// By the receiver, a rank of the world: how many messages were not received.
+    counts: RefCell<HashMap<usize, Arc<AtomicUsize>>>,
 }
 
 impl Outstanding {
     pub(crate) fn new(limit: Limit) -> Rc<Self> {
         Rc::new(Outstanding {
             limit,
-            receipts: RefCell::default(),
+            counts: RefCell::default(),
         })
     }
 
     /// Whether one more message to a rank of the world may wait there.
     pub(crate) fn has_room(&self, dest: usize) -> bool {
-        let mut receipts = self.receipts.borrow_mut();
-        let Some(receipts) = receipts.get_mut(&dest) else {
-            return true;
-        };
-        if receipts.len() >= self.limit.messages {
-            // A message that was dropped needs no room either: its receipt is ours alone.
-            receipts.retain(|one| !one.is_signed() && Arc::strong_count(one) > 1);
-        }
-        receipts.len() < self.limit.messages
+        let counts = self.counts.borrow();
+        // Relaxed: others only take from it.
+        let count = counts.get(&dest);
+        count.is_none_or(|count| count.load(Ordering::Relaxed) < self.limit.messages)
     }
 
-    /// A message to a rank of the world goes out.
-    pub(crate) fn add(&self, dest: usize, receipt: &Arc<Receipt>) {
-        let mut receipts = self.receipts.borrow_mut();
-        receipts
-            .entry(dest)
-            .or_default()
-            .push_back(Arc::clone(receipt));
+    /// The receipt of a message that `sender` sends to a rank of the world.
+    pub(crate) fn receipt(&self, sender: usize, dest: usize) -> Arc<Receipt> {
+        let mut counts = self.counts.borrow_mut();
+        let count = counts.entry(dest).or_default();
+        Arc::new(Receipt::counted(sender, count))
     }
 }

@@ -2,7 +2,7 @@
 
 use motet_dispatch::Causalities;
 use motet_ports::Port;
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 /// Places for messages from outside that were not received yet. Each free place is an item of the
@@ -45,8 +45,30 @@ impl Room {
 pub(crate) struct Receipt {
     sender: Sender,
     received: AtomicBool,
-    /// The place that the message has, if it came from outside.
-    room: Option<Arc<Room>>,
+    /// What is free again when it has been received or is gone.
+    holds: Option<Holds>,
+}
+
+/// What a message holds until then.
+#[derive(Debug)]
+enum Holds {
+    /// A place, if it came from outside.
+    Place(Arc<Room>),
+    /// One of the messages that its sender may send; how many are under way.
+    OneOf(Arc<AtomicUsize>),
+}
+
+impl Holds {
+    fn free(&self) {
+        match self {
+            Holds::Place(room) => room.leave(),
+            // Relaxed: its sender concludes nothing else from it, and finds it when it is woken for
+            // the receipt.
+            Holds::OneOf(count) => {
+                count.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 /// Who waits for a receipt.
@@ -69,22 +91,31 @@ impl Receipt {
         Receipt {
             sender,
             received: AtomicBool::new(false),
-            room: None,
+            holds: None,
         }
     }
 
     /// Of a message from outside, which has a place there.
     pub(crate) fn in_room(room: &Arc<Room>) -> Self {
         let mut receipt = Receipt::of(Sender::Outside);
-        receipt.room = Some(Arc::clone(room));
+        receipt.holds = Some(Holds::Place(Arc::clone(room)));
+        receipt
+    }
+
+    /// Of a message of this rank, which is one of `count` until it is received or gone.
+    pub(crate) fn counted(sender: usize, count: &Arc<AtomicUsize>) -> Self {
+        // Relaxed: as in `Holds::free`.
+        count.fetch_add(1, Ordering::Relaxed);
+        let mut receipt = Receipt::new(sender);
+        receipt.holds = Some(Holds::OneOf(Arc::clone(count)));
         receipt
     }
 
     /// The message has been received; returns who waits for it, to be woken after a fence.
     pub(crate) fn sign(&self) -> Sender {
         let before = self.received.swap(true, Ordering::AcqRel);
-        if let Some(room) = self.room.as_ref().filter(|_| !before) {
-            room.leave();
+        if let Some(holds) = self.holds.as_ref().filter(|_| !before) {
+            holds.free();
         }
         self.sender
     }
@@ -95,10 +126,10 @@ impl Receipt {
 }
 
 impl Drop for Receipt {
-    /// A message that is dropped needs no place either.
+    /// A message that is dropped holds nothing either.
     fn drop(&mut self) {
-        if let Some(room) = self.room.take().filter(|_| !self.is_signed()) {
-            room.leave();
+        if let Some(holds) = self.holds.take().filter(|_| !self.is_signed()) {
+            holds.free();
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::envelope::{Envelope, Sender, Wanted};
 use crate::report::Unmatched;
 use motet_dispatch::{Causalities, Enqueue, ReplayQueue, Task};
 use motet_sync::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::{Arc, Weak};
 
 /// One rank among others of a replay.
@@ -63,10 +64,17 @@ impl Arrivals {
         let Some(hall) = self.hall.upgrade() else {
             return;
         };
-        let mut under_way = self.under_way.lock();
-        let next = under_way.get_mut(&stream).and_then(VecDeque::pop_front);
-        drop(under_way);
-        let next = next.expect("there is a task for each message");
+        let next = {
+            let mut under_way = self.under_way.lock();
+            let Entry::Occupied(mut line) = under_way.entry(stream) else {
+                unreachable!("there is a task for each message")
+            };
+            let next = line.get_mut().pop_front();
+            if line.get().is_empty() {
+                line.remove();
+            }
+            next.expect("a line without messages is gone")
+        };
         let mut signed = Signed::new();
         self.mailbox.push(|| next, &mut signed);
         hall.slot(self.place).wake_if_sleeping();

@@ -1,35 +1,36 @@
 //! Sends under a limit: whether there is room for a message, and the wait for it.
 
 use crate::address::{Dest, Tag};
-use crate::envelope::{Envelope, Kind, Receipt};
-use crate::limit::{Limit, Outstanding, SendOverflow};
+use crate::envelope::{Envelope, Kind};
+use crate::limit::{Outstanding, SendOverflow};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Operation;
 use crate::{CommError, Communicator};
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc;
 
 impl Communicator {
-    /// Whether a send to `dest` has to wait, or to say that it cannot.
-    fn is_full(&self, dest: Dest) -> Option<&Outstanding> {
-        let Dest::Rank(rank) = dest else {
-            return None;
+    /// Whether there is no room for a message to `dest`, under a limit with this overflow.
+    fn is_full(&self, dest: Dest, overflow: SendOverflow) -> bool {
+        let (Dest::Rank(rank), Some(outstanding)) = (dest, self.outstanding()) else {
+            return false;
         };
-        let outstanding = self.outstanding()?;
-        let full = rank < self.size() && {
+        if outstanding.limit.overflow != overflow || rank >= self.size() {
+            return false;
+        }
+        let to = self.team().world_rank(rank);
+        !outstanding.has_room(to) && {
+            // Receipts of other processes may have come.
             self.fabric().poll();
-            !outstanding.has_room(self.team().world_rank(rank))
-        };
-        full.then_some(outstanding)
+            !outstanding.has_room(to)
+        }
     }
 
     /// Whether a send to `dest` is to end when its message has been received, as there is no room
     /// for it.
     pub(crate) fn waits_for_room(&self, dest: Dest) -> bool {
-        let full = self.is_full(dest);
-        full.is_some_and(|outstanding| outstanding.limit.overflow == SendOverflow::Wait)
+        self.is_full(dest, SendOverflow::Wait)
     }
 
     /// What a send to `dest` has to wait for, if there is no room for its message.
@@ -68,19 +69,13 @@ impl Communicator {
         mut envelope: Envelope,
     ) -> Result<(), CommError> {
         let to = self.team().world_rank(dest);
-        if envelope.context.kind == Kind::User {
-            let Limit { messages, overflow } = outstanding.limit;
-            // One that waits for its receipt is not alone in its room.
-            let is_synchronous = envelope.receipt.is_some();
-            if overflow == SendOverflow::Reject
-                && !is_synchronous
-                && self.is_full(Dest::Rank(dest)).is_some()
-            {
+        // One that its sender waits for does not count.
+        if envelope.context.kind == Kind::User && envelope.receipt.is_none() {
+            if self.is_full(Dest::Rank(dest), SendOverflow::Reject) {
+                let messages = outstanding.limit.messages;
                 return Err(CommError::Full { dest, messages });
             }
-            let own = || Arc::new(Receipt::new(self.fabric().world_rank()));
-            let receipt = envelope.receipt.get_or_insert_with(own);
-            outstanding.add(to, receipt);
+            envelope.receipt = Some(outstanding.receipt(self.fabric().world_rank(), to));
         }
         self.fabric().send(to, || envelope)
     }
@@ -98,8 +93,7 @@ impl Pending for RoomOf<'_> {
     type Output = ();
 
     fn look(&mut self) -> Option<()> {
-        let full = self.comm.is_full(Dest::Rank(self.dest)).is_some();
-        (!full).then_some(())
+        (!self.comm.waits_for_room(Dest::Rank(self.dest))).then_some(())
     }
 
     fn why(&self) -> Whys {

@@ -8,8 +8,8 @@ impl World {
     /// by default there is no limit. A rank that sends more than another receives is told by what
     /// `overflow` says. Between processes each message then has a receipt that comes back.
     ///
-    /// It holds for `send` and all that is made of it, and for slices, and not for collectives and
-    /// topologies, whose steps have a bound of their own.
+    /// It holds for `send` and all that is made of it, and for slices. It does not for collectives
+    /// and topologies, whose steps have a bound of their own, nor for synchronous sends.
     ///
     /// ```
     /// use motet_comm::{CommError, SendOverflow, World};
