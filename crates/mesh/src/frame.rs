@@ -1,11 +1,13 @@
 //! What nodes say to each other, as bytes.
 
 use crate::{Lane, Qos};
+use motet_dispatch::Exception;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_bytes::{ByteBuf, Bytes};
 use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The largest frame.
 pub const MAX_FRAME: usize = 16 << 20;
@@ -202,9 +204,15 @@ pub(crate) fn decode_value<T: DeserializeOwned + 'static>(bytes: &[u8]) -> Resul
     value.map_or_else(|| decode(bytes), Ok)
 }
 
-/// The value that `bytes` are, all of them.
+/// The value that `bytes` are, all of them. Reading a type of a user may panic: that is an error of
+/// these bytes, and others are read after them.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FrameError> {
-    match postcard::take_from_bytes(bytes) {
+    let read = || postcard::take_from_bytes(bytes);
+    let read = catch_unwind(AssertUnwindSafe(read)).map_err(|payload| {
+        let why = Exception::new(payload, "read").message().to_owned();
+        FrameError::Malformed(format!("reading it panicked: {why}"))
+    })?;
+    match read {
         Ok((value, [])) => Ok(value),
         Ok((_, rest)) => {
             let why = format!("{} bytes too many", rest.len());

@@ -2,6 +2,7 @@
 
 mod calls;
 mod classes;
+mod fussy;
 mod links;
 mod model;
 mod nodes;

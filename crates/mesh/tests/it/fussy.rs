@@ -1,0 +1,66 @@
+//! Types of users whose reading panics.
+
+use crate::nodes::{Net, waiting};
+use motet_dispatch::QueueConfig;
+use motet_mesh::{CallError, Qos, Request};
+use motet_ports::{Port, Receive};
+use motet_testkit::Log;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A number of which the one who reads it does not expect 3.
+#[derive(Debug, Serialize)]
+struct Fussy(u32);
+
+impl<'de> Deserialize<'de> for Fussy {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let number = u32::deserialize(from)?;
+        assert!(number != 3, "three is not expected");
+        Ok(Fussy(number))
+    }
+}
+
+#[test]
+fn sem_g1054_a_sample_whose_reading_panics_is_told_and_others_come() {
+    let net = Net::new(9);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let samples = subscriber.subscribe::<Fussy>("n", &waiting(8, 8)).unwrap();
+    let topic = publisher.topic::<Fussy>("n", Qos::reliable(8)).unwrap();
+    net.replay.run();
+    for number in 1..=5 {
+        topic.publish(Fussy(number)).unwrap();
+    }
+    net.replay.run();
+    let seen = std::iter::from_fn(|| samples.port().test());
+    let seen: Vec<u32> = seen.map(|sample| sample.value.0).collect();
+    assert_eq!(seen, [1, 2, 4, 5]);
+    assert_eq!((samples.unreadable(), samples.missed()), (1, 1));
+}
+
+#[test]
+fn sem_g1054_a_call_whose_reading_panics_is_refused_and_others_are_answered() {
+    let net = Net::new(10);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Request<Fussy, u32>>::new();
+    let _server = serves.serve("twice", &port).unwrap();
+    let twice = |request: Request<Fussy, u32>| {
+        let number = request.value.0;
+        request.answer(&(2 * number));
+    };
+    let queue = net.replay.queue(QueueConfig::named("server"));
+    Receive::persistent(&port, twice).activate(&queue).unwrap();
+    net.replay.run();
+    let results = Log::new();
+    let log = results.clone();
+    motet_dispatch::spawn(&net.queue("caller"), async move {
+        for number in [3, 4] {
+            let answer: Result<u32, CallError> = asks.call("twice", &Fussy(number)).await;
+            log.push(answer);
+        }
+    })
+    .unwrap();
+    net.replay.run();
+    let results = results.take();
+    let refused = results[0].as_ref().unwrap_err().to_string();
+    assert!(refused.contains("three is not expected"), "{refused}");
+    assert_eq!(results[1], Ok(8));
+}
