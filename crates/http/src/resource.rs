@@ -14,7 +14,7 @@ use crate::target::{Target, body_of};
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use hyper::{Method, Request, StatusCode};
-use motet_service::{AnyClient, Fault, Options, Value, Verb};
+use motet_service::{AnyClient, Fault, Operation, Options, Value, Verb};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,7 +165,7 @@ async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<Re
     let (_, state) = snapshot(service, options).await?;
     let part = state.pointer(pointer).ok_or_else(|| {
         let reason = format!("the state has nothing at {pointer:?}");
-        Fault::unknown_entry(reason).of_service(&service.lookup().path)
+        Fault::unknown_entry(reason).of_service(service.path())
     })?;
     Ok(json(part))
 }
@@ -185,12 +185,8 @@ fn lookup(service: &AnyClient) -> Result<Value, Refusal> {
 
 /// Whether the operation of this name changes nothing.
 fn reads(service: &AnyClient, name: &str) -> bool {
-    let is_query = || {
-        let info = service.lookup();
-        let mut operations = info.operations.iter();
-        operations.any(|own| own.name == name && own.verb == Verb::Query)
-    };
-    matches!(name, "get" | "lookup") || is_query()
+    let is_query = |own: &Operation| own.verb == Verb::Query;
+    matches!(name, "get" | "lookup") || service.operation(name).is_some_and(is_query)
 }
 
 /// An operation by its name.
@@ -202,8 +198,6 @@ async fn operation(
     options: Result<Options, Refusal>,
     request: Request<Incoming>,
 ) -> Result<Reply, Refusal> {
-    let info = service.lookup();
-    let own = info.operations.iter().find(|own| own.name == name);
     let reads = reads(service, name);
     let (options, body) = match *request.method() {
         Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),
@@ -224,7 +218,7 @@ async fn operation(
         }
     };
     let answer = service.call_with(name, body, options).await?;
-    let job = own.is_some_and(|own| own.job);
+    let job = service.operation(name).is_some_and(|own| own.job);
     let mut reply = json(&answer);
     if let (true, Some(path)) = (job, answer["path"].as_str()) {
         *reply.status_mut() = StatusCode::ACCEPTED;

@@ -6,7 +6,9 @@ use super::slot::{Common, Slot, UNIFORM};
 use super::subscriptions::Sink;
 use crate::json::{Answering, from_value, schema, to_value};
 use crate::latency::OperationLatency;
-use crate::{Contract, Fault, Group, Lifecycle, Options, Subscribe, SubscriptionInfo, Verb};
+use crate::{
+    Contract, Fault, Group, Lifecycle, Operation, Options, Subscribe, SubscriptionInfo, Verb,
+};
 use motet_ports::Port;
 use motet_sync::atomic::Ordering;
 use schemars::JsonSchema;
@@ -94,6 +96,7 @@ pub(crate) trait AnyService: Send + Sync {
     fn common(&self) -> &Arc<Common>;
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn info(&self) -> ServiceInfo;
+    fn operations(&self) -> &'static [Operation];
     fn figures(&self) -> ServiceFigures;
     fn latencies(&self) -> Vec<OperationLatency>;
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering;
@@ -128,10 +131,24 @@ pub(crate) trait AnyService: Send + Sync {
 pub struct AnyClient(pub(crate) Arc<dyn AnyService>);
 
 impl AnyClient {
-    /// What the service is.
+    /// What the service is. Its schemas are written for each call: for one operation ask
+    /// [`AnyClient::operation`].
     #[must_use]
     pub fn lookup(&self) -> ServiceInfo {
         self.0.info()
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.0.common().path
+    }
+
+    /// The operation of its contract that has this name, if clients may call it.
+    #[must_use]
+    pub fn operation(&self, name: &str) -> Option<&'static Operation> {
+        let mut called = self.0.operations().iter().filter(|own| own.called);
+        called.find(|own| own.name == name)
     }
 
     /// How often what has happened there.
@@ -208,6 +225,10 @@ impl<C: Contract> AnyService for Slot<C> {
 
     fn info(&self) -> ServiceInfo {
         info(self)
+    }
+
+    fn operations(&self) -> &'static [Operation] {
+        C::OPERATIONS
     }
 
     fn figures(&self) -> ServiceFigures {

@@ -44,8 +44,8 @@ impl<N> Floor<N> {
     /// [`Floor::end_brief`].
     pub(in crate::arbiter::interleave) fn try_take(&self) -> bool {
         for _ in 0..LOOKS {
-            if !self.crowd.is_raised() {
-                return self.try_take_open();
+            if !self.crowd.is_raised() && self.try_take_open() {
+                return true;
             }
             if !self.brief.load(Ordering::Relaxed) {
                 break;
@@ -61,28 +61,32 @@ impl<N> Floor<N> {
             return false;
         }
         state.stirred = true;
+        // Relaxed, here and elsewhere: it decides only how long a caller looks. It is set before
+        // the word is raised and reset after it is lowered, so that those who look stay.
+        self.brief.store(true, Ordering::Relaxed);
         self.crowd.raise();
         if self.anyone_runs() {
             // Who has begun meanwhile waits for the lock, and finds the floor open.
             self.crowd.lower();
+            self.brief.store(false, Ordering::Relaxed);
             return false;
         }
         state.phase = Phase::Taken;
-        // Relaxed, here and above: it decides only how long a caller looks.
-        self.brief.store(true, Ordering::Relaxed);
         true
     }
 
     /// An exclusive handler that began at once has ended.
     pub(in crate::arbiter::interleave) fn end_brief(&self) -> Next<N> {
-        self.brief.store(false, Ordering::Relaxed);
         let mut state = self.state.lock();
         let nobody_waits = state.exclusive.is_empty() && state.held.is_empty();
-        if !nobody_waits || state.teardown.is_some() || state.off {
-            return self.decide(&mut state);
-        }
-        state.phase = Phase::Open;
-        self.crowd.lower();
-        Next::Nothing
+        let next = if !nobody_waits || state.teardown.is_some() || state.off {
+            self.decide(&mut state)
+        } else {
+            state.phase = Phase::Open;
+            self.crowd.lower();
+            Next::Nothing
+        };
+        self.brief.store(false, Ordering::Relaxed);
+        next
     }
 }
