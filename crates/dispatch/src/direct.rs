@@ -36,8 +36,8 @@ impl Direct {
         worker::push_local(&self.0, task)
     }
 
-    /// Has the workers let go of the references that they [keep](crate::keep_spare) before they run
-    /// anything else. May be called under locks.
+    /// Has the workers let go of the references that they [keep](crate::keep_handle) before they
+    /// run anything else. May be called under locks.
     pub fn let_go(&self) {
         self.0.pool.let_go();
     }

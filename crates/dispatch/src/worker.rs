@@ -5,17 +5,17 @@ mod references;
 mod task_clock;
 mod waits;
 
-pub use references::{keep_spare, take_spare};
+pub use references::{keep_handle, take_handle};
 pub(crate) use task_clock::clock_of_task;
 
 use crate::Task;
+use crate::handle_cache::HandleCache;
 use crate::local::Local;
 use crate::memory::Keeper;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
 use crate::span;
-use crate::spare::Spares;
 use crate::stall::Watch;
 use crate::waiting::Here;
 use motet_sync::{Backoff, Parker};
@@ -50,7 +50,7 @@ pub(crate) struct Worker {
     /// Tasks run, to know when to look at the load of the others.
     turns: Cell<u32>,
     /// References for the next messages.
-    spares: Spares,
+    handles: HandleCache,
 }
 
 /// How long a worker looks for work before it sleeps: about what waking it costs, so that the wait
@@ -181,7 +181,7 @@ impl Worker {
             fruitless: Cell::new(0),
             patient_until: Cell::new(None),
             turns: Cell::new(0),
-            spares: Spares::new(),
+            handles: HandleCache::new(),
         }
     }
 

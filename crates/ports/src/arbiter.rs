@@ -1,19 +1,21 @@
 //! Arbiters: the ties between what ports hold and the handlers that run. One file each.
 
 mod after;
-mod any_seat;
+mod any_input;
 mod batch;
 mod choice;
 mod from_handler;
+mod input_list;
+mod inputs;
 mod interleave;
 mod is_ready;
 mod join_core;
 mod join_gate;
+mod join_input;
 mod join_report;
-mod join_seat;
 mod joined_receive;
-mod lacking;
 mod limited;
+mod missing_hint;
 mod multiple_item_gather;
 mod multiple_item_receive;
 mod multiple_port_receive;
@@ -22,15 +24,15 @@ mod part;
 mod patience;
 mod place;
 mod receive;
-mod row;
 mod rule;
-mod seats;
 mod source;
 
 pub use after::After;
 pub use choice::Choice;
 pub(crate) use choice::{Branches, Held, Kept, Visit};
 pub use from_handler::FromHandler;
+pub(crate) use inputs::Ports as JoinPorts;
+pub use inputs::{IntoPartList, IntoParts, IntoShares, JoinInputs};
 pub use interleave::{
     ActiveInterleave, CombineError, Entered, Exclusive, Fairness, Interleave, SharedState,
     StatefulInterleave,
@@ -42,6 +44,4 @@ pub use multiple_item_receive::MultipleItemReceive;
 pub use multiple_port_receive::MultiplePortReceive;
 pub use part::{Batch, IntoPart, Part};
 pub use receive::Receive;
-pub(crate) use seats::Ports as KitPorts;
-pub use seats::{IntoParts, IntoRow, IntoShares, Kit};
 pub use source::{IntoSource, Source};

@@ -1,6 +1,6 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
-use crate::sparing::Sparing;
+use crate::handle_cache::HandleCaching;
 use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -34,8 +34,8 @@ pub(crate) trait Sends: Send + Sync {
     /// A task that was sent has been dropped, and will not run.
     fn lose(&self);
 
-    /// For one to which items may go the short way.
-    fn sparing(&self) -> Option<&Sparing> {
+    /// For one to which items may be delivered directly.
+    fn handle_caching(&self) -> Option<&HandleCaching> {
         None
     }
 }

@@ -8,8 +8,8 @@
 //! holds another. Ports without joins have no domain and pay nothing.
 //!
 //! Most posts do without. One whose item nobody wants yet, because all joins at the port lack
-//! something elsewhere (`arbiter/lacking.rs`), needs no more than the port's lock, and finds that
-//! out under it. One that completes a join which takes an item of each of its ports
+//! something elsewhere (`arbiter/missing_hint.rs`), needs no more than the port's lock, and finds
+//! that out under it. One that completes a join which takes an item of each of its ports
 //! (`arbiter/one_each.rs`) tries the locks of the others. One that needs the domain tries its lock
 //! then, and waits for it only after it has let the port go.
 //!

@@ -75,15 +75,16 @@ mod causality_ports;
 mod claim;
 #[cfg(doctest)]
 mod compile_fail;
-mod crowd;
 mod deferred;
 mod delivery;
 mod description;
+mod direct_delivery;
 mod domain;
 mod ending;
 mod error;
 mod exception_port;
 pub mod guard;
+mod handle_cache;
 mod handler;
 mod mailbox;
 mod origin;
@@ -94,6 +95,7 @@ mod policy_port;
 mod port;
 mod port_set;
 mod predicate;
+mod readers;
 mod reading;
 mod ready;
 mod receiver;
@@ -101,9 +103,7 @@ mod recv;
 mod reply;
 mod select;
 mod shelf;
-mod short;
 mod sink;
-mod sparing;
 mod stamps;
 mod stream;
 mod tokens;
@@ -123,9 +123,9 @@ mod shuttle_programs;
 pub use activation::{Activation, Active, Attach};
 pub use arbiter::{
     ActiveInterleave, After, Batch, Choice, CombineError, Entered, Exclusive, Fairness,
-    FromHandler, Interleave, IntoPart, IntoParts, IntoRow, IntoShares, IntoSource, JoinedReceive,
-    Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive, SharedState,
-    Source, StatefulInterleave,
+    FromHandler, Interleave, IntoPart, IntoPartList, IntoParts, IntoShares, IntoSource, JoinInputs,
+    JoinedReceive, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
+    SharedState, Source, StatefulInterleave,
 };
 pub use blocking::{wait_blocking, wait_blocking_for};
 pub use broadcast::{Broadcast, BroadcastPort, Subscription};

@@ -13,10 +13,10 @@
 //! ```
 
 use crate::beyond::Beyond;
-use crate::crowd::Crowd;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::parent::{Above, Pass};
+use crate::readers::Readers;
 use motet_dispatch::{Enqueue, Task};
 use std::fmt;
 use std::sync::Arc;
@@ -78,8 +78,8 @@ impl Outlet {
     }
 
     /// Who its handlers run together with. Nobody else has a say then, until the end.
-    pub(crate) fn crowd(&self) -> Option<&Arc<Crowd>> {
-        self.above.as_ref().and_then(Above::crowd)
+    pub(crate) fn readers(&self) -> Option<&Arc<Readers>> {
+        self.above.as_ref().and_then(Above::readers)
     }
 
     /// Asks the parent for the decision, once room in the queue is reserved. After `true` the

@@ -1,8 +1,8 @@
 //! What an arbiter above others is asked and told.
 
-use crate::crowd::{Begun, Crowd, Place};
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
+use crate::readers::{Begun, Place, Readers};
 use motet_dispatch::Task;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -29,7 +29,7 @@ pub(crate) trait Parent: Settle {
     );
 
     /// A worker is about to run a task's handler, which is `counted` if it has counted itself among
-    /// the parent's crowd. The parent may ask for the task, to hold it longer; else the handler
+    /// the parent's readers. The parent may ask for the task, to hold it longer; else the handler
     /// runs now, and the pass, if there is one, is dropped when it has ended. `above` is the parent
     /// itself, for the pass.
     fn enter<'a>(
@@ -48,12 +48,12 @@ pub(crate) trait Parent: Settle {
 }
 
 /// A parent, as its branch keeps it. For branches whose handlers run together with others the
-/// parent has a crowd: what it would be asked is asked of that, and the parent only where it is not
-/// calm.
+/// parent has readers: what it would be asked is asked of those, and the parent only where they are
+/// not biased.
 #[derive(Clone)]
 pub(crate) struct Above {
     parent: Arc<dyn Parent>,
-    crowd: Option<Arc<Crowd>>,
+    readers: Option<Arc<Readers>>,
     asked: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) trait Host: Send + Sync {
 // Two words, which are handed on in registers.
 pub struct Pass<'a> {
     above: &'a Above,
-    /// Where it is counted, if it entered in a calm.
+    /// Where it is counted, if it entered under a bias.
     place: Option<&'a Place>,
 }
 
@@ -85,10 +85,10 @@ pub struct Pass<'a> {
 pub struct LongPass(Arc<dyn Host>);
 
 impl Above {
-    pub(crate) fn new(parent: Arc<dyn Parent>, crowd: Option<Arc<Crowd>>) -> Self {
+    pub(crate) fn new(parent: Arc<dyn Parent>, readers: Option<Arc<Readers>>) -> Self {
         Above {
             parent,
-            crowd,
+            readers,
             asked: true,
         }
     }
@@ -102,15 +102,15 @@ impl Above {
         self.asked
     }
 
-    pub(crate) fn crowd(&self) -> Option<&Arc<Crowd>> {
-        self.crowd.as_ref()
+    pub(crate) fn readers(&self) -> Option<&Arc<Readers>> {
+        self.readers.as_ref()
     }
 
     /// As [`Parent::is_open`].
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        match &self.crowd {
-            Some(crowd) => !crowd.is_closing(),
+        match &self.readers {
+            Some(readers) => !readers.is_closing(),
             None => self.parent.is_open(),
         }
     }
@@ -118,8 +118,8 @@ impl Above {
     /// As [`Parent::claim`].
     #[inline]
     pub(crate) fn claim(&self) -> bool {
-        match &self.crowd {
-            Some(crowd) => !crowd.is_closing(),
+        match &self.readers {
+            Some(readers) => !readers.is_closing(),
             None => self.parent.claim(),
         }
     }
@@ -128,8 +128,8 @@ impl Above {
     /// [sent](Above::send).
     #[inline]
     pub(crate) fn lets_pass(&self) -> bool {
-        let crowd = self.crowd.as_ref();
-        crowd.inspect(|crowd| crowd.sent()).is_some()
+        let readers = self.readers.as_ref();
+        readers.inspect(|readers| readers.sent()).is_some()
     }
 
     /// As [`Parent::send`].
@@ -147,7 +147,7 @@ impl Above {
         into_task: impl Fn(W) -> Task,
     ) -> Option<(W, Option<Pass<'_>>)> {
         let counted = match self.begin() {
-            Begun::Calm(place) => return Some((work, Some(self.pass(Some(place))))),
+            Begun::Biased(place) => return Some((work, Some(self.pass(Some(place))))),
             Begun::Counted => true,
             Begun::Not if !self.asked => return Some((work, None)),
             Begun::Not => false,
@@ -178,8 +178,8 @@ impl Above {
 
     #[inline]
     fn begin(&self) -> Begun<'_> {
-        let crowd = self.crowd.as_ref();
-        crowd.map_or(Begun::Not, |crowd| crowd.begin_calmly())
+        let readers = self.readers.as_ref();
+        readers.map_or(Begun::Not, |readers| readers.begin_biased())
     }
 
     /// As [`Parent::lose`].
@@ -187,7 +187,7 @@ impl Above {
         self.parent.lose();
     }
 
-    /// A handler that has entered in a calm has ended, and the calm has.
+    /// A handler that has entered under a bias has ended, and the bias is revoked.
     #[cold]
     fn left(&self) {
         self.parent.host().left();
@@ -206,7 +206,7 @@ impl Drop for Pass<'_> {
     #[inline]
     fn drop(&mut self) {
         match self.place {
-            Some(place) if place.end_calmly() => {}
+            Some(place) if place.end_biased() => {}
             Some(_) => self.above.left(),
             None => self.above.parent.host().leave(),
         }

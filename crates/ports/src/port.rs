@@ -1,20 +1,20 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
 mod again;
+mod blocked_receiver;
 mod bound;
-mod brief;
 mod close;
 mod counters;
+mod direct;
 mod heap;
-mod hungry;
 mod inside;
 mod pile;
 mod post_wait;
 mod state;
 
 pub use bound::{Overflow, PortConfig};
-pub(crate) use brief::stamped;
 pub use counters::PortCounters;
+pub(crate) use direct::stamped;
 pub(crate) use inside::Inside;
 pub use post_wait::PostWait;
 pub(crate) use state::PortState;

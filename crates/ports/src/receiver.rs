@@ -2,9 +2,9 @@
 
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
+use crate::direct_delivery::DirectDelivery;
 use crate::outlet::Outlet;
 use crate::shelf::{End, Offered, Shelf};
-use crate::short::Short;
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::any::type_name;
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ pub trait Receiver<T: Send + 'static>: Keep {
     /// Where items go if this receiver wants each of them, whenever it comes: while it is alone at
     /// its port, they are sent there and not offered.
     #[doc(hidden)]
-    fn short_way(&self) -> Option<Short<T>> {
+    fn direct_delivery(&self) -> Option<DirectDelivery<T>> {
         None
     }
 

@@ -2,8 +2,8 @@
 
 use crate::support::{Bell, go, hold, note, with_queue};
 use motet_dispatch::{
-    Direct, Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task, keep_spare, spawn,
-    take_spare,
+    Direct, Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task, keep_handle,
+    spawn, take_handle,
 };
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Arc, thread};
@@ -249,11 +249,11 @@ fn a_worker_keeps_references_until_it_is_told_or_rests() {
         let told = Direct::of(&queue.handle()).expect("a queue without a limit");
         // Each task holds one reference of its own, as do those behind it.
         let tasks = [
-            count(|value| keep_spare(Arc::clone(value))),
-            count(|value| keep_spare(take_spare(value))),
+            count(|value| keep_handle(Arc::clone(value))),
+            count(|value| keep_handle(take_handle(value))),
             Task::new(move || told.let_go()),
             count(|_| ()),
-            count(|value| keep_spare(Arc::clone(value))),
+            count(|value| keep_handle(Arc::clone(value))),
         ];
         for task in tasks {
             queue.enqueue(task).unwrap();

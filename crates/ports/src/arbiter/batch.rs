@@ -11,14 +11,14 @@ use super::place::{Place, Placed};
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Sends, SentBy, items_of, put_back_wanted};
+use crate::direct_delivery::{DeliverRow, DirectDelivery, Row};
+use crate::handle_cache::HandleCaching;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
 use crate::port::{Port, PortState, stamped};
 use crate::receiver::{Offer, Receiver, Verdict};
-use crate::short::{DeliverRow, Row, Short};
-use crate::sparing::Sparing;
 use motet_dispatch::{
-    Awaited, BoxList, Causalities, QueueError, Run, Task, TaskBox, Timer, Waiter, keep_spare,
+    Awaited, BoxList, Causalities, QueueError, Run, Task, TaskBox, Timer, Waiter, keep_handle,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -205,13 +205,13 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
         self.take(offer)
     }
 
-    fn short_way(&self) -> Option<Short<T>> {
+    fn direct_delivery(&self) -> Option<DirectDelivery<T>> {
         let outlet = self.place.outlet();
         if !self.place.takes_always() || !outlet.is_alone() || self.patience.is_some() {
             return None;
         }
         let to = self.place.arbiter()?;
-        Some(Short::rows(to, self.count, outlet.queue()))
+        Some(DirectDelivery::rows(to, self.count, outlet.queue()))
     }
 
     fn needs(&self) -> usize {
@@ -250,8 +250,8 @@ impl<T: Send + 'static> Sends for BatchCore<T> {
         self.place.outlet().lose();
     }
 
-    fn sparing(&self) -> Option<&Sparing> {
-        Some(self.place.sparing())
+    fn handle_caching(&self) -> Option<&HandleCaching> {
+        Some(self.place.handle_caching())
     }
 }
 
@@ -277,8 +277,8 @@ impl<T: Send + 'static> Run for Complete<T> {
         // Nobody else has a say, or the items would not have come this way.
         to.handler
             .handle(row.items, to.place.outlet().queue(), None);
-        if to.place.sparing().lets_keep() {
-            keep_spare(to);
+        if to.place.handle_caching().lets_keep() {
+            keep_handle(to);
         }
     }
 

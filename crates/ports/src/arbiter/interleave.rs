@@ -1,12 +1,16 @@
 //! Interleave: handlers that run together, alone, or last.
 //!
-//! - `floor.rs`: the state machine, who may run now, its `state.rs` and what it says (`next.rs`);
-//!   `guest.rs`: the exclusive handler; `pending.rs`: tasks that wait; concurrent handlers are the `crowd.rs` of the crate;
-//! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask; `entered.rs`: handlers without items;
-//! - `stateful.rs`: the interleave that owns the state of its handlers; `state_cell.rs`: where that lies.
+//! - `exclusion.rs`: the state machine, who may run now, its `state.rs` and what it says
+//!   (`next.rs`);
+//!   `guest.rs`: the exclusive handler; `pending.rs`: tasks that wait; concurrent handlers are the
+//!   `readers.rs` of the crate;
+//! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask; `entered.rs`:
+//!   handlers without items;
+//! - `stateful.rs`: the interleave that owns the state of its handlers; `state_cell.rs`: where that
+//!   lies.
 
 mod entered;
-mod floor;
+mod exclusion;
 mod group;
 mod guest;
 #[cfg(all(test, motet_loom))]
@@ -34,7 +38,8 @@ use std::fmt;
 use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
 
-/// Coordinates handlers that share state, as readers and writers do, without locks (papers R013, CCR's
+/// Coordinates handlers that share state, as readers and writers do, without locks (papers R013,
+/// CCR's
 /// `Interleave`). Its members belong to three groups:
 ///
 /// | group | its handlers run |
@@ -43,21 +48,23 @@ use std::sync::{Arc, Weak};
 /// | exclusive | alone, in the order in which their items came, whatever their ports |
 /// | teardown | alone, once, last; the others have left their ports by then |
 ///
-/// Members are receives and joins of any kind. An async handler keeps its group until it has ended, and one
-/// that panics, or whose future is dropped, gives it up. Exclusive work goes first unless
-/// [`Interleave::fairness`] says otherwise. Exclusive items that wait count in their queue's depth; a queue
-/// that discards spares them, as it does the teardown item, since they wait here and not there.
+/// Members are receives and joins of any kind. An async handler keeps its group until it has ended,
+/// and one that panics, or whose future is dropped, gives it up. Exclusive work goes first unless
+/// [`Interleave::fairness`] says otherwise. Exclusive items that wait count in their queue's depth;
+/// a queue that discards spares them, as it does the teardown item, since they wait here and not
+/// there.
 ///
-/// When a teardown item has come nothing new starts. What has been taken and has not begun goes back to
-/// its ports, to where it stood, before the teardown handler runs; so that handler can activate another
-/// interleave on the same ports, which goes on with the next item.
+/// When a teardown item has come nothing new starts. What has been taken and has not begun goes
+/// back to its ports, to where it stood, before the teardown handler runs; so that handler can
+/// activate another interleave on the same ports, which goes on with the next item.
 ///
-/// The handlers share whatever they capture. State that belongs to the interleave, and needs no locks, is
-/// given to [`Interleave::with_state`].
+/// The handlers share whatever they capture. State that belongs to the interleave, and needs no
+/// locks, is given to [`Interleave::with_state`].
 ///
-/// It is not re-entrant: an exclusive handler that posts to its own group and awaits the answer never
-/// ends, since the handler that would answer waits for it. It shows in the [`ActiveInterleave`]'s debug
-/// output as the one who has the floor, with those who wait for it.
+/// It is not re-entrant: an exclusive handler that posts to its own group and awaits the answer
+/// never ends, since the handler that would answer waits for it. It shows in the
+/// [`ActiveInterleave`]'s debug output as the one who holds the exclusion, with those who wait for
+/// it.
 ///
 /// ```
 /// use motet_dispatch::Inline;
@@ -134,8 +141,8 @@ impl Interleave {
         self.with_member(Kind::Exclusive, member)
     }
 
-    /// Adds a member whose handler runs last, alone. There may be several: the first whose items come is
-    /// the one that runs, and the others keep their items in their ports.
+    /// Adds a member whose handler runs last, alone. There may be several: the first whose items
+    /// come is the one that runs, and the others keep their items in their ports.
     ///
     /// # Panics
     /// When the member takes items more than once.
@@ -173,7 +180,7 @@ impl Interleave {
         let shared = Shared::new(self.fairness);
         let members = attach(self.members, &shared, queue);
         queue.reserve()?;
-        // The floor is taken until all members are registered.
+        // The exclusion is taken until all members are registered.
         let begin = Begin(Arc::clone(&shared));
         queue.admit_kept(Task::new(move || {
             let begin = begin;
@@ -206,17 +213,17 @@ impl Interleave {
 }
 
 impl ActiveInterleave {
-    /// Adds the members of `other`, so that they and those at work exclude each other; their handlers run on
-    /// `queue`. They are registered when the exclusive work that waits has run. The fairness of the one at
-    /// work stays.
+    /// Adds the members of `other`, so that they and those at work exclude each other; their
+    /// handlers run on
+    /// `queue`. They are registered when the exclusive work that waits has run. The fairness of the
+    /// one at work stays.
     ///
     /// ```
     /// use motet_dispatch::Inline;
     /// use motet_ports::{Interleave, Port, Receive};
     ///
-    /// let (queue, commands, notes, said) = (Inline::new("here"), Port::new(), Port::new(), Port::new());
-    /// let (one, two) = (said.clone(), said.clone());
-    /// let main = Interleave::new()
+    /// let (queue, commands, notes, said) = (Inline::new("here"), Port::new(), Port::new(),
+    /// Port::new()); let (one, two) = (said.clone(), said.clone()); let main = Interleave::new()
     ///     .exclusive(Receive::persistent(&commands, move |n: u32| one.post(n).unwrap()))
     ///     .activate(&queue)
     ///     .unwrap();
@@ -229,15 +236,16 @@ impl ActiveInterleave {
     /// ```
     ///
     /// # Errors
-    /// [`CombineError`] hands `other` back when a teardown item has come, or the queue is full or stopped. A
-    /// teardown item that comes while `other` is being added takes its members off with those at work.
+    /// [`CombineError`] hands `other` back when a teardown item has come, or the queue is full or
+    /// stopped. A teardown item that comes while `other` is being added takes its members off with
+    /// those at work.
     #[track_caller]
     pub fn combine_with(
         &self,
         other: Interleave,
         queue: &impl Enqueue,
     ) -> Result<(), CombineError> {
-        if self.0.floor.crowd().is_closing() {
+        if self.0.exclusion.readers().is_closing() {
             return Err(CombineError::TornDown(other));
         }
         if let Err(reason) = queue.reserve() {
@@ -247,7 +255,7 @@ impl ActiveInterleave {
         // As exclusive work: no teardown comes in between.
         let next = self
             .0
-            .floor
+            .exclusion
             .request(&queue.handle(), Task::new(move || register(members)));
         self.0.carry_out(next);
         Ok(())
@@ -271,20 +279,21 @@ impl ActiveInterleave {
     /// [`ActiveInterleave::cleanup`].
     #[must_use]
     pub fn is_active(&self) -> bool {
-        !self.0.floor.crowd().is_closing() && self.0.any_active()
+        !self.0.exclusion.readers().is_closing() && self.0.any_active()
     }
 
-    /// The number of exclusive items, or sets of items, that have been taken and wait for their turn.
+    /// The number of exclusive items, or sets of items, that have been taken and wait for their
+    /// turn.
     #[must_use]
     pub fn exclusive_waiting(&self) -> usize {
-        self.0.floor.look().exclusive
+        self.0.exclusion.look().exclusive
     }
 
-    /// The number of concurrent items, or sets of items, that a worker has had in hand and that wait until
-    /// exclusive work has ended.
+    /// The number of concurrent items, or sets of items, that a worker has had in hand and that
+    /// wait until exclusive work has ended.
     #[must_use]
     pub fn concurrent_waiting(&self) -> usize {
-        self.0.floor.look().held
+        self.0.exclusion.look().held
     }
 }
 
@@ -297,12 +306,12 @@ impl CombineError {
     }
 }
 
-/// Gives the floor up when the members are registered, or never will be.
+/// Releases the exclusion when the members are registered, or never will be.
 struct Begin(Arc<Shared>);
 
 impl Drop for Begin {
     fn drop(&mut self) {
-        let next = self.0.floor.pass_on();
+        let next = self.0.exclusion.pass_on();
         self.0.carry_out(next);
     }
 }
@@ -360,8 +369,8 @@ impl fmt::Debug for ActiveInterleave {
             guest,
             exclusive,
             held,
-        } = self.0.floor.look();
-        let floor = match (phase, guest) {
+        } = self.0.exclusion.look();
+        let exclusion = match (phase, guest) {
             (Phase::Taken, Some(name)) => format!("the async exclusive handler of {name} goes on"),
             (Phase::Taken, None) => "exclusive work runs".to_owned(),
             (Phase::Open, _) => "open to concurrent work".to_owned(),
@@ -370,7 +379,7 @@ impl fmt::Debug for ActiveInterleave {
             (Phase::Done, _) => "torn down".to_owned(),
         };
         f.debug_struct("ActiveInterleave")
-            .field("floor", &floor)
+            .field("exclusion", &exclusion)
             .field("exclusive_waiting", &exclusive)
             .field("concurrent_waiting", &held)
             .finish()

@@ -1,25 +1,25 @@
 //! The one kernel of all arbiters that take several items: is everything there? claim, take all,
 //! one task.
 //!
-//! An arbiter of this kind has a *seat* at each of its ports, each with a *rule* that says what the
-//! part takes, and one *side* registered on each port. A side that is offered an item makes an
-//! attempt for the whole arbiter: seat by seat, in the order of the parts, it locks the port and
-//! plans what to take; if no seat lacks anything it claims, then all seats take. Nothing has been
-//! changed before that, so an attempt that fails leaves no trace. The ports are of one domain,
-//! whose lock the caller holds: it makes holding many ports' locks safe, in any order. An arbiter
-//! that takes one item of each port mostly goes a way without it, `one_each.rs`.
+//! An arbiter of this kind has an *input* at each of its ports, each with a *rule* that says what
+//! the part takes, and one *receiver* registered on each port. A receiver that is offered an item
+//! makes an attempt for the whole arbiter: input by input, in the order of the parts, it locks the
+//! port and plans what to take; if no input lacks anything it claims, then all inputs take. Nothing
+//! has been changed before that, so an attempt that fails leaves no trace. The ports are of one
+//! domain, whose lock the caller holds: it makes holding many ports' locks safe, in any order. An
+//! arbiter that takes one item of each port mostly goes a way without it, `one_each.rs`.
 //!
 //! ```text
-//!   offer ──> Side ──> seat 0: plan ──> seat 1: plan ──> … ──> Gate ──> seats take ──> one task
-//!                        └────────────────┴── lacking: nothing has happened
+//!   offer ──> receiver ──> input 0: plan ──> input 1: plan ──> … ──> Gate ──> inputs take ──> one task
+//!                             └────────────────┴── one lacks something: nothing has happened
 //! ```
 
 mod joined;
 
-use super::any_seat::AnySeat;
+use super::any_input::AnyInput;
 use super::join_gate::{Gate, Stop};
-use super::join_seat::Attempt;
-use super::lacking::Lacking;
+use super::join_input::Attempt;
+use super::missing_hint::MissingHint;
 use super::one_each::OneEach;
 use crate::activation::Active;
 use crate::deferred::Deferred;
@@ -35,8 +35,8 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// The seats of an arbiter: a tuple, whose types may differ, or a row of one type.
-pub(crate) trait Seats: Send + Sync + Sized + 'static {
+/// The inputs of an arbiter: a tuple, whose types may differ, or a row of one type.
+pub(crate) trait Inputs: Send + Sync + Sized + 'static {
     /// What the handler gets.
     type Items: Send + 'static;
     /// The same on its way.
@@ -46,7 +46,7 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
     fn count(&self) -> usize;
 
     /// One of them, whatever its types.
-    fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>>;
+    fn input(&self, at: usize) -> &dyn AnyInput<InputReceiver<Self>>;
 
     /// Takes everything or nothing. What is taken goes to `make` at once: kept for later, it would
     /// be copied.
@@ -79,20 +79,20 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
 
 /// An arbiter at work. Alone in its cache lines: its reference count changes with each firing.
 #[repr(align(64))]
-pub(crate) struct JoinCore<S: Seats> {
-    pub(super) seats: S,
+pub(crate) struct JoinCore<S: Inputs> {
+    pub(super) inputs: S,
     /// How many items the parts together must bring, for rules that share a number.
     pub(super) total: usize,
     pub(super) gate: Gate,
-    lacking: Lacking,
+    missing_hint: MissingHint,
     handler: AnyHandler<S::Items>,
     this: Weak<Self>,
     /// The receivers on the ports, which own the arbiter: made when it is registered.
-    sides: OnceLock<Vec<Weak<Side<S>>>>,
+    receivers: OnceLock<Vec<Weak<InputReceiver<S>>>>,
 }
 
 /// The receiver on one port.
-pub(crate) struct Side<S: Seats> {
+pub(crate) struct InputReceiver<S: Inputs> {
     core: Arc<JoinCore<S>>,
     at: usize,
     /// Whether the part wants some items only.
@@ -101,45 +101,45 @@ pub(crate) struct Side<S: Seats> {
     needed: usize,
 }
 
-impl<S: Seats> JoinCore<S> {
+impl<S: Inputs> JoinCore<S> {
     /// An arbiter that is not registered yet.
     pub(crate) fn active(
-        seats: S,
+        inputs: S,
         total: usize,
         handler: AnyHandler<S::Items>,
         gate: Gate,
     ) -> Arc<dyn Active> {
         Arc::new_cyclic(|this| JoinCore {
-            seats,
+            inputs,
             total,
             gate,
-            lacking: Lacking::new(),
+            missing_hint: MissingHint::new(),
             handler,
             this: Weak::clone(this),
-            sides: OnceLock::new(),
+            receivers: OnceLock::new(),
         })
     }
 
     /// The receivers, which nobody keeps yet.
-    fn sides(&self) -> Vec<Arc<Side<S>>> {
+    fn receivers(&self) -> Vec<Arc<InputReceiver<S>>> {
         let Some(core) = self.this.upgrade() else {
             return Vec::new();
         };
-        let side = |at| {
-            Arc::new(Side {
+        let receiver = |at| {
+            Arc::new(InputReceiver {
                 core: Arc::clone(&core),
                 at,
-                guarded: self.seats.seat(at).is_guarded(),
-                needed: self.seats.seat(at).needed(),
+                guarded: self.inputs.input(at).is_guarded(),
+                needed: self.inputs.input(at).needed(),
             })
         };
-        let sides: Vec<_> = (0..self.seats.count()).map(side).collect();
-        self.sides
-            .get_or_init(|| sides.iter().map(Arc::downgrade).collect());
-        sides
+        let receivers: Vec<_> = (0..self.inputs.count()).map(receiver).collect();
+        self.receivers
+            .get_or_init(|| receivers.iter().map(Arc::downgrade).collect());
+        receivers
     }
 
-    /// Tries to fire once, for the seat `at`, whose port's items are `offered`.
+    /// Tries to fire once, for the input `at`, whose port's items are `offered`.
     #[inline]
     fn attempt(
         self: &Arc<Self>,
@@ -151,17 +151,17 @@ impl<S: Seats> JoinCore<S> {
             queue: self.outlet().queue(),
             deferred,
         };
-        self.lacking.anywhere();
+        self.missing_hint.anywhere();
         let mut attempt = Attempt {
             at,
             offered: Some(offered),
             left: self.total,
             gate: &self.gate,
-            lacking: &self.lacking,
+            missing_hint: &self.missing_hint,
             asker,
         };
         let task = self
-            .seats
+            .inputs
             .attempt(&mut attempt, |taken| Joined::task(taken, self));
         self.outlet().send(task?, deferred);
         if self.gate.is_once() {
@@ -170,7 +170,7 @@ impl<S: Seats> JoinCore<S> {
         Ok(())
     }
 
-    /// Fires with the one item of the seat `at`, if the other ports are not locked and have one
+    /// Fires with the one item of the input `at`, if the other ports are not locked and have one
     /// each.
     #[inline]
     fn fire_at_once(
@@ -183,46 +183,46 @@ impl<S: Seats> JoinCore<S> {
             at,
             item,
             gate: &self.gate,
-            lacking: &self.lacking,
+            missing_hint: &self.missing_hint,
             deferred,
         };
         let task = self
-            .seats
+            .inputs
             .take_one_each(one, |taken| Joined::task(taken, self));
         let Some(task) = task else { return false };
         self.outlet().send(task, deferred);
         // The item that came last this time will often come last again.
-        self.lacking.at(at);
+        self.missing_hint.at(at);
         true
     }
 
-    /// Whether the seat `at` may take the offered item. If not, nothing has changed for the
+    /// Whether the input `at` may take the offered item. If not, nothing has changed for the
     /// arbiter.
     fn wants(&self, at: usize, offered: &dyn Any, deferred: &mut Deferred) -> bool {
         let queue = self.outlet().queue();
         let mut asker = Asker { queue, deferred };
-        self.seats.seat(at).wants(offered, &mut asker)
+        self.inputs.input(at).wants(offered, &mut asker)
     }
 
     /// A one-time arbiter that has fired leaves its ports, but for the one that the caller has
     /// locked.
     fn leave_others(&self, at: usize, deferred: &mut Deferred) {
-        for (other, side) in self.registered().filter(|(other, _)| *other != at) {
-            self.seats.seat(other).leave(&side, deferred);
+        for (other, receiver) in self.registered().filter(|(other, _)| *other != at) {
+            self.inputs.input(other).leave(&receiver, deferred);
         }
     }
 
-    /// The sides that are still on their ports, or about to come there.
-    fn registered(&self) -> impl Iterator<Item = (usize, Arc<Side<S>>)> {
-        let sides = self.sides.get().into_iter().flatten().enumerate();
-        sides.filter_map(|(at, side)| Some((at, side.upgrade()?)))
+    /// The receivers that are still on their ports, or about to come there.
+    fn registered(&self) -> impl Iterator<Item = (usize, Arc<InputReceiver<S>>)> {
+        let receivers = self.receivers.get().into_iter().flatten().enumerate();
+        receivers.filter_map(|(at, receiver)| Some((at, receiver.upgrade()?)))
     }
 
     /// One of its ports is closed, and holds too little. One that takes shares of a number goes on
     /// with the other ports.
     fn end(&self) {
-        let seats = (0..self.seats.count()).map(|at| self.seats.seat(at).port());
-        if self.total > 0 && seats.flatten().any(|port| !port.has_ended()) {
+        let inputs = (0..self.inputs.count()).map(|at| self.inputs.input(at).port());
+        if self.total > 0 && inputs.flatten().any(|port| !port.has_ended()) {
             return;
         }
         Active::cleanup(self);
@@ -235,25 +235,25 @@ impl<S: Seats> JoinCore<S> {
     }
 }
 
-impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
+impl<S: Inputs, T: Send + 'static> Receiver<T> for InputReceiver<S> {
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         let core = &self.core;
         if !core.gate.is_open() {
             offer.leave_port();
             return Verdict::Reject;
         }
-        if core.lacking.is_elsewhere(self.at) {
+        if core.missing_hint.is_elsewhere(self.at) {
             return Verdict::Reject;
         }
         // Seen without looking at the items; a guard is asked about each one, however few there
         // are.
         if offer.waiting_count() + 1 < self.needed && !self.guarded {
-            core.lacking.at(self.at);
+            core.missing_hint.at(self.at);
             return Verdict::Reject;
         }
         let (fired, stop) = offer.lend(|offered, deferred| {
             if self.guarded && !core.wants(self.at, offered, deferred) {
-                return (false, Stop::Lacking);
+                return (false, Stop::MissingHint);
             }
             // More than one firing may be there: items that found no room wait.
             let mut fired = false;
@@ -264,9 +264,9 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
                     Ok(()) if offered.parcel.is_none() => {
                         // The item that came last this time will often come last again.
                         if core.total == 0 && offered.waiting.is_empty() {
-                            core.lacking.at(self.at);
+                            core.missing_hint.at(self.at);
                         }
-                        return (true, Stop::Lacking);
+                        return (true, Stop::MissingHint);
                     }
                     Ok(()) => fired = true,
                 }
@@ -274,7 +274,7 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
         });
         match stop {
             Stop::Refused(reason) if !fired => return Verdict::Refuse(reason),
-            Stop::Refused(_) | Stop::Lacking => {}
+            Stop::Refused(_) | Stop::MissingHint => {}
             Stop::Over => offer.leave_port(),
         }
         offer.verdict()
@@ -283,7 +283,7 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
     #[inline]
     fn wants_nothing_yet(&self) -> bool {
         // One that has ended is offered the item, and leaves.
-        self.core.lacking.is_elsewhere(self.at) && self.core.gate.is_open()
+        self.core.missing_hint.is_elsewhere(self.at) && self.core.gate.is_open()
     }
 
     fn take_at_once(&self, offer: &mut Offer<'_, T>) -> bool {
@@ -305,25 +305,27 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
     }
 }
 
-impl<S: Seats> Active for JoinCore<S> {
+impl<S: Inputs> Active for JoinCore<S> {
     fn register(&self) {
-        let sides = self.sides();
-        let seats = (0..sides.len()).map(|at| self.seats.seat(at));
-        let Some(ports): Option<Vec<_>> = seats.map(AnySeat::port).collect() else {
+        let receivers = self.receivers();
+        let inputs = (0..receivers.len()).map(|at| self.inputs.input(at));
+        let Some(ports): Option<Vec<_>> = inputs.map(AnyInput::port).collect() else {
             return;
         };
         for pair in ports.windows(2) {
             Domain::merge(pair[0].domain(), pair[1].domain());
         }
         let mut deferred = Deferred::default();
-        let Some(first) = sides.first() else { return };
-        self.seats.seat(0).begin(first, &mut |items| {
+        let Some(first) = receivers.first() else {
+            return;
+        };
+        self.inputs.input(0).begin(first, &mut |items| {
             if !self.gate.is_open() {
                 return false;
             }
             // Before it looks: what comes to a port when it has looked there must find it.
-            let others = sides.iter().enumerate().skip(1);
-            others.for_each(|(at, side)| self.seats.seat(at).register(side));
+            let others = receivers.iter().enumerate().skip(1);
+            others.for_each(|(at, receiver)| self.inputs.input(at).register(receiver));
             let stays = first.fire(items, &mut deferred) != Stop::Over;
             if !stays && !self.gate.has_fired() {
                 self.leave_others(0, &mut deferred);
@@ -331,18 +333,18 @@ impl<S: Seats> Active for JoinCore<S> {
             stays
         });
         if deferred.has_full() {
-            self.seats.seat(0).feed_later(first, &mut deferred);
+            self.inputs.input(0).offer_later(first, &mut deferred);
         }
         deferred.carry_out();
         ports.iter().for_each(|port| port.end_if_closed());
     }
 
     fn cleanup(&self) {
-        self.seats.seat(0).close(&self.gate);
+        self.inputs.input(0).close(&self.gate);
         // Those that are registered are seen here: that has happened under the lock just taken, or
         // will find the gate closed.
-        for (at, side) in self.registered() {
-            self.seats.seat(at).unregister(&side);
+        for (at, receiver) in self.registered() {
+            self.inputs.input(at).unregister(&receiver);
         }
     }
 
@@ -361,7 +363,7 @@ impl<S: Seats> Active for JoinCore<S> {
     }
 }
 
-impl<S: Seats> Side<S> {
+impl<S: Inputs> InputReceiver<S> {
     /// Takes what waits when the arbiter is registered; `items` are those of its port.
     fn fire(&self, items: &mut dyn Any, deferred: &mut Deferred) -> Stop {
         loop {
@@ -374,7 +376,7 @@ impl<S: Seats> Side<S> {
     }
 }
 
-impl<S: Seats> Sends for JoinCore<S> {
+impl<S: Inputs> Sends for JoinCore<S> {
     fn lose(&self) {
         self.outlet().lose();
     }

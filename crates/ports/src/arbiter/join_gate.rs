@@ -16,7 +16,7 @@ pub(crate) struct Gate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Something is missing: it waits.
-    Lacking,
+    MissingHint,
     /// All is there, and the queue has no room.
     Refused(QueueError),
     /// It will never take anything again.

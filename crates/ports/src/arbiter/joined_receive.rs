@@ -1,6 +1,6 @@
 //! JoinedReceive: each handler run takes items of several ports, whose types may differ.
 
-use super::seats::{IntoParts, Kit, Ports};
+use super::inputs::{IntoParts, JoinInputs, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -54,7 +54,7 @@ use std::sync::Arc;
 /// ```
 #[must_use = "a receive does nothing until it is activated"]
 pub struct JoinedReceive<I> {
-    kit: Kit<I>,
+    inputs: JoinInputs<I>,
     handler: AnyHandler<I>,
     once: bool,
 }
@@ -120,12 +120,16 @@ impl<I: Send + 'static> JoinedReceive<I> {
     }
 
     /// Handles items of parts that have been made.
-    pub(crate) fn of(kit: Kit<I>, handler: AnyHandler<I>, once: bool) -> Self {
-        JoinedReceive { kit, handler, once }
+    pub(crate) fn of(inputs: JoinInputs<I>, handler: AnyHandler<I>, once: bool) -> Self {
+        JoinedReceive {
+            inputs,
+            handler,
+            once,
+        }
     }
 
     fn with(parts: impl IntoParts<Items = I>, handler: AnyHandler<I>, once: bool) -> Self {
-        Self::of(parts.into_kit(), handler, once)
+        Self::of(parts.into_inputs(), handler, once)
     }
 }
 
@@ -133,7 +137,7 @@ impl<I: Send + 'static> Attach for JoinedReceive<I> {
     type Ports = Ports;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
-        self.kit.assemble(0, self.handler, self.once, outlet)
+        self.inputs.assemble(0, self.handler, self.once, outlet)
     }
 
     fn is_once(&self) -> bool {
@@ -144,7 +148,7 @@ impl<I: Send + 'static> Attach for JoinedReceive<I> {
 impl<I> fmt::Debug for JoinedReceive<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinedReceive")
-            .field("ports", &self.kit.ports())
+            .field("ports", &self.inputs.ports())
             .field("once", &self.once)
             .finish_non_exhaustive()
     }

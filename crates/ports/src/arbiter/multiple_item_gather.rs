@@ -1,6 +1,6 @@
 //! MultipleItemGather: one handler run takes a number of items, from whichever ports they come.
 
-use super::seats::{IntoShares, Kit, Ports};
+use super::inputs::{IntoShares, JoinInputs, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -38,7 +38,7 @@ use std::sync::Arc;
 /// ```
 #[must_use = "a gather does nothing until it is activated"]
 pub struct MultipleItemGather<I> {
-    kit: Kit<I>,
+    inputs: JoinInputs<I>,
     total: usize,
     handler: AnyHandler<I>,
     once: bool,
@@ -119,7 +119,7 @@ impl<I: Send + 'static> MultipleItemGather<I> {
             "MultipleItemGather takes at least one item at a time"
         );
         MultipleItemGather {
-            kit: parts.into_kit(),
+            inputs: parts.into_inputs(),
             total,
             handler,
             once,
@@ -131,7 +131,7 @@ impl<I: Send + 'static> Attach for MultipleItemGather<I> {
     type Ports = Ports;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
-        self.kit
+        self.inputs
             .assemble(self.total, self.handler, self.once, outlet)
     }
 
@@ -143,7 +143,7 @@ impl<I: Send + 'static> Attach for MultipleItemGather<I> {
 impl<I> fmt::Debug for MultipleItemGather<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MultipleItemGather")
-            .field("ports", &self.kit.ports())
+            .field("ports", &self.inputs.ports())
             .field("total", &self.total)
             .field("once", &self.once)
             .finish_non_exhaustive()

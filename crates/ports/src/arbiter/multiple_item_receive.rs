@@ -1,8 +1,8 @@
 //! MultipleItemReceive: each handler run takes a fixed number of items from one port.
 
 use super::batch::BatchCore;
+use super::inputs::{JoinInputs, Ports};
 use super::part::Batch;
-use super::seats::{Kit, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -178,7 +178,7 @@ impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
             let core = BatchCore::active((port, count), span, handler, once, outlet);
             return (core, vec![Arc::clone(port.core()) as _]);
         }
-        Kit::solo(batch).assemble(0, handler, once, outlet)
+        JoinInputs::solo(batch).assemble(0, handler, once, outlet)
     }
 
     fn is_once(&self) -> bool {

@@ -1,6 +1,6 @@
 //! MultiplePortReceive: each handler run takes an item of each of any number of ports of one type.
 
-use super::seats::{IntoRow, Kit, Ports};
+use super::inputs::{IntoPartList, JoinInputs, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// ```
 #[must_use = "a receive does nothing until it is activated"]
 pub struct MultiplePortReceive<G> {
-    kit: Kit<Vec<G>>,
+    inputs: JoinInputs<Vec<G>>,
     handler: AnyHandler<Vec<G>>,
     once: bool,
 }
@@ -42,7 +42,7 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
     /// # Panics
     /// When there is no port, or a port is named twice.
     pub fn once(
-        parts: impl IntoRow<Given = G>,
+        parts: impl IntoPartList<Given = G>,
         handler: impl FnOnce(Vec<G>) + Send + 'static,
     ) -> Self {
         Self::with(parts, handler::once(handler), true)
@@ -53,7 +53,7 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
     /// # Panics
     /// As [`MultiplePortReceive::once`].
     pub fn persistent(
-        parts: impl IntoRow<Given = G>,
+        parts: impl IntoPartList<Given = G>,
         handler: impl Fn(Vec<G>) + Send + Sync + 'static,
     ) -> Self {
         Self::with(parts, handler::each(handler), false)
@@ -64,7 +64,7 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
     /// # Panics
     /// As [`MultiplePortReceive::once`].
     pub fn once_async<Fut>(
-        parts: impl IntoRow<Given = G>,
+        parts: impl IntoPartList<Given = G>,
         handler: impl FnOnce(Vec<G>) -> Fut + Send + 'static,
     ) -> Self
     where
@@ -78,7 +78,7 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
     /// # Panics
     /// As [`MultiplePortReceive::once`].
     pub fn persistent_async<Fut>(
-        parts: impl IntoRow<Given = G>,
+        parts: impl IntoPartList<Given = G>,
         handler: impl Fn(Vec<G>) -> Fut + Send + Sync + 'static,
     ) -> Self
     where
@@ -96,13 +96,17 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
         Activation::start(self, queue)
     }
 
-    fn with(parts: impl IntoRow<Given = G>, handler: AnyHandler<Vec<G>>, once: bool) -> Self {
-        let kit = parts.into_kit();
+    fn with(parts: impl IntoPartList<Given = G>, handler: AnyHandler<Vec<G>>, once: bool) -> Self {
+        let inputs = parts.into_inputs();
         assert!(
-            kit.ports() > 0,
+            inputs.ports() > 0,
             "MultiplePortReceive takes items of at least one port"
         );
-        MultiplePortReceive { kit, handler, once }
+        MultiplePortReceive {
+            inputs,
+            handler,
+            once,
+        }
     }
 }
 
@@ -110,7 +114,7 @@ impl<G: Send + 'static> Attach for MultiplePortReceive<G> {
     type Ports = Ports;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
-        self.kit.assemble(0, self.handler, self.once, outlet)
+        self.inputs.assemble(0, self.handler, self.once, outlet)
     }
 
     fn is_once(&self) -> bool {
@@ -121,7 +125,7 @@ impl<G: Send + 'static> Attach for MultiplePortReceive<G> {
 impl<G> fmt::Debug for MultiplePortReceive<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MultiplePortReceive")
-            .field("ports", &self.kit.ports())
+            .field("ports", &self.inputs.ports())
             .field("once", &self.once)
             .finish_non_exhaustive()
     }

@@ -6,8 +6,8 @@
 //! about the join, nor takes what he has seen.
 
 use super::join_gate::Gate;
-use super::join_seat::{Rule, Seat};
-use super::lacking::Lacking;
+use super::join_input::{Input, Rule};
+use super::missing_hint::MissingHint;
 use crate::deferred::Deferred;
 use crate::delivery::Parcel;
 use crate::port::PortState;
@@ -16,12 +16,12 @@ use std::any::Any;
 
 /// One try of a join to take an item of each of its ports.
 pub(crate) struct OneEach<'a> {
-    /// The seat whose port the caller has locked; nothing waits there.
+    /// The input whose port the caller has locked; nothing waits there.
     pub(super) at: usize,
     /// The place of the parcel that has come there, an `Option` of one.
     pub(super) item: &'a mut dyn Any,
     pub(super) gate: &'a Gate,
-    pub(super) lacking: &'a Lacking,
+    pub(super) missing_hint: &'a MissingHint,
     pub(super) deferred: &'a mut Deferred,
 }
 
@@ -37,7 +37,7 @@ impl OneEach<'_> {
     }
 }
 
-impl<R: Rule> Seat<R> {
+impl<R: Rule> Input<R> {
     /// Whether one item will do, whichever.
     #[inline]
     pub(crate) fn takes_any_one(&self) -> bool {
@@ -46,7 +46,7 @@ impl<R: Rule> Seat<R> {
 
     /// Locks the port, if it is not the caller's, and sees that an item is there. None if not, or
     /// if the lock is not free.
-    // Always, as what takes: each seat of a tuple is a type of its own, and handing its guard over
+    // Always, as what takes: each input of a tuple is a type of its own, and handing its guard over
     // in memory costs more than the rest.
     #[inline(always)]
     pub(crate) fn reach(&self, at: usize, one: &OneEach<'_>) -> Option<Reached<'_, R::Item>> {
@@ -57,7 +57,7 @@ impl<R: Rule> Seat<R> {
         if state.items_mut().is_empty() {
             // The ordinary way finds that a port is gone.
             if state.is_there() {
-                one.lacking.at(at);
+                one.missing_hint.at(at);
             }
             return None;
         }

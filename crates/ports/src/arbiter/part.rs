@@ -1,6 +1,6 @@
 //! The parts of joins: how many items of which port, and which.
 
-use super::join_seat::{AnyPort, Rule, Seat};
+use super::join_input::{AnyPort, Input, Rule};
 use super::rule::{One, Several, Share};
 use crate::port::Port;
 use crate::predicate::Predicate;
@@ -34,13 +34,13 @@ pub trait IntoPart {
     fn into_part(self) -> Self::Part;
 }
 
-/// A part on its way to its seat.
-pub(crate) trait ToSeat {
+/// A part on its way to its input.
+pub(crate) trait ToInput {
     type Rule: Rule;
 
     fn port(&self) -> Arc<dyn AnyPort>;
 
-    fn to_seat(self) -> Seat<Self::Rule>;
+    fn to_input(self) -> Input<Self::Rule>;
 }
 
 /// # Parts of joins
@@ -176,39 +176,39 @@ impl<T: Send + 'static> IntoPart for Batch<T> {
     }
 }
 
-impl<T: Send + 'static> ToSeat for Part<T> {
+impl<T: Send + 'static> ToInput for Part<T> {
     type Rule = One<T>;
 
     fn port(&self) -> Arc<dyn AnyPort> {
         Arc::clone(self.port.core()) as _
     }
 
-    fn to_seat(self) -> Seat<One<T>> {
-        Seat::new(&self.port, One(self.guard))
+    fn to_input(self) -> Input<One<T>> {
+        Input::new(&self.port, One(self.guard))
     }
 }
 
-impl<T: Send + 'static> ToSeat for Batch<T> {
+impl<T: Send + 'static> ToInput for Batch<T> {
     type Rule = Several<T>;
 
     fn port(&self) -> Arc<dyn AnyPort> {
         Arc::clone(self.port.core()) as _
     }
 
-    fn to_seat(self) -> Seat<Several<T>> {
-        Seat::new(&self.port, self.rule)
+    fn to_input(self) -> Input<Several<T>> {
+        Input::new(&self.port, self.rule)
     }
 }
 
-impl<T: Send + 'static> ToSeat for SharedPart<T> {
+impl<T: Send + 'static> ToInput for SharedPart<T> {
     type Rule = Share<T>;
 
     fn port(&self) -> Arc<dyn AnyPort> {
         self.0.port()
     }
 
-    fn to_seat(self) -> Seat<Share<T>> {
-        Seat::new(&self.0.port, Share(self.0.guard))
+    fn to_input(self) -> Input<Share<T>> {
+        Input::new(&self.0.port, Share(self.0.guard))
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::activation::Active;
 use crate::claim::Claim;
 use crate::delivery::Parcel;
+use crate::handle_cache::HandleCaching;
 use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, label, put_back};
 use crate::receiver::{Offer, Receiver};
-use crate::sparing::Sparing;
 use motet_dispatch::{Awaited, WaitPart, Waiter};
 use std::sync::{Arc, Weak};
 
@@ -17,7 +17,7 @@ pub(super) struct Place<T: Send + 'static, A> {
     once: bool,
     claim: Claim,
     outlet: Outlet,
-    sparing: Sparing,
+    handle_caching: HandleCaching,
 }
 
 /// An arbiter that has such a place; it answers for itself by it.
@@ -36,7 +36,7 @@ impl<T: Send + 'static, A> Place<T, A> {
             once,
             claim: Claim::new(),
             outlet,
-            sparing: Sparing::default(),
+            handle_caching: HandleCaching::default(),
         }
     }
 
@@ -58,8 +58,8 @@ impl<T: Send + 'static, A> Place<T, A> {
     }
 
     #[inline]
-    pub(super) fn sparing(&self) -> &Sparing {
-        &self.sparing
+    pub(super) fn handle_caching(&self) -> &HandleCaching {
+        &self.handle_caching
     }
 
     #[inline]

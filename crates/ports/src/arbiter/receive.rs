@@ -5,14 +5,14 @@ use super::part::Part;
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
 use crate::delivery::{Deliver, Parcel, Sends, address, item_of};
+use crate::direct_delivery::DirectDelivery;
+use crate::handle_cache::HandleCaching;
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
-use crate::short::Short;
-use crate::sparing::Sparing;
-use motet_dispatch::{Awaited, Enqueue, QueueError, Waiter, keep_spare};
+use motet_dispatch::{Awaited, Enqueue, QueueError, Waiter, keep_handle};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -286,16 +286,20 @@ impl<T: Send + 'static, L: Layout> Receiver<T> for ReceiveCore<T, L> {
         Verdict::Accept
     }
 
-    fn short_way(&self) -> Option<Short<T>> {
+    fn direct_delivery(&self) -> Option<DirectDelivery<T>> {
         if self.predicate.is_some() || !self.place.takes_always() {
             return None;
         }
         let outlet = self.place.outlet();
-        let crowd = outlet.crowd();
-        if crowd.is_none() && !outlet.is_alone() {
+        let readers = outlet.readers();
+        if readers.is_none() && !outlet.is_alone() {
             return None;
         }
-        Some(Short::each(self.place.arbiter()?, crowd, outlet.queue()))
+        Some(DirectDelivery::each(
+            self.place.arbiter()?,
+            readers,
+            outlet.queue(),
+        ))
     }
 
     fn ended(&self) {
@@ -318,8 +322,8 @@ impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
             let item = item_of(parcel);
             self.handler.handle(item, outlet.queue(), pass);
         }
-        if self.place.sparing().lets_keep() {
-            keep_spare(self);
+        if self.place.handle_caching().lets_keep() {
+            keep_handle(self);
         }
     }
 
@@ -343,8 +347,8 @@ impl<T: Send + 'static, L: Layout> Sends for ReceiveCore<T, L> {
         self.place.outlet().lose();
     }
 
-    fn sparing(&self) -> Option<&Sparing> {
-        Some(self.place.sparing())
+    fn handle_caching(&self) -> Option<&HandleCaching> {
+        Some(self.place.handle_caching())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the parts of joins take from their ports: one item, several, or a share of a number.
 
-use super::join_seat::Rule;
+use super::join_input::Rule;
 use crate::delivery::{Delivery, Parcel, item_of, items_of};
 use crate::predicate::{Asker, Predicate};
 use crate::shelf::Shelf;

@@ -1,10 +1,10 @@
 //! What a handler takes, said without the handler: a port, a part of one, or a tuple of parts.
 
+use super::inputs::IntoParts;
 use super::joined_receive::JoinedReceive;
 use super::multiple_item_receive::MultipleItemReceive;
 use super::part::{Batch, Part};
 use super::receive::Receive;
-use super::seats::IntoParts;
 use crate::activation::{Active, Attach};
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
@@ -101,9 +101,9 @@ impl<P: IntoParts> IntoSource for P {
     type Given = P::Items;
 
     fn into_source(self) -> Source<P::Items> {
-        let kit = self.into_kit();
+        let inputs = self.into_inputs();
         Source::new("JoinedReceive", move |handler, once| {
-            JoinedReceive::of(kit, handler, once)
+            JoinedReceive::of(inputs, handler, once)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Items that wait for a receiver which had enough: they are offered to it again when it has not.
 
 use super::PortCore;
-use super::hungry::Hungry;
+use super::blocked_receiver::BlockedReceiver;
 use super::state::PortState;
 use crate::deferred::Deferred;
 use crate::receiver::{Offer, Receiver};
@@ -53,7 +53,11 @@ impl<T: Send + 'static> PortState<T> {
                 kept.push_back(parcel);
             }
             if let Some(queue) = full {
-                Hungry::new(receiver, queue).line_up(&mut self.hungry, &self.this, deferred);
+                BlockedReceiver::new(receiver, queue).line_up(
+                    &mut self.blocked,
+                    &self.this,
+                    deferred,
+                );
             }
             if leaves && let Some(left) = self.remove(&**receiver) {
                 deferred.drop_later(left);

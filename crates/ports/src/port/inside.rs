@@ -1,10 +1,10 @@
 //! What a port and its joins have in common: the state under its lock.
 //!
 //! ```text
-//!   handles ──> PortCore ──> Inside <── seats of joins
+//!   handles ──> PortCore ──> Inside <── inputs of joins
 //!                  ╎            │
-//!                  ╎ weak       └─> receivers ──> joins ──> seats
-//!                  ╰╌╌╌╌╌╌╌╌╌╌╌╌╌ seats
+//!                  ╎ weak       └─> receivers ──> joins ──> inputs
+//!                  ╰╌╌╌╌╌╌╌╌╌╌╌╌╌ inputs
 //! ```
 //!
 //! An item that comes to another port of a join takes what waits here. It finds the state without
@@ -28,17 +28,17 @@ pub(crate) struct Inside<T: Send + 'static> {
 // Elsewhere the system's lock may be larger than a word.
 #[cfg(all(target_os = "linux", not(any(motet_loom, motet_shuttle))))]
 const _: () = {
-    use crate::short::Short;
+    use crate::direct_delivery::DirectDelivery;
     use std::mem::offset_of;
     // Nothing of them depends on the type of the items. The lock stands before what it guards.
     type State = PortState<()>;
     let state = offset_of!(Inside<()>, state);
     let guarded = state + size_of::<TryMutex<State>>() - size_of::<State>();
     assert!(
-        guarded + offset_of!(State, short) <= 64,
+        guarded + offset_of!(State, direct) <= 64,
         "written by a post"
     );
-    let read = offset_of!(State, short) + size_of::<Option<Short<()>>>();
+    let read = offset_of!(State, direct) + size_of::<Option<DirectDelivery<()>>>();
     assert!(guarded + read <= 128, "read by a post");
 };
 

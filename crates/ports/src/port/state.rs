@@ -1,16 +1,16 @@
 //! What a port holds, and what happens to it under the port's lock.
 
 use super::PortCore;
+use super::blocked_receiver::BlockedReceiver;
 use super::bound::Bound;
-use super::brief::Items;
 use super::counters::TurnedAway;
-use super::hungry::Hungry;
+use super::direct::Items;
 use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, item_of};
+use crate::direct_delivery::DirectDelivery;
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
-use crate::short::Short;
 use crate::stamps::{Entry, Stamps};
 use crate::{PostError, PostRefusal};
 use motet_dispatch::BoxList;
@@ -24,7 +24,7 @@ pub(crate) struct PortState<T: Send + 'static> {
     /// Those that do not lie on the pile, which are older.
     pub(super) items: Items<T>,
     /// There while the port has one receiver, who wants everything: where that goes.
-    pub(super) short: Option<Short<T>>,
+    pub(super) direct: Option<DirectDelivery<T>>,
     /// In the order in which they are asked.
     pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
     /// There when the capacity is limited.
@@ -32,7 +32,7 @@ pub(crate) struct PortState<T: Send + 'static> {
     /// There while items lie on it.
     pub(super) pile: Option<Box<Pile<T>>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
-    pub(super) hungry: Vec<Hungry<T>>,
+    pub(super) blocked: Vec<BlockedReceiver<T>>,
     pub(super) this: Weak<PortCore<T>>,
     /// The port has a domain.
     pub(super) joined: bool,
@@ -50,11 +50,11 @@ impl<T: Send + 'static> PortState<T> {
     pub(super) fn new(bound: Option<Box<Bound<T>>>, this: &Weak<PortCore<T>>) -> Self {
         PortState {
             items: Items::Nodes(BoxList::new()),
-            short: None,
+            direct: None,
             joined: false,
             pile: None,
             receivers: VecDeque::new(),
-            hungry: Vec::new(),
+            blocked: Vec::new(),
             bound,
             this: Weak::clone(this),
             stamps: Stamps::default(),
@@ -70,7 +70,7 @@ impl<T: Send + 'static> PortState<T> {
     /// Whether nothing is in it that could have a destructor.
     pub(super) fn is_bare(&self) -> bool {
         let items = self.items.len() > 0 || self.pile.is_some();
-        !items && self.receivers.is_empty() && self.hungry.is_empty() && self.bound.is_none()
+        !items && self.receivers.is_empty() && self.blocked.is_empty() && self.bound.is_none()
     }
 
     /// Whether the port has a handle.
@@ -163,8 +163,8 @@ impl<T: Send + 'static> PortState<T> {
                 && let Some(queue) = offer.deferred().take_full()
             {
                 // It would have taken this item, or more of those that wait.
-                let hungry = Hungry::new(receiver, queue);
-                hungry.line_up(&mut self.hungry, &self.this, offer.deferred());
+                let blocked = BlockedReceiver::new(receiver, queue);
+                blocked.line_up(&mut self.blocked, &self.this, offer.deferred());
             }
             if offer.receiver_leaves() {
                 let receiver = self.receivers.remove(at);
@@ -217,9 +217,9 @@ impl<T: Send + 'static> PortState<T> {
         deferred: &mut Deferred,
     ) -> bool {
         self.unpile();
-        let (mut kept, mut stays, mut hungry) = (BoxList::new(), true, None);
+        let (mut kept, mut stays, mut blocked) = (BoxList::new(), true, None);
         while stays
-            && hungry.is_none()
+            && blocked.is_none()
             && let Some(parcel) = self.nodes().pop_front()
         {
             let mut offer = Offer::new(parcel, End::Back, &mut kept, deferred);
@@ -227,18 +227,18 @@ impl<T: Send + 'static> PortState<T> {
             let _verdict = receiver.offer(&mut offer);
             stays = !offer.receiver_leaves();
             let full = offer.deferred().take_full();
-            hungry = full.map(|queue| Hungry::new(receiver, queue));
+            blocked = full.map(|queue| BlockedReceiver::new(receiver, queue));
             if let Some(parcel) = offer.into_parcel() {
                 kept.push_back(parcel);
             }
         }
         kept.append(std::mem::take(self.nodes()));
         *self.nodes() = kept;
-        if let Some(hungry) = hungry
+        if let Some(blocked) = blocked
             && stays
             && self.items.len() > 0
         {
-            hungry.line_up(&mut self.hungry, &self.this, deferred);
+            blocked.line_up(&mut self.blocked, &self.this, deferred);
         }
         self.let_in_later(deferred);
         stays
@@ -265,7 +265,7 @@ impl<T: Send + 'static> PortState<T> {
     /// A join connects the port: what is posted is offered.
     pub(super) fn join(&mut self) {
         self.joined = true;
-        self.find_short_way();
+        self.find_direct_delivery();
     }
 
     pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {

@@ -2,7 +2,7 @@
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{
-    After, Branches, Choice, Held, IntoParts, IsReady, JoinedReceive, Kept, Kit, KitPorts,
+    After, Branches, Choice, Held, IntoParts, IsReady, JoinInputs, JoinPorts, JoinedReceive, Kept,
     MultipleItemReceive, Receive, Visit,
 };
 use crate::delivery::items_of;
@@ -67,10 +67,10 @@ pub(super) struct Batch<T: Send + 'static, M> {
 
 /// Items of several ports, all or none.
 pub(super) struct Together<I, M> {
-    kit: Option<Kit<I>>,
+    inputs: Option<JoinInputs<I>>,
     map: Map<M>,
     /// Who waits at ports keeps them.
-    ports: Option<KitPorts>,
+    ports: Option<JoinPorts>,
 }
 
 /// That an item is there.
@@ -248,7 +248,7 @@ where
 impl<I, M> Together<I, M> {
     pub(super) fn new(parts: impl IntoParts<Items = I>, map: M) -> Self {
         Together {
-            kit: Some(parts.into_kit()),
+            inputs: Some(parts.into_inputs()),
             map: Map::new(map),
             ports: None,
         }
@@ -268,8 +268,8 @@ where
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
-        let kit = self.kit.take().expect("a join is attached once");
-        let (join, ports) = JoinedReceive::of(kit, handler::once(leave), true).attach(outlet);
+        let inputs = self.inputs.take().expect("a join is attached once");
+        let (join, ports) = JoinedReceive::of(inputs, handler::once(leave), true).attach(outlet);
         self.ports = Some(ports);
         (join, None)
     }

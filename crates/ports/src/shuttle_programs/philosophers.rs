@@ -11,24 +11,24 @@ const SEATS: usize = 3;
 const MEALS: usize = 2;
 
 /// A philosopher between meals.
-struct Seat {
+struct Input {
     name: usize,
     forks: [Port<usize>; 2],
     held: Arc<[AtomicUsize]>,
     meals: Arc<AtomicUsize>,
 }
 
-impl Seat {
+impl Input {
     /// Waits for both forks, eats, puts them back and waits again.
     fn dine(self: Arc<Self>, queue: &DispatcherQueue, hunger: usize) {
         if hunger == 0 {
             return;
         }
         let [left, right] = &self.forks;
-        let (seat, next) = (Arc::clone(&self), queue.clone());
+        let (input, next) = (Arc::clone(&self), queue.clone());
         let meal = JoinedReceive::once((left, right), move |(left, right)| {
-            seat.eat([left, right]);
-            seat.dine(&next, hunger - 1);
+            input.eat([left, right]);
+            input.dine(&next, hunger - 1);
         });
         meal.activate(queue).expect("the queue runs");
     }
@@ -55,13 +55,13 @@ fn shuttle_sem_g08_philosophers_all_eat() {
         let held: Arc<[AtomicUsize]> = (0..SEATS).map(|_| AtomicUsize::new(0)).collect();
         let meals = Arc::new(AtomicUsize::new(0));
         for name in 0..SEATS {
-            let seat = Seat {
+            let input = Input {
                 name,
                 forks: [forks[name].clone(), forks[(name + 1) % SEATS].clone()],
                 held: Arc::clone(&held),
                 meals: Arc::clone(&meals),
             };
-            Arc::new(seat).dine(queue, MEALS);
+            Arc::new(input).dine(queue, MEALS);
         }
         for (fork, port) in forks.iter().enumerate() {
             port.post(fork).expect("a port without limit");

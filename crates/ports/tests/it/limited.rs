@@ -13,9 +13,9 @@ use std::time::Duration;
 
 /// How many are in, and how many at most were.
 #[derive(Clone, Default)]
-struct Crowd(Arc<(AtomicUsize, AtomicUsize)>);
+struct Readers(Arc<(AtomicUsize, AtomicUsize)>);
 
-impl Crowd {
+impl Readers {
     fn enter(&self) {
         let now = self.0.0.fetch_add(1, Ordering::SeqCst) + 1;
         self.0.1.fetch_max(now, Ordering::SeqCst);
@@ -65,8 +65,8 @@ fn sem_g333_no_more_handlers_run_at_a_time_and_all_items_are_handled() {
     explore(0..60, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         for most in [1, 2, 5] {
-            let (port, crowd, log) = (port_with(1..=3), Crowd::default(), Log::new());
-            let (inside, told) = (crowd.clone(), log.clone());
+            let (port, readers, log) = (port_with(1..=3), Readers::default(), Log::new());
+            let (inside, told) = (readers.clone(), log.clone());
             Receive::persistent_async(&port, move |n: u32| {
                 let (inside, told) = (inside.clone(), told.clone());
                 async move {
@@ -81,7 +81,7 @@ fn sem_g333_no_more_handlers_run_at_a_time_and_all_items_are_handled() {
             .unwrap();
             post_all(&port, 4..=12);
             replay.run();
-            assert_eq!((crowd.most(), port.item_count()), (most, 0));
+            assert_eq!((readers.most(), port.item_count()), (most, 0));
             let handled = log.take();
             assert_eq!(handled.len(), 12);
             assert!(most > 1 || handled.is_sorted(), "{handled:?}");
@@ -93,8 +93,8 @@ fn sem_g333_no_more_handlers_run_at_a_time_and_all_items_are_handled() {
 fn sem_g333_one_at_a_time_keeps_the_order_of_each_poster() {
     on_dispatchers(3, |dispatcher, queue| {
         for most in [1, 3] {
-            let (port, crowd, log) = (Port::new(), Crowd::default(), Log::new());
-            let (inside, told) = (crowd.clone(), log.clone());
+            let (port, readers, log) = (Port::new(), Readers::default(), Log::new());
+            let (inside, told) = (readers.clone(), log.clone());
             Receive::persistent(&port, move |item: (usize, u32)| {
                 inside.enter();
                 told.push(item);
@@ -108,7 +108,7 @@ fn sem_g333_one_at_a_time_keeps_the_order_of_each_poster() {
                 (0..1000).for_each(|n| posted.post((poster, n)).unwrap());
             });
             dispatcher.wait_idle();
-            assert!(crowd.most() <= most);
+            assert!(readers.most() <= most);
             let handled = log.take();
             assert_eq!(handled.len(), 2000);
             for poster in 0..2 {
@@ -212,8 +212,8 @@ fn sem_g333_a_member_of_an_interleave_may_have_a_limit() {
     explore(0..40, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         let (together, alone, closes) = (Port::new(), Port::new(), Port::new());
-        let (crowd, log) = (Crowd::default(), Log::new());
-        let (inside, writer, told) = (crowd.clone(), crowd.clone(), log.clone());
+        let (readers, log) = (Readers::default(), Log::new());
+        let (inside, writer, told) = (readers.clone(), readers.clone(), log.clone());
         let reads = Receive::persistent_async(&together, move |n: u32| {
             let (inside, told) = (inside.clone(), told.clone());
             async move {
@@ -236,7 +236,7 @@ fn sem_g333_a_member_of_an_interleave_may_have_a_limit() {
             alone.post(()).unwrap();
         }
         replay.run();
-        assert_eq!((crowd.most(), log.take_sorted()), (2, (0..8).collect()));
+        assert_eq!((readers.most(), log.take_sorted()), (2, (0..8).collect()));
         closes.post(()).unwrap();
         together.post(9).unwrap();
         replay.run();

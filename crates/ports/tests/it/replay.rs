@@ -42,11 +42,11 @@ fn sem_g49_philosophers_eat_in_the_order_of_the_seed() {
         let queue = replay.queue(QueueConfig::named("table"));
         let forks: Vec<Port<u32>> = (0..5).map(|_| Port::new()).collect();
         let meals = Log::new();
-        for seat in 0..5 {
-            let (left, right) = (forks[seat].clone(), forks[(seat + 1) % 5].clone());
+        for input in 0..5 {
+            let (left, right) = (forks[input].clone(), forks[(input + 1) % 5].clone());
             let (left_again, right_again, meals) = (left.clone(), right.clone(), meals.clone());
             JoinedReceive::persistent((&left, &right), move |(l, r)| {
-                meals.push(seat);
+                meals.push(input);
                 if meals.len() < 5 * MEALS {
                     left_again.post(l).unwrap();
                     right_again.post(r).unwrap();

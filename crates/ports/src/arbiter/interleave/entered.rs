@@ -43,7 +43,7 @@ impl ActiveInterleave {
     /// ```
     #[inline]
     pub fn try_concurrent(&self) -> Option<Entered<'_>> {
-        match self.0.floor.try_enter() {
+        match self.0.exclusion.try_enter() {
             Ok(()) => Some(Entered::new(&self.0, false)),
             Err(next) => {
                 self.0.carry_out(next);
@@ -57,7 +57,7 @@ impl ActiveInterleave {
     /// as [`ActiveInterleave::try_concurrent`].
     #[inline]
     pub fn try_exclusive(&self) -> Option<Entered<'_>> {
-        let taken = self.0.floor.try_take();
+        let taken = self.0.exclusion.try_take();
         taken.then(|| Entered::new(&self.0, true))
     }
 }
@@ -74,10 +74,10 @@ impl<'a> Entered<'a> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        let floor = &self.shared.floor;
+        let exclusion = &self.shared.exclusion;
         let next = match self.alone {
-            true => floor.end_brief(),
-            false => floor.leave(),
+            true => exclusion.end_at_once(),
+            false => exclusion.leave(),
         };
         self.shared.carry_out(next);
     }

@@ -2,10 +2,10 @@
 
 use super::next::Entry;
 use super::shared::Shared;
-use crate::crowd::Crowd;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::parent::{Above, Host, Parent, Pass};
+use crate::readers::Readers;
 use motet_dispatch::Task;
 use std::sync::{Arc, Weak};
 
@@ -38,12 +38,12 @@ impl Group {
 
     /// What its member asks and tells.
     pub(super) fn above(self: Arc<Self>) -> Above {
-        let crowd = self.is_concurrent().then(|| Arc::clone(self.crowd()));
-        Above::new(self, crowd)
+        let readers = self.is_concurrent().then(|| Arc::clone(self.readers()));
+        Above::new(self, readers)
     }
 
-    fn crowd(&self) -> &Arc<Crowd> {
-        self.shared.floor.crowd()
+    fn readers(&self) -> &Arc<Readers> {
+        self.shared.exclusion.readers()
     }
 
     #[inline]
@@ -55,24 +55,24 @@ impl Group {
 impl Parent for Group {
     #[inline]
     fn is_open(&self) -> bool {
-        !self.crowd().is_closing()
+        !self.readers().is_closing()
     }
 
     #[inline]
     fn claim(&self) -> bool {
         match self.kind {
             Kind::Concurrent | Kind::Exclusive => self.is_open(),
-            Kind::Teardown => self.crowd().close(),
+            Kind::Teardown => self.readers().close(),
         }
     }
 
     #[inline]
     fn send(&self, _: &Arc<dyn Parent>, queue: &QueueHandle, task: Task, deferred: &mut Deferred) {
-        let floor = &self.shared.floor;
+        let exclusion = &self.shared.exclusion;
         let next = match self.kind {
             Kind::Concurrent => unreachable!("it goes straight to its queue"),
-            Kind::Exclusive => floor.request(queue, task),
-            Kind::Teardown => floor.request_teardown(queue, task),
+            Kind::Exclusive => exclusion.request(queue, task),
+            Kind::Teardown => exclusion.request_teardown(queue, task),
         };
         self.shared.defer(next, deferred);
     }
@@ -86,7 +86,9 @@ impl Parent for Group {
     ) -> Option<Pass<'a>> {
         if self.is_concurrent() {
             let (shared, hold) = (&self.shared, || (Arc::clone(queue), task()));
-            let entry = shared.floor.enter(counted, || shared.was_admitted(), hold);
+            let entry = shared
+                .exclusion
+                .enter(counted, || shared.was_admitted(), hold);
             if let Entry::Held(next) = entry {
                 shared.carry_out(next);
                 return None;
@@ -102,7 +104,7 @@ impl Parent for Group {
     fn lose(&self) {
         // What is exclusive is held by the interleave until it runs.
         if self.is_concurrent() {
-            let next = self.shared.floor.lose();
+            let next = self.shared.exclusion.lose();
             self.shared.carry_out(next);
         }
     }
@@ -118,17 +120,18 @@ impl Host for Group {
     fn leave(&self) {
         // An exclusive handler leaves when its turn finds that it has not stayed.
         if self.is_concurrent() {
-            self.shared.carry_out(self.shared.floor.leave());
+            self.shared.carry_out(self.shared.exclusion.leave());
         }
     }
 
     fn left(&self) {
-        self.shared.carry_out(self.shared.floor.look_whether_last());
+        self.shared
+            .carry_out(self.shared.exclusion.look_whether_last());
     }
 
     fn stay(&self) -> Arc<dyn Host> {
         if !self.is_concurrent() {
-            self.shared.floor.stay(self.name);
+            self.shared.exclusion.stay(self.name);
         }
         self.this.upgrade().expect("the member keeps its group")
     }
@@ -136,7 +139,7 @@ impl Host for Group {
     fn leave_later(&self) {
         let next = match self.kind {
             Kind::Concurrent => return self.leave(),
-            Kind::Exclusive | Kind::Teardown => self.shared.floor.leave_later(),
+            Kind::Exclusive | Kind::Teardown => self.shared.exclusion.leave_later(),
         };
         self.shared.carry_out(next);
     }

@@ -2,11 +2,11 @@
 //! is async.
 //!
 //! Two may end it at once: the turn that began it, whose first run is over, and the handler's
-//! future, which may end on another thread. The second of the two goes on with the floor.
+//! future, which may end on another thread. The second of the two goes on with the exclusion.
 
 use motet_sync::atomic::{AtomicU8, Ordering};
 
-/// The handler that has the floor.
+/// The handler that holds the exclusion.
 pub(super) struct Guest(AtomicU8);
 
 /// It has ended, or will, with its task's first run.
@@ -15,7 +15,7 @@ const NONE: u8 = 0;
 const STAYS: u8 = 1;
 /// It is async, and has ended before its task's first run.
 const LEFT: u8 = 2;
-/// It has the floor alone.
+/// It holds the exclusion alone.
 const AWAY: u8 = 3;
 
 impl Guest {
@@ -33,7 +33,7 @@ impl Guest {
         self.0.load(Ordering::Acquire) != NONE
     }
 
-    /// Its task's first run has ended. `true`: it goes on, with the floor.
+    /// Its task's first run has ended. `true`: it goes on, with the exclusion.
     pub(super) fn takes_over(&self) -> bool {
         // AcqRel: what the turn left behind is seen by whoever ends the handler, and the other way
         // round.
@@ -46,12 +46,12 @@ impl Guest {
         away.is_ok()
     }
 
-    /// It is async and has ended. `true`: it had the floor, which the caller has now.
+    /// It is async and has ended. `true`: it held the exclusion, which the caller has now.
     pub(super) fn leave(&self) -> bool {
-        let had_floor = self.0.swap(LEFT, Ordering::AcqRel) == AWAY;
-        if had_floor {
+        let had_exclusion = self.0.swap(LEFT, Ordering::AcqRel) == AWAY;
+        if had_exclusion {
             self.0.store(NONE, Ordering::Relaxed);
         }
-        had_floor
+        had_exclusion
     }
 }

@@ -1,5 +1,5 @@
-//! Models of an interleave without ports: who has the floor, and that what one wrote the next one
-//! sees.
+//! Models of an interleave without ports: who holds the exclusion, and that what one wrote the next
+//! one sees.
 //!
 //! Tasks go to a queue that keeps them; every thread runs what it finds there. Handlers write what
 //! they are at, and look what the others wrote, without any order of their own: the model checker
@@ -71,7 +71,7 @@ impl Stage {
             tries: AtomicUsize::new(0),
             pass: Mutex::new(None),
         });
-        let next = stage.shared.floor.pass_on();
+        let next = stage.shared.exclusion.pass_on();
         stage.shared.carry_out(next);
         stage
     }
@@ -176,7 +176,7 @@ impl Stage {
             let before = stage.ran.load(Ordering::SeqCst) + stage.back.load(Ordering::SeqCst);
             assert_eq!(before + 1, stage.taken.load(Ordering::SeqCst));
             // One that tries to begin at once counts itself before it looks, and takes that back.
-            let on_their_way = stage.shared.floor.crowd().on_their_way() as isize;
+            let on_their_way = stage.shared.exclusion.readers().on_their_way() as isize;
             assert!(on_their_way <= stage.tries.load(Ordering::SeqCst) as isize);
             stage.ended.fetch_add(1, Ordering::SeqCst);
         }
@@ -222,7 +222,7 @@ fn loom_exclusive_against_concurrent() {
     });
 }
 
-/// A calm, in which concurrent handlers are counted the light way, ends.
+/// A bias, under which concurrent handlers are counted, is revoked.
 #[test]
 fn loom_exclusive_against_concurrent_in_a_calm() {
     loom::model(|| {
@@ -240,7 +240,7 @@ fn loom_exclusive_against_concurrent_in_a_calm() {
     });
 }
 
-/// A calm ends in the end: what was counted the light way is waited for.
+/// A bias is revoked in the end: what was counted under it is waited for.
 #[test]
 fn loom_teardown_against_concurrent_in_a_calm() {
     loom::model(|| {
@@ -258,7 +258,7 @@ fn loom_teardown_against_concurrent_in_a_calm() {
     });
 }
 
-/// Who begins in a calm sees what those have done who were alone before it.
+/// Who begins under a bias sees what those have done who were alone before it.
 #[test]
 fn loom_a_calm_comes_after_an_exclusive_handler() {
     loom::model(|| {
@@ -272,7 +272,7 @@ fn loom_a_calm_comes_after_an_exclusive_handler() {
     });
 }
 
-/// Two exclusive posters: none is forgotten when the floor changes hands.
+/// Two exclusive posters: none is forgotten when the exclusion is passed on.
 #[test]
 fn loom_exclusive_against_exclusive() {
     loom::model(|| {
@@ -331,8 +331,8 @@ fn loom_teardown_against_teardown() {
     });
 }
 
-/// An async exclusive handler ends while the turn that began it is still at it: the floor goes on,
-/// once.
+/// An async exclusive handler ends while the turn that began it is still at it: the exclusion goes
+/// on, once.
 #[test]
 fn loom_an_async_handler_ends_against_its_turn() {
     loom::model(|| {
@@ -446,9 +446,9 @@ fn with_port(stage: &Arc<Stage>) -> (Port<u32>, Arc<AtomicUsize>) {
     (port, handled)
 }
 
-/// An item on its short way meets one who wants to be alone, in a calm and after it.
+/// An item that is delivered directly meets one who wants to be alone, under a bias and after it.
 #[test]
-fn loom_the_short_way_against_exclusive() {
+fn loom_direct_delivery_against_exclusive() {
     loom::model(|| {
         let stage = Stage::new(Fairness::default());
         set_thread_number(0);
@@ -465,9 +465,10 @@ fn loom_the_short_way_against_exclusive() {
     });
 }
 
-/// An item on its short way meets the end: it is handled before, or back when the end is handled.
+/// An item that is delivered directly meets the end: it is handled before, or back when the end is
+/// handled.
 #[test]
-fn loom_the_short_way_against_teardown() {
+fn loom_direct_delivery_against_teardown() {
     loom::model(|| {
         let stage = Stage::new(Fairness::default());
         set_thread_number(0);

@@ -1,4 +1,4 @@
-//! What the floor tells those who ask it.
+//! What the exclusion tells those who ask it.
 
 use super::pending::{Pending, Work};
 use crate::delivery::QueueHandle;
@@ -11,8 +11,8 @@ pub(super) enum Next<N> {
     /// Queue a turn.
     Turn(QueueHandle, N),
     /// Queue tasks that were held, and call
-    /// [`Floor::admitted_one_ended`](super::floor::Floor::admitted_one_ended) for each when it has
-    /// run.
+    /// [`Exclusion::admitted_one_ended`](super::exclusion::Exclusion::admitted_one_ended) for each
+    /// when it has run.
     Admit(Pending),
     /// Give back the room of these and bring back what they carry.
     BringBack(Vec<Work>),
@@ -22,7 +22,7 @@ pub(super) enum Next<N> {
 pub(super) enum Step<N> {
     /// Run these on this turn's queue, one after the other.
     Run(TaskList),
-    /// Take all members off their ports, then [collect](super::floor::Floor::collect).
+    /// Take all members off their ports, then [collect](super::exclusion::Exclusion::collect).
     Close,
     /// Bring these back to their ports, then run the teardown task.
     Teardown(Task, Vec<Work>),

@@ -1,11 +1,11 @@
-//! What the groups of an interleave share: the floor, the members, and the turns that run exclusive
-//! work.
+//! What the groups of an interleave share: the exclusion, the members, and the turns that run
+//! exclusive work.
 //!
 //! A turn is a task like others. It runs up to [`TURN`] exclusive tasks, one after the other,
 //! without going through the queue for each; then it queues itself again behind what waits there,
 //! so the other tasks of the dispatcher get their share.
 
-use super::floor::Floor;
+use super::exclusion::Exclusion;
 use super::next::{Next, Step};
 use super::pending::Work;
 use super::state::Fairness;
@@ -25,7 +25,7 @@ pub(super) const TURN: usize = 16;
 
 /// What the groups share.
 pub(super) struct Shared {
-    pub(super) floor: Floor<TaskBox<Turn>>,
+    pub(super) exclusion: Exclusion<TaskBox<Turn>>,
     members: Mutex<Members>,
 }
 
@@ -37,7 +37,8 @@ struct Members {
     sweep_at: usize,
 }
 
-/// The task that has the floor; at rest without its interleave, which would else keep itself alive.
+/// The task that holds the exclusion; at rest without its interleave, which would else keep itself
+/// alive.
 pub(super) struct Turn(Option<(Arc<Shared>, QueueHandle)>);
 
 /// A task that was held and has been let in.
@@ -56,7 +57,7 @@ motet_sync::model_thread_local! {
 }
 
 impl Shared {
-    /// Without members; the caller has the floor. More threads than workers may post.
+    /// Without members; the caller holds the exclusion. More threads than workers may post.
     pub(super) fn new(fairness: Fairness) -> Arc<Self> {
         Self::with_places(fairness, (2 * thread::cores()).clamp(4, 64))
     }
@@ -64,7 +65,7 @@ impl Shared {
     /// As above; so many threads have places of their own.
     pub(super) fn with_places(fairness: Fairness, threads: usize) -> Arc<Self> {
         Arc::new(Shared {
-            floor: Floor::new(Turn::node(), fairness, threads),
+            exclusion: Exclusion::new(Turn::node(), fairness, threads),
             members: Mutex::default(),
         })
     }
@@ -106,7 +107,7 @@ impl Shared {
         admitted
     }
 
-    /// Does what the floor says. The caller holds no lock.
+    /// Does what the exclusion says. The caller holds no lock.
     #[inline]
     pub(super) fn carry_out(self: &Arc<Self>, next: Next<TaskBox<Turn>>) {
         if !matches!(next, Next::Nothing) {
@@ -114,7 +115,7 @@ impl Shared {
         }
     }
 
-    /// Does what the floor says once the ports are unlocked.
+    /// Does what the exclusion says once the ports are unlocked.
     pub(super) fn defer(self: &Arc<Self>, next: Next<TaskBox<Turn>>, deferred: &mut Deferred) {
         match next {
             Next::Nothing => {}
@@ -128,7 +129,7 @@ impl Shared {
                     deferred.give_up(task);
                 }
             }
-            Next::Admit(_) => unreachable!("who asks for the floor lets nobody in"),
+            Next::Admit(_) => unreachable!("who asks for the exclusion lets nobody in"),
         }
     }
 
@@ -155,13 +156,13 @@ impl Shared {
         node.into_task()
     }
 
-    /// Has the floor, on a worker of `queue`.
+    /// Holds the exclusion, on a worker of `queue`.
     fn turn(self: &Arc<Self>, node: TaskBox<Turn>, queue: &QueueHandle) {
         let mut node = Some(node);
         let (mut tasks, mut share) = (TaskList::new(), TURN);
         let next = loop {
             match self
-                .floor
+                .exclusion
                 .step(queue, std::mem::take(&mut tasks), &mut node)
             {
                 Step::Run(taken) => tasks = taken,
@@ -169,7 +170,7 @@ impl Shared {
                     self.close_members(|payload| {
                         queue.raise(Exception::new(payload, queue.name()));
                     });
-                    if self.floor.collect(&mut node) {
+                    if self.exclusion.collect(&mut node) {
                         continue;
                     }
                     return;
@@ -188,18 +189,19 @@ impl Shared {
                 if !self.run_one(queue, task, &mut tasks, &mut node) {
                     return;
                 }
-                if share == 0 || self.floor.crowd().is_closing() || !queue.may_start() {
+                if share == 0 || self.exclusion.readers().is_closing() || !queue.may_start() {
                     break;
                 }
             }
             if share == 0 || !queue.may_start() {
-                break self.floor.end_turn(queue, tasks, node);
+                break self.exclusion.end_turn(queue, tasks, node);
             }
         };
         self.carry_out(next);
     }
 
-    /// Runs an exclusive task, or the teardown task. `false`: it is async and has the floor now.
+    /// Runs an exclusive task, or the teardown task. `false`: it is async and holds the exclusion
+    /// now.
     fn run_one(
         &self,
         queue: &QueueHandle,
@@ -209,16 +211,16 @@ impl Shared {
     ) -> bool {
         queue.guarded(|| queue.release());
         queue.start(task);
-        self.floor.ran(queue, left, node)
+        self.exclusion.ran(queue, left, node)
     }
 
     /// A turn will not run: its queue has given it up. What waits for that queue goes back to its
     /// ports.
     fn lose_turn(self: &Arc<Self>, queue: &QueueHandle) {
-        let back = self.floor.withdraw(queue);
+        let back = self.exclusion.withdraw(queue);
         bring_back(back.into_iter().map(|task| (Arc::clone(queue), task)));
         let next = self
-            .floor
+            .exclusion
             .end_turn(queue, TaskList::new(), Some(Turn::node()));
         self.carry_out(next);
     }
@@ -229,7 +231,7 @@ impl Members {
 }
 
 /// Brings items of tasks that hold room back to their ports, oldest first. Who does that has the
-/// floor, or others' tasks in hand: a destructor or a waker that panics there must not keep it.
+/// exclusion, or others' tasks in hand: a destructor or a waker that panics there must not keep it.
 fn bring_back(tasks: impl IntoIterator<Item = Work>) {
     for (queue, task) in tasks {
         queue.guarded(|| queue.release());
@@ -283,7 +285,7 @@ impl Run for Admitted {
 
 impl Drop for AdmittedPass {
     fn drop(&mut self) {
-        let next = self.0.floor.admitted_one_ended();
+        let next = self.0.exclusion.admitted_one_ended();
         self.0.carry_out(next);
     }
 }

@@ -20,7 +20,7 @@ pub(super) enum Phase {
     Open,
     /// An exclusive task waits until the concurrent handlers have ended.
     Draining,
-    /// Someone has the floor.
+    /// Someone holds the exclusion.
     Taken,
     /// The end: waits until the concurrent handlers have ended and the tasks on their way are here.
     Collecting,
@@ -28,7 +28,7 @@ pub(super) enum Phase {
     Done,
 }
 
-/// Who has the floor, and who waits for it.
+/// Who holds the exclusion, and who waits for it.
 pub(super) struct State<N> {
     pub(super) phase: Phase,
     pub(super) fairness: Fairness,
@@ -38,9 +38,9 @@ pub(super) struct State<N> {
     /// All members are off their ports.
     pub(super) off: bool,
     /// Someone has wanted to be alone since the last look.
-    pub(super) stirred: bool,
+    pub(super) had_writer: bool,
     pub(super) node: Option<N>,
-    /// The async handler that has the floor.
+    /// The async handler that holds the exclusion.
     pub(super) guest: Option<&'static str>,
 }
 
@@ -63,7 +63,7 @@ impl<N> State<N> {
             held: Pending::default(),
             teardown: None,
             off: false,
-            stirred: false,
+            had_writer: false,
             node: Some(node),
             guest: None,
         }
@@ -78,14 +78,14 @@ impl<N> State<N> {
         }
     }
 
-    /// Gives the floor to a turn, for the teardown task or the oldest exclusive one.
+    /// Passes the exclusion to a turn, for the teardown task or the oldest exclusive one.
     pub(super) fn give_to_turn(&mut self) -> Next<N> {
         self.phase = Phase::Taken;
         let teardown = self.teardown.as_ref().map(|(queue, _)| queue);
         let queue = teardown.or_else(|| self.exclusive.front()).cloned();
         match (queue, self.node.take()) {
             (Some(queue), Some(node)) => Next::Turn(queue, node),
-            _ => unreachable!("the floor is given to a task that waits, and the node is here"),
+            _ => unreachable!("the exclusion is passed to a task that waits, and the node is here"),
         }
     }
 

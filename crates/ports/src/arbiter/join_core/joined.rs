@@ -1,17 +1,17 @@
 //! The task of a join: items on their way to its handler.
 
-use super::{JoinCore, Seats};
+use super::{Inputs, JoinCore};
 use crate::delivery::SentBy;
 use motet_dispatch::{Run, Task, TaskBox};
 use std::sync::Arc;
 
 /// Items on their way.
-pub(super) struct Joined<S: Seats> {
+pub(super) struct Joined<S: Inputs> {
     taken: S::Taken,
     to: SentBy<JoinCore<S>>,
 }
 
-impl<S: Seats> Joined<S> {
+impl<S: Inputs> Joined<S> {
     #[inline]
     pub(super) fn task(taken: S::Taken, core: &Arc<JoinCore<S>>) -> Task {
         let causalities = S::causalities(&taken);
@@ -23,7 +23,7 @@ impl<S: Seats> Joined<S> {
     }
 }
 
-impl<S: Seats> Run for Joined<S> {
+impl<S: Inputs> Run for Joined<S> {
     fn name(&self) -> &'static str {
         self.to.handler.name()
     }
@@ -43,11 +43,11 @@ impl<S: Seats> Run for Joined<S> {
 
     fn cleanup(task: TaskBox<Self>) {
         let Joined { taken, to } = task.into_inner();
-        to.seats.put_back(taken, false);
+        to.inputs.put_back(taken, false);
     }
 
     fn skip(task: TaskBox<Self>) {
         let Joined { taken, to } = task.into_inner();
-        to.seats.put_back(taken, true);
+        to.inputs.put_back(taken, true);
     }
 }

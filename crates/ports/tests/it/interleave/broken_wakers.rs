@@ -39,7 +39,7 @@ fn sem_g16_sem_g460_a_waker_that_panics_does_not_take_the_floor_from_exclusive_h
         dispatcher.wait_idle();
         post_all(&port, [2]);
         dispatcher.wait_idle();
-        assert_eq!(log.take(), [2], "the floor is free");
+        assert_eq!(log.take(), [2], "the exclusion is free");
         assert_eq!(told(&exceptions), ["a waker is broken"]);
     });
 }

@@ -416,7 +416,7 @@ fn sem_g90_a_turn_that_its_queue_gives_up_loses_nothing() {
             let port = if n % 3 == 0 { &there } else { &here };
             port.post(n).unwrap();
         }
-        // What was for the first queue is back; the floor goes on to the second.
+        // What was for the first queue is back; the exclusion goes on to the second.
         drop(first);
         queues[1].resume();
         second.wait_idle();
@@ -443,7 +443,7 @@ fn sem_g52_the_registration_of_an_interleave_is_not_discarded() {
                 .activate(&queue)
                 .unwrap();
         }
-        // What waits for the floor is not discarded either.
+        // What waits for the exclusion is not discarded either.
         ports.iter().for_each(|port| post_all(port, [1, 2]));
         dispatcher.wait_idle();
         assert_eq!(log.take().len(), 4);

@@ -1,4 +1,4 @@
-//! Who has the floor: the state machine of an interleave.
+//! The mutual exclusion of an interleave: the state machine that says who may run.
 //!
 //! ```text
 //!            an exclusive task comes                 the last concurrent handler ends
@@ -10,12 +10,12 @@
 //!    Done <── the teardown handler has run ── Taken <── all is quiet ── Collecting <───┘ all are off their ports
 //! ```
 //!
-//! While the floor is `Open` concurrent tasks enter without a lock: they count themselves among the
-//! crowd (`crowd.rs`). In every other phase its word is raised: those who enter
-//! are held, and those who leave look, under the lock, whether they were the last.
+//! While the exclusion is `Open` concurrent tasks enter without a lock: they count themselves among
+//! the readers (`readers.rs`). In every other phase a writer waits: those who enter are held, and
+//! those who leave look, under the lock, whether they were the last.
 //!
-//! Whoever has the floor is one thread (a turn, see `shared.rs`) or one async handler; what it
-//! gives up it hands to the next by what a call returns ([`Next`]). There is one node `N` for
+//! Whoever holds the exclusion is one thread (a turn, see `shared.rs`) or one async handler; what
+//! it releases it passes to the next by what a call returns ([`Next`]). There is one node `N` for
 //! turns: here while no turn is queued.
 
 mod at_once;
@@ -24,40 +24,40 @@ use super::guest::Guest;
 use super::next::{Entry, Next, Step};
 use super::pending::{Work, same};
 use super::state::{Fairness, Look, Phase, State};
-use crate::crowd::{Crowd, order};
 use crate::delivery::QueueHandle;
+use crate::readers::{Readers, order};
 use motet_dispatch::{Task, TaskList};
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Mutex, asymmetric};
 use std::sync::Arc;
 
 /// The state machine. See the [module](self).
-pub(super) struct Floor<N> {
-    crowd: Arc<Crowd>,
+pub(super) struct Exclusion<N> {
+    readers: Arc<Readers>,
     /// Held tasks that have been let in and have not ended.
     admitted: CachePadded<AtomicUsize>,
     state: CachePadded<Mutex<State<N>>>,
     guest: Guest,
-    /// An exclusive handler that began at once has the floor. Written by who has it.
-    brief: AtomicBool,
+    /// An exclusive handler that began at once holds the exclusion. Written by its holder.
+    at_once: AtomicBool,
 }
 
-impl<N> Floor<N> {
-    /// Taken by the caller, who gives it up by [`Floor::pass_on`].
+impl<N> Exclusion<N> {
+    /// Taken by the caller, who gives it up by [`Exclusion::pass_on`].
     pub(super) fn new(node: N, fairness: Fairness, threads: usize) -> Self {
-        Floor {
-            crowd: Arc::new(Crowd::new(threads)),
+        Exclusion {
+            readers: Arc::new(Readers::new(threads)),
             admitted: CachePadded::default(),
             state: CachePadded::new(Mutex::new(State::new(node, fairness))),
             guest: Guest::new(),
-            brief: AtomicBool::new(false),
+            at_once: AtomicBool::new(false),
         }
     }
 
     /// Those who may run together.
     #[inline]
-    pub(super) fn crowd(&self) -> &Arc<Crowd> {
-        &self.crowd
+    pub(super) fn readers(&self) -> &Arc<Readers> {
+        &self.readers
     }
 
     pub(super) fn look(&self) -> Look {
@@ -66,20 +66,20 @@ impl<N> Floor<N> {
 }
 
 /// Concurrent tasks.
-impl<N> Floor<N> {
-    /// A worker has a task in hand, which is `counted` if it has begun in a calm that was over
-    /// then. It is run now, or held; one that was let in before is never held.
+impl<N> Exclusion<N> {
+    /// A worker has a task in hand, which is `counted` if it has begun under a bias that was
+    /// revoked then. It is run now, or held; one that was let in before is never held.
     pub(super) fn enter(
         &self,
         counted: bool,
         was_admitted: impl FnOnce() -> bool,
         hold: impl FnOnce() -> Work,
     ) -> Entry<N> {
-        if !counted && self.crowd.begin() {
-            self.look_whether_calm();
+        if !counted && self.readers.begin() {
+            self.look_whether_to_bias();
         }
         // Let in: the one who did that counts it until it has ended.
-        if !self.crowd.is_raised() || was_admitted() {
+        if !self.readers.writer_waits() || was_admitted() {
             return Entry::In;
         }
         self.enter_raised(hold)
@@ -89,10 +89,10 @@ impl<N> Floor<N> {
     fn enter_raised(&self, hold: impl FnOnce() -> Work) -> Entry<N> {
         let mut state = self.state.lock();
         if state.phase == Phase::Open {
-            // Whoever takes the floor next sees that this one has begun.
+            // Whoever takes the exclusion next sees that this one has begun.
             return Entry::In;
         }
-        self.crowd.take_back();
+        self.readers.take_back();
         let (queue, task) = hold();
         queue.hold();
         if state.phase == Phase::Done {
@@ -105,7 +105,7 @@ impl<N> Floor<N> {
     /// A handler has ended.
     #[inline]
     pub(super) fn leave(&self) -> Next<N> {
-        if self.crowd.end() {
+        if self.readers.end() {
             Next::Nothing
         } else {
             self.look_whether_last()
@@ -114,7 +114,7 @@ impl<N> Floor<N> {
 
     /// A task that was sent will not enter: as if it had, and had ended at once.
     pub(super) fn lose(&self) -> Next<N> {
-        self.crowd.begin();
+        self.readers.begin();
         self.leave()
     }
 
@@ -125,10 +125,10 @@ impl<N> Floor<N> {
         self.look_whether_last()
     }
 
-    /// One has ended. Hands the floor on if it was the last.
+    /// One has ended. Passes the exclusion on if it was the last.
     pub(super) fn look_whether_last(&self) -> Next<N> {
-        // If it is not raised now, who raises it next sees that this one has ended.
-        if self.crowd.is_raised() {
+        // If no writer waits now, the next one sees that this one has ended.
+        if self.readers.writer_waits() {
             self.hand_over(&mut self.state.lock())
         } else {
             Next::Nothing
@@ -137,18 +137,18 @@ impl<N> Floor<N> {
 
     /// A thread has run many concurrent handlers since it looked last.
     #[cold]
-    fn look_whether_calm(&self) {
+    fn look_whether_to_bias(&self) {
         if !asymmetric::is_available() {
             return;
         }
         let mut state = self.state.lock();
-        let stirred = std::mem::take(&mut state.stirred);
-        if state.phase == Phase::Open && !stirred {
-            self.crowd.calm_down();
+        let had_writer = std::mem::take(&mut state.had_writer);
+        if state.phase == Phase::Open && !had_writer {
+            self.readers.set_bias();
         }
     }
 
-    /// Hands the floor to who waits for the last handler to end, if that has happened.
+    /// Passes the exclusion to who waits for the last handler to end, if that has happened.
     fn hand_over(&self, state: &mut State<N>) -> Next<N> {
         let may = match state.phase {
             Phase::Draining => !self.anyone_runs(),
@@ -163,19 +163,19 @@ impl<N> Floor<N> {
     }
 
     fn anyone_runs(&self) -> bool {
-        self.crowd.anyone() || self.admitted.load(Ordering::SeqCst) > 0
+        self.readers.anyone() || self.admitted.load(Ordering::SeqCst) > 0
     }
 
     /// Nothing runs, and no task is on its way: all are held here.
     fn is_quiet(&self, state: &State<N>) -> bool {
         // In this order: who begins between the two looks was on its way at the first. The other
         // way round it would be missed by both, and be held when everything has been brought back.
-        self.crowd.on_their_way() == state.held.len() && !self.anyone_runs()
+        self.readers.on_their_way() == state.held.len() && !self.anyone_runs()
     }
 }
 
 /// Exclusive tasks.
-impl<N> Floor<N> {
+impl<N> Exclusion<N> {
     /// An exclusive task has come. Called under ports' locks.
     pub(super) fn request(&self, queue: &QueueHandle, task: Task) -> Next<N> {
         let mut state = self.state.lock();
@@ -184,8 +184,8 @@ impl<N> Floor<N> {
         }
         state.exclusive.push(queue, task);
         if state.phase == Phase::Open {
-            state.stirred = true;
-            self.crowd.raise();
+            state.had_writer = true;
+            self.readers.stop_readers();
             state.phase = Phase::Draining;
             return self.hand_over(&mut state);
         }
@@ -198,15 +198,15 @@ impl<N> Floor<N> {
         state.teardown = Some((Arc::clone(queue), task));
         match state.phase {
             Phase::Open | Phase::Draining => {
-                self.crowd.raise();
+                self.readers.stop_readers();
                 state.give_to_turn()
             }
             Phase::Taken | Phase::Collecting | Phase::Done => Next::Nothing,
         }
     }
 
-    /// What a turn on `queue`, which has the floor, does next; `left` is what it has not run of
-    /// what it was given before. Its node stays here when the turn is over.
+    /// What a turn on `queue`, which holds the exclusion, does next; `left` is what it has not run
+    /// of what it was given before. Its node stays here when the turn is over.
     pub(super) fn step(
         &self,
         queue: &QueueHandle,
@@ -236,7 +236,7 @@ impl<N> Floor<N> {
         Step::End(self.decide(&mut state))
     }
 
-    /// The turn has done its share: gives the floor up.
+    /// The turn has done its share: releases the exclusion.
     pub(super) fn end_turn(&self, queue: &QueueHandle, left: TaskList, node: Option<N>) -> Next<N> {
         let mut state = self.state.lock();
         state.exclusive.give_back(queue, left);
@@ -244,7 +244,7 @@ impl<N> Floor<N> {
         self.decide(&mut state)
     }
 
-    /// Who has the floor gives it up.
+    /// Who holds the exclusion gives it up.
     pub(super) fn pass_on(&self) -> Next<N> {
         let mut state = self.state.lock();
         state.guest = None;
@@ -278,7 +278,7 @@ impl<N> Floor<N> {
         tasks
     }
 
-    /// Decides who is next, for someone who gives the floor up.
+    /// Decides who is next, for someone who releases the exclusion.
     fn decide(&self, state: &mut State<N>) -> Next<N> {
         state.phase = Phase::Taken;
         if state.teardown.is_some() {
@@ -297,7 +297,7 @@ impl<N> Floor<N> {
             state.phase = Phase::Draining;
         } else {
             state.phase = Phase::Open;
-            self.crowd.lower();
+            self.readers.admit_readers();
         }
         if state.held.is_empty() {
             Next::Nothing
@@ -308,7 +308,7 @@ impl<N> Floor<N> {
 }
 
 /// The exclusive handler that runs.
-impl<N> Floor<N> {
+impl<N> Exclusion<N> {
     /// It goes on after its task's first run. Called during that.
     pub(super) fn stay(&self, name: &'static str) {
         self.state.lock().guest = Some(name);
@@ -324,7 +324,8 @@ impl<N> Floor<N> {
         }
     }
 
-    /// Its task's first run has ended. `true`: it has ended too. `false`: it has the floor, and
+    /// Its task's first run has ended. `true`: it has ended too. `false`: it holds the exclusion,
+    /// and
     /// `left`, which the turn has not run, and the turn's node are here.
     pub(super) fn ran(
         &self,

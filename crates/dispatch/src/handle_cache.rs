@@ -16,24 +16,24 @@ use std::ptr;
 use std::sync::Arc;
 
 /// A kept reference.
-type Spare = Arc<dyn Any + Send + Sync>;
+type Handle = Arc<dyn Any + Send + Sync>;
 
 /// What one worker keeps; nobody else sees it.
-pub(crate) struct Spares([Slot; SLOTS]);
+pub(crate) struct HandleCache([Slot; SLOTS]);
 
 /// Room for one reference.
 struct Slot {
     /// Where its value is; null when there is none.
     at: Cell<*const ()>,
-    spare: Cell<Option<Spare>>,
+    handle: Cell<Option<Handle>>,
 }
 
 /// A power of two.
 const SLOTS: usize = 64;
 
-impl Spares {
+impl HandleCache {
     pub(crate) fn new() -> Self {
-        Spares([const { Slot::new() }; SLOTS])
+        HandleCache([const { Slot::new() }; SLOTS])
     }
 
     /// Takes out one after the other.
@@ -65,15 +65,15 @@ impl Spares {
 
     /// Keeps a reference, unless there is one in its slot already; then it comes back.
     #[inline]
-    pub(crate) fn keep<A: Any + Send + Sync>(&self, spare: Arc<A>) -> Option<Arc<A>> {
-        let at = Arc::as_ptr(&spare).cast();
+    pub(crate) fn keep<A: Any + Send + Sync>(&self, handle: Arc<A>) -> Option<Arc<A>> {
+        let at = Arc::as_ptr(&handle).cast();
         let slot = self.slot(at);
         if !slot.at.get().is_null() {
-            return Some(spare);
+            return Some(handle);
         }
         slot.at.set(at);
         // Nothing is dropped: there was nothing.
-        let _nothing = ManuallyDrop::new(slot.spare.replace(Some(spare)));
+        let _nothing = ManuallyDrop::new(slot.handle.replace(Some(handle)));
         None
     }
 
@@ -90,14 +90,14 @@ impl Slot {
     const fn new() -> Self {
         Slot {
             at: Cell::new(ptr::null()),
-            spare: Cell::new(None),
+            handle: Cell::new(None),
         }
     }
 
     #[inline]
-    fn take(&self) -> Option<Spare> {
+    fn take(&self) -> Option<Handle> {
         self.at.set(ptr::null());
-        self.spare.take()
+        self.handle.take()
     }
 }
 
@@ -111,14 +111,14 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_taken_once() {
-        let (spares, here, other) = (Spares::new(), Arc::new(1_u32), Arc::new(2_u32));
-        assert!(spares.keep(Arc::clone(&here)).is_none());
-        assert!(spares.keep(Arc::clone(&here)).is_some());
+        let (handles, here, other) = (HandleCache::new(), Arc::new(1_u32), Arc::new(2_u32));
+        assert!(handles.keep(Arc::clone(&here)).is_none());
+        assert!(handles.keep(Arc::clone(&here)).is_some());
         assert_eq!(Arc::strong_count(&here), 2);
-        assert!(!spares.take(at(&other)));
-        let taken = spares.another(&here);
+        assert!(!handles.take(at(&other)));
+        let taken = handles.another(&here);
         assert_eq!(Arc::strong_count(&here), 2, "not counted");
-        let new = spares.another(&here);
+        let new = handles.another(&here);
         assert_eq!(Arc::strong_count(&here), 3);
         drop((taken, new));
         assert_eq!(Arc::strong_count(&here), 1);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn all_of_them_are_given_up() {
-        let (spares, values) = (Spares::new(), [1, 2, 3].map(Arc::<u32>::new));
+        let (handles, values) = (HandleCache::new(), [1, 2, 3].map(Arc::<u32>::new));
         let counts = || {
             values
                 .each_ref()
@@ -136,11 +136,11 @@ mod tests {
         };
         let kept = values
             .iter()
-            .filter(|of| spares.keep(Arc::clone(of)).is_none());
+            .filter(|of| handles.keep(Arc::clone(of)).is_none());
         let kept = kept.count();
         assert_eq!(counts(), 3 + kept);
-        assert_eq!(spares.drain().count(), kept);
-        assert_eq!((counts(), spares.drain().count()), (3, 0));
-        assert!(values.iter().all(|of| !spares.take(at(of))));
+        assert_eq!(handles.drain().count(), kept);
+        assert_eq!((counts(), handles.drain().count()), (3, 0));
+        assert!(values.iter().all(|of| !handles.take(at(of))));
     }
 }

@@ -1,16 +1,16 @@
-//! How items go the [short way](crate::short), and where those of a receiver of several wait for
-//! each other.
+//! How items are [delivered directly](crate::direct_delivery), and where those of a receiver of
+//! several wait for each other.
 
 use super::PortCore;
 use super::state::{PortState, Refusal};
 use crate::PostError;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, QueueHandle, address, parcel_under};
+use crate::direct_delivery::{DeliveryQueue, DirectDelivery, Row, Way};
 use crate::receiver::Offer;
 use crate::shelf::End;
-use crate::short::{Lane, Row, Short, Way};
 use crate::stamps::Entry;
-use motet_dispatch::{BoxList, Causalities, Task, announce, take_spare};
+use motet_dispatch::{BoxList, Causalities, Task, announce, take_handle};
 use motet_sync::atomic::Ordering;
 use std::mem::{self, ManuallyDrop};
 
@@ -35,15 +35,17 @@ impl<T: Send + 'static> PortCore<T> {
         let mut parcel = self.parcel(item);
         let mut state = self.state();
         let inside = &mut *state;
-        if let Some(Short {
-            way: Way::Each(to, crowd),
-            lane,
-        }) = &inside.short
-            && lane.is_free()
-            && crowd.as_ref().is_none_or(|crowd| crowd.lets_off())
+        if let Some(DirectDelivery {
+            way: Way::Each(to, readers),
+            queue,
+        }) = &inside.direct
+            && queue.is_free()
+            && readers
+                .as_ref()
+                .is_none_or(|readers| readers.send_if_open())
         {
             inside.stamps.stamp(&mut parcel.stamp, Entry::Posted);
-            let sent = send(lane, address(parcel, take_spare(to)));
+            let sent = send(queue, address(parcel, take_handle(to)));
             drop(state);
             tell(sent);
             return Ok(());
@@ -87,12 +89,12 @@ impl<T: Send + 'static> PortCore<T> {
         };
         let mut state = self.state();
         let inside = &mut *state;
-        if let Some(Short {
+        if let Some(DirectDelivery {
             way: Way::Rows(to, count),
-            lane,
-        }) = &inside.short
+            queue,
+        }) = &inside.direct
         {
-            let fits = |row: &&mut Vec<T>| row.len() + 1 < *count || lane.is_free();
+            let fits = |row: &&mut Vec<T>| row.len() + 1 < *count || queue.is_free();
             let row = inside.items.row().filter(fits);
             let Some(row) = row.filter(|_| causalities.is_empty()) else {
                 let mut deferred = Deferred::default();
@@ -110,7 +112,7 @@ impl<T: Send + 'static> PortCore<T> {
             if row.len() == *count {
                 let items = mem::take(row);
                 let last = inside.stamps.last();
-                let sent = send(lane, take_spare(to).task(Row { items, last }));
+                let sent = send(queue, take_handle(to).task(Row { items, last }));
                 drop(state);
                 tell(sent);
             }
@@ -174,30 +176,30 @@ impl<T: Send + 'static> PortState<T> {
         items.push_back(parcel);
     }
 
-    /// The receivers have changed: finds out whether items may go the short way.
+    /// The receivers have changed: finds out whether items may be delivered directly.
     #[inline]
     pub(super) fn receivers_changed(&mut self) {
-        if self.short.is_some() || self.receivers.len() == 1 {
-            self.find_short_way();
+        if self.direct.is_some() || self.receivers.len() == 1 {
+            self.find_direct_delivery();
         }
     }
 
     #[inline(never)]
-    pub(super) fn find_short_way(&mut self) {
+    pub(super) fn find_direct_delivery(&mut self) {
         self.unpile();
-        self.short = None;
+        self.direct = None;
         let [receiver] = self.receivers.make_contiguous() else {
             return;
         };
         if self.joined || self.bound.is_some() {
             return;
         }
-        let short = receiver.short_way();
+        let direct = receiver.direct_delivery();
         // A queue that has a limit is asked for room by each offer.
-        self.short = short.filter(|short| short.lane.is_free());
-        if let Some(Short {
+        self.direct = direct.filter(|direct| direct.queue.is_free());
+        if let Some(DirectDelivery {
             way: Way::Rows(..), ..
-        }) = &self.short
+        }) = &self.direct
             && let Some(port) = self.this.upgrade()
         {
             port.bare.store(true, Ordering::Relaxed);
@@ -262,9 +264,9 @@ pub(crate) fn stamped<T: Send + 'static>(stamp: i64, item: T) -> Parcel<T> {
 
 /// Queues a task under the port's lock, if that takes no more than a few instructions.
 #[inline]
-fn send(lane: &Lane, task: Task) -> Sent {
-    let queued = lane.admit_here(task);
-    queued.map_err(|task| (lane.handle(), task))
+fn send(queue: &DeliveryQueue, task: Task) -> Sent {
+    let queued = queue.admit_here(task);
+    queued.map_err(|task| (queue.handle(), task))
 }
 
 /// Does the rest, after the lock has been released.
@@ -295,9 +297,9 @@ mod loom_tests {
         (port, seen)
     }
 
-    /// An item on its short way meets a join that connects its port: it is handled once.
+    /// An item that is delivered directly meets a join that connects its port: it is handled once.
     #[test]
-    fn loom_the_short_way_against_the_registration_of_a_join() {
+    fn loom_direct_delivery_against_the_registration_of_a_join() {
         loom::model(|| {
             let (p, q, queue) = (Port::new(), Port::<u32>::new(), Keeper::default());
             Receive::persistent(&p, |_| ()).activate(&queue).unwrap();
@@ -314,9 +316,9 @@ mod loom_tests {
         });
     }
 
-    /// An item on its short way meets the end of the receive: it is handled, or waits.
+    /// An item that is delivered directly meets the end of the receive: it is handled, or waits.
     #[test]
-    fn loom_the_short_way_against_a_cleanup() {
+    fn loom_direct_delivery_against_a_cleanup() {
         loom::model(|| {
             let (port, queue) = (Port::new(), Keeper::default());
             let active = Receive::persistent(&port, |_| ()).activate(&queue).unwrap();

@@ -25,22 +25,22 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// A receiver whose queue had no room.
-pub(super) struct Hungry<T: Send + 'static> {
+pub(super) struct BlockedReceiver<T: Send + 'static> {
     receiver: Weak<dyn Receiver<T>>,
     queue: QueueHandle,
 }
 
 /// Waits in the line of the receiver's queue.
-struct Meal<T: Send + 'static> {
+struct Retry<T: Send + 'static> {
     port: Weak<PortCore<T>>,
-    hungry: Hungry<T>,
+    blocked: BlockedReceiver<T>,
     wait: Mutex<Option<RoomWait>>,
 }
 
-impl<T: Send + 'static> Hungry<T> {
+impl<T: Send + 'static> BlockedReceiver<T> {
     #[cold]
     pub(super) fn new(receiver: &Arc<dyn Receiver<T>>, queue: QueueHandle) -> Self {
-        Hungry {
+        BlockedReceiver {
             receiver: Arc::downgrade(receiver),
             queue,
         }
@@ -51,7 +51,7 @@ impl<T: Send + 'static> Hungry<T> {
     #[cold]
     pub(super) fn line_up(
         self,
-        all: &mut Vec<Hungry<T>>,
+        all: &mut Vec<BlockedReceiver<T>>,
         port: &Weak<PortCore<T>>,
         deferred: &mut Deferred,
     ) {
@@ -65,8 +65,13 @@ impl<T: Send + 'static> Hungry<T> {
         let port = Weak::clone(port);
         deferred.call(move || {
             let wait = Mutex::new(Some(line.wait().listed(None)));
-            let hungry = self;
-            Arc::new(Meal { port, hungry, wait }).look();
+            let blocked = self;
+            Arc::new(Retry {
+                port,
+                blocked,
+                wait,
+            })
+            .look();
         });
     }
 
@@ -75,9 +80,9 @@ impl<T: Send + 'static> Hungry<T> {
     }
 }
 
-impl<T: Send + 'static> Clone for Hungry<T> {
+impl<T: Send + 'static> Clone for BlockedReceiver<T> {
     fn clone(&self) -> Self {
-        Hungry {
+        BlockedReceiver {
             receiver: Weak::clone(&self.receiver),
             queue: QueueHandle::clone(&self.queue),
         }
@@ -88,16 +93,16 @@ impl<T: Send + 'static> PortState<T> {
     /// Offers the waiting items to a receiver again when the queue that had no room for the last
     /// claim has some.
     #[cold]
-    pub(crate) fn feed_later(&mut self, receiver: &Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
+    pub(crate) fn offer_later(&mut self, receiver: &Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
         if let Some(queue) = deferred.take_full() {
-            Hungry::new(receiver, queue).line_up(&mut self.hungry, &self.this, deferred);
+            BlockedReceiver::new(receiver, queue).line_up(&mut self.blocked, &self.this, deferred);
         }
     }
 
     /// Room has come: the receiver, if it is still here, is offered the waiting items.
-    fn feed(&mut self, hungry: &Hungry<T>, deferred: &mut Deferred) {
-        self.hungry.retain(|other| !other.is(hungry));
-        let Some(receiver) = hungry.receiver.upgrade() else {
+    fn offer_again(&mut self, blocked: &BlockedReceiver<T>, deferred: &mut Deferred) {
+        self.blocked.retain(|other| !other.is(blocked));
+        let Some(receiver) = blocked.receiver.upgrade() else {
             return;
         };
         let here = |other: &Arc<dyn Receiver<T>>| Arc::ptr_eq(other, &receiver);
@@ -110,7 +115,7 @@ impl<T: Send + 'static> PortState<T> {
     }
 }
 
-impl<T: Send + 'static> Meal<T> {
+impl<T: Send + 'static> Retry<T> {
     /// Looks whether room has been granted.
     fn look(self: &Arc<Self>) {
         let waker = Waker::from(Arc::clone(self));
@@ -126,9 +131,9 @@ impl<T: Send + 'static> Meal<T> {
         drop(ended);
         // A stopped queue takes nothing any more; the items stay.
         if let Ok(room) = granted {
-            let meal = Arc::clone(self);
-            let serve = Task::new(move || meal.serve(room));
-            self.hungry.queue.readmit(serve);
+            let retry = Arc::clone(self);
+            let serve = Task::new(move || retry.serve(room));
+            self.blocked.queue.readmit(serve);
         }
     }
 
@@ -137,12 +142,12 @@ impl<T: Send + 'static> Meal<T> {
             return;
         };
         let mut deferred = Deferred::with_room(Some(room));
-        port.locked(|state| state.feed(&self.hungry, &mut deferred));
+        port.locked(|state| state.offer_again(&self.blocked, &mut deferred));
         deferred.carry_out();
     }
 }
 
-impl<T: Send + 'static> Wake for Meal<T> {
+impl<T: Send + 'static> Wake for Retry<T> {
     fn wake(self: Arc<Self>) {
         self.look();
     }

@@ -1,7 +1,7 @@
 //! The place of an arbiter that takes several items at one of its ports, and what it takes there.
 
 use super::join_gate::{Gate, Stop};
-use super::lacking::Lacking;
+use super::missing_hint::MissingHint;
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, put_back_wanted};
 use crate::domain::Domain;
@@ -64,7 +64,7 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
 }
 
 /// The place of an arbiter at one of its ports.
-pub(crate) struct Seat<R: Rule> {
+pub(crate) struct Input<R: Rule> {
     port: Weak<PortCore<R::Item>>,
     /// For the quick way, without keeping the port.
     pub(super) inside: Arc<Inside<R::Item>>,
@@ -73,13 +73,13 @@ pub(crate) struct Seat<R: Rule> {
 
 /// One try of an arbiter to take all it needs.
 pub(crate) struct Attempt<'a> {
-    /// The seat whose port the caller has locked, and the items there.
+    /// The input whose port the caller has locked, and the items there.
     pub(super) at: usize,
     pub(super) offered: Option<&'a mut dyn Any>,
     /// How many items are still needed from all parts together.
     pub(super) left: usize,
     pub(super) gate: &'a Gate,
-    pub(super) lacking: &'a Lacking,
+    pub(super) missing_hint: &'a MissingHint,
     pub(super) asker: Asker<'a>,
 }
 
@@ -131,9 +131,9 @@ impl<T: Send + 'static> AnyPort for PortCore<T> {
     }
 }
 
-impl<R: Rule> Seat<R> {
+impl<R: Rule> Input<R> {
     pub(crate) fn new(port: &Port<R::Item>, rule: R) -> Self {
-        Seat {
+        Input {
             port: Arc::downgrade(port.core()),
             inside: Arc::clone(port.core().inside()),
             rule,
@@ -195,8 +195,8 @@ impl<R: Rule> Seat<R> {
             .rule
             .plan(&shelf, &mut attempt.left, &mut attempt.asker);
         let Some(plan) = plan else {
-            attempt.lacking.at(at);
-            return Err(Stop::Lacking);
+            attempt.missing_hint.at(at);
+            return Err(Stop::MissingHint);
         };
         planned.plan = plan;
         Ok(())
@@ -209,7 +209,7 @@ impl<R: Rule> Seat<R> {
         let mut looks = |shelf: &Shelf<'_, R::Item>| {
             let plan = self.rule.plan(shelf, &mut left, &mut attempt.asker);
             if plan.is_none() {
-                attempt.lacking.at(at);
+                attempt.missing_hint.at(at);
             }
             plan
         };
@@ -223,7 +223,7 @@ impl<R: Rule> Seat<R> {
             }
         };
         attempt.let_go(held);
-        plan.map(|_| ()).ok_or(Stop::Lacking)
+        plan.map(|_| ()).ok_or(Stop::MissingHint)
     }
 
     /// Takes what has been planned.
@@ -254,10 +254,10 @@ impl<R: Rule> Seat<R> {
         }
     }
 
-    /// Locks the port and lends its items to `body`; registers the side if `body` says so.
+    /// Locks the port and lends its items to `body`; registers the receiver if `body` says so.
     pub(crate) fn begin(
         &self,
-        side: Arc<dyn Receiver<R::Item>>,
+        receiver: Arc<dyn Receiver<R::Item>>,
         body: &mut dyn FnMut(&mut dyn Any) -> bool,
     ) {
         if let Some(port) = self.port() {
@@ -270,43 +270,48 @@ impl<R: Rule> Seat<R> {
                 let stays = body(&mut offered);
                 *state.items_mut() = offered.waiting;
                 if stays {
-                    state.push_receiver(side);
+                    state.push_receiver(receiver);
                 }
             });
             port.let_in_posters();
         }
     }
 
-    /// Offers a side what waits again, when the queue that had no room for the last claim has some.
+    /// Offers a receiver what waits again, when the queue that had no room for the last claim has
+    /// some.
     #[cold]
-    pub(crate) fn feed_later(&self, side: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
+    pub(crate) fn offer_later(
+        &self,
+        receiver: &Arc<dyn Receiver<R::Item>>,
+        deferred: &mut Deferred,
+    ) {
         if let Some(port) = self.port() {
-            port.locked(|state| state.feed_later(side, deferred));
+            port.locked(|state| state.offer_later(receiver, deferred));
         }
     }
 
-    /// Registers a side whose port holds nothing that it could take. The caller holds the domain's
-    /// lock.
-    pub(crate) fn register(&self, side: Arc<dyn Receiver<R::Item>>) {
+    /// Registers a receiver whose port holds nothing that it could take. The caller holds the
+    /// domain's lock.
+    pub(crate) fn register(&self, receiver: Arc<dyn Receiver<R::Item>>) {
         if let Some(port) = self.port() {
-            port.state().push_receiver(side);
+            port.state().push_receiver(receiver);
         }
     }
 
-    /// Takes a side off the port. The caller holds the domain's lock.
-    pub(crate) fn leave(&self, side: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
+    /// Takes a receiver off the port. The caller holds the domain's lock.
+    pub(crate) fn leave(&self, receiver: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
         let Some(port) = self.port() else { return };
-        let removed = port.state().remove(&**side);
+        let removed = port.state().remove(&**receiver);
         removed
             .into_iter()
             .for_each(|removed| deferred.drop_later(removed));
         let_go(Some(port), deferred);
     }
 
-    /// Takes a side off the port.
-    pub(crate) fn unregister(&self, side: &Arc<dyn Receiver<R::Item>>) {
+    /// Takes a receiver off the port.
+    pub(crate) fn unregister(&self, receiver: &Arc<dyn Receiver<R::Item>>) {
         if let Some(port) = self.port() {
-            port.unregister(side);
+            port.unregister(receiver);
         }
     }
 
@@ -340,16 +345,16 @@ impl<R: Rule> Seat<R> {
 }
 
 impl Attempt<'_> {
-    /// The seat whose port the caller has locked.
+    /// The input whose port the caller has locked.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// Decides, once no seat lacks anything. After `Ok` all seats take.
+    /// Decides, once no input lacks anything. After `Ok` all inputs take.
     #[inline]
     pub(crate) fn decide(&mut self) -> Result<(), Stop> {
         if self.left > 0 {
-            return Err(Stop::Lacking);
+            return Err(Stop::MissingHint);
         }
         self.gate.pass(self.asker.deferred)
     }
@@ -377,7 +382,7 @@ impl<T: Send + 'static> Access<'_, T> {
     #[inline]
     fn shelf(&mut self) -> Shelf<'_, T> {
         match self {
-            Access::Closed => unreachable!("a seat plans before it takes"),
+            Access::Closed => unreachable!("an input plans before it takes"),
             Access::Waiting(state) => Shelf::waiting(state.items_mut()),
             Access::Offered(offered) => Shelf::offered(offered),
         }

@@ -1,37 +1,37 @@
-//! The short way of items: where they go from a port whose one receiver wants them all.
+//! Direct delivery: where items go from a port whose one receiver wants them all.
 //!
 //! Most ports have one receiver for good, that takes whatever comes: a persistent receive without a
 //! predicate, or one of several items without a guard. Nothing has to be offered to it. It tells
-//! its port once where items go, and the port sends them there itself (`port/brief.rs`), as long as
-//! the receiver is alone at it.
+//! its port once where items go, and the port sends them there itself (`port/direct.rs`), as long
+//! as the receiver is alone at it.
 //!
 //! A receive may be a concurrent member of an interleave. Then each item is counted among the
-//! crowd's as it is sent, under the port's lock, as long as the end has not been claimed; who ends
+//! readers' as it is sent, under the port's lock, as long as the end has not been claimed; who ends
 //! the interleave comes by that lock.
 
-use crate::crowd::Crowd;
 use crate::delivery::{Deliver, QueueHandle, Sends};
-use crate::sparing::Sparing;
+use crate::handle_cache::HandleCaching;
+use crate::readers::Readers;
 use motet_dispatch::{Direct, Task};
 use std::fmt;
 use std::sync::Arc;
 
 /// Where a receiver that wants everything has its items sent, instead of being offered them.
-pub struct Short<T: Send + 'static> {
+pub struct DirectDelivery<T: Send + 'static> {
     pub(crate) way: Way<T>,
-    pub(crate) lane: Lane,
+    pub(crate) queue: DeliveryQueue,
 }
 
-/// The queue of a short way.
-pub(crate) enum Lane {
+/// The queue of a direct delivery.
+pub(crate) enum DeliveryQueue {
     /// That of a dispatcher: asked without a call.
     Direct(Direct),
     Any(QueueHandle),
 }
 
 pub(crate) enum Way<T: Send + 'static> {
-    /// Each in the task of its own node, which belongs to a crowd, or to none.
-    Each(Arc<dyn Deliver<T>>, Option<Arc<Crowd>>),
+    /// Each in the task of its own node, which belongs to readers of an interleave, or not.
+    Each(Arc<dyn Deliver<T>>, Option<Arc<Readers>>),
     /// So many in one task.
     Rows(Arc<dyn DeliverRow<T>>, usize),
 }
@@ -59,40 +59,40 @@ impl<T> Row<T> {
     }
 }
 
-impl<T: Send + 'static> Short<T> {
-    /// Each item goes to `to`, whose handlers belong to `crowd`.
+impl<T: Send + 'static> DirectDelivery<T> {
+    /// Each item goes to `to`, whose handlers belong to `readers`.
     pub(crate) fn each(
         to: Arc<dyn Deliver<T>>,
-        crowd: Option<&Arc<Crowd>>,
+        readers: Option<&Arc<Readers>>,
         queue: &QueueHandle,
     ) -> Self {
-        Short::new(Way::Each(to, crowd.cloned()), queue)
+        DirectDelivery::new(Way::Each(to, readers.cloned()), queue)
     }
 
     /// Of the items, `count` at a time go to `to`.
     pub(crate) fn rows(to: Arc<dyn DeliverRow<T>>, count: usize, queue: &QueueHandle) -> Self {
-        Short::new(Way::Rows(to, count), queue)
+        DirectDelivery::new(Way::Rows(to, count), queue)
     }
 
     fn new(way: Way<T>, queue: &QueueHandle) -> Self {
-        let lane = match Direct::of(queue) {
-            Some(direct) => Lane::Direct(direct),
-            None => Lane::Any(Arc::clone(queue)),
+        let queue = match Direct::of(queue) {
+            Some(direct) => DeliveryQueue::Direct(direct),
+            None => DeliveryQueue::Any(Arc::clone(queue)),
         };
-        if let (Lane::Direct(_), Some(sparing)) = (&lane, way.sparing()) {
-            sparing.begin();
+        if let (DeliveryQueue::Direct(_), Some(handle_caching)) = (&queue, way.handle_caching()) {
+            handle_caching.begin();
         }
-        Short { way, lane }
+        DirectDelivery { way, queue }
     }
 }
 
-impl Lane {
+impl DeliveryQueue {
     /// As [`Enqueue::is_free`].
     #[inline]
     pub(crate) fn is_free(&self) -> bool {
         match self {
-            Lane::Direct(direct) => direct.is_free(),
-            Lane::Any(queue) => queue.is_free(),
+            DeliveryQueue::Direct(direct) => direct.is_free(),
+            DeliveryQueue::Any(queue) => queue.is_free(),
         }
     }
 
@@ -100,40 +100,41 @@ impl Lane {
     #[inline]
     pub(crate) fn admit_here(&self, task: Task) -> Result<bool, Task> {
         match self {
-            Lane::Direct(direct) => direct.admit_here(task),
-            Lane::Any(queue) => queue.admit_here(task),
+            DeliveryQueue::Direct(direct) => direct.admit_here(task),
+            DeliveryQueue::Any(queue) => queue.admit_here(task),
         }
     }
 
     pub(crate) fn handle(&self) -> QueueHandle {
         match self {
-            Lane::Direct(direct) => direct.handle(),
-            Lane::Any(queue) => Arc::clone(queue),
+            DeliveryQueue::Direct(direct) => direct.handle(),
+            DeliveryQueue::Any(queue) => Arc::clone(queue),
         }
     }
 }
 
 impl<T: Send + 'static> Way<T> {
-    fn sparing(&self) -> Option<&Sparing> {
+    fn handle_caching(&self) -> Option<&HandleCaching> {
         match self {
-            Way::Each(to, _) => to.sparing(),
-            Way::Rows(to, _) => to.sparing(),
+            Way::Each(to, _) => to.handle_caching(),
+            Way::Rows(to, _) => to.handle_caching(),
         }
     }
 }
 
-impl<T: Send + 'static> Drop for Short<T> {
+impl<T: Send + 'static> Drop for DirectDelivery<T> {
     fn drop(&mut self) {
-        if let (Lane::Direct(queue), Some(sparing)) = (&self.lane, self.way.sparing())
-            && sparing.end()
+        if let (DeliveryQueue::Direct(queue), Some(handle_caching)) =
+            (&self.queue, self.way.handle_caching())
+            && handle_caching.end()
         {
             queue.let_go();
         }
     }
 }
 
-impl<T: Send + 'static> fmt::Debug for Short<T> {
+impl<T: Send + 'static> fmt::Debug for DirectDelivery<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Short").finish_non_exhaustive()
+        f.debug_struct("DirectDelivery").finish_non_exhaustive()
     }
 }

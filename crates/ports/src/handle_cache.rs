@@ -1,15 +1,16 @@
 //! Whether workers keep the references to an arbiter that its messages have held, for its next
 //! messages.
 //!
-//! They may as long as its port sends items there the [short way](crate::short): the port notices
-//! when that ends, and the workers are told to let go. So an arbiter is not kept by those who have
-//! run its handler: what goes with its port goes as soon as they have done what they are doing.
+//! They may as long as its port sends items there [directly](crate::direct_delivery): the port
+//! notices when that ends, and the workers are told to let go. So an arbiter is not kept by those
+//! who have run its handler: what goes with its port goes as soon as they have done what they are
+//! doing.
 
 use motet_sync::atomic::{AtomicU8, Ordering};
 
 /// One arbiter's.
 #[derive(Default)]
-pub(crate) struct Sparing(AtomicU8);
+pub(crate) struct HandleCaching(AtomicU8);
 
 /// They may not.
 const NOT: u8 = 0;
@@ -18,9 +19,9 @@ const MAY: u8 = 1;
 /// Some have.
 const HAVE: u8 = 2;
 
-impl Sparing {
-    /// The short way begins. Called under the port's lock, as [`Sparing::end`] is, or when the port
-    /// is gone.
+impl HandleCaching {
+    /// Direct delivery begins. Called under the port's lock, as [`HandleCaching::end`] is, or when
+    /// the port is gone.
     pub(crate) fn begin(&self) {
         // Relaxed: the port's lock orders what is sent after it.
         self.0.store(MAY, Ordering::Relaxed);
@@ -33,8 +34,8 @@ impl Sparing {
         self.0.swap(NOT, Ordering::Relaxed) == HAVE
     }
 
-    /// Whether a worker may keep a reference to the arbiter now. If the short way ends meanwhile it
-    /// is told after that.
+    /// Whether a worker may keep a reference to the arbiter now. If direct delivery ends meanwhile
+    /// it is told after that.
     #[inline]
     pub(crate) fn lets_keep(&self) -> bool {
         // Relaxed: who reads one of these two comes before the end in the order of this value, and
@@ -63,21 +64,21 @@ mod loom_tests {
     use motet_sync::thread;
     use std::sync::Arc;
 
-    /// Two handlers end on a worker while the short way does: when it has heard all, the worker
+    /// Two handlers end on a worker while direct delivery does: when it has heard all, the worker
     /// keeps nothing.
     #[test]
-    fn loom_the_end_of_a_short_way_against_a_worker_that_keeps() {
+    fn loom_the_end_of_direct_delivery_against_a_worker_that_keeps() {
         loom::model(|| {
             // How often the workers have been told, as the dispatcher's version.
             let told = Arc::new(AtomicUsize::new(0));
-            let sparing = Arc::new(Sparing::default());
-            sparing.begin();
+            let handle_caching = Arc::new(HandleCaching::default());
+            handle_caching.begin();
             let worker = thread::spawn({
-                let (told, sparing) = (Arc::clone(&told), Arc::clone(&sparing));
+                let (told, handle_caching) = (Arc::clone(&told), Arc::clone(&handle_caching));
                 move || {
                     let (mut version, mut keeps) = (0, false);
                     for _ in 0..2 {
-                        keeps |= sparing.lets_keep();
+                        keeps |= handle_caching.lets_keep();
                         let now = told.load(Ordering::Acquire);
                         if now != version {
                             (version, keeps) = (now, false);
@@ -86,13 +87,13 @@ mod loom_tests {
                     (version, keeps)
                 }
             });
-            if sparing.end() {
+            if handle_caching.end() {
                 told.fetch_add(1, Ordering::Release);
             }
             let (version, keeps) = worker.join().unwrap();
             let hears_more = told.load(Ordering::Relaxed) != version;
             assert!(!keeps || hears_more, "kept, and nobody tells");
-            assert!(!sparing.lets_keep());
+            assert!(!handle_caching.lets_keep());
         });
     }
 }

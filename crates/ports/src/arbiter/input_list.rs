@@ -1,18 +1,18 @@
-//! Seats of one type: any number of them, or one alone.
+//! Inputs of one type: any number of them, or one alone.
 
-use super::any_seat::AnySeat;
-use super::join_core::{Seats, Side};
+use super::any_input::AnyInput;
+use super::join_core::{InputReceiver, Inputs};
 use super::join_gate::Stop;
-use super::join_seat::{Attempt, Held, Planned, Rule, Seat};
+use super::join_input::{Attempt, Held, Input, Planned, Rule};
 use motet_dispatch::Causalities;
 
-/// One seat.
-pub(super) struct Solo<R: Rule>(pub(super) Seat<R>);
+/// One input.
+pub(super) struct OneInput<R: Rule>(pub(super) Input<R>);
 
-/// Any number of seats.
-pub(super) struct Row<R: Rule>(pub(super) Vec<Seat<R>>);
+/// Any number of inputs.
+pub(super) struct InputList<R: Rule>(pub(super) Vec<Input<R>>);
 
-impl<R: Rule> Seats for Solo<R> {
+impl<R: Rule> Inputs for OneInput<R> {
     type Items = R::Given;
     type Taken = R::Taken;
 
@@ -20,7 +20,7 @@ impl<R: Rule> Seats for Solo<R> {
         1
     }
 
-    fn seat(&self, _at: usize) -> &dyn AnySeat<Side<Self>> {
+    fn input(&self, _at: usize) -> &dyn AnyInput<InputReceiver<Self>> {
         &self.0
     }
 
@@ -52,8 +52,8 @@ impl<R: Rule> Seats for Solo<R> {
     }
 }
 
-impl<R: Rule> Row<R> {
-    /// Whether anything is missing, before many ports are locked together. From the caller's seat
+impl<R: Rule> InputList<R> {
+    /// Whether anything is missing, before many ports are locked together. From the caller's input
     /// on: that is where something was missing before, and so the items of a long row cost one look
     /// each on the average, not one at each port.
     fn look(&self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
@@ -70,19 +70,19 @@ impl<R: Rule> Row<R> {
         attempt: &mut Attempt<'_>,
     ) -> Result<Vec<R::Taken>, Stop> {
         let mut planned: Vec<_> = held.iter().map(|_| Planned::nothing()).collect();
-        let seats = self.0.iter().zip(held).zip(&mut planned).enumerate();
-        for (at, ((seat, held), planned)) in seats {
-            seat.plan(at, held, attempt, planned)?;
+        let inputs = self.0.iter().zip(held).zip(&mut planned).enumerate();
+        for (at, ((input, held), planned)) in inputs {
+            input.plan(at, held, attempt, planned)?;
         }
         attempt.decide()?;
-        let seats = self.0.iter().zip(&mut planned);
-        Ok(seats
-            .map(|(seat, planned)| seat.take(planned, attempt))
+        let inputs = self.0.iter().zip(&mut planned);
+        Ok(inputs
+            .map(|(input, planned)| input.take(planned, attempt))
             .collect())
     }
 }
 
-impl<R: Rule> Seats for Row<R> {
+impl<R: Rule> Inputs for InputList<R> {
     type Items = Vec<R::Given>;
     type Taken = Vec<R::Taken>;
 
@@ -90,7 +90,7 @@ impl<R: Rule> Seats for Row<R> {
         self.0.len()
     }
 
-    fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>> {
+    fn input(&self, at: usize) -> &dyn AnyInput<InputReceiver<Self>> {
         &self.0[at]
     }
 
@@ -102,8 +102,8 @@ impl<R: Rule> Seats for Row<R> {
         self.look(attempt)?;
         let mut held = Vec::with_capacity(self.0.len());
         let mut all = Ok(());
-        for (at, seat) in self.0.iter().enumerate() {
-            match seat.hold(at, attempt) {
+        for (at, input) in self.0.iter().enumerate() {
+            match input.hold(at, attempt) {
                 Ok(port) => held.push(port),
                 Err(stop) => all = Err(stop),
             }
@@ -123,7 +123,7 @@ impl<R: Rule> Seats for Row<R> {
     }
 
     fn put_back(&self, taken: Vec<R::Taken>, skipped: bool) {
-        let seats = self.0.iter().zip(taken);
-        seats.for_each(|(seat, taken)| seat.put_back(taken, skipped));
+        let inputs = self.0.iter().zip(taken);
+        inputs.for_each(|(input, taken)| input.put_back(taken, skipped));
     }
 }

@@ -1,13 +1,13 @@
-//! From the parts that a program names to the seats of an arbiter: tuples of different types, rows
+//! From the parts that a program names to the inputs of an arbiter: tuples of different types, rows
 //! of one type.
 
-use super::any_seat::AnySeat;
-use super::join_core::{JoinCore, Seats, Side};
+use super::any_input::AnyInput;
+use super::input_list::{InputList, OneInput};
+use super::join_core::{InputReceiver, Inputs, JoinCore};
 use super::join_gate::{Gate, Stop};
-use super::join_seat::{AnyPort, Attempt, Planned, Rule, Seat};
+use super::join_input::{AnyPort, Attempt, Input, Planned, Rule};
 use super::one_each::OneEach;
-use super::part::{IntoPart, Part, ToSeat};
-use super::row::{Row, Solo};
+use super::part::{IntoPart, Part, ToInput};
 use crate::activation::Active;
 use crate::deferred::Keep;
 use crate::handler::AnyHandler;
@@ -17,8 +17,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What an arbiter over several ports is made of, for handlers of `I`.
-pub struct Kit<I> {
-    seats: Box<dyn Assemble<I>>,
+pub struct JoinInputs<I> {
+    inputs: Box<dyn Assemble<I>>,
     ports: Ports,
 }
 
@@ -31,7 +31,7 @@ pub trait IntoParts {
     type Items: Send + 'static;
 
     /// Makes the parts.
-    fn into_kit(self) -> Kit<Self::Items>;
+    fn into_inputs(self) -> JoinInputs<Self::Items>;
 }
 
 /// What a gather can be made of: a tuple of one to twelve ports, each with or without a guard.
@@ -40,20 +40,20 @@ pub trait IntoShares {
     type Items: Send + 'static;
 
     /// Makes the parts.
-    fn into_kit(self) -> Kit<Self::Items>;
+    fn into_inputs(self) -> JoinInputs<Self::Items>;
 }
 
 /// What a [`MultiplePortReceive`](crate::MultiplePortReceive) can be made of: any number of
 /// [`IntoPart`]s of one type.
-pub trait IntoRow {
+pub trait IntoPartList {
     /// What the handler gets of each port: its item, or the `Vec` of its items.
     type Given: Send + 'static;
 
     /// Makes the parts.
-    fn into_kit(self) -> Kit<Vec<Self::Given>>;
+    fn into_inputs(self) -> JoinInputs<Vec<Self::Given>>;
 }
 
-/// Seats that are about to become an arbiter.
+/// Inputs that are about to become an arbiter.
 trait Assemble<I>: Send {
     fn assemble(
         self: Box<Self>,
@@ -63,7 +63,7 @@ trait Assemble<I>: Send {
     ) -> Arc<dyn Active>;
 }
 
-impl<S: Seats> Assemble<S::Items> for S {
+impl<S: Inputs> Assemble<S::Items> for S {
     fn assemble(
         self: Box<Self>,
         total: usize,
@@ -74,10 +74,10 @@ impl<S: Seats> Assemble<S::Items> for S {
     }
 }
 
-impl<I> Kit<I> {
+impl<I> JoinInputs<I> {
     /// # Panics
     /// When a port is named twice.
-    fn new(seats: impl Assemble<I> + 'static, ports: Vec<Arc<dyn AnyPort>>) -> Self {
+    fn new(inputs: impl Assemble<I> + 'static, ports: Vec<Arc<dyn AnyPort>>) -> Self {
         let mut ids: Vec<u64> = ports.iter().map(|port| port.id()).collect();
         ids.sort_unstable();
         assert!(
@@ -85,8 +85,8 @@ impl<I> Kit<I> {
             "an arbiter names a port twice: take several items of one port with Port::times, \
              Port::one_each or MultipleItemReceive"
         );
-        Kit {
-            seats: Box::new(seats),
+        JoinInputs {
+            inputs: Box::new(inputs),
             ports: ports.into_iter().map(|port| port as _).collect(),
         }
     }
@@ -97,13 +97,13 @@ impl<I> Kit<I> {
     }
 
     /// Of one part that is no tuple.
-    pub(super) fn solo<P: ToSeat>(part: P) -> Self
+    pub(super) fn solo<P: ToInput>(part: P) -> Self
     where
         P::Rule: Rule<Given = I>,
         I: Send + 'static,
     {
         let ports = vec![part.port()];
-        Kit::new(Solo(part.to_seat()), ports)
+        JoinInputs::new(OneInput(part.to_input()), ports)
     }
 
     /// An arbiter that is not registered yet, and its ports. Rules that share a number take
@@ -116,39 +116,39 @@ impl<I> Kit<I> {
         outlet: Outlet,
     ) -> (Arc<dyn Active>, Ports) {
         let gate = Gate::new(once, outlet);
-        (self.seats.assemble(total, handler, gate), self.ports)
+        (self.inputs.assemble(total, handler, gate), self.ports)
     }
 }
 
-impl<I> fmt::Debug for Kit<I> {
+impl<I> fmt::Debug for JoinInputs<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kit")
+        f.debug_struct("JoinInputs")
             .field("ports", &self.ports.len())
             .finish_non_exhaustive()
     }
 }
 
-impl<C, P, R> IntoRow for C
+impl<C, P, R> IntoPartList for C
 where
     C: IntoIterator<Item = P>,
     P: IntoPart,
-    P::Part: ToSeat<Rule = R>,
+    P::Part: ToInput<Rule = R>,
     R: Rule<Given = P::Given>,
 {
     type Given = P::Given;
 
-    fn into_kit(self) -> Kit<Vec<P::Given>> {
+    fn into_inputs(self) -> JoinInputs<Vec<P::Given>> {
         let parts: Vec<_> = self.into_iter().map(IntoPart::into_part).collect();
-        let ports = parts.iter().map(ToSeat::port).collect();
-        let seats = parts.into_iter().map(ToSeat::to_seat).collect();
-        Kit::new(Row(seats), ports)
+        let ports = parts.iter().map(ToInput::port).collect();
+        let inputs = parts.into_iter().map(ToInput::to_input).collect();
+        JoinInputs::new(InputList(inputs), ports)
     }
 }
 
-/// Tuples of seats, and what makes them. Each part is its type, its place and two names.
+/// Tuples of inputs, and what makes them. Each part is its type, its place and two names.
 macro_rules! tuples {
     (@one $($P:ident $R:ident $at:tt $held:ident $planned:ident,)+) => {
-        impl<$($R: Rule),+> Seats for ($(Seat<$R>,)+) {
+        impl<$($R: Rule),+> Inputs for ($(Input<$R>,)+) {
             type Items = ($($R::Given,)+);
             type Taken = ($($R::Taken,)+);
 
@@ -156,9 +156,9 @@ macro_rules! tuples {
                 [$($at),+].len()
             }
 
-            fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>> {
-                let seats: [&dyn AnySeat<Side<Self>>; [$($at),+].len()] = [$(&self.$at),+];
-                seats[at]
+            fn input(&self, at: usize) -> &dyn AnyInput<InputReceiver<Self>> {
+                let inputs: [&dyn AnyInput<InputReceiver<Self>>; [$($at),+].len()] = [$(&self.$at),+];
+                inputs[at]
             }
 
             #[inline]
@@ -214,14 +214,14 @@ macro_rules! tuples {
 
         impl<$($P, $R),+> IntoParts for ($($P,)+)
         where
-            $($P: IntoPart, $P::Part: ToSeat<Rule = $R>, $R: Rule<Given = $P::Given>,)+
+            $($P: IntoPart, $P::Part: ToInput<Rule = $R>, $R: Rule<Given = $P::Given>,)+
         {
             type Items = ($($P::Given,)+);
 
-            fn into_kit(self) -> Kit<Self::Items> {
+            fn into_inputs(self) -> JoinInputs<Self::Items> {
                 let parts = ($(self.$at.into_part(),)+);
                 let ports = vec![$(parts.$at.port()),+];
-                Kit::new(($(parts.$at.to_seat(),)+), ports)
+                JoinInputs::new(($(parts.$at.to_input(),)+), ports)
             }
         }
 
@@ -231,10 +231,10 @@ macro_rules! tuples {
         {
             type Items = ($(Vec<$R>,)+);
 
-            fn into_kit(self) -> Kit<Self::Items> {
+            fn into_inputs(self) -> JoinInputs<Self::Items> {
                 let parts = ($(self.$at.into_part().shared(),)+);
                 let ports = vec![$(parts.$at.port()),+];
-                Kit::new(($(parts.$at.to_seat(),)+), ports)
+                JoinInputs::new(($(parts.$at.to_input(),)+), ports)
             }
         }
     };

@@ -1,41 +1,40 @@
 //! The concurrent handlers of an interleave: how many run, how many of their tasks are on their
 //! way, and whether more may begin.
 //!
-//! Each thread counts at a place of its own, so that concurrent work meets nobody; whoever wants to
-//! know adds the places up. The counts only go up: what has ended is subtracted from what has
-//! begun.
+//! As in a reader-writer lock, concurrent handlers are the readers and exclusive ones the writers.
+//! Each thread has a count of its own, so that readers share no cache line; a writer adds the
+//! counts up. They only go up: what has ended is subtracted from what has begun.
 //!
-//! Memory order. A handler that begins counts itself and then looks whether someone wants to be
-//! alone; who wants to be alone says so and then adds up. The count and the look, the word and the
-//! sum are sequentially consistent, so one of the two sees the other. The same holds for a handler
-//! that ends.
+//! Memory order. A reader that begins counts itself and then looks whether a writer waits; a writer
+//! says that it waits and then adds up. All four are sequentially consistent, so one of the two
+//! sees the other. The same holds for a reader that ends.
 //!
-//! When nobody has wanted to be alone for a good while it is *calm*, and each place says so itself:
-//! handlers count there with a plain store and a light fence, and look at nothing else. Who ends
-//! the calm raises the word, takes the calm from all places, and calls the heavy fence: from there
-//! on those who have counted the light way are seen, or see that the calm is over, and then look at
-//! the word as others do.
+//! When no writer has come for a good while there is a *reader bias* (Dice and Kogan, BRAVO, 2019),
+//! which each count says itself: readers count with a plain store and a light fence, and look at
+//! nothing else. A writer says that it waits, revokes the bias in all counts, and calls the heavy
+//! fence: from there on those who have counted under the bias are seen, or see that it is revoked,
+//! and then look whether a writer waits, as others do.
 
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use motet_sync::{CachePadded, asymmetric, thread_number, thread_number_if_asked};
 
 /// The counts, and what those who begin and end look at.
-pub(crate) struct Crowd {
+pub(crate) struct Readers {
     /// One for each thread with a small number.
     own: Box<[CachePadded<Place>]>,
-    /// Someone wants to be alone: nobody may begin. Written under the floor's lock.
-    raised: AtomicBool,
+    /// A writer waits: nobody may begin. Written under the exclusion's lock.
+    writer_waits: AtomicBool,
     /// The end has been claimed: nothing may be taken any more.
     closing: AtomicBool,
-    /// Of all other threads; never calm.
+    /// Of all other threads; never biased.
     others: CachePadded<Place>,
 }
 
 /// Where one thread counts.
 #[derive(Default)]
 pub(crate) struct Place {
-    /// Written under the floor's lock.
-    calm: AtomicBool,
+    /// Written under the exclusion's lock.
+    bias: AtomicBool,
     /// Tasks sent off.
     sent: AtomicUsize,
     /// Handlers that have begun.
@@ -44,25 +43,25 @@ pub(crate) struct Place {
     ended: AtomicUsize,
 }
 
-/// What has come of a handler that wants to begin in a calm.
+/// What has come of a handler that wants to begin under the bias.
 pub(crate) enum Begun<'a> {
     /// It has, and is counted here.
-    Calm(&'a Place),
-    /// It is counted, but the calm is over: it looks as others do.
+    Biased(&'a Place),
+    /// It is counted, but the bias is revoked: it looks as others do.
     Counted,
-    /// There is no calm.
+    /// There is no bias.
     Not,
 }
 
 /// So many handlers are a good many.
 const MANY: usize = if cfg!(motet_loom) { 1 } else { 1024 };
 
-impl Crowd {
+impl Readers {
     /// Nobody may begin yet. With places of their own for so many threads.
     pub(crate) fn new(threads: usize) -> Self {
-        Crowd {
+        Readers {
             own: (0..threads).map(|_| CachePadded::default()).collect(),
-            raised: AtomicBool::new(true),
+            writer_waits: AtomicBool::new(true),
             closing: AtomicBool::new(false),
             others: CachePadded::default(),
         }
@@ -78,9 +77,9 @@ impl Crowd {
         !self.closing.swap(true, Ordering::AcqRel)
     }
 
-    /// A task is sent off, if the end has not been claimed. Called as [`Crowd::sent`].
+    /// A task is sent off, if the end has not been claimed. Called as [`Readers::sent`].
     #[inline]
-    pub(crate) fn lets_off(&self) -> bool {
+    pub(crate) fn send_if_open(&self) -> bool {
         let open = !self.is_closing();
         if open {
             self.sent();
@@ -99,7 +98,7 @@ impl Crowd {
 
     /// It will not begin, and nobody else was told of it.
     pub(crate) fn take_back_sent(&self) {
-        // Relaxed: called under the floor's lock, as who reads the counts is.
+        // Relaxed: called under the exclusion's lock, as who reads the counts is.
         self.place().sent.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -109,14 +108,14 @@ impl Crowd {
         self.place().sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A handler begins, if it is calm.
+    /// A handler begins, if there is a bias.
     #[inline]
-    pub(crate) fn begin_calmly(&self) -> Begun<'_> {
+    pub(crate) fn begin_biased(&self) -> Begun<'_> {
         match self.own() {
-            Some(place) if place.is_calm() => {
+            Some(place) if place.is_biased() => {
                 add_own(&place.begun, Ordering::Relaxed);
-                if place.stays_calm() {
-                    Begun::Calm(place)
+                if place.stays_biased() {
+                    Begun::Biased(place)
                 } else {
                     Begun::Counted
                 }
@@ -125,7 +124,7 @@ impl Crowd {
         }
     }
 
-    /// A handler begins, in whatever weather; the caller looks next whether it may. `true`: this
+    /// A handler begins, with or without a bias; the caller looks next whether it may. `true`: this
     /// thread has counted a good many.
     pub(crate) fn begin(&self) -> bool {
         let before = self.place().begun.fetch_add(1, Ordering::SeqCst);
@@ -133,7 +132,7 @@ impl Crowd {
         before % MANY == MANY - 1
     }
 
-    /// It may not. Called under the floor's lock, as who adds up is.
+    /// It may not. Called under the exclusion's lock, as who adds up is.
     pub(crate) fn take_back(&self) {
         self.place().begun.fetch_sub(1, Ordering::SeqCst);
         order();
@@ -143,8 +142,8 @@ impl Crowd {
     #[inline]
     pub(crate) fn end(&self) -> bool {
         match self.own() {
-            Some(place) if place.is_calm() => {
-                if place.end_calmly() {
+            Some(place) if place.is_biased() => {
+                if place.end_biased() {
                     return true;
                 }
             }
@@ -153,7 +152,7 @@ impl Crowd {
                 order();
             }
         }
-        !self.is_raised()
+        !self.writer_waits()
     }
 
     /// Whether a handler runs. Called after everybody has been told not to begin.
@@ -172,32 +171,32 @@ impl Crowd {
     }
 
     #[inline]
-    pub(crate) fn is_raised(&self) -> bool {
-        self.raised.load(Ordering::SeqCst)
+    pub(crate) fn writer_waits(&self) -> bool {
+        self.writer_waits.load(Ordering::SeqCst)
     }
 
-    /// Nobody may begin from here on. Called under the floor's lock, as `lower` and `calm_down`
-    /// are.
-    pub(crate) fn raise(&self) {
-        self.raised.swap(true, Ordering::SeqCst);
+    /// Nobody may begin from here on. Called under the exclusion's lock, as `admit_readers` and
+    /// `set_bias` are.
+    pub(crate) fn stop_readers(&self) {
+        self.writer_waits.swap(true, Ordering::SeqCst);
         order();
-        if self.own.first().is_some_and(|place| place.is_calm()) {
-            // Release: who finds its place without calm finds the word raised, too.
-            let calm = self.own.iter().map(|place| &place.calm);
-            calm.for_each(|calm| calm.store(false, Ordering::Release));
+        if self.own.first().is_some_and(|place| place.is_biased()) {
+            // Release: who finds its bias revoked finds that a writer waits, too.
+            let biases = self.own.iter().map(|place| &place.bias);
+            biases.for_each(|bias| bias.store(false, Ordering::Release));
             asymmetric::heavy();
         }
     }
 
-    pub(crate) fn lower(&self) {
-        self.raised.store(false, Ordering::SeqCst);
+    pub(crate) fn admit_readers(&self) {
+        self.writer_waits.store(false, Ordering::SeqCst);
     }
 
-    /// It is calm from here on, until someone raises the word. [`asymmetric`] fences are available.
-    pub(crate) fn calm_down(&self) {
-        // Release: who begins in the calm sees what those have done who were alone before.
-        let calm = self.own.iter().map(|place| &place.calm);
-        calm.for_each(|calm| calm.store(true, Ordering::Release));
+    /// Sets the bias, until a writer waits. [`asymmetric`] fences are available.
+    pub(crate) fn set_bias(&self) {
+        // Release: who begins under the bias sees what the writers before have done.
+        let biases = self.own.iter().map(|place| &place.bias);
+        biases.for_each(|bias| bias.store(true, Ordering::Release));
     }
 
     /// The calling thread's own, if it has been here before.
@@ -220,36 +219,36 @@ impl Crowd {
 }
 
 impl Place {
-    /// A handler that has begun here in a calm has ended. `false`: the calm is over, and the caller
-    /// looks whether someone waits for that.
+    /// A handler that has begun here under the bias has ended. `false`: the bias is revoked, and
+    /// the caller looks whether someone waits for that.
     #[inline]
-    pub(crate) fn end_calmly(&self) -> bool {
+    pub(crate) fn end_biased(&self) -> bool {
         // Release: who adds up sees what the handler did, and that it had begun.
         add_own(&self.ended, Ordering::Release);
-        self.stays_calm()
+        self.stays_biased()
     }
 
-    // Acquire: see `raise` and `calm_down`.
+    // Acquire: see `stop_readers` and `set_bias`.
     #[inline]
-    fn is_calm(&self) -> bool {
-        self.calm.load(Ordering::Acquire)
+    fn is_biased(&self) -> bool {
+        self.bias.load(Ordering::Acquire)
     }
 
-    /// Whether those who have just counted themselves the light way are seen by whoever wants to be
-    /// alone.
+    /// Whether those who have just counted themselves under the bias are seen by whoever wants to
+    /// be alone.
     #[inline]
-    fn stays_calm(&self) -> bool {
+    fn stays_biased(&self) -> bool {
         asymmetric::light();
-        let calm = self.is_calm();
-        if !calm {
-            Self::calm_is_over();
+        let biased = self.is_biased();
+        if !biased {
+            Self::bias_is_revoked();
         }
-        calm
+        biased
     }
 
-    /// What was counted the light way counts for everyone from here on.
+    /// What was counted under the bias counts for everyone from here on.
     #[cold]
-    fn calm_is_over() {
+    fn bias_is_revoked() {
         fence(Ordering::SeqCst);
     }
 }

@@ -1,41 +1,41 @@
-//! Where a join lacks something: the seat that the others need not look beyond.
+//! Where a join lacks something: the input that the others need not look beyond.
 //!
 //! Most items that come to a join change nothing, for something is missing at another of its ports;
 //! and when that comes, it is offered to the join, which looks at all ports. So the join remembers
-//! one seat at which something is missing, and posts to its other ports ask no more than this. They
-//! ask under their port's lock alone, without that of the domain, and may also write so, because of
-//! two rules:
+//! one input at which something is missing, and posts to its other ports ask no more than this.
+//! They ask under their port's lock alone, without that of the domain, and may also write so,
+//! because of two rules:
 //!
-//! - That something is missing at a seat is written under the lock of the seat's port, where it has
-//!   been seen.
-//! - Who brings something to a seat at which it is missing, or may be, looks at all ports after
-//!   that, in an attempt, with the lock of the seat's port, or places what he brings later.
+//! - That something is missing at an input is written under the lock of the input's port, where it
+//!   has been seen.
+//! - Who brings something to an input at which it is missing, or may be, looks at all ports after
+//!   that, in an attempt, with the lock of the input's port, or places what he brings later.
 //!
 //! A post to the port P that reads "missing at Q" keeps its item without offering it. Whoever
 //! brings Q what it lacks finds "Q" written (or what has been written since, which is as true),
 //! under Q's lock, and makes an attempt. That locks P after the post, and finds the item; or
 //! before, finds nothing there and writes "P", which the post would have read. If he finds another
-//! seat written, "R", it was written after "Q" and while R lacked something, and the same holds for
-//! whoever brings that.
+//! input written, "R", it was written after "Q" and while R lacked something, and the same holds
+//! for whoever brings that.
 
 use motet_sync::atomic::{AtomicUsize, Ordering};
 
-/// No particular seat.
+/// No particular input.
 const ANYWHERE: usize = usize::MAX;
 
-/// A seat at which something is missing, if one is known.
-pub(crate) struct Lacking(AtomicUsize);
+/// An input at which something is missing, if one is known.
+pub(crate) struct MissingHint(AtomicUsize);
 
 // Relaxed everywhere: the locks of the ports order what matters.
-impl Lacking {
+impl MissingHint {
     pub(crate) fn new() -> Self {
-        Lacking(AtomicUsize::new(ANYWHERE))
+        MissingHint(AtomicUsize::new(ANYWHERE))
     }
 
-    /// Something is missing at this seat, whose port the caller has locked, and the domain.
+    /// Something is missing at this input, whose port the caller has locked, and the domain.
     #[inline]
-    pub(crate) fn at(&self, seat: usize) {
-        self.0.store(seat, Ordering::Relaxed);
+    pub(crate) fn at(&self, input: usize) {
+        self.0.store(input, Ordering::Relaxed);
     }
 
     /// Nothing is known: whoever gets an item looks.
@@ -44,12 +44,12 @@ impl Lacking {
         self.0.store(ANYWHERE, Ordering::Relaxed);
     }
 
-    /// Whether an item at this seat changes nothing, because something is missing at another. The
-    /// caller has locked the seat's port.
+    /// Whether an item at this input changes nothing, because something is missing at another. The
+    /// caller has locked the input's port.
     #[inline]
-    pub(crate) fn is_elsewhere(&self, seat: usize) -> bool {
-        let lacking = self.0.load(Ordering::Relaxed);
-        lacking != seat && lacking != ANYWHERE
+    pub(crate) fn is_elsewhere(&self, input: usize) -> bool {
+        let missing_hint = self.0.load(Ordering::Relaxed);
+        missing_hint != input && missing_hint != ANYWHERE
     }
 }
 
