@@ -9,7 +9,7 @@ use std::ptr;
 /// Room for a value of any `Send` type, of so many words. A value that fits is stored in place, a
 /// larger one in a box.
 ///
-/// In this order: a meeting lays its small totals behind what its readers look at.
+/// In this order: a collective lays its small totals behind what its readers look at.
 #[repr(C)]
 pub(crate) struct AnyRoom<const WORDS: usize> {
     /// The type of the value; `None` when empty.
@@ -17,7 +17,7 @@ pub(crate) struct AnyRoom<const WORDS: usize> {
     room: Room<WORDS>,
 }
 
-/// What ranks bring to a meeting. Several threads may look at it at once.
+/// What ranks bring to a collective. Several threads may look at it at once.
 pub(crate) type AnyCell = AnyRoom<6>;
 
 /// What a message holds: one thread at a time has it, so it is not `Sync`, and can show its value

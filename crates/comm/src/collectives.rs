@@ -12,7 +12,7 @@
 //! | 1 | none: the rank is alone | 0 |
 //! | any, on `ports` | one port gathers an item per rank; whoever reads first combines them in rank order | 1 post and one epoch |
 //! | any, on `threads` | a tree of nodes with eight children, over cache lines; the last to arrive at a node combines, in rank order, and climbs; the last of all makes the total and publishes it once | log₈ P arrivals and one epoch |
-//! | any, in several processes, awaited, long slices | they meet without their numbers, which go beside the meeting, piece by piece, to the ranks that need them (`schedule.rs`, `exchange.rs`); where ranks have different numbers of elements they meet with the counts first (`counted.rs`) | one, and the pieces; two |
+//! | any, in several processes, awaited, long slices | they meet without their numbers, which go beside the collective, piece by piece, to the ranks that need them (`schedule.rs`, `exchange.rs`); where ranks have different numbers of elements they meet with the counts first (`counted.rs`) | one, and the pieces; two |
 //! | any, in a process each, awaited reductions of long slices | the same: each rank combines a share of the places, and its totals go to who wants them | one, and the pieces twice |
 //! | any, on `threads`, awaited reductions of long slices | each rank combines its share of the places, and takes the others' totals | twice that |
 //!

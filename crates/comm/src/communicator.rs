@@ -1,13 +1,13 @@
 //! The communicator: one rank's handle on the ranks it belongs to.
 
 use crate::CommError;
+use crate::buffer_pool::BufferPool;
 use crate::envelope::{Context, Kind};
 use crate::fabric::{AnyFabric, Place, Team};
-use crate::handover::Savings;
-use crate::lent::Lender;
 use crate::limit::Outstanding;
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
+use crate::rendezvous_copy::Savings;
 use crate::report::{Operation, Wait, Why};
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -32,12 +32,12 @@ pub struct Communicator {
     fabric: AnyFabric,
     team: Arc<Team>,
     rank: u32,
-    /// Meetings this rank has come to.
-    meetings: Cell<u32>,
+    /// Collectives this rank has come to.
+    collectives: Cell<u32>,
     /// Rings and lines this rank has made.
     topologies: Cell<u32>,
-    /// The rank has come to a meeting and has not left it.
-    in_meeting: Cell<bool>,
+    /// The rank has come to a collective and has not left it.
+    in_collective: Cell<bool>,
     /// Made when there is something in it: a rank holds its communicator, often twice, and there
     /// may be millions.
     seldom: OnceCell<Box<Seldom>>,
@@ -53,7 +53,7 @@ struct Seldom {
     /// Collectives this rank has started to wait for them later.
     started: Cell<u32>,
     /// The room of what this rank has lent to the others.
-    lender: Lender,
+    buffer_pool: BufferPool,
     /// The memory of numbers that were sent from slices before their receiver came.
     savings: motet_sync::Arc<Savings>,
 }
@@ -64,9 +64,9 @@ impl Communicator {
             fabric,
             team,
             rank: u32::try_from(rank).expect("there is no memory for more ranks"),
-            meetings: Cell::new(0),
+            collectives: Cell::new(0),
             topologies: Cell::new(0),
-            in_meeting: Cell::new(false),
+            in_collective: Cell::new(false),
             seldom: OnceCell::new(),
         }
     }
@@ -170,8 +170,8 @@ impl Communicator {
 
     /// Lends this rank's numbers to the others.
     #[inline]
-    pub(crate) fn lender(&self) -> &Lender {
-        &self.seldom().lender
+    pub(crate) fn buffer_pool(&self) -> &BufferPool {
+        &self.seldom().buffer_pool
     }
 
     /// Checks that `rank` exists.
@@ -214,26 +214,26 @@ impl Communicator {
         }
     }
 
-    /// The number of the meeting that this rank comes to next; it is in it until it leaves.
+    /// The number of the collective that this rank comes to next; it is in it until it leaves.
     #[inline]
-    pub(crate) fn enter_meeting(&self, operation: &'static str) -> Result<u32, CommError> {
-        if self.in_meeting.replace(true) {
+    pub(crate) fn enter_collective(&self, operation: &'static str) -> Result<u32, CommError> {
+        if self.in_collective.replace(true) {
             return Err(CommError::OutOfStep { operation });
         }
-        let number = self.meetings.get().wrapping_add(1);
-        self.meetings.set(number);
+        let number = self.collectives.get().wrapping_add(1);
+        self.collectives.set(number);
         Ok(number)
     }
 
-    /// This rank has read the total of the meeting, and has to do with it until it leaves.
-    pub(crate) fn stay_in_meeting(&self) {
-        self.in_meeting.set(true);
+    /// This rank has read the total of the collective, and has to do with it until it leaves.
+    pub(crate) fn stay_in_collective(&self) {
+        self.in_collective.set(true);
     }
 
-    /// This rank has read the total of the meeting.
+    /// This rank has read the total of the collective.
     #[inline]
-    pub(crate) fn leave_meeting(&self) {
-        self.in_meeting.set(false);
+    pub(crate) fn leave_collective(&self) {
+        self.in_collective.set(false);
     }
 
     /// Where the ranks meet for the collective that this rank starts next.

@@ -2,7 +2,9 @@
 
 use crate::address::Status;
 use crate::envelope::{Envelope, Kind};
-use crate::fabric::{Addressed, AnyFabric, Asked, Hall, Processes, Push, Take, Team, numbered};
+use crate::fabric::{
+    Addressed, AnyFabric, Asked, LocalRanks, Processes, Push, Take, Team, numbered,
+};
 use crate::{CommError, Communicator, Tag, Value};
 use motet_sync::atomic::{AtomicU32, Ordering};
 use std::fmt;
@@ -28,7 +30,7 @@ pub struct Delegate {
 }
 
 struct Here {
-    hall: Weak<Hall>,
+    local: Weak<LocalRanks>,
     first: usize,
     size: usize,
     place: usize,
@@ -98,16 +100,16 @@ impl Communicator {
             | AnyFabric::InReplay(_) => None,
         };
         let (rank, mut here) = (self.rank(), None);
-        if let Some((hall, place, push)) = self.fabric().inside() {
+        if let Some((local, place, push)) = self.fabric().inside() {
             let take: Arc<Take> = Arc::new(take);
-            if !hall.delegates.add(self.number(), place, take) {
+            if !local.delegates.add(self.number(), place, take) {
                 let problem = "delegate: the rank has one for this communicator".to_owned();
                 return Err(CommError::Arguments { problem });
             }
             here = Some(Here {
-                hall: Arc::downgrade(hall),
-                first: hall.first,
-                size: hall.size(),
+                local: Arc::downgrade(local),
+                first: local.first,
+                size: local.size(),
                 place,
                 push,
                 processes,
@@ -138,7 +140,7 @@ impl Delegate {
         let on = self.addressed(dest)?;
         let here = self.here.as_ref();
         let here = here.ok_or_else(|| refused("ask: World::solo has no delegates".to_owned()))?;
-        let Some(hall) = here.hall.upgrade() else {
+        let Some(local) = here.local.upgrade() else {
             return Ok(()); // The run is over.
         };
         if let Some(place) = here.place_of(on.to) {
@@ -149,7 +151,7 @@ impl Delegate {
                 at: 0,
                 length: body.len(),
             };
-            let taken = hall.delegates.take(on.context.communicator, place, asked);
+            let taken = local.delegates.take(on.context.communicator, place, asked);
             return taken.map_err(refused);
         }
         if let Some(processes) = here.processes.as_ref().and_then(Weak::upgrade) {
@@ -177,8 +179,8 @@ impl Delegate {
         let message = Envelope::new(on.context, status, Location::caller(), value);
         match here.place_of(on.to) {
             Some(place) => {
-                if let Some(hall) = here.hall.upgrade() {
-                    (here.push)(&hall, place, message);
+                if let Some(local) = here.local.upgrade() {
+                    (here.push)(&local, place, message);
                 }
                 Ok(())
             }
@@ -223,9 +225,9 @@ impl Here {
 impl Drop for Delegate {
     fn drop(&mut self) {
         if let Some(here) = &self.here
-            && let Some(hall) = here.hall.upgrade()
+            && let Some(local) = here.local.upgrade()
         {
-            hall.delegates.remove(self.team.communicator, here.place);
+            local.delegates.remove(self.team.communicator, here.place);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::address::Status;
 use crate::envelope::{Envelope, Kind, Receipt, Room};
-use crate::fabric::{Door, Hall};
+use crate::fabric::{Door, LocalRanks};
 use crate::{CommError, Communicator, Tag, Value};
 use std::fmt;
 use std::marker::PhantomData;
@@ -26,8 +26,8 @@ pub struct Entrance<T> {
 
 struct Inner {
     door: Arc<Door>,
-    hall: Weak<Hall>,
-    push: fn(&Hall, usize, Envelope),
+    local: Weak<LocalRanks>,
+    push: fn(&LocalRanks, usize, Envelope),
     location: &'static Location<'static>,
 }
 
@@ -75,7 +75,7 @@ impl Communicator {
         if capacity == 0 {
             return Err(refused("its capacity is 0; give at least 1"));
         }
-        let Some((hall, place, push)) = self.fabric().inside() else {
+        let Some((local, place, push)) = self.fabric().inside() else {
             return Err(refused(
                 "other threads cannot reach the rank of World::solo; use World::threads(1)",
             ));
@@ -89,10 +89,10 @@ impl Communicator {
             site: location.into(),
             note: Box::new(note),
         });
-        hall.entrances.add(&door);
+        local.entrances.add(&door);
         let inner = Inner {
             door,
-            hall: Arc::downgrade(hall),
+            local: Arc::downgrade(local),
             push,
             location,
         };
@@ -145,11 +145,11 @@ impl<T: Value> Entrance<T> {
     fn go_in(&self, value: T) -> Result<(), EntranceError<T>> {
         let Inner {
             door,
-            hall,
+            local,
             push,
             location,
         } = &*self.inner;
-        let Some(hall) = hall.upgrade() else {
+        let Some(local) = local.upgrade() else {
             return Err(EntranceError::Closed(value));
         };
         let status = Status {
@@ -158,7 +158,7 @@ impl<T: Value> Entrance<T> {
         };
         let mut message = Envelope::new(door.context, status, location, value);
         message.receipt = Some(Arc::new(Receipt::in_room(&door.room)));
-        push(&hall, door.place, message);
+        push(&local, door.place, message);
         Ok(())
     }
 }
@@ -166,9 +166,9 @@ impl<T: Value> Entrance<T> {
 impl Drop for Inner {
     /// Ranks may be stuck without it: one of them looks.
     fn drop(&mut self) {
-        if let Some(hall) = self.hall.upgrade() {
-            hall.entrances.remove(&self.door);
-            hall.slot(self.door.place).wake();
+        if let Some(local) = self.local.upgrade() {
+            local.entrances.remove(&self.door);
+            local.slot(self.door.place).wake();
         }
     }
 }

@@ -7,7 +7,7 @@ pub(crate) use receipt::{Receipt, Room, Sender};
 
 use crate::address::{Source, Status, TagMatch};
 use crate::any_cell::AnyLetter;
-use crate::handover::Borrowed;
+use crate::rendezvous_copy::Borrowed;
 use crate::report::Unmatched;
 use crate::wire::{Of, Tail, Typed, decode, known, put_number, put_text};
 use crate::{CallSite, Value};
@@ -50,7 +50,7 @@ pub(crate) struct OnMessage {
 enum Payload {
     Here(AnyLetter),
     /// Numbers of a slice.
-    Lent(Box<Borrowed>),
+    SharedBuffer(Box<Borrowed>),
     Written(Box<Written>),
 }
 
@@ -164,7 +164,7 @@ impl Envelope {
     pub(crate) fn holds<T: 'static>(&self) -> bool {
         match &self.payload {
             Payload::Here(value) => value.holds::<T>(),
-            Payload::Lent(numbers) => numbers.holds::<T>(),
+            Payload::SharedBuffer(numbers) => numbers.holds::<T>(),
             Payload::Written(written) => written.type_name == type_name::<T>(),
         }
     }
@@ -174,7 +174,7 @@ impl Envelope {
     pub(crate) fn at_hand<T: Value>(&mut self) -> Option<T> {
         match &mut self.payload {
             Payload::Here(value) => value.take(),
-            Payload::Lent(_) | Payload::Written(_) => None,
+            Payload::SharedBuffer(_) | Payload::Written(_) => None,
         }
     }
 
@@ -196,7 +196,7 @@ impl Envelope {
         }
         match self.payload {
             Payload::Here(_) => unreachable!("it holds a T, which was not at hand"),
-            Payload::Lent(numbers) => Ok(*numbers.open().downcast().expect("it holds a T")),
+            Payload::SharedBuffer(numbers) => Ok(*numbers.open().downcast().expect("it holds a T")),
             Payload::Written(ref written) => match decode(written.value.all()) {
                 Ok(value) => Ok(value),
                 Err(reason) => Err(Box::new((self, Some(reason)))),

@@ -1,4 +1,4 @@
-//! Long slices between ranks that do not all live in one process: the ranks come to a meeting,
+//! Long slices between ranks that do not all live in one process: the ranks come to a collective,
 //! which tells them whether all have called the same, and their numbers go beside it by a
 //! [schedule](crate::schedule), from where they lie to where they are used.
 //!
@@ -14,9 +14,9 @@
 mod counts;
 mod windows;
 
+use crate::buffer_pool::Parcel;
+use crate::collective_part::CollectivePart;
 use crate::fabric::{Beside, Call, FOLDED, Place, Row, fold_rows};
-use crate::lent::Parcel;
-use crate::meet::Meet;
 use crate::pending::{Pending, Whys};
 use crate::profile::Called;
 use crate::schedule::{From, Receive, Schedule};
@@ -34,8 +34,8 @@ pub(crate) enum Room<'c, T> {
     Own(Parcel<T>),
 }
 
-/// The meeting, to which nothing is brought.
-type Agreed<'c> = Meet<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
+/// The collective, to which nothing is brought.
+type Agreed<'c> = CollectivePart<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
 
 /// One rank's part in a collective of long slices.
 pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
@@ -60,7 +60,7 @@ pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
     op: O,
 }
 
-/// Shorter slices, in bytes, are brought to the meeting: that is one message.
+/// Shorter slices, in bytes, are brought to the collective: that is one message.
 const LEAST: usize = 8 * 1024;
 
 /// So many bytes go to each rank before it is known that all have called the same.
@@ -79,16 +79,16 @@ const TURNS: u32 = 16;
 const PIECE: usize = 32 * 1024;
 
 impl Communicator {
-    /// Whether slices of so many elements go beside the meetings of this communicator.
+    /// Whether slices of so many elements go beside the collectives of this communicator.
     pub(crate) fn exchanges<T>(&self, length: usize) -> bool {
-        let is_bridge = matches!(self.team().place(), Some(Place::Bridge(_)));
+        let is_bridge = matches!(self.team().place(), Some(Place::ProcessLevel(_)));
         self.size() > 1 && is_bridge && length * size_of::<T>() >= LEAST
     }
 
     /// Whether each of its ranks lives in a process of its own.
     pub(crate) fn is_spread(&self) -> bool {
         match self.team().place() {
-            Some(Place::Bridge(bridge)) => bridge.is_spread(),
+            Some(Place::ProcessLevel(process_level)) => process_level.is_spread(),
             _ => false,
         }
     }
@@ -112,7 +112,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         Exchange {
             comm,
             name: call.name(),
-            meet: Meet::new(comm, call, fine, |(), ()| (), |()| (), |()| Ok(())),
+            meet: CollectivePart::new(comm, call, fine, |(), ()| (), |()| (), |()| Ok(())),
             way: None,
             agreed: false,
             numbers,
@@ -128,9 +128,11 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
 
     fn begin(&mut self) {
         let place = self.comm.team().place();
-        if let (Some(meeting), Some(Place::Bridge(bridge))) = (self.meet.begin(), place) {
+        if let (Some(collective), Some(Place::ProcessLevel(process_level))) =
+            (self.meet.begin(), place)
+        {
             let own = self.comm.team().world_rank(self.comm.rank());
-            self.way = Some(bridge.beside(meeting, own));
+            self.way = Some(process_level.beside(collective, own));
         }
     }
 
@@ -154,13 +156,13 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         if let Some(way) = self.way {
             way.reads(true);
         }
-        self.comm.stay_in_meeting();
+        self.comm.stay_in_collective();
         if let Some((kept, to)) = &self.schedule.kept {
             self.room[*to..][..kept.len()].copy_from_slice(&self.numbers[kept.clone()]);
         }
         if self.schedule.rows > 0 {
             let (others, length) = (self.schedule.rows - 1, self.schedule.made.len());
-            self.rows = Windows::new(self.comm.lender(), others, length);
+            self.rows = Windows::new(self.comm.buffer_pool(), others, length);
         }
         Some(Ok(()))
     }
@@ -303,10 +305,10 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
                 }
             }
             if self.agreed && self.is_over() {
-                self.rows.end(self.comm.lender());
+                self.rows.end(self.comm.buffer_pool());
                 self.end_reading();
                 self.way = None;
-                self.comm.leave_meeting();
+                self.comm.leave_collective();
                 return Some(Ok(()));
             }
             if moved {

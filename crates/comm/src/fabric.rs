@@ -9,47 +9,47 @@
 //! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they
 //! meet for collectives, says its [`Team`].
 
-mod bridge;
 mod call;
+mod combining_tree;
 mod delegates;
-mod desk;
 mod entrances;
-mod farewells;
-mod hall;
-mod lane;
+mod flag_barrier;
+mod local_ranks;
 mod look;
 mod mail;
 mod mailbox;
-mod meeting;
 mod network;
 mod order;
-mod pair;
+mod pending_closes;
 mod place;
+mod port_mailbox;
 mod ports;
+mod process_level;
 mod processes;
 mod published;
 mod remote;
+mod ring;
 mod solo;
 mod team;
 mod threads;
 
-pub(crate) use bridge::Beside;
 pub(crate) use call::{Call, Coming};
 pub use delegates::Asked;
 pub(crate) use delegates::{Addressed, Take, numbered};
 pub(crate) use entrances::{Door, Push};
-pub(crate) use hall::Hall;
-pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
+pub(crate) use local_ranks::LocalRanks;
 pub(crate) use mail::{Came, Mail, Posted, Signed, Ticket};
 pub(crate) use mailbox::Steps;
 pub(crate) use network::InReplay;
 pub(crate) use order::{BLOCK as FOLDED, Row, Span, fold_rows};
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
+pub(crate) use process_level::Beside;
 #[cfg(all(test, not(motet_loom)))]
 pub(crate) use processes::tests::{First, first_of_two};
-pub(crate) use processes::{Ending, Later, Left, Processes, Told, Turn, greet};
+pub(crate) use processes::{Ending, Later, Left, Processes, Told, Turn, handshake};
 pub(crate) use remote::Remote;
+pub(crate) use ring::{Closer, Edge, RingEnds, Toward};
 pub(crate) use solo::Solo;
 pub(crate) use team::Team;
 pub(crate) use threads::Threads;
@@ -201,9 +201,9 @@ pub(crate) trait Fabric {
         result
     }
 
-    /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a
+    /// The ring to or from `peer` is gone for good. The peer is told when the rank waits next: a
     /// rank that ends, well or not, has the run say so. One rank alone has nobody to tell.
-    fn farewell(&self, _peer: usize, _closer: Closer) {}
+    fn close_later(&self, _peer: usize, _closer: Closer) {}
 
     /// Numbers for so many new communicators; the first of them.
     fn new_communicators(&self, count: u32) -> u32;
@@ -240,7 +240,7 @@ impl AnyFabric {
 
     /// What this rank shares with the others here, its place there, and how a message comes there
     /// from another thread; `None` for one rank on the calling thread.
-    pub(crate) fn inside(&self) -> Option<(&Arc<Hall>, usize, Push)> {
+    pub(crate) fn inside(&self) -> Option<(&Arc<LocalRanks>, usize, Push)> {
         match self {
             AnyFabric::Solo(_) => None,
             AnyFabric::Threads(threads) => Some(threads.inside()),
@@ -360,8 +360,8 @@ impl AnyFabric {
         each_fabric!(self, fabric => fabric.clear(wanted));
     }
 
-    pub(crate) fn farewell(&self, peer: usize, closer: Closer) {
-        each_fabric!(self, fabric => fabric.farewell(peer, closer));
+    pub(crate) fn close_later(&self, peer: usize, closer: Closer) {
+        each_fabric!(self, fabric => fabric.close_later(peer, closer));
     }
 
     pub(crate) fn new_communicators(&self, count: u32) -> u32 {

@@ -13,7 +13,7 @@
 //!
 //!      worker 0              worker 1
 //!   ┌────────────┐        ┌────────────┐      send/recv     mailbox per rank
-//!   │ rank 0 ◄──►│ rank 1 │ rank 2 ◄──►│ rank 3  ring, line    padded lanes between neighbours
+//!   │ rank 0 ◄──►│ rank 1 │ rank 2 ◄──►│ rank 3  ring, line    padded rings between neighbours
 //!   └────────────┘ ◄────► └────────────┘      collectives   a tree over cache lines
 //! ```
 //!
@@ -62,11 +62,13 @@
 //!
 //! Read next: [`World`], [`Communicator`]; then `fabric.rs` (what a fabric is), `fabric/ports.rs`
 //! (the whole of one on a few pages), `meet.rs` (a collective), `rank_slot.rs` (how a rank waits),
-//! `fabric/lane.rs` and `fabric/meeting.rs` (what is fast).
+//! `fabric/ring.rs` and `fabric/combining_tree.rs` (what is fast).
 
 mod any_cell;
 mod asks;
+mod buffer_pool;
 mod collective_call;
+mod collective_part;
 mod collectives;
 mod communicator;
 #[cfg(doctest)]
@@ -78,23 +80,21 @@ mod error;
 mod exchange;
 mod fabric;
 mod group;
-mod handover;
 mod intercommunicator;
 mod layout;
-mod lent;
 mod limit;
-mod meet;
+#[doc(hidden)]
+pub mod non_temporal;
 mod outcome;
 mod pending;
 mod plain;
 mod point_to_point;
 mod rank_slot;
+mod rendezvous_copy;
 mod request;
 mod run;
 mod schedule;
 mod split;
-#[doc(hidden)]
-pub mod streamed;
 mod topology;
 mod transport;
 mod value;

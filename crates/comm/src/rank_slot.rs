@@ -91,7 +91,7 @@ impl RankSlot {
     }
 
     /// Tells the slot which task its rank is, before the task is polled. The fence pairs with that
-    /// of [`Hall::end_early`](crate::fabric::Hall::end_early).
+    /// of [`LocalRanks::end_early`](crate::fabric::LocalRanks::end_early).
     pub(crate) fn set_task(&self, task: FutureHandle) {
         if self.task.set(task).is_err() {
             unreachable!("a rank is started once")

@@ -1,8 +1,8 @@
 //! Communicators made of others.
 
 use crate::collective_call::Collective;
+use crate::collective_part::CollectivePart;
 use crate::fabric::{Call, Team};
-use crate::meet::Meet;
 use crate::{CommError, Communicator, Group};
 use motet_sync::Mutex;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// # Communicators of some of the ranks
 ///
 /// All ranks of a communicator call these together. Messages and collectives of the new ones meet
-/// none of the old: each communicator has a number that all its messages bear, and a meeting place
+/// none of the old: each communicator has a number that all its messages bear, and a place
 /// of its own.
 impl Communicator {
     /// Another communicator of the same ranks in the same order (MPI_COMM_DUP): a library that
@@ -148,7 +148,7 @@ impl Communicator {
             };
             let asked = Asked { color, key, first };
             let finish = move |asked| self.seat(asked);
-            Meet::new(self, call, Ok(vec![asked]), join, finish, read)
+            CollectivePart::new(self, call, Ok(vec![asked]), join, finish, read)
                 .now()
                 .await
         }
@@ -164,7 +164,7 @@ impl Communicator {
             number_of(colors.len())
         };
         let read = |count: &u32| Ok(*count);
-        let parts = Meet::new(self, call, Ok(vec![color]), join, count, read)
+        let parts = CollectivePart::new(self, call, Ok(vec![color]), join, count, read)
             .now()
             .await?;
         Ok((self.rank() == 0).then(|| self.fabric().new_communicators(parts)))

@@ -1,4 +1,4 @@
-//! Topologies: ranks with neighbours, and the lanes between them.
+//! Topologies: ranks with neighbours, and the rings between them.
 
 mod cartesian;
 mod graph;

@@ -2,7 +2,7 @@
 
 use crate::WaitGraph;
 use crate::asks::Asks;
-use crate::fabric::{Hall, Processes};
+use crate::fabric::{LocalRanks, Processes};
 use motet_sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ type Shown = Mutex<Option<Ranks>>;
 
 /// The ranks of a run.
 pub(crate) enum Ranks {
-    Here(Arc<Hall>),
+    Here(Arc<LocalRanks>),
     Everywhere(Arc<Processes>),
 }
 
@@ -78,7 +78,7 @@ impl Watch {
     #[must_use]
     pub fn why(&self) -> Option<WaitGraph> {
         self.with_last(|ranks| match ranks {
-            Ranks::Here(hall) => hall.look(),
+            Ranks::Here(local) => local.look(),
             Ranks::Everywhere(processes) => processes.why(LIMIT),
         })
     }

@@ -234,7 +234,7 @@ impl Dispatcher {
     /// In a predicate: it looks at ports.
     #[must_use]
     pub fn waiting(&self) -> Waiting {
-        self.pool().roll.read()
+        self.pool().registry.read()
     }
 
     /// A handle that looks whether the dispatcher stays idle.
@@ -349,7 +349,7 @@ impl Dispatcher {
         let left = queues.iter().flat_map(|queue| queue.close()).collect();
         // Now the queues drop whom they get: tasks that wait, for what may never come, go with the
         // dispatcher.
-        self.pool().roll.end();
+        self.pool().registry.end();
         left
     }
 }

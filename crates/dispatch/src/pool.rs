@@ -4,7 +4,7 @@ use crate::blocking::Blocking;
 use crate::route::{self, ExceptionRoute};
 use crate::sleep::Sleep;
 use crate::stall::Watch;
-use crate::waiting::Roll;
+use crate::waiting::WaitRegistry;
 use motet_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Condvar, Mutex};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) struct Pool {
     stolen: Box<[CachePadded<AtomicU64>]>,
     /// How long a waiting async task looks before it sleeps.
     pub(crate) wake_cost: Duration,
-    pub(crate) roll: Arc<Roll>,
+    pub(crate) registry: Arc<WaitRegistry>,
     /// Goes up when the set of queues changes, the workers are to let go of what they keep, or the
     /// pool is stopped.
     version: AtomicUsize,
@@ -62,7 +62,7 @@ impl Pool {
             watch,
             stolen: (0..workers).map(|_| CachePadded::default()).collect(),
             wake_cost,
-            roll: Arc::new(Roll::new(workers)),
+            registry: Arc::new(WaitRegistry::new(workers)),
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             idle: Idle::default(),

@@ -221,7 +221,7 @@ impl Replay {
     /// In a predicate: it looks at ports.
     #[must_use]
     pub fn waiting(&self) -> Waiting {
-        self.core.roll.read()
+        self.core.registry.read()
     }
 
     /// Which task of which queue has run at which time, so far.

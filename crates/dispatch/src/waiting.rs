@@ -1,12 +1,12 @@
 //! The waiting list: who waits for what, since when, and where that was written.
 
 mod here;
-mod roll;
+mod registry;
 
 pub use here::watch_here;
 
 pub(crate) use here::Here;
-pub(crate) use roll::Roll;
+pub(crate) use registry::WaitRegistry;
 
 use std::fmt;
 use std::panic::Location;

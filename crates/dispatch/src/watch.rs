@@ -9,5 +9,5 @@ use std::sync::Weak;
 /// Enters a waiter into the waiting list of `pool`.
 pub(crate) fn watch(pool: &Pool, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
     let index = worker::with_current(|worker| worker.belongs_to(pool).then_some(worker.index()));
-    pool.roll.enter(index.flatten(), waiter, created);
+    pool.registry.enter(index.flatten(), waiter, created);
 }

@@ -197,7 +197,7 @@ impl Worker {
         let _keeper = Keeper::new();
         CURRENT.with(|current| current.set(self));
         drop(Here::replace(Some(Here {
-            roll: Arc::clone(&self.pool().roll),
+            registry: Arc::clone(&self.pool().registry),
             index: Some(self.index),
         })));
         let _reset = Reset;

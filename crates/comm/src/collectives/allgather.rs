@@ -3,9 +3,9 @@
 use super::counted::Ways;
 use super::shelf::append;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::{Communicator, Plain, Value};
@@ -123,6 +123,6 @@ impl Communicator {
         value: T,
     ) -> impl Collective<'c, Vec<T>> {
         let read = |all: &Vec<T>| Ok(all.clone());
-        Meet::new(self, call, Ok(vec![value]), append, |all| all, read)
+        CollectivePart::new(self, call, Ok(vec![value]), append, |all| all, read)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::shelf::{copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 pub(super) use crate::exchange::same_length;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Row, fold_rows};
-use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::wire::Numbers;
@@ -127,7 +127,7 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, T> {
         let read = |total: &T| Ok(total.clone());
-        Meet::new(self, call, Ok(value), op, |total| total, read)
+        CollectivePart::new(self, call, Ok(value), op, |total| total, read)
     }
 
     fn allreduce_numbers<'c, T: Plain>(
@@ -141,6 +141,6 @@ impl Communicator {
         let value = same_length(name, numbers.len(), totals.len());
         let value = value.map(|()| Numbers::Own(numbers.to_vec()));
         let read = move |all: &Numbers<T>| copy(name, &all.all(), totals);
-        Meet::new(self, call, value, each_of(op), |all| all, read)
+        CollectivePart::new(self, call, value, each_of(op), |all| all, read)
     }
 }

@@ -3,11 +3,11 @@
 use super::allreduce::same_length;
 use super::counted::Ways;
 use super::shelf::{Shelf, append, cut};
+use crate::buffer_pool::{Parcels, Rows};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place};
-use crate::lent::{Parcels, Rows};
-use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
@@ -141,7 +141,7 @@ impl Communicator {
         let value = self.one_per_rank(name, values).map(|row| vec![row]);
         let read = move |columns: &Shelf<Vec<T>>| Ok(columns.take(rank));
         let lay = |rows| Shelf::new(columns(rows));
-        Meet::new(self, call, value, append, lay, read)
+        CollectivePart::new(self, call, value, append, lay, read)
     }
 
     fn alltoall_numbers<'c, T: Plain>(
@@ -152,7 +152,9 @@ impl Communicator {
     ) -> impl Collective<'c, ()> {
         let (rank, name, all) = (self.rank(), call.name(), numbers.len());
         let each = self.equal_part(name, all);
-        let value = each.clone().map(|_| Rows::one(self.lender().lend(numbers)));
+        let value = each
+            .clone()
+            .map(|_| Rows::one(self.buffer_pool().lend(numbers)));
         let each = each.unwrap_or_default();
         let read = move |rows: &Rows<T>| {
             same_length(name, all, came.len())?;
@@ -161,7 +163,7 @@ impl Communicator {
             }
             Ok(())
         };
-        Meet::new(self, call.length(all), value, Rows::join, |rows| rows, read)
+        CollectivePart::new(self, call.length(all), value, Rows::join, |rows| rows, read)
     }
 
     /// Each part goes to its rank, and nowhere else.
@@ -190,7 +192,8 @@ impl Communicator {
         let (rank, name, all) = (self.rank(), call.name(), numbers.len());
         let value = self.equal_part(name, all).map(|each| {
             let part = |of: usize| of * each..(of + 1) * each;
-            self.lender().pack_each(rank, self.size(), numbers, part)
+            self.buffer_pool()
+                .pack_each(rank, self.size(), numbers, part)
         });
         let each = all / self.size();
         let read = move |Local(parcels): &Local<Parcels<T>>| {
@@ -199,7 +202,7 @@ impl Communicator {
                 match parcels.take(of, rank) {
                     Some(parcel) => {
                         room.copy_from_slice(&parcel);
-                        self.lender().keep(parcel);
+                        self.buffer_pool().keep(parcel);
                     }
                     None => room.copy_from_slice(&numbers[of * each..][..each]),
                 }
@@ -207,7 +210,7 @@ impl Communicator {
             Ok(())
         };
         let call = call.length(all);
-        Meet::new(self, call, value, Parcels::join, |parcels| parcels, read)
+        CollectivePart::new(self, call, value, Parcels::join, |parcels| parcels, read)
     }
 
     /// How many of so many numbers are for each rank.

@@ -2,8 +2,8 @@
 
 use crate::Communicator;
 use crate::collective_call::{Collective, CollectiveCall, Startable};
+use crate::collective_part::CollectivePart;
 use crate::fabric::Call;
-use crate::meet::Meet;
 use std::panic::Location;
 
 impl Communicator {
@@ -22,6 +22,6 @@ impl Communicator {
         location: &'static Location<'static>,
     ) -> impl Collective<'c, ()> {
         let call = Call::bare(name, location);
-        Meet::new(self, call, Ok(()), |(), ()| (), |()| (), |(): &()| Ok(()))
+        CollectivePart::new(self, call, Ok(()), |(), ()| (), |()| (), |(): &()| Ok(()))
     }
 }

@@ -1,11 +1,11 @@
 //! Broadcast.
 
 use super::shelf::copy;
+use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::lent::Lent;
-use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
@@ -103,7 +103,7 @@ impl Communicator {
             .check_root(root, value.is_some(), &call)
             .map(|()| value);
         let read = |value: &Option<T>| Ok(value.clone().expect("the root has passed a value"));
-        Meet::new(self, call, value, Option::or, |value| value, read)
+        CollectivePart::new(self, call, value, Option::or, |value| value, read)
     }
 
     fn broadcast_numbers<'c, T: Plain>(
@@ -119,12 +119,12 @@ impl Communicator {
         let is_root = self.rank() == root;
         let value = self
             .check_rank(root)
-            .map(|()| is_root.then(|| self.lender().lend(numbers)));
-        let read = move |value: &Option<Lent<T>>| match value {
+            .map(|()| is_root.then(|| self.buffer_pool().lend(numbers)));
+        let read = move |value: &Option<SharedBuffer<T>>| match value {
             Some(came) if !is_root => copy(name, came, numbers),
             _ => Ok(()),
         };
-        Meet::new(self, call, value, Option::or, |value| value, read)
+        CollectivePart::new(self, call, value, Option::or, |value| value, read)
     }
 
     /// Each rank gets a share of the root, and passes it on.

@@ -4,11 +4,11 @@
 //! much comes from where.
 
 use super::shelf::{append, copy};
+use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room, same_length};
 use crate::fabric::Call;
-use crate::lent::Lent;
-use crate::meet::Meet;
 use crate::pending::{Either, Giving, Pending, Then};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain};
@@ -34,7 +34,7 @@ struct Brought<T> {
     /// Where the part of each rank ends among its numbers: one end, where all get the same.
     ends: Vec<usize>,
     /// `None`: they are long, and go afterwards.
-    numbers: Option<Lent<T>>,
+    numbers: Option<SharedBuffer<T>>,
 }
 
 /// What a rank has read: the room, the schedule of what goes afterwards, and what has come from
@@ -90,7 +90,7 @@ impl Communicator {
         let is_long = self.exchanges::<T>(numbers.len());
         let value = ends.map(|ends| self.brought(ends, numbers, is_long));
         let read = self.reading(call.name(), ways, is_long, room);
-        let first = Meet::new(self, call, value, append, |rows| rows, read);
+        let first = CollectivePart::new(self, call, value, append, |rows| rows, read);
         Then::new(first, move |(room, schedule, counts): Read<'c, T>| {
             let Some(schedule) = schedule else {
                 return Either::One(give(counts));
@@ -114,11 +114,11 @@ impl Communicator {
         let value = ends.map(|ends| self.brought(ends, numbers, false));
         let read = self.reading(call.name(), ways, false, room);
         let read = move |rows: &Vec<Brought<T>>| read(rows).map(|(_, _, counts)| give(counts));
-        Meet::new(self, call, value, append, |rows| rows, read)
+        CollectivePart::new(self, call, value, append, |rows| rows, read)
     }
 
     fn brought<T: Plain>(&self, ends: Vec<usize>, numbers: &[T], is_long: bool) -> Vec<Brought<T>> {
-        let numbers = (!is_long).then(|| self.lender().lend(numbers));
+        let numbers = (!is_long).then(|| self.buffer_pool().lend(numbers));
         vec![Brought { ends, numbers }]
     }
 

@@ -3,8 +3,8 @@
 use super::scan::running;
 use super::shelf::{Shelf, append, copy, each};
 use crate::collective_call::{Collective, CollectiveCall, Startable};
+use crate::collective_part::CollectivePart;
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::{Communicator, Plain, Value};
 use std::iter;
 use std::panic::Location;
@@ -84,7 +84,7 @@ impl Communicator {
             Shelf::new(iter::once(None).chain(totals))
         };
         let read = move |totals: &Shelf<Option<T>>| Ok(totals.take(rank));
-        Meet::new(self, call, Ok(vec![value]), append, finish, read)
+        CollectivePart::new(self, call, Ok(vec![value]), append, finish, read)
     }
 
     fn exscan_numbers<'c, T: Plain>(
@@ -107,6 +107,6 @@ impl Communicator {
             None => Ok(()),
         };
         let call = call.length(numbers.len());
-        Meet::new(self, call, value, append, finish, read)
+        CollectivePart::new(self, call, value, append, finish, read)
     }
 }

@@ -3,9 +3,9 @@
 use super::counted::Ways;
 use super::shelf::{Shelf, append};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::{Communicator, Plain, Value};
@@ -132,6 +132,6 @@ impl Communicator {
         let value = self.check_rank(root).map(|()| vec![value]);
         let is_root = self.rank() == root;
         let read = move |all: &Shelf<Vec<T>>| Ok(is_root.then(|| all.take(0)));
-        Meet::new(self, call, value, append, |all| Shelf::new([all]), read)
+        CollectivePart::new(self, call, value, append, |all| Shelf::new([all]), read)
     }
 }

@@ -3,9 +3,9 @@
 use super::allreduce::same_length;
 use super::shelf::{Shelf, copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::wire::Numbers;
@@ -83,7 +83,9 @@ impl Communicator {
                 let fine = self.reducible(call.name(), root, numbers, totals);
                 let fine = fine.map(|()| Schedule::reduce(rank, root, length));
                 let room = match &fine {
-                    Ok(schedule) if rank.0 != root => Room::Own(self.lender().room(schedule.room)),
+                    Ok(schedule) if rank.0 != root => {
+                        Room::Own(self.buffer_pool().room(schedule.room))
+                    }
                     _ => Room::There(totals),
                 };
                 let both = (numbers, room);
@@ -106,7 +108,7 @@ impl Communicator {
         let value = self.check_rank(root).map(|()| value);
         let is_root = self.rank() == root;
         let read = move |total: &Shelf<T>| Ok(is_root.then(|| total.take(0)));
-        Meet::new(self, call, value, op, |total| Shelf::new([total]), read)
+        CollectivePart::new(self, call, value, op, |total| Shelf::new([total]), read)
     }
 
     fn reduce_numbers<'c, T: Plain>(
@@ -127,7 +129,7 @@ impl Communicator {
             Ok(())
         };
         let call = call.length(numbers.len());
-        Meet::new(self, call, value, each_of(op), |all| all, read)
+        CollectivePart::new(self, call, value, each_of(op), |all| all, read)
     }
 
     fn reducible<T>(

@@ -2,9 +2,9 @@
 
 use super::shelf::{Shelf, copy, each};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
@@ -108,7 +108,7 @@ impl Communicator {
             pairs.map(|(left, right)| op(left, right)).collect()
         };
         let read = move |totals: &Shelf<T>| Ok(totals.take(rank));
-        Meet::new(
+        CollectivePart::new(
             self,
             call,
             value,
@@ -134,7 +134,7 @@ impl Communicator {
             .map(|()| numbers.to_vec());
         let read = move |all: &Vec<T>| copy(name, &all[begin..begin + part.len()], part);
         let call = call.length(numbers.len());
-        Meet::new(self, call, value, each(op), |all| all, read)
+        CollectivePart::new(self, call, value, each(op), |all| all, read)
     }
 
     /// Checks that there is one value for each rank.

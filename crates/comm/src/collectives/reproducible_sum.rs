@@ -3,9 +3,9 @@
 use super::allreduce::same_length;
 use super::shelf::{append, copy};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exact_sum::{Real, add_columns};
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::pending::Either;
 use crate::{Communicator, ExactSum};
 use std::marker::PhantomData;
@@ -102,7 +102,7 @@ impl Communicator {
             left
         };
         let finish = |all: (Box<ExactSum>, PhantomData<T>)| all.0.rounded::<T>();
-        Meet::new(self, call, Ok(brought), join, finish, |all: &T| Ok(*all))
+        CollectivePart::new(self, call, Ok(brought), join, finish, |all: &T| Ok(*all))
     }
 
     fn sums_at<'c, T: Real>(
@@ -120,6 +120,6 @@ impl Communicator {
         };
         let read = move |all: &Vec<T>| copy(name, all, totals);
         let call = call.length(numbers.len());
-        Meet::new(self, call, value, append, finish, read)
+        CollectivePart::new(self, call, value, append, finish, read)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::shelf::{Shelf, append};
 use crate::collective_call::{Collective, CollectiveCall, Startable};
+use crate::collective_part::CollectivePart;
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
@@ -73,7 +73,7 @@ impl Communicator {
         let rank = self.rank();
         let finish = move |values: Vec<T>| Shelf::new(running(values, &op));
         let read = move |totals: &Shelf<T>| Ok(totals.take(rank));
-        Meet::new(self, call, Ok(vec![value]), append, finish, read)
+        CollectivePart::new(self, call, Ok(vec![value]), append, finish, read)
     }
 
     fn scan_numbers<'c, T: Plain>(
@@ -90,7 +90,7 @@ impl Communicator {
         let finish = move |values: Vec<Vec<T>>| running(values, &add).collect::<Vec<_>>();
         let read = move |all: &Vec<Vec<T>>| super::shelf::copy(name, &all[rank], totals);
         let call = call.length(numbers.len());
-        Meet::new(self, call, value, append, finish, read)
+        CollectivePart::new(self, call, value, append, finish, read)
     }
 }
 

@@ -3,9 +3,9 @@
 use super::counted::Ways;
 use super::shelf::{Shelf, cut};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::collective_part::CollectivePart;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::Meet;
 use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
@@ -145,7 +145,7 @@ impl Communicator {
         let rank = self.rank();
         let lay = |values: Option<Vec<T>>| Shelf::new(values.into_iter().flatten());
         let read = move |parts: &Shelf<T>| Ok(parts.take(rank));
-        Meet::new(self, call, checked.map(|()| values), Option::or, lay, read)
+        CollectivePart::new(self, call, checked.map(|()| values), Option::or, lay, read)
     }
 
     /// Where the parts end that the root scatters, in these lengths; nothing of other ranks.

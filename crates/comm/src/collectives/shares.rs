@@ -1,8 +1,8 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
+use crate::buffer_pool::{Parcel, Parcels, Rows};
+use crate::collective_part::CollectivePart;
 use crate::fabric::{Call, Place};
-use crate::lent::{Parcel, Parcels, Rows};
-use crate::meet::Meet;
 use crate::pending::{Either, Pending, Then};
 use crate::{CommError, Communicator, Local, Plain};
 use smallvec::SmallVec;
@@ -32,7 +32,7 @@ impl Communicator {
         let mine = part(rank, share, length);
         let of = |rank| part(rank, share, length);
         let value = super::allreduce::same_length(call.name(), length, totals.len())
-            .map(|()| self.lender().pack_each(rank, size, numbers, of));
+            .map(|()| self.buffer_pool().pack_each(rank, size, numbers, of));
         let place = mine.clone();
         let read = move |Local(parcels): &Local<Parcels<T>>| {
             let came = (0..size).map(|of| parcels.take(of, rank));
@@ -45,16 +45,16 @@ impl Communicator {
             fold(&rows, &mut totals[place]);
             drop(rows);
             let came = came.into_iter().flatten();
-            came.for_each(|row| self.lender().keep(row));
+            came.for_each(|row| self.buffer_pool().keep(row));
             Ok(totals)
         };
         let call = call.length(length);
-        let first = Meet::new(self, call, value, Parcels::join, |parcels| parcels, read);
+        let first = CollectivePart::new(self, call, value, Parcels::join, |parcels| parcels, read);
         Then::new(first, move |totals: &'c mut [T]| {
             if mine.len() == length {
                 return Either::One(());
             }
-            let value = Rows::one(self.lender().lend(&totals[mine]));
+            let value = Rows::one(self.buffer_pool().lend(&totals[mine]));
             let read = move |rows: &Rows<T>| {
                 let parts = totals.chunks_mut(share).zip(rows.iter()).enumerate();
                 for (_, (to, part)) in parts.filter(|(of, _)| *of != rank) {
@@ -62,7 +62,7 @@ impl Communicator {
                 }
                 Ok(())
             };
-            Either::Other(Meet::new(
+            Either::Other(CollectivePart::new(
                 self,
                 call,
                 Ok(value),

@@ -3,7 +3,7 @@
 use super::{Context, Envelope, OnMessage, Payload};
 use crate::Plain;
 use crate::address::Status;
-use crate::handover::Borrowed;
+use crate::rendezvous_copy::Borrowed;
 use crate::wire::{Of, decode, plain_numbers};
 use std::borrow::Cow;
 use std::panic::Location;
@@ -33,7 +33,7 @@ impl Envelope {
             status,
             label,
             receipt: None,
-            payload: Payload::Lent(Box::new(numbers)),
+            payload: Payload::SharedBuffer(Box::new(numbers)),
             place: 0,
         }
     }
@@ -57,13 +57,13 @@ impl Envelope {
                 Ok(numbers) => copy(&numbers, room),
                 Err(reason) => return Err(Box::new((self, NotCopied::Unopened(Some(reason))))),
             },
-            Payload::Lent(numbers) => match numbers.length() {
+            Payload::SharedBuffer(numbers) => match numbers.length() {
                 length if length <= room.len() => Ok(length),
                 length => Err(length),
             },
         };
         match (copied, self.payload) {
-            (Ok(length), Payload::Lent(numbers)) => {
+            (Ok(length), Payload::SharedBuffer(numbers)) => {
                 numbers.fetch(&mut room[..length]);
                 Ok(length)
             }

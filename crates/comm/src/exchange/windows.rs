@@ -3,8 +3,8 @@
 //! comes is still in the caches when it is used.
 
 use crate::Plain;
+use crate::buffer_pool::{BufferPool, Parcel};
 use crate::fabric::FOLDED;
-use crate::lent::{Lender, Parcel};
 use std::ops::Range;
 
 pub(super) struct Windows<T> {
@@ -24,10 +24,10 @@ impl<T: Plain> Windows<T> {
     }
 
     /// Windows into so many rows of so many elements.
-    pub(super) fn new(lender: &Lender, rows: usize, length: usize) -> Self {
+    pub(super) fn new(buffer_pool: &BufferPool, rows: usize, length: usize) -> Self {
         let most = (WINDOW / size_of::<T>() / FOLDED).max(1) * FOLDED;
         let each = length.min(most);
-        let memory = Some(lender.room(rows * each));
+        let memory = Some(buffer_pool.room(rows * each));
         Windows { memory, each }
     }
 
@@ -67,9 +67,9 @@ impl<T: Plain> Windows<T> {
     }
 
     /// Gives the memory back.
-    pub(super) fn end(&mut self, lender: &Lender) {
+    pub(super) fn end(&mut self, buffer_pool: &BufferPool) {
         if let Some(memory) = self.memory.take() {
-            lender.keep(memory);
+            buffer_pool.keep(memory);
         }
     }
 }
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn a_long_row_goes_through_its_window() {
-        let lender = Lender::default();
+        let buffer_pool = BufferPool::default();
         let length = 3 * WINDOW / size_of::<u64>() + 77;
         let numbers: Vec<u64> = (0..length as u64).collect();
         let bytes: &[u8] = bytemuck::cast_slice(&numbers);
-        let mut windows = Windows::<u64>::new(&lender, 2, length);
+        let mut windows = Windows::<u64>::new(&buffer_pool, 2, length);
         let (mut came, mut combined) = (0, 0);
         while combined < length {
             // Pieces of a length that does not go into that of a window, or of an element.
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(windows.row(1, place.clone()), &numbers[place.clone()]);
             combined = place.end;
         }
-        windows.end(&lender);
-        assert_eq!(lender.room::<u64>(1).len(), 1);
+        windows.end(&buffer_pool);
+        assert_eq!(buffer_pool.room::<u64>(1).len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! What a rank calls when it comes to a meeting, so that ranks in different calls can be told.
+//! What a rank calls when it comes to a collective, so that ranks in different calls can be told.
 
 use crate::report::Operation;
 use crate::wire::{Tail, known, put_number, put_text};
@@ -19,10 +19,10 @@ pub(crate) struct Call {
     bare: bool,
 }
 
-/// That a rank comes to a meeting.
+/// That a rank comes to a collective.
 pub(crate) struct Coming {
     pub(crate) rank: usize,
-    /// The meeting's number; the first is 1.
+    /// The collective's number; the first is 1.
     pub(crate) number: u32,
     pub(crate) call: Call,
 }

@@ -1,7 +1,7 @@
 //! The open entrances of a run: where messages come from that no rank sends.
 
 use super::Signed;
-use super::hall::{Hall, InHall};
+use super::local_ranks::{LocalMail, LocalRanks};
 use crate::address::{Source, TagMatch};
 use crate::envelope::{Context, Envelope, Room};
 use crate::report::{Operation, Wait};
@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Brings a message to the rank with this place, from any thread.
-pub(crate) type Push = fn(&Hall, usize, Envelope);
+pub(crate) type Push = fn(&LocalRanks, usize, Envelope);
 
 /// The entrances that are open.
 #[derive(Debug, Default)]
@@ -74,11 +74,11 @@ impl Door {
 }
 
 /// As [`Push`], where messages are kept in an `M`.
-pub(super) fn push<M: InHall>(hall: &Hall, place: usize, message: Envelope) {
+pub(super) fn push<M: LocalMail>(local: &LocalRanks, place: usize, message: Envelope) {
     let mut signed = Signed::new();
-    M::of(hall, place).push(|| message, &mut signed);
+    M::of(local, place).push(|| message, &mut signed);
     fence(Ordering::SeqCst);
-    hall.slot(place).wake_if_sleeping();
+    local.slot(place).wake_if_sleeping();
     // It was received at once. Who waits for its place is woken by that.
     signed.iter().for_each(|receipt| {
         receipt.sign();

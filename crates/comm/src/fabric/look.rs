@@ -1,6 +1,6 @@
 //! What the ranks here do, seen from another thread.
 
-use super::hall::Hall;
+use super::local_ranks::LocalRanks;
 use crate::rank_slot::Seen;
 use crate::report::{RankNow, WaitGraph, WaitNow};
 use std::time::Instant;
@@ -9,7 +9,7 @@ use std::time::Instant;
 /// locked meanwhile.
 const MESSAGES: usize = 4;
 
-impl Hall {
+impl LocalRanks {
     /// What the ranks here do now. They need not help, and do not notice.
     pub(crate) fn look(&self) -> WaitGraph {
         let now = Instant::now();

@@ -1,7 +1,7 @@
 //! What every fabric keeps for a rank: its messages, and its receives that wait.
 
-use super::desk::PortTicket;
 use super::mailbox::MailTicket;
+use super::port_mailbox::PortTicket;
 use crate::address::Status;
 use crate::envelope::{Envelope, Receipt, Wanted};
 use crate::report::Unmatched;

@@ -5,7 +5,7 @@
 //!   push ──► under way, behind those of its sender ──► task of the replay ──► mailbox ──► wake
 //! ```
 
-use super::hall::Hall;
+use super::local_ranks::LocalRanks;
 use super::mailbox::Mailbox;
 use super::threads::Threads;
 use super::{Came, Mail, Posted, Signed, Ticket};
@@ -30,8 +30,8 @@ pub(crate) struct Network {
 struct Arrivals {
     mailbox: Mailbox,
     under_way: Mutex<BTreeMap<Stream, VecDeque<Envelope>>>,
-    hall: Weak<Hall>,
-    /// The rank's place in the hall.
+    local: Weak<LocalRanks>,
+    /// The rank's place here.
     place: usize,
 }
 
@@ -40,11 +40,11 @@ struct Arrivals {
 type Stream = (u32, usize);
 
 impl Network {
-    pub(super) fn new(hall: &Weak<Hall>, place: usize, queue: &ReplayQueue) -> Self {
+    pub(super) fn new(local: &Weak<LocalRanks>, place: usize, queue: &ReplayQueue) -> Self {
         let arrivals = Arrivals {
             mailbox: Mailbox::new(),
             under_way: Mutex::default(),
-            hall: Weak::clone(hall),
+            local: Weak::clone(local),
             place,
         };
         Network {
@@ -61,7 +61,7 @@ impl Network {
 impl Arrivals {
     /// The next message of a stream arrives.
     fn bring(&self, stream: Stream) {
-        let Some(hall) = self.hall.upgrade() else {
+        let Some(local) = self.local.upgrade() else {
             return;
         };
         let next = {
@@ -77,10 +77,10 @@ impl Arrivals {
         };
         let mut signed = Signed::new();
         self.mailbox.push(|| next, &mut signed);
-        hall.slot(self.place).wake_if_sleeping();
+        local.slot(self.place).wake_if_sleeping();
         for receipt in signed {
             if let Sender::Here(rank) = receipt.sign() {
-                hall.slot(rank).wake_if_sleeping();
+                local.slot(rank).wake_if_sleeping();
             }
         }
     }

@@ -55,7 +55,7 @@ pub(crate) const BLOCK: usize = 512;
 /// they lie.
 pub(crate) type Row<'a, T> = (usize, &'a [T]);
 
-/// Combines rows of `all` ranks, place by place, in the order in which a meeting combines what
+/// Combines rows of `all` ranks, place by place, in the order in which a collective combines what
 /// ranks bring. So a total has the same bits whichever way it was made. `done` gets each block of
 /// totals when it is in the nearest cache.
 pub(crate) fn fold_rows<T: Copy>(
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_bracketed_as_a_meeting_does() {
+    fn rows_are_bracketed_as_a_collective_does() {
         use std::cell::RefCell;
         for ranks in [1, 2, 3, 5, 8, 9, 17, 64, 65, 130] {
             // Numbers that stand for texts, so that they can be copied.

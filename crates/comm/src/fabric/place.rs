@@ -1,14 +1,14 @@
 //! Where the ranks of a communicator meet for collectives.
 
-use super::bridge::Bridge;
 use super::call::Coming;
-use super::meeting::Meeting;
+use super::combining_tree::CombiningTree;
 use super::ports::Gathering;
+use super::process_level::ProcessLevel;
 use super::processes::Processes;
 use crate::{CommError, Value};
 use std::sync::Arc;
 
-/// A meeting place. Each rank brings a value; the values are combined in rank order; what is made
+/// A place. Each rank brings a value; the values are combined in rank order; what is made
 /// of the combined value is there for all of them to read.
 #[allow(
     clippy::large_enum_variant,
@@ -16,11 +16,11 @@ use std::sync::Arc;
 )]
 pub(crate) enum Place {
     /// In shared memory: a tree over cache lines.
-    Tree(Meeting),
+    Tree(CombiningTree),
     /// At a port that gathers one item per rank.
     Port(Gathering),
     /// In several processes. Ranks come to it by a call of its own.
-    Bridge(Bridge),
+    ProcessLevel(ProcessLevel),
 }
 
 /// What kind of places there are on a fabric.
@@ -28,7 +28,7 @@ pub(crate) enum Place {
 pub(crate) enum PlaceKind {
     Tree,
     Port,
-    Bridge(Arc<Processes>),
+    ProcessLevel(Arc<Processes>),
 }
 
 impl PlaceKind {
@@ -43,18 +43,19 @@ impl PlaceKind {
     ) -> Option<(Place, usize)> {
         let size = members.len();
         match self {
-            PlaceKind::Tree => Some((Place::Tree(Meeting::new(size)), size)),
+            PlaceKind::Tree => Some((Place::Tree(CombiningTree::new(size)), size)),
             PlaceKind::Port => Some((Place::Port(Gathering::new(size)), size)),
-            PlaceKind::Bridge(processes) => {
-                let bridge = Bridge::new(processes, communicator, members, started)?;
-                let here = bridge.ranks_here();
-                Some((Place::Bridge(bridge), here))
+            PlaceKind::ProcessLevel(processes) => {
+                let process_level = ProcessLevel::new(processes, communicator, members, started)?;
+                let here = process_level.ranks_here();
+                Some((Place::ProcessLevel(process_level), here))
             }
         }
     }
 }
 
-/// What the ranks of a meeting do with what they bring. All ranks of a meeting bring the same.
+/// What the ranks of a collective do with what they bring. All ranks of a collective bring the
+/// same.
 pub(crate) struct Agenda<C, F> {
     /// Combines two neighbours' values, the lower rank's first.
     pub(crate) combine: C,
@@ -63,10 +64,10 @@ pub(crate) struct Agenda<C, F> {
 }
 
 impl Place {
-    /// A rank comes to the next meeting, and says who is to be woken then.
+    /// A rank comes to the next collective, and says who is to be woken then.
     ///
     /// # Safety
-    /// Each rank arrives once per meeting, and arrives again only after it has seen
+    /// Each rank arrives once per collective, and arrives again only after it has seen
     /// [`Place::has_taken_place`] and read the total.
     pub(crate) unsafe fn arrive<V, S, C, F>(
         &self,
@@ -81,33 +82,35 @@ impl Place {
         F: FnOnce(V) -> S,
     {
         match self {
-            Place::Tree(meeting) => {
+            Place::Tree(collective) => {
                 let finish = |value| {
                     let finish = agenda.finish.take();
-                    finish.expect("a meeting is published once")(value)
+                    finish.expect("a collective is published once")(value)
                 };
                 // SAFETY: the caller promises it.
-                unsafe { meeting.arrive(coming, value, &agenda.combine, finish) }
+                unsafe { collective.arrive(coming, value, &agenda.combine, finish) }
             }
             Place::Port(gathering) => gathering.arrive(coming.rank, coming.call, value),
-            Place::Bridge(_) => unreachable!("ranks come to a bridge by its own arrive"),
+            Place::ProcessLevel(_) => {
+                unreachable!("ranks come to a process_level by its own arrive")
+            }
         }
     }
 
-    /// Whether the meeting to which a rank has come has taken place.
+    /// Whether the collective to which a rank has come has taken place.
     #[inline]
     pub(crate) fn has_taken_place(&self, coming: &Coming) -> bool {
         match self {
-            Place::Tree(meeting) => meeting.has_taken_place(coming),
+            Place::Tree(collective) => collective.has_taken_place(coming),
             Place::Port(gathering) => gathering.has_taken_place(coming.number),
-            Place::Bridge(bridge) => bridge.has_taken_place(coming.number),
+            Place::ProcessLevel(process_level) => process_level.has_taken_place(coming.number),
         }
     }
 
-    /// Reads the total of the meeting to which a rank came last.
+    /// Reads the total of the collective to which a rank came last.
     ///
     /// # Safety
-    /// The calling rank saw that the meeting has taken place and has not arrived for the next.
+    /// The calling rank saw that the collective has taken place and has not arrived for the next.
     pub(crate) unsafe fn read<V, S, C, F, R>(
         &self,
         coming: &Coming,
@@ -122,19 +125,19 @@ impl Place {
     {
         match self {
             // SAFETY: the caller promises it.
-            Place::Tree(meeting) => unsafe { meeting.read(coming, read) },
+            Place::Tree(collective) => unsafe { collective.read(coming, read) },
             Place::Port(gathering) => gathering.read(agenda, read),
             // SAFETY: the caller promises it.
-            Place::Bridge(bridge) => unsafe { bridge.read(read) },
+            Place::ProcessLevel(process_level) => unsafe { process_level.read(read) },
         }
     }
 
-    /// Adds a rank that is about to sleep until the meeting takes place.
+    /// Adds a rank that is about to sleep until the collective takes place.
     pub(crate) fn add_sleeper(&self, rank: usize) {
         match self {
-            Place::Tree(meeting) => meeting.add_sleeper(rank),
+            Place::Tree(collective) => collective.add_sleeper(rank),
             Place::Port(gathering) => gathering.add_sleeper(rank),
-            Place::Bridge(bridge) => bridge.add_sleeper(rank),
+            Place::ProcessLevel(process_level) => process_level.add_sleeper(rank),
         }
     }
 }

@@ -15,9 +15,9 @@
 //! be measured against; `threads` is the fast one.
 
 use super::call::{Call, mismatch, other_type};
-use super::desk::{Desk, apart, keep};
 use super::order;
 use super::place::Agenda;
+use super::port_mailbox::{PortMailbox, apart, keep};
 use super::threads::Threads;
 use crate::CommError;
 use motet_dispatch::Inline;
@@ -27,13 +27,13 @@ use motet_sync::atomic::{AtomicU32, Ordering, fence};
 use std::any::Any;
 use std::sync::Arc;
 
-/// One rank among others, each of which has a port, its [`Desk`].
-pub(crate) type Ports = Threads<Desk>;
+/// One rank among others, each of which has a port, its [`PortMailbox`].
+pub(crate) type Ports = Threads<PortMailbox>;
 
-/// Where the ranks of a communicator meet: a port to which each posts one item per meeting.
+/// Where the ranks of a communicator meet: a port to which each posts one item per collective.
 pub(crate) struct Gathering {
     port: Port<Brought>,
-    table: Arc<Table>,
+    table: Arc<PortStage>,
 }
 
 /// What a rank brings.
@@ -43,10 +43,10 @@ struct Brought {
     value: Box<dyn Any + Send>,
 }
 
-/// Where the items of a meeting lie when all have come.
-struct Table {
-    /// Meetings that have taken place.
-    meetings: AtomicU32,
+/// Where the items of a collective lie when all have come.
+struct PortStage {
+    /// Collectives that have taken place.
+    collectives: AtomicU32,
     laid: Mutex<Laid>,
     sleepers: Mutex<Vec<usize>>,
 }
@@ -60,19 +60,19 @@ enum Laid {
 
 impl Gathering {
     pub(crate) fn new(ranks: usize) -> Self {
-        let table = Arc::new(Table {
-            meetings: AtomicU32::new(0),
+        let table = Arc::new(PortStage {
+            collectives: AtomicU32::new(0),
             laid: Mutex::new(Laid::Items(Vec::new())),
             sleepers: Mutex::default(),
         });
         let (port, gathered) = (Port::new(), Arc::clone(&table));
-        // No rank comes to the next meeting before this one has taken place: every batch is a
-        // meeting.
+        // No rank comes to the next collective before this one has taken place: every batch is a
+        // collective.
         let gather =
             MultipleItemReceive::persistent(&port, ranks, move |mut items: Vec<Brought>| {
                 items.sort_unstable_by_key(|item| item.rank);
                 *gathered.laid.lock() = Laid::Items(items);
-                gathered.meetings.fetch_add(1, Ordering::Release);
+                gathered.collectives.fetch_add(1, Ordering::Release);
             });
         apart(|| gather.activate(&Inline::new("gathers")))
             .expect("an inline queue takes every task");
@@ -86,10 +86,10 @@ impl Gathering {
         call: Call,
         value: V,
     ) -> Vec<usize> {
-        let before = self.table.meetings.load(Ordering::Relaxed);
+        let before = self.table.collectives.load(Ordering::Relaxed);
         let value = Box::new(value);
         apart(|| keep(&self.port.post(Brought { rank, call, value })));
-        if self.table.meetings.load(Ordering::Relaxed) == before {
+        if self.table.collectives.load(Ordering::Relaxed) == before {
             return Vec::new();
         }
         fence(Ordering::SeqCst);
@@ -97,7 +97,7 @@ impl Gathering {
     }
 
     pub(crate) fn has_taken_place(&self, number: u32) -> bool {
-        self.table.meetings.load(Ordering::Acquire) == number
+        self.table.collectives.load(Ordering::Acquire) == number
     }
 
     pub(crate) fn add_sleeper(&self, rank: usize) {
@@ -107,7 +107,7 @@ impl Gathering {
         }
     }
 
-    /// Reads the total of the last meeting, which the first reader makes.
+    /// Reads the total of the last collective, which the first reader makes.
     pub(crate) fn read<V, S, R>(
         &self,
         agenda: &mut Agenda<impl Fn(V, V) -> V, impl FnOnce(V) -> S>,
@@ -153,5 +153,5 @@ fn combine<V: Send + 'static>(
     let values = items.into_iter().map(|item| item.value.downcast::<V>());
     let values = values.map(|value| *value.expect("all values have the type of this rank's"));
     let combined = order::combined(values.collect(), combine);
-    Ok(combined.expect("a meeting has a rank"))
+    Ok(combined.expect("a collective has a rank"))
 }

@@ -7,18 +7,18 @@
 //! ```
 //!
 //! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's
-//! own looks (`attention.rs`).
+//! own looks (`progress.rs`).
 
 mod asking;
-mod attention;
 mod calls;
 mod control;
 mod crossing;
-mod greeting;
+mod handshake;
+mod heartbeat;
 mod labels;
 mod messages;
 mod profiles;
-mod pulse;
+mod progress;
 mod readers;
 mod receipts;
 mod room;
@@ -26,27 +26,27 @@ mod sends;
 mod stuck;
 mod vectors;
 
-pub(crate) use attention::Turn;
 pub(crate) use control::{Ending, Later};
 pub(super) use crossing::{Crossing, Direct, Part, Parts, Route, Site, keep_spare};
-pub(crate) use greeting::greet;
+pub(crate) use handshake::handshake;
+pub(crate) use progress::Turn;
 pub(crate) use readers::Left;
 pub(super) use vectors::Way;
 
-use super::hall::Hall;
+use super::local_ranks::LocalRanks;
 use crate::asks::Asks;
 use crate::envelope::{Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
 use asking::Asking;
-use attention::Attention;
 use control::Control;
 use crossing::Crossings;
+use heartbeat::Heartbeat;
 use labels::Labels;
 use motet_dispatch::keep_looking;
 use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU64, Ordering, fence};
 use profiles::Profiles;
-use pulse::Pulse;
+use progress::Progress;
 use readers::Readers;
 use receipts::Receipts;
 use room::Room;
@@ -55,7 +55,7 @@ use std::time::Duration;
 use stuck::Stuck;
 
 pub(crate) struct Processes {
-    pub(crate) hall: Arc<Hall>,
+    pub(crate) local: Arc<LocalRanks>,
     transport: Arc<dyn Transport>,
     /// Tells the messages of this run from those of others on the same transport.
     run: u16,
@@ -66,13 +66,13 @@ pub(crate) struct Processes {
     labels: Labels,
     control: Control,
     stuck: Stuck,
-    pulse: Pulse,
+    heartbeat: Heartbeat,
     asking: Asking,
     profiles: Profiles,
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
-    attention: Attention,
+    progress: Progress,
     room: Room,
     readers: Readers,
 }
@@ -106,7 +106,7 @@ impl Processes {
     /// `firsts` has the first rank of each process, then the number of all ranks; `limit` says how
     /// long another process may say nothing.
     pub(crate) fn new(
-        hall: Arc<Hall>,
+        local: Arc<LocalRanks>,
         transport: Arc<dyn Transport>,
         run: u16,
         firsts: Box<[usize]>,
@@ -115,12 +115,13 @@ impl Processes {
         limit: Duration,
     ) -> Self {
         let (process, processes) = (transport.process(), transport.processes());
-        hall.communicators
+        local
+            .communicators
             .store(first_number(process, processes), Ordering::Relaxed);
-        let readers = Readers::new(hall.size());
+        let readers = Readers::new(local.size());
         Processes {
-            pulse: Pulse::new(&*transport, limit),
-            hall,
+            heartbeat: Heartbeat::new(&*transport, limit),
+            local,
             transport,
             run,
             firsts,
@@ -133,7 +134,7 @@ impl Processes {
             profiles: Profiles::default(),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
-            attention: Attention::default(),
+            progress: Progress::default(),
             room: Room::default(),
             readers,
         }
@@ -180,7 +181,7 @@ impl Processes {
     #[inline]
     pub(super) fn place_of(&self, rank: usize) -> Option<usize> {
         let place = rank.checked_sub(self.first())?;
-        (place < self.hall.size()).then_some(place)
+        (place < self.local.size()).then_some(place)
     }
 
     /// Keeps a receipt that is expected from another process; the number under which it asks for
@@ -224,7 +225,7 @@ impl Processes {
     /// Looks for messages, for a rank that waits.
     #[inline]
     pub(super) fn poll(&self) {
-        self.attention.looks();
+        self.progress.looks();
         self.progress();
     }
 
@@ -313,7 +314,7 @@ impl Processes {
     fn wake_all(&self, ranks: &[usize]) {
         fence(Ordering::SeqCst);
         for place in ranks.iter().filter_map(|&rank| self.place_of(rank)) {
-            self.hall.slot(place).wake_if_sleeping();
+            self.local.slot(place).wake_if_sleeping();
         }
     }
 
@@ -321,7 +322,7 @@ impl Processes {
     fn wake(&self, rank: usize) {
         if let Some(place) = self.place_of(rank) {
             fence(Ordering::SeqCst);
-            self.hall.slot(place).wake_if_sleeping();
+            self.local.slot(place).wake_if_sleeping();
         }
     }
 }
@@ -390,13 +391,13 @@ pub(crate) mod tests {
 
     /// The first of two processes with one rank each, in run 1.
     pub(crate) fn first_of_two(first: Arc<First>) -> Arc<Processes> {
-        let (hall, limit) = (Arc::new(Hall::new(1, 1)), Duration::from_secs(60));
+        let (local, limit) = (Arc::new(LocalRanks::new(1, 1)), Duration::from_secs(60));
         let told = Told {
             caller: Parker::new().unparker(),
             asks: Arc::default(),
         };
         let (firsts, later) = (Box::new([0, 1, 2]), Later::default());
-        let made = Processes::new(hall, first, 1, firsts, later, told, limit);
+        let made = Processes::new(local, first, 1, firsts, later, told, limit);
         Arc::new(made)
     }
 }

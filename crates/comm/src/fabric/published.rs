@@ -1,8 +1,8 @@
-//! What a meeting has come to, where all its ranks look for it and read it.
+//! What a collective has come to, where all its ranks look for it and read it.
 //!
-//! The last to come writes it, and then shows the number of the meeting; the others read it after
-//! they saw that. It is written again only after all ranks have come again, which each does after
-//! it has read.
+//! The last to come writes it, and then shows the number of the collective; the others read it
+//! after they saw that. It is written again only after all ranks have come again, which each does
+//! after it has read.
 
 use super::any_cell::AnyCell;
 use crate::CommError;
@@ -12,7 +12,7 @@ use motet_sync::cell::UnsafeCell;
 /// In this order: a small total comes in the same cache line as the news of it.
 #[repr(C)]
 pub(crate) struct Published {
-    /// The number of the meeting.
+    /// The number of the collective.
     number: AtomicU32,
     /// Why it failed, if it did.
     failed: UnsafeCell<Option<Box<CommError>>>,
@@ -31,11 +31,11 @@ impl Published {
         }
     }
 
-    /// Publishes what was made of what the ranks of this meeting have brought: it has taken place.
-    /// The caller must wake those who sleep until then.
+    /// Publishes what was made of what the ranks of this collective have brought: it has taken
+    /// place. The caller must wake those who sleep until then.
     ///
     /// # Safety
-    /// For the rank that was the last to come, once per meeting.
+    /// For the rank that was the last to come, once per collective.
     pub(super) unsafe fn publish<S: Send + Sync + 'static>(
         &self,
         number: u32,
@@ -59,7 +59,7 @@ impl Published {
         self.number.store(number, Ordering::Release);
     }
 
-    /// As [`Published::publish`], of the meeting after the one that was published last.
+    /// As [`Published::publish`], of the collective after the one that was published last.
     ///
     /// # Safety
     /// As there.
@@ -67,23 +67,23 @@ impl Published {
         &self,
         total: Result<S, Box<CommError>>,
     ) {
-        // Relaxed: one rank publishes at a time, and has seen the last meeting.
+        // Relaxed: one rank publishes at a time, and has seen the last collective.
         let last = self.number.load(Ordering::Relaxed);
         // SAFETY: the caller promises it.
         unsafe { self.publish(last.wrapping_add(1), total) };
     }
 
-    /// Whether the meeting with this number is the last that was published.
+    /// Whether the collective with this number is the last that was published.
     #[inline]
     pub(super) fn is(&self, number: u32) -> bool {
-        // Meetings cannot run ahead of a rank, so this is equality in spite of the wrap-around.
+        // Collectives cannot run ahead of a rank, so this is equality in spite of the wrap-around.
         self.number.load(Ordering::Acquire) == number
     }
 
     /// Reads the total that was published last.
     ///
     /// # Safety
-    /// The calling rank saw that the meeting has taken place and has not come to the next.
+    /// The calling rank saw that the collective has taken place and has not come to the next.
     pub(super) unsafe fn read<T, R>(&self, read: impl FnOnce(&T) -> R) -> Result<R, CommError>
     where
         T: Send + Sync + 'static,

@@ -20,7 +20,7 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn new(processes: Arc<Processes>, place: usize) -> Self {
-        let here = Threads::new(Arc::clone(&processes.hall), place);
+        let here = Threads::new(Arc::clone(&processes.local), place);
         Remote { processes, here }
     }
 
@@ -179,11 +179,11 @@ impl Fabric for Remote {
         })
     }
 
-    fn farewell(&self, peer: usize, closer: Closer) {
+    fn close_later(&self, peer: usize, closer: Closer) {
         // Whose neighbour lives elsewhere has nobody to wake but itself.
         let place = self.processes.place_of(peer);
         self.here
-            .farewell(place.unwrap_or(self.here.world_rank()), closer);
+            .close_later(place.unwrap_or(self.here.world_rank()), closer);
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {

@@ -4,7 +4,7 @@
 //! `Send`, and neighbours in rank order share a thread where they can.
 
 use super::entrances::{Push, push};
-use super::hall::{Hall, InHall};
+use super::local_ranks::{LocalMail, LocalRanks};
 use super::mailbox::Mailbox;
 use super::{Closer, Fabric, Signed};
 use crate::CommError;
@@ -17,30 +17,30 @@ use std::sync::Arc;
 /// One rank among others in the same memory. What keeps the messages, `M`, is all in which the
 /// fabrics `threads` and [`ports`](super::Ports) differ.
 pub(crate) struct Threads<M = Mailbox> {
-    hall: Arc<Hall>,
+    local: Arc<LocalRanks>,
     rank: u32,
     _messages: PhantomData<fn() -> M>,
 }
 
-impl<M: InHall> Threads<M> {
-    pub(crate) fn new(hall: Arc<Hall>, rank: usize) -> Self {
+impl<M: LocalMail> Threads<M> {
+    pub(crate) fn new(local: Arc<LocalRanks>, rank: usize) -> Self {
         Threads {
-            hall,
+            local,
             rank: u32::try_from(rank).expect("there is no memory for more ranks"),
             _messages: PhantomData,
         }
     }
 
     /// As [`AnyFabric::inside`](super::AnyFabric::inside).
-    pub(super) fn inside(&self) -> (&Arc<Hall>, usize, Push) {
-        (&self.hall, self.rank as usize, push::<M>)
+    pub(super) fn inside(&self) -> (&Arc<LocalRanks>, usize, Push) {
+        (&self.local, self.rank as usize, push::<M>)
     }
 
     /// Brings a message to a rank and wakes it. The receipts are to be signed.
     #[inline(always)]
     pub(super) fn bring(&self, to: usize, message: impl FnOnce() -> Envelope) -> Signed {
         let mut signed = Signed::new();
-        let mail = M::of(&self.hall, to);
+        let mail = M::of(&self.local, to);
         match self.world_rank() == to {
             true => mail.push_own(message, &mut signed),
             false => mail.push(message, &mut signed),
@@ -53,7 +53,7 @@ impl<M: InHall> Threads<M> {
     }
 }
 
-impl<M: InHall> Fabric for Threads<M> {
+impl<M: LocalMail> Fabric for Threads<M> {
     type Mail = M;
 
     #[inline]
@@ -63,22 +63,22 @@ impl<M: InHall> Fabric for Threads<M> {
 
     #[inline]
     fn slot(&self) -> &RankSlot {
-        self.hall.slot(self.world_rank())
+        self.local.slot(self.world_rank())
     }
 
     #[inline]
     fn share_thread(&self, one: usize, other: usize) -> bool {
-        self.hall.home(one) == self.hall.home(other)
+        self.local.home(one) == self.local.home(other)
     }
 
     #[inline]
     fn slot_of(&self, rank: usize) -> &RankSlot {
-        self.hall.slot(rank)
+        self.local.slot(rank)
     }
 
     #[inline]
     fn mail(&self) -> &M {
-        M::of(&self.hall, self.world_rank())
+        M::of(&self.local, self.world_rank())
     }
 
     #[inline(always)]
@@ -88,20 +88,22 @@ impl<M: InHall> Fabric for Threads<M> {
         Ok(())
     }
 
-    fn farewell(&self, peer: usize, closer: Closer) {
-        self.hall.farewells(self.world_rank()).add(peer, closer);
+    fn close_later(&self, peer: usize, closer: Closer) {
+        self.local
+            .pending_closes(self.world_rank())
+            .add(peer, closer);
     }
 
     fn new_communicators(&self, count: u32) -> u32 {
         // Relaxed: the numbers need only differ.
-        self.hall.communicators.fetch_add(count, Ordering::Relaxed)
+        self.local.communicators.fetch_add(count, Ordering::Relaxed)
     }
 }
 
 impl<M> Clone for Threads<M> {
     fn clone(&self) -> Self {
         Threads {
-            hall: Arc::clone(&self.hall),
+            local: Arc::clone(&self.local),
             rank: self.rank,
             _messages: PhantomData,
         }
@@ -128,34 +130,34 @@ mod loom_tests {
         Envelope::new(CONTEXT, Status { source, tag }, Location::caller(), ())
     }
 
-    fn communicator(hall: &Arc<Hall>, team: &Arc<Team>, rank: usize) -> Communicator {
-        let fabric = AnyFabric::Threads(Threads::new(Arc::clone(hall), rank));
+    fn communicator(local: &Arc<LocalRanks>, team: &Arc<Team>, rank: usize) -> Communicator {
+        let fabric = AnyFabric::Threads(Threads::new(Arc::clone(local), rank));
         Communicator::new(fabric, Arc::clone(team), rank)
     }
 
-    /// Rank `rank` of two takes part in `meetings` meetings.
-    fn take_part(hall: &Arc<Hall>, team: &Arc<Team>, rank: usize, meetings: u32) {
-        let comm = communicator(hall, team, rank);
+    /// Rank `rank` of two takes part in `collectives` collectives.
+    fn take_part(local: &Arc<LocalRanks>, team: &Arc<Team>, rank: usize, collectives: u32) {
+        let comm = communicator(local, team, rank);
         block_on(async {
-            for number in 1..=meetings {
+            for number in 1..=collectives {
                 let sum = comm.allreduce(number, |a, b| a + b).await;
                 assert_eq!(sum, Ok(2 * number));
             }
         });
     }
 
-    /// A rank falls asleep for the next meeting while the last one to come to this meeting still
-    /// wakes the sleepers of this one.
+    /// A rank falls asleep for the next collective while the last one to come to this collective
+    /// still wakes the sleepers of this one.
     #[test]
-    fn loom_ranks_are_woken_from_meeting_after_meeting() {
+    fn loom_ranks_are_woken_from_collective_after_collective() {
         loom::model(|| {
-            let hall = Arc::new(Hall::new(2, 2));
+            let local = Arc::new(LocalRanks::new(2, 2));
             let team = Arc::new(Team::world(2, PlaceKind::Tree));
             let other = thread::spawn({
-                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
-                move || take_part(&hall, &team, 1, 2)
+                let (local, team) = (Arc::clone(&local), Arc::clone(&team));
+                move || take_part(&local, &team, 1, 2)
             });
-            take_part(&hall, &team, 0, 2);
+            take_part(&local, &team, 0, 2);
             other.join().unwrap();
         });
     }
@@ -164,10 +166,10 @@ mod loom_tests {
     #[test]
     fn loom_two_ranks_that_only_meet_wake_each_other() {
         loom::model(|| {
-            let hall = Arc::new(Hall::new(2, 2));
+            let local = Arc::new(LocalRanks::new(2, 2));
             let team = Arc::new(Team::world(2, PlaceKind::Tree));
-            let meets = |hall: &Arc<Hall>, team: &Arc<Team>, rank| {
-                let comm = communicator(hall, team, rank);
+            let meets = |local: &Arc<LocalRanks>, team: &Arc<Team>, rank| {
+                let comm = communicator(local, team, rank);
                 block_on(async {
                     for _ in 0..2 {
                         assert_eq!(comm.barrier().await, Ok(()));
@@ -175,10 +177,10 @@ mod loom_tests {
                 });
             };
             let other = thread::spawn({
-                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
-                move || meets(&hall, &team, 1)
+                let (local, team) = (Arc::clone(&local), Arc::clone(&team));
+                move || meets(&local, &team, 1)
             });
-            meets(&hall, &team, 0);
+            meets(&local, &team, 0);
             other.join().unwrap();
         });
     }
@@ -187,16 +189,16 @@ mod loom_tests {
     #[test]
     fn loom_two_ranks_that_do_not_agree_are_woken() {
         loom::model(|| {
-            let hall = Arc::new(Hall::new(2, 2));
+            let local = Arc::new(LocalRanks::new(2, 2));
             let team = Arc::new(Team::world(2, PlaceKind::Tree));
             let other = thread::spawn({
-                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
+                let (local, team) = (Arc::clone(&local), Arc::clone(&team));
                 move || {
-                    let comm = communicator(&hall, &team, 1);
+                    let comm = communicator(&local, &team, 1);
                     block_on(async { assert!(comm.allreduce(1, |a, b| a + b).await.is_err()) });
                 }
             });
-            let comm = communicator(&hall, &team, 0);
+            let comm = communicator(&local, &team, 0);
             block_on(async { assert!(comm.barrier().await.is_err()) });
             other.join().unwrap();
         });
@@ -206,19 +208,19 @@ mod loom_tests {
     #[test]
     fn loom_sem_g430_a_synchronous_send_ends_when_a_receive_has_the_message() {
         loom::model(|| {
-            let hall = Arc::new(Hall::new(2, 2));
+            let local = Arc::new(LocalRanks::new(2, 2));
             let team = Arc::new(Team::world(2, PlaceKind::Tree));
             // Loom does not see the `OnceLock` that holds the mailbox.
-            hall.mailbox(1);
+            local.mailbox(1);
             let receiver = thread::spawn({
-                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
+                let (local, team) = (Arc::clone(&local), Arc::clone(&team));
                 move || {
-                    let comm = communicator(&hall, &team, 1);
+                    let comm = communicator(&local, &team, 1);
                     let posted = comm.irecv::<()>(0, 5);
                     block_on(async { assert_eq!(posted.wait().await, Ok(())) });
                 }
             });
-            let comm = communicator(&hall, &team, 0);
+            let comm = communicator(&local, &team, 0);
             block_on(async { assert_eq!(comm.ssend(1, 5, ()).await, Ok(())) });
             receiver.join().unwrap();
         });
@@ -228,20 +230,20 @@ mod loom_tests {
     #[test]
     fn loom_a_message_wakes_its_receiver() {
         loom::model(|| {
-            let hall = Arc::new(Hall::new(2, 2));
+            let local = Arc::new(LocalRanks::new(2, 2));
             let team = Arc::new(Team::world(2, PlaceKind::Tree));
             // Loom does not see the `OnceLock` that holds the mailbox.
-            hall.mailbox(0);
+            local.mailbox(0);
             let sender = thread::spawn({
-                let hall = Arc::clone(&hall);
+                let local = Arc::clone(&local);
                 move || {
-                    let fabric = <Threads>::new(hall, 1);
+                    let fabric = <Threads>::new(local, 1);
                     for tag in [5, 6] {
                         fabric.send(0, || message(1, tag)).unwrap();
                     }
                 }
             });
-            let comm = communicator(&hall, &team, 0);
+            let comm = communicator(&local, &team, 0);
             block_on(async {
                 assert_eq!(comm.recv::<()>(1, 6).await, Ok(()));
                 assert_eq!(comm.recv::<()>(ANY_SOURCE, 5).await, Ok(()));

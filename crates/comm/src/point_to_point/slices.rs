@@ -3,8 +3,8 @@
 use super::recv::{Receiving, Unused, Use, Whole, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Behind, Envelope, Kind, NotCopied};
-use crate::handover::{self, lend};
 use crate::pending::{Ended, Waiting};
+use crate::rendezvous_copy::{self, lend};
 use crate::request::Request;
 use crate::wire::{Of, bytes_of};
 use crate::{CommError, Communicator, Plain};
@@ -156,7 +156,7 @@ impl Communicator {
         }
         // Who shares the thread does not copy meanwhile.
         let alone = fabric.beyond(to).is_some() || fabric.share_thread(fabric.world_rank(), to);
-        if alone || size_of_val(numbers) < handover::LEAST {
+        if alone || size_of_val(numbers) < rendezvous_copy::LEAST {
             return self.deliver(dest, location, || {
                 let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
                 envelope.label.length = numbers.len();

@@ -1,7 +1,7 @@
 //! The part of a run that is between processes: beginning and ending together, and messages while
 //! no rank looks for them.
 
-use crate::fabric::{Ending, Hall, Later, Left, Processes, Told, Turn, greet};
+use crate::fabric::{Ending, Later, Left, LocalRanks, Processes, Told, Turn, handshake};
 use crate::transport::Transport;
 use crate::watch::Runs;
 use crate::wire::decode;
@@ -64,15 +64,15 @@ impl Way {
             later,
             patience,
         } = self;
-        let firsts = greet(&*transport, run, ranks, &later, patience)?;
-        let mut hall = Hall::new(ranks, workers);
-        hall.first = firsts[transport.process()];
-        let (hall, closing) = (Arc::new(hall), Arc::new(AtomicBool::new(false)));
+        let firsts = handshake(&*transport, run, ranks, &later, patience)?;
+        let mut local = LocalRanks::new(ranks, workers);
+        local.first = firsts[transport.process()];
+        let (local, closing) = (Arc::new(local), Arc::new(AtomicBool::new(false)));
         let told = Told {
             caller,
             asks: Arc::clone(runs.asks()),
         };
-        let processes = Processes::new(hall, transport, run, firsts, later, told, patience);
+        let processes = Processes::new(local, transport, run, firsts, later, told, patience);
         let processes = Arc::new(processes);
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));

@@ -87,7 +87,7 @@ where
             end,
         } = this;
         let (run, place) = (end.run, end.place());
-        let outcome = if run.hall.is_over() {
+        let outcome = if run.local.is_over() {
             None
         } else {
             let turn = || {
@@ -103,10 +103,10 @@ where
                 // SAFETY: as above.
                 unsafe { Pin::new_unchecked(body) }.poll(cx)
             };
-            let rank = run.hall.first + place;
+            let rank = run.local.first + place;
             match catch_unwind(AssertUnwindSafe(turn)) {
                 Ok(Poll::Pending) => {
-                    run.hall.farewells(place).tell(&run.hall);
+                    run.local.pending_closes(place).tell(&run.local);
                     if let Some(recorder) = recorder {
                         recorder.suspend();
                     }
@@ -132,10 +132,10 @@ impl<F, R, E> End<'_, F, R, E> {
     /// Tells the run how the rank has ended; `None` when the run ends early.
     fn tell(&mut self, outcome: Option<Result<R, RunError<E>>>, recorder: Option<&Recorder>) {
         let (run, place) = (self.run, self.place());
-        run.hall.farewells(place).forget();
-        let home = run.hall.home(place);
+        run.local.pending_closes(place).forget();
+        let home = run.local.home(place);
         if let (Some(profiling), Some(recorder)) = (&run.profiling, recorder) {
-            profiling.end(place, run.hall.first + place, home, recorder);
+            profiling.end(place, run.local.first + place, home, recorder);
         }
         match outcome {
             Some(Ok(result)) => run.results.keep(home, place, result),
@@ -150,17 +150,17 @@ impl<F, R, E> Drop for End<'_, F, R, E> {
     fn drop(&mut self) {
         let (run, place) = (self.run, self.place());
         if !self.told {
-            run.hall.farewells(place).forget();
+            run.local.pending_closes(place).forget();
         }
-        if !self.told && !run.hall.is_over() {
+        if !self.told && !run.local.is_over() {
             // A destructor of the rank's own data has panicked.
             run.fail(RunError::Panicked {
-                rank: run.hall.first + place,
+                rank: run.local.first + place,
                 message: "a value was dropped with a panic at the end of the rank".to_owned(),
             });
         }
-        run.hall.slot(place).set_finished();
-        run.hall.entrances.rank_has_ended(place);
+        run.local.slot(place).set_finished();
+        run.local.entrances.rank_has_ended(place);
         run.one_has_ended();
     }
 }

@@ -1,7 +1,7 @@
 //! What joins the ranks of a run.
 
 use super::between::{self, Between, Way};
-use crate::fabric::{AnyFabric, Hall, InReplay, PlaceKind, Ports, Remote, Team, Threads};
+use crate::fabric::{AnyFabric, InReplay, LocalRanks, PlaceKind, Ports, Remote, Team, Threads};
 use crate::limit::{Limit, Outstanding};
 use crate::profile::Recorder;
 use crate::watch::{Ranks, Runs};
@@ -50,24 +50,27 @@ impl Links {
         dispatcher: &Dispatcher,
         caller: &Parker,
         runs: &Runs,
-    ) -> Result<(Arc<Hall>, Links), RunError<E>> {
+    ) -> Result<(Arc<LocalRanks>, Links), RunError<E>> {
         Ok(match on {
-            On::Threads => (Arc::new(Hall::new(ranks, workers)), Links::Memory),
-            On::Ports => (Arc::new(Hall::with_ports(ranks, workers)), Links::Ports),
+            On::Threads => (Arc::new(LocalRanks::new(ranks, workers)), Links::Memory),
+            On::Ports => (
+                Arc::new(LocalRanks::with_ports(ranks, workers)),
+                Links::Ports,
+            ),
             On::Processes(way) => {
                 let watch = dispatcher.idle_watch();
                 let between = way.begin(ranks, workers, watch, caller.unparker(), runs)?;
-                let hall = Arc::clone(&between.processes.hall);
-                (hall, Links::Processes(between))
+                let local = Arc::clone(&between.processes.local);
+                (local, Links::Processes(between))
             }
         })
     }
 
     /// Ends the run when all its ranks wait for each other.
-    pub(super) fn watch_over(&self, hall: &Arc<Hall>, dispatcher: &Dispatcher) {
+    pub(super) fn watch_over(&self, local: &Arc<LocalRanks>, dispatcher: &Dispatcher) {
         // Between processes it takes more to know that a run is stuck: `between` does it.
         if !matches!(self, Links::Processes(_)) {
-            let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(hall));
+            let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(local));
             dispatcher.on_idle(move || {
                 if let Some(before) = watch.look() {
                     watched.check_stuck(|| watch.look() == Some(before));
@@ -91,15 +94,15 @@ impl Links {
             Links::Ports => Team::world(ranks, PlaceKind::Port),
             Links::Processes(between) => {
                 let processes = Arc::clone(&between.processes);
-                Team::world(processes.size(), PlaceKind::Bridge(processes))
+                Team::world(processes.size(), PlaceKind::ProcessLevel(processes))
             }
         }
     }
 
     /// The ranks, for whoever looks at them.
-    pub(super) fn ranks(&self, hall: &Arc<Hall>) -> Ranks {
+    pub(super) fn ranks(&self, local: &Arc<LocalRanks>) -> Ranks {
         match self {
-            Links::Memory | Links::Ports | Links::Replay => Ranks::Here(Arc::clone(hall)),
+            Links::Memory | Links::Ports | Links::Replay => Ranks::Here(Arc::clone(local)),
             Links::Processes(between) => Ranks::Everywhere(Arc::clone(&between.processes)),
         }
     }
@@ -107,12 +110,12 @@ impl Links {
     /// The endpoint of the rank at this place here.
     pub(super) fn endpoint(
         &self,
-        hall: &Arc<Hall>,
+        local: &Arc<LocalRanks>,
         team: &Arc<Team>,
         place: usize,
         limit: Option<Limit>,
     ) -> Endpoint {
-        let there = || Arc::clone(hall);
+        let there = || Arc::clone(local);
         let over = match self {
             Links::Memory => Over::Threads(Threads::new(there(), place)),
             Links::Ports => Over::Ports(Ports::new(there(), place)),
@@ -125,7 +128,7 @@ impl Links {
         Endpoint {
             over,
             team: Arc::clone(team),
-            rank: hall.first + place,
+            rank: local.first + place,
             limit,
         }
     }

@@ -4,7 +4,7 @@
 use super::Ended;
 use super::links::{Endpoint, Links};
 use super::threads::Run;
-use crate::fabric::Hall;
+use crate::fabric::LocalRanks;
 use crate::limit::Limit;
 use crate::profile::ProfileClock;
 use crate::watch::{Ranks, Runs};
@@ -24,12 +24,12 @@ pub(crate) fn run_replayed<R: Send, E: Send + fmt::Display>(
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
 ) -> Result<Ended<R>, RunError<E>> {
     let turns = replay.queue(QueueConfig::named("ranks"));
-    let hall = Hall::in_replay(ranks, &replay.queue(QueueConfig::named("network")));
-    let shown = runs.show(Ranks::Here(Arc::clone(&hall)));
+    let local = LocalRanks::in_replay(ranks, &replay.queue(QueueConfig::named("network")));
+    let shown = runs.show(Ranks::Here(Arc::clone(&local)));
     let body = &body;
     let body = move |endpoint: Endpoint, recorder| body(endpoint.communicator(recorder));
     let nobody = Parker::new();
-    let mut run = Run::new(body, (hall, Links::Replay), ranks, nobody.unparker());
+    let mut run = Run::new(body, (local, Links::Replay), ranks, nobody.unparker());
     run.given(profile, limit);
     let all_end = AllEnd(&run);
     let mut started = false;
@@ -41,8 +41,8 @@ pub(crate) fn run_replayed<R: Send, E: Send + fmt::Display>(
             Causalities::none().run(|| unsafe { run.start(|_| turns.clone()) });
         }
         if nothing_left && !run.is_over() {
-            run.hall.check_stuck(|| true);
-            run.hall.nothing_comes();
+            run.local.check_stuck(|| true);
+            run.local.nothing_comes();
         }
         run.is_over()
     });

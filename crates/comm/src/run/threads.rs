@@ -4,7 +4,7 @@ use super::Ended;
 use super::life::{Life, Results};
 use super::links::{Endpoint, Links, On};
 use super::profiling::Profiling;
-use crate::fabric::{Ending, Hall, Team};
+use crate::fabric::{Ending, LocalRanks, Team};
 use crate::limit::Limit;
 use crate::profile::{ProfileClock, Recorder};
 use crate::watch::Runs;
@@ -72,11 +72,11 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     })
     .map_err(RunError::Start)?;
     let caller = Parker::new();
-    let (hall, links) = Links::new(on, ranks, workers, &dispatcher, &caller, &runs)?;
-    links.watch_over(&hall, &dispatcher);
-    let shown = runs.show(links.ranks(&hall));
+    let (local, links) = Links::new(on, ranks, workers, &dispatcher, &caller, &runs)?;
+    links.watch_over(&local, &dispatcher);
+    let shown = runs.show(links.ranks(&local));
     let queue = dispatcher.queue(QueueConfig::named("ranks"));
-    let mut run = Run::new(body, (hall, links), workers, caller.unparker());
+    let mut run = Run::new(body, (local, links), workers, caller.unparker());
     run.given(profile, limit);
     // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the
     // caller waits for it.
@@ -88,7 +88,7 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     while !run.is_over() {
         caller.park();
     }
-    // The hook holds the hall and the dispatcher's pool, which the tasks in the hall's slots hold
+    // The hook holds the ranks here and the dispatcher's pool, which the tasks in their slots hold
     // too: it is taken away, or none of them would ever be freed.
     dispatcher.on_idle(|| ());
     let ending = run.end_between(&caller);
@@ -101,7 +101,7 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
 /// What the ranks of a run share with the caller.
 pub(super) struct Run<F, R, E> {
     body: F,
-    pub(super) hall: Arc<Hall>,
+    pub(super) local: Arc<LocalRanks>,
     /// All ranks.
     team: Arc<Team>,
     links: Links,
@@ -132,10 +132,10 @@ where
     /// `self` stays where it is until every rank has ended and the workers are joined. All tasks of
     /// a `home` run on one thread.
     pub(super) unsafe fn start<Q: Enqueue>(&self, home: impl Fn(usize) -> Q) {
-        let (size, mut first) = (self.hall.size(), 0);
+        let (size, mut first) = (self.local.size(), 0);
         while first < size {
-            let worker = self.hall.home(first);
-            let lives_there = |rank: &usize| self.hall.home(*rank) == worker;
+            let worker = self.local.home(first);
+            let lives_there = |rank: &usize| self.local.home(*rank) == worker;
             let ranks = first
                 ..(first..size)
                     .take_while(lives_there)
@@ -150,7 +150,7 @@ where
                     // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
                     // promises that `self` outlives the rank.
                     let task = unsafe { spawn_unchecked(&handle, self.life(rank)) };
-                    self.hall.slot(rank).set_task(task);
+                    self.local.slot(rank).set_task(task);
                 }
             };
             let begin: Box<dyn FnOnce() + Send + '_> = Box::new(begin);
@@ -167,24 +167,24 @@ where
             let recorder = self.profiling.as_ref().map(Profiling::begin);
             let endpoint = self
                 .links
-                .endpoint(&self.hall, &self.team, place, self.limit);
+                .endpoint(&self.local, &self.team, place, self.limit);
             (recorder.clone(), (self.body)(endpoint, recorder))
         })
     }
 }
 
 impl<F, R, E> Run<F, R, E> {
-    /// A run of all ranks of a hall; none has started.
+    /// A run of all ranks of a local; none has started.
     pub(super) fn new(
         body: F,
-        (hall, links): (Arc<Hall>, Links),
+        (local, links): (Arc<LocalRanks>, Links),
         workers: usize,
         caller: Unparker,
     ) -> Self {
-        let ranks = hall.size();
+        let ranks = local.size();
         Run {
             body,
-            hall,
+            local,
             team: Arc::new(links.world(ranks)),
             links,
             causalities: Causalities::active(),
@@ -200,7 +200,7 @@ impl<F, R, E> Run<F, R, E> {
 
     /// The run is profiled, or what its ranks send has a limit.
     pub(super) fn given(&mut self, profile: Option<ProfileClock>, limit: Option<Limit>) {
-        let ranks = self.hall.size();
+        let ranks = self.local.size();
         self.profiling = profile.map(|clock| Profiling::new(clock, ranks));
         self.limit = limit;
     }
@@ -213,7 +213,7 @@ impl<F, R, E> Run<F, R, E> {
     /// Ends the run; the first failure is kept.
     pub(super) fn fail(&self, failure: RunError<E>) {
         self.failure.lock().get_or_insert(failure);
-        self.hall.end_early();
+        self.local.end_early();
     }
 
     /// A rank here has ended.
@@ -250,19 +250,19 @@ impl<F, R, E> Run<F, R, E> {
         if let Some(ending) = ending {
             return Err(ending.into());
         }
-        if let Some(report) = self.hall.stuck() {
+        if let Some(report) = self.local.stuck() {
             return Err(RunError::Stuck(report.clone()));
         }
         let results = self.results.in_order();
         assert_eq!(
             results.len(),
-            self.hall.size(),
+            self.local.size(),
             "a rank that ended well has a result"
         );
         let here = |profiling: &Profiling| profiling.profile(self.workers);
         Ok(Ended {
             results,
-            unmatched: self.hall.unmatched(usize::MAX),
+            unmatched: self.local.unmatched(usize::MAX),
             profile: self
                 .profiling
                 .as_ref()
@@ -317,14 +317,14 @@ mod loom_tests {
     #[test]
     fn loom_sem_g922_a_rank_that_starts_learns_that_the_run_is_over() {
         loom::model(|| {
-            let hall = Arc::new(Hall::new(1, 1));
+            let local = Arc::new(LocalRanks::new(1, 1));
             let hand = Hand(Arc::new(Mutex::new(Vec::new())));
             let ending = thread::spawn({
-                let hall = Arc::clone(&hall);
-                move || hall.end_early()
+                let local = Arc::clone(&local);
+                move || local.end_early()
             });
             let ended = Arc::new(AtomicUsize::new(0));
-            let (here, end) = (Arc::clone(&hall), Arc::clone(&ended));
+            let (here, end) = (Arc::clone(&local), Arc::clone(&ended));
             let rank = poll_fn(move |_| {
                 if here.is_over() {
                     end.fetch_add(1, Ordering::Relaxed);
@@ -334,7 +334,7 @@ mod loom_tests {
             });
             // SAFETY: the future borrows nothing and is `Send`.
             let task = unsafe { spawn_unchecked(&hand.handle(), rank) };
-            hall.slot(0).set_task(task);
+            local.slot(0).set_task(task);
             hand.run_all();
             ending.join().unwrap();
             hand.run_all();

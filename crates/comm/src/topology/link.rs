@@ -1,9 +1,9 @@
-//! The two directions between neighbours: lanes where they share memory, messages where they do
+//! The two directions between neighbours: rings where they share memory, messages where they do
 //! not.
 
 use crate::address::{Status, Tag};
 use crate::envelope::{Behind, Envelope, Kind, Receipt, Wanted};
-use crate::fabric::{Closer, Fabric, LaneEnds, Mail, Remote, Steps};
+use crate::fabric::{Closer, Fabric, Mail, Remote, RingEnds, Steps};
 use crate::point_to_point::unopened;
 use crate::wire::{Of, encode};
 use crate::{CommError, Communicator, Value};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The way to a neighbour and from it.
 pub(super) enum Way<'c, T> {
-    Lanes(LaneEnds<T>),
+    Rings(RingEnds<T>),
     Posts(Box<Posts<'c>>),
 }
 
@@ -265,13 +265,13 @@ impl<T: Value> Way<'_, T> {
     /// Whether the neighbour shares this rank's thread.
     #[inline]
     pub(super) fn is_near(&self) -> bool {
-        matches!(self, Way::Lanes(lanes) if lanes.is_near())
+        matches!(self, Way::Rings(rings) if rings.is_near())
     }
 
     #[inline]
     pub(super) fn has_room(&mut self) -> bool {
         match self {
-            Way::Lanes(lanes) => lanes.has_room(),
+            Way::Rings(rings) => rings.has_room(),
             Way::Posts(posts) => posts.to.has_room(),
         }
     }
@@ -284,7 +284,7 @@ impl<T: Value> Way<'_, T> {
         location: &'static Location<'static>,
     ) -> bool {
         match self {
-            Way::Lanes(lanes) => lanes.try_send(message),
+            Way::Rings(rings) => rings.try_send(message),
             Way::Posts(posts) => posts.to.try_send(message, location),
         }
     }
@@ -292,7 +292,7 @@ impl<T: Value> Way<'_, T> {
     #[inline]
     pub(super) fn has_message(&self) -> bool {
         match self {
-            Way::Lanes(lanes) => lanes.has_message(),
+            Way::Rings(rings) => rings.has_message(),
             Way::Posts(posts) => posts.from.has_message(),
         }
     }
@@ -302,7 +302,7 @@ impl<T: Value> Way<'_, T> {
     #[inline]
     pub(super) fn try_receive(&mut self) -> Option<(T, bool)> {
         match self {
-            Way::Lanes(lanes) => lanes.try_receive(),
+            Way::Rings(rings) => rings.try_receive(),
             Way::Posts(posts) => posts.from.try_receive().map(|message| (message, false)),
         }
     }
@@ -310,7 +310,7 @@ impl<T: Value> Way<'_, T> {
     /// Why nothing goes or comes this way any more, if it is not that the neighbour has gone.
     pub(super) fn failure(&mut self) -> Option<CommError> {
         match self {
-            Way::Lanes(_) => None,
+            Way::Rings(_) => None,
             Way::Posts(posts) => {
                 let Posts { to, from } = &mut **posts;
                 to.failed.take().or_else(|| from.failed.take())
@@ -321,7 +321,7 @@ impl<T: Value> Way<'_, T> {
     /// Whether the neighbour has dropped its end, and receives nothing any more.
     pub(super) fn is_receiver_gone(&self) -> bool {
         match self {
-            Way::Lanes(lanes) => lanes.is_receiver_gone(),
+            Way::Rings(rings) => rings.is_receiver_gone(),
             Way::Posts(posts) => posts.to.is_closed(posts.to.back),
         }
     }
@@ -329,7 +329,7 @@ impl<T: Value> Way<'_, T> {
     /// Whether the neighbour has dropped its end; the messages that it sent before are there.
     pub(super) fn is_sender_gone(&self) -> bool {
         match self {
-            Way::Lanes(lanes) => lanes.is_sender_gone(),
+            Way::Rings(rings) => rings.is_sender_gone(),
             Way::Posts(posts) => posts.from.is_closed(posts.from.tag),
         }
     }
@@ -337,7 +337,7 @@ impl<T: Value> Way<'_, T> {
     /// What tells the neighbour that this end is gone for good.
     pub(super) fn closer(&self) -> Closer {
         match self {
-            Way::Lanes(lanes) => lanes.closer(),
+            Way::Rings(rings) => rings.closer(),
             Way::Posts(posts) => posts.to.closer(),
         }
     }
@@ -412,7 +412,7 @@ mod tests {
         /// What rank 0 has of the world.
         fn world(&self) -> (Remote, Communicator) {
             let remote = Remote::new(Arc::clone(&self.to), 0);
-            let kind = PlaceKind::Bridge(Arc::clone(&self.to));
+            let kind = PlaceKind::ProcessLevel(Arc::clone(&self.to));
             let team = Arc::new(Team::world(2, kind));
             let fabric = AnyFabric::Remote(Rc::new(remote.clone()));
             (remote, Communicator::new(fabric, team, 0))
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn sem_g462_steps_that_nobody_receives_do_not_stay() {
         let there = There::new();
-        let mailbox = there.to.hall.mailbox(0);
+        let mailbox = there.to.local.mailbox(0);
         let (remote, comm) = there.world();
         for (round, early) in [0, 1, 2, 3].into_iter().zip([true, false, true, false]) {
             let (from, to) = (2 * round, 2 * round + 1);

@@ -7,8 +7,8 @@ pub(super) use step::step;
 use super::link::{Posts, Way};
 use crate::address::Tag;
 use crate::collective_call::{Collective, CollectiveCall, Startable};
-use crate::fabric::{Call, Edge, LaneEnds, Toward};
-use crate::meet::Meet;
+use crate::collective_part::CollectivePart;
+use crate::fabric::{Call, Edge, RingEnds, Toward};
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
@@ -21,7 +21,7 @@ use std::task::{Context, Poll, ready};
 pub(super) const LEFT: usize = 0;
 pub(super) const RIGHT: usize = 1;
 
-/// A rank's lanes to and from its neighbours on both sides, and the step it is in.
+/// A rank's rings to and from its neighbours on both sides, and the step it is in.
 ///
 /// The state of the step lies here and not in the future that drives it: it stays in the same cache
 /// lines from step to step, and nothing is moved about.
@@ -51,7 +51,7 @@ struct Link<'c, T> {
 type Edges<T> = Vec<Option<Edge<T>>>;
 
 /// Joins all ranks of `comm` in rank order, round the end if `closed`. All ranks call this
-/// together; one of them makes all lanes. `give` makes the rank's topology of its neighbours.
+/// together; one of them makes all rings. `give` makes the rank's topology of its neighbours.
 pub(super) fn join<'c, T: Value, R: 'c>(
     comm: &'c Communicator,
     name: &'static str,
@@ -65,7 +65,7 @@ pub(super) fn join<'c, T: Value, R: 'c>(
         let near = comm.fabric().share_thread(ends[0], ends[1]);
         here.then(|| Edge::new(near))
     };
-    // Where messages take the place of lanes, they bear the number of the topology and the
+    // Where messages take the place of rings, they bear the number of the topology and the
     // direction.
     let tags = comm.next_topology().wrapping_mul(2);
     // What each rank brings is the type of its messages.
@@ -85,13 +85,13 @@ pub(super) fn join<'c, T: Value, R: 'c>(
                 RIGHT => Toward::Right,
                 _ => Toward::Left,
             };
-            Some(Link::near(comm, peer, LaneEnds::new(edge, out)))
+            Some(Link::near(comm, peer, RingEnds::new(edge, out)))
         };
         let links = [link(left, left, LEFT), link(rank, (rank + 1) % size, RIGHT)];
         Ok(give(Neighbours::new(comm, links, location)))
     };
     let call = Call::new::<T>(name, location);
-    Meet::new(comm, call, Ok(brought), either, finish, read).now()
+    CollectivePart::new(comm, call, Ok(brought), either, finish, read).now()
 }
 
 impl<'c, T: Value> Neighbours<'c, T> {
@@ -116,9 +116,9 @@ impl<'c, T: Value> Neighbours<'c, T> {
 
 impl<'c, T: Value> Link<'c, T> {
     /// With a neighbour in the same memory.
-    fn near(comm: &'c Communicator, peer: usize, lanes: LaneEnds<T>) -> Self {
+    fn near(comm: &'c Communicator, peer: usize, rings: RingEnds<T>) -> Self {
         Link {
-            way: Way::Lanes(lanes),
+            way: Way::Rings(rings),
             slot: comm.fabric().slot_of(comm.team().world_rank(peer)),
             peer: peer as u32,
         }
@@ -372,7 +372,7 @@ impl<T: Value> Drop for Neighbours<'_, T> {
         self.end_wait();
         for link in self.links.iter().flatten() {
             let world = self.comm.team().world_rank(link.peer());
-            self.comm.fabric().farewell(world, link.way.closer());
+            self.comm.fabric().close_later(world, link.way.closer());
         }
         // A receiver that goes shows all that it took: there may be room that a neighbour waits
         // for.

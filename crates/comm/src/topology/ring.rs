@@ -8,7 +8,7 @@ use std::panic::Location;
 
 /// The ranks as a ring (a one-dimensional torus), for messages of type `T` between neighbours.
 ///
-/// Made by [`Communicator::ring`]. The lanes between neighbours are fixed then: a step needs no
+/// Made by [`Communicator::ring`]. The rings between neighbours are fixed then: a step needs no
 /// queue and no allocation. A rank may run ahead of its neighbours by a few steps; there is no
 /// barrier (papers R035 to R039, R043).
 ///

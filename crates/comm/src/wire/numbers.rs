@@ -1,4 +1,4 @@
-//! Numbers that are brought to a meeting: a rank's own, or those of another process, where they
+//! Numbers that are brought to a collective: a rank's own, or those of another process, where they
 //! have come.
 
 use crate::Plain;

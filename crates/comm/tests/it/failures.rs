@@ -66,7 +66,7 @@ async fn wait_while_one_fails(
         Call::Exchange => loop {
             line.exchange(1, 1).await?;
         },
-        // To the right nothing is received at rank 0, which sends until the lane is full.
+        // To the right nothing is received at rank 0, which sends until the ring is full.
         Call::Room if comm.rank() == 0 => loop {
             line.shift_right(1).await?;
         },

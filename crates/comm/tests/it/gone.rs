@@ -50,7 +50,7 @@ fn sem_g920_who_waits_for_room_is_told() {
                     Ok(_) => sent += 1,
                     Err(error) => break error,
                 }
-                assert!(sent < 100, "a lane has few slots");
+                assert!(sent < 100, "a ring has few slots");
             };
             assert_eq!(error, gone(1, "shift_right"));
             comm.send(1, DONE, ()).await

@@ -371,7 +371,7 @@ fn room_that_is_lent_again_is_read_by_nobody() {
     );
 }
 
-/// Of two ranks in a process each the numbers go piece by piece, beside the meeting.
+/// Of two ranks in a process each the numbers go piece by piece, beside the collective.
 #[test]
 fn sem_g32_vectors_that_come_in_pieces_are_combined_in_rank_order() {
     everywhere(

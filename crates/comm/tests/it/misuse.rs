@@ -201,7 +201,7 @@ fn a_root_without_a_value_and_a_value_without_a_root() {
                 let text = text.replace("broadcast", "scatter");
                 assert_eq!(root_problem(comm.scatter(0, Some(vec![1])).await), text);
             }
-            // Nobody has come to a meeting: all goes on as if these had not been called.
+            // Nobody has come to a collective: all goes on as if these had not been called.
             comm.broadcast(0, (rank == 0).then_some("well".to_owned()))
                 .await
         },

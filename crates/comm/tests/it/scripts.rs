@@ -121,19 +121,19 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 /// The map x -> a x + b as (a, b).
-type Pair = (u64, u64);
+type FlagBarrier = (u64, u64);
 
 /// The second map after the first: associative, but it does not commute.
-fn compose(first: Pair, second: Pair) -> Pair {
+fn compose(first: FlagBarrier, second: FlagBarrier) -> FlagBarrier {
     let a = first.0.wrapping_mul(second.0);
     (a, second.0.wrapping_mul(first.1).wrapping_add(second.1))
 }
 
-fn pair(held: u64) -> Pair {
+fn pair(held: u64) -> FlagBarrier {
     (held | 1, held.rotate_left(9))
 }
 
-fn composed(held: &[u64]) -> Pair {
+fn composed(held: &[u64]) -> FlagBarrier {
     held.iter()
         .copied()
         .map(pair)

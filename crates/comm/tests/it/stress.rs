@@ -162,7 +162,7 @@ fn stress_a_neighbour_that_leaves_shows_the_room_it_has_made() {
                 .workers(2)
                 .run(async |comm: Communicator| {
                     let mut line = comm.line().await?;
-                    // Eight messages fill the lane; three are taken before the receiver leaves.
+                    // Eight messages fill the ring; three are taken before the receiver leaves.
                     for step in 0..if comm.rank() == 0 { 11 } else { 3 } {
                         line.shift_right(step).await?;
                     }

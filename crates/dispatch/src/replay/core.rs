@@ -11,7 +11,7 @@ use crate::policy::{ExecutionPolicy, Notifications};
 use crate::queue_core::QueueConfig;
 use crate::route::{self, ExceptionRoute, Routes};
 use crate::span;
-use crate::waiting::{Here, Roll};
+use crate::waiting::{Here, WaitRegistry};
 use crate::{QueueError, Task};
 use motet_sync::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ pub(super) struct ReplayCore {
     pub(super) config: ReplayConfig,
     pub(super) time: Arc<VirtualTime>,
     pub(super) exceptions: Arc<ExceptionRoute>,
-    pub(super) roll: Arc<Roll>,
+    pub(super) registry: Arc<WaitRegistry>,
     /// Locked by the thread that runs the replay.
     running: Mutex<()>,
     state: Mutex<State>,
@@ -101,7 +101,7 @@ impl ReplayCore {
             config,
             time: Arc::new(VirtualTime::new()),
             exceptions: Arc::default(),
-            roll: Arc::new(Roll::new(0)),
+            registry: Arc::new(WaitRegistry::new(0)),
             running: Mutex::default(),
             state: Mutex::new(state),
         }
@@ -126,7 +126,7 @@ impl ReplayCore {
              call run, run_for and step from outside, one at a time",
         );
         let here = Here {
-            roll: Arc::clone(&self.roll),
+            registry: Arc::clone(&self.registry),
             index: None,
         };
         Running {
@@ -289,7 +289,7 @@ impl ReplayCore {
             .for_each(|waiting| waiting.task.cleanup());
         self.time.close();
         // Now the queues drop whom they get.
-        self.roll.end();
+        self.registry.end();
     }
 
     /// Takes the task that is next, and the line that is to be served for its room.

@@ -139,7 +139,7 @@ impl Enqueue for ReplayQueue {
     }
 
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
-        self.core.roll.enter(None, waiter, created);
+        self.core.registry.enter(None, waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -1,14 +1,14 @@
 //! The waiting list of the thread that runs: its dispatcher's, or that of the replay which runs
 //! there.
 
-use super::{Roll, Waiter};
+use super::{WaitRegistry, Waiter};
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// Where those who wait in a task of this thread are entered.
 pub(crate) struct Here {
-    pub(crate) roll: Arc<Roll>,
+    pub(crate) registry: Arc<WaitRegistry>,
     /// Of the worker.
     pub(crate) index: Option<usize>,
 }
@@ -31,7 +31,7 @@ impl Here {
 pub fn watch_here(waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
     HERE.with(|current| {
         if let Some(here) = &*current.borrow() {
-            here.roll.enter(here.index, waiter, created);
+            here.registry.enter(here.index, waiter, created);
         }
     });
 }

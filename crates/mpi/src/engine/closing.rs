@@ -79,7 +79,7 @@ impl Engine {
             // Nothing may come after a farewell, and a thread that found this side open may be
             // sending (through memory it is refused then).
             if told.is_none() && self.sides.is_quiet() {
-                told = Some(self.say_farewell(&mut closing));
+                told = Some(self.send_finish(&mut closing));
             }
             let open = self.sides.all_in(Side::Open);
             if quiet && idle && open.is_empty() && self.is_over(&mut closing)? {
@@ -122,7 +122,7 @@ impl Engine {
 
     /// Tells each of the others that this process sends no more: all of them, whatever MPI says of
     /// one.
-    fn say_farewell(&self, closing: &mut Closing) -> Result<(), MpiError> {
+    fn send_finish(&self, closing: &mut Closing) -> Result<(), MpiError> {
         let mut refused = Ok(());
         for process in (0..self.processes()).filter(|&process| process != self.process()) {
             if closing.told[process] || self.sides.get(process) == Side::Lost {

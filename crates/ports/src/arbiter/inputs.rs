@@ -157,7 +157,7 @@ macro_rules! tuples {
             }
 
             fn input(&self, at: usize) -> &dyn AnyInput<InputReceiver<Self>> {
-                let inputs: [&dyn AnyInput<InputReceiver<Self>>; [$($at),+].len()] = [$(&self.$at),+];
+                let inputs: [&dyn AnyInput<_>; [$($at),+].len()] = [$(&self.$at),+];
                 inputs[at]
             }
 

@@ -1,13 +1,9 @@
 //! Interleave: handlers that run together, alone, or last.
 //!
-//! - `exclusion.rs`: the state machine, who may run now, its `state.rs` and what it says
-//!   (`next.rs`);
-//!   `guest.rs`: the exclusive handler; `pending.rs`: tasks that wait; concurrent handlers are the
-//!   `readers.rs` of the crate;
+//! - `exclusion.rs`: who may run now, with its `state.rs`, what it says (`next.rs`), the exclusive
+//!   handler (`guest.rs`), tasks that wait (`pending.rs`) and the crate's `readers.rs`;
 //! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask; `entered.rs`:
-//!   handlers without items;
-//! - `stateful.rs`: the interleave that owns the state of its handlers; `state_cell.rs`: where that
-//!   lies.
+//!   handlers without items; `stateful.rs`, `state_cell.rs`: an interleave with a state.
 
 mod entered;
 mod exclusion;
@@ -39,8 +35,7 @@ use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
 
 /// Coordinates handlers that share state, as readers and writers do, without locks (papers R013,
-/// CCR's
-/// `Interleave`). Its members belong to three groups:
+/// CCR's `Interleave`). Its members belong to three groups:
 ///
 /// | group | its handlers run |
 /// |---|---|
@@ -51,20 +46,17 @@ use std::sync::{Arc, Weak};
 /// Members are receives and joins of any kind. An async handler keeps its group until it has ended,
 /// and one that panics, or whose future is dropped, gives it up. Exclusive work goes first unless
 /// [`Interleave::fairness`] says otherwise. Exclusive items that wait count in their queue's depth;
-/// a queue that discards spares them, as it does the teardown item, since they wait here and not
-/// there.
+/// a queue that discards leaves them and the teardown item alone.
 ///
-/// When a teardown item has come nothing new starts. What has been taken and has not begun goes
-/// back to its ports, to where it stood, before the teardown handler runs; so that handler can
-/// activate another interleave on the same ports, which goes on with the next item.
+/// When a teardown item has come nothing new starts. What has not begun goes back to where it stood
+/// before the teardown handler runs, which can activate another interleave on the same ports.
 ///
 /// The handlers share whatever they capture. State that belongs to the interleave, and needs no
 /// locks, is given to [`Interleave::with_state`].
 ///
 /// It is not re-entrant: an exclusive handler that posts to its own group and awaits the answer
-/// never ends, since the handler that would answer waits for it. It shows in the
-/// [`ActiveInterleave`]'s debug output as the one who holds the exclusion, with those who wait for
-/// it.
+/// never ends, since the handler that would answer waits for it. The [`ActiveInterleave`]'s debug
+/// output names it, and those who wait for it.
 ///
 /// ```
 /// use motet_dispatch::Inline;
@@ -213,17 +205,17 @@ impl Interleave {
 }
 
 impl ActiveInterleave {
-    /// Adds the members of `other`, so that they and those at work exclude each other; their
-    /// handlers run on
-    /// `queue`. They are registered when the exclusive work that waits has run. The fairness of the
-    /// one at work stays.
+    /// Adds the members of `other`, whose handlers run on `queue`: they and those at work exclude
+    /// each other. They are registered when the exclusive work that waits has run. The fairness of
+    /// the one at work stays.
     ///
     /// ```
     /// use motet_dispatch::Inline;
     /// use motet_ports::{Interleave, Port, Receive};
     ///
-    /// let (queue, commands, notes, said) = (Inline::new("here"), Port::new(), Port::new(),
-    /// Port::new()); let (one, two) = (said.clone(), said.clone()); let main = Interleave::new()
+    /// let (commands, notes, said) = (Port::new(), Port::new(), Port::new());
+    /// let (queue, one, two) = (Inline::new("here"), said.clone(), said.clone());
+    /// let main = Interleave::new()
     ///     .exclusive(Receive::persistent(&commands, move |n: u32| one.post(n).unwrap()))
     ///     .activate(&queue)
     ///     .unwrap();
@@ -237,8 +229,7 @@ impl ActiveInterleave {
     ///
     /// # Errors
     /// [`CombineError`] hands `other` back when a teardown item has come, or the queue is full or
-    /// stopped. A teardown item that comes while `other` is being added takes its members off with
-    /// those at work.
+    /// stopped. A teardown item that comes meanwhile takes its members off with those at work.
     #[track_caller]
     pub fn combine_with(
         &self,

@@ -277,16 +277,11 @@ impl<R: Rule> Input<R> {
         }
     }
 
-    /// Offers a receiver what waits again, when the queue that had no room for the last claim has
-    /// some.
+    /// Offers a receiver what waits again, when its queue, which had no room, has some.
     #[cold]
-    pub(crate) fn offer_later(
-        &self,
-        receiver: &Arc<dyn Receiver<R::Item>>,
-        deferred: &mut Deferred,
-    ) {
+    pub(crate) fn offer_later(&self, to: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
         if let Some(port) = self.port() {
-            port.locked(|state| state.offer_later(receiver, deferred));
+            port.locked(|state| state.offer_later(to, deferred));
         }
     }
 

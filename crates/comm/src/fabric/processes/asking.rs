@@ -67,7 +67,7 @@ impl Processes {
         };
         let others = self.others().filter(|&process| !self.has_left(process));
         others.for_each(|process| self.tell(process, WHY, number, Vec::new()));
-        let here = self.hall.look();
+        let here = self.local.look();
         let mut state = self.asking.state.lock();
         state.answers[own] = Some(here);
         loop {
@@ -112,7 +112,7 @@ impl Processes {
     /// A process asks or answers.
     pub(super) fn told_why(&self, process: usize, tag: u32, number: u32, payload: &[u8]) {
         match tag {
-            WHY => self.tell(process, BECAUSE, number, self.hall.look().to_bytes()),
+            WHY => self.tell(process, BECAUSE, number, self.local.look().to_bytes()),
             BECAUSE => {
                 let mut state = self.asking.state.lock();
                 let fits = state.number == number;

@@ -54,7 +54,7 @@ impl Processes {
 
     /// Takes in what comes while there is no room for what goes.
     fn poll_for_room(&self) -> usize {
-        self.attention.looks();
+        self.progress.looks();
         let moved = self.progress();
         if moved == 0 {
             std::hint::spin_loop();
@@ -76,7 +76,7 @@ impl Processes {
         if header.tag != 0 {
             keep_looking();
         }
-        let delegates = &self.hall.delegates;
+        let delegates = &self.local.delegates;
         if let Err(problem) = delegates.take_in(communicator, place, header, payload) {
             let reason = format!("process {process} has sent what cannot be done: {problem}");
             self.end(Ending::Transport { reason });

@@ -146,7 +146,7 @@ impl Processes {
                 self.end(Ending::Elsewhere { process, message });
             }
             IDLE => self.became_idle(process, payload),
-            ALIVE => self.pulse.heard(process),
+            ALIVE => self.heartbeat.heard(process),
             CHECK => self.answer(header.source),
             STILL => self.answered(process, header.source, payload),
             STUCK => match WaitReport::from_bytes(payload) {
@@ -228,7 +228,7 @@ impl Processes {
             }
             state.ending = Some(ending);
         }
-        self.hall.end_early();
+        self.local.end_early();
         self.control.caller.unpark();
         if let Some(reason) = found_here {
             // Others may be unable to see it.

@@ -1,4 +1,4 @@
-//! How what the ranks of each process have brought to a meeting comes to all processes.
+//! How what the ranks of each process have brought to a collective comes to all processes.
 //!
 //! Recursive doubling (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective
 //! communication operations in MPICH, 2005): in step s a process gives all that it has to the one
@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 use std::mem;
 use std::sync::Arc;
 
-/// Where meetings cross: the place of a communicator, or that of one started collective.
+/// Where collectives cross: the place of a communicator, or that of one started collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Site {
     pub(crate) communicator: u32,
@@ -47,7 +47,7 @@ struct All {
     spare: Vec<Arc<Crossing>>,
 }
 
-/// The meetings of a site, one after the other.
+/// The collectives of a site, one after the other.
 #[derive(Default)]
 pub(crate) struct Crossing(Mutex<State>);
 
@@ -55,9 +55,9 @@ pub(crate) struct Crossing(Mutex<State>);
 pub(super) struct State {
     /// Once the ranks here have come, until everything is here.
     begun: Option<Begun>,
-    /// What has come to that meeting, of which processes; ours first.
+    /// What has come to that collective, of which processes; ours first.
     parts: Parts,
-    /// Messages for later steps, and for the next meeting.
+    /// Messages for later steps, and for the next collective.
     early: Vec<Early>,
     /// Whether nobody here wants to know the outcome.
     abandoned: bool,
@@ -65,7 +65,7 @@ pub(super) struct State {
     memory: Vec<u8>,
     /// For further parts.
     spare: Vec<Vec<u8>>,
-    /// Of vectors that go beside the meetings.
+    /// Of vectors that go beside the collectives.
     pub(super) pieces: Pieces,
 }
 
@@ -103,7 +103,7 @@ pub(crate) type Parts = SmallVec<[Part; 2]>;
 
 /// What a crossing does next.
 enum Next {
-    /// A message to a process, with the number of the meeting and the step's tag.
+    /// A message to a process, with the number of the collective and the step's tag.
     Send(usize, (u32, u32), Vec<u8>),
     /// Nothing, before a message comes.
     Wait,
@@ -143,8 +143,8 @@ impl Crossings {
         new
     }
 
-    /// Nobody here comes to this site any more, or wants to know the outcome of the meeting that is
-    /// under way, which goes on for the others.
+    /// Nobody here comes to this site any more, or wants to know the outcome of the collective that
+    /// is under way, which goes on for the others.
     pub(crate) fn leave(&self, site: Site, crossing: Arc<Crossing>) {
         let mut state = crossing.0.lock();
         state.abandoned = true;
@@ -172,8 +172,8 @@ impl Crossings {
 }
 
 impl Processes {
-    /// The ranks here come to meeting `number` of a site with `values` and behind them `bytes`: the
-    /// first message of the crossing goes, which needs nothing of what has come. What
+    /// The ranks here come to collective `number` of a site with `values` and behind them `bytes`:
+    /// the first message of the crossing goes, which needs nothing of what has come. What
     /// [`Processes::begin_crossing`] is then to be told.
     pub(crate) fn send_first(
         &self,
@@ -194,7 +194,7 @@ impl Processes {
         }
     }
 
-    /// The ranks here have come to meeting `number` of a site; `spare` is memory for parts.
+    /// The ranks here have come to collective `number` of a site; `spare` is memory for parts.
     pub(crate) fn begin_crossing(
         &self,
         (site, number): (Site, u32),
@@ -214,7 +214,7 @@ impl Processes {
         });
     }
 
-    /// Parts have come to meeting `number` of a site from another process.
+    /// Parts have come to collective `number` of a site from another process.
     pub(super) fn parts_came(
         &self,
         process: usize,
@@ -239,8 +239,8 @@ impl Processes {
         whole
     }
 
-    /// Sends what has been brought to meeting `number` of a site to another process, in this step
-    /// of the crossing.
+    /// Sends what has been brought to collective `number` of a site to another process, in this
+    /// step of the crossing.
     fn cross(&self, process: usize, site: Site, (number, step): (u32, u32), pieces: &[&[u8]]) {
         let header = self.crossing_header(site, (number, step));
         self.sent.fetch_add(1, Ordering::Relaxed);
@@ -339,7 +339,7 @@ impl State {
     }
 }
 
-/// What has come for this step of a meeting.
+/// What has come for this step of a collective.
 fn take_early(early: &mut Vec<Early>, number: u32, step: &Step) -> Option<Parts> {
     let is_it = |early: &Early| {
         (early.number, early.process, early.step) == (number, step.process, step.tag)

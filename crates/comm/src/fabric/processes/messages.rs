@@ -34,7 +34,7 @@ impl Processes {
             return self.strange(process);
         };
         let mut signed = Signed::new();
-        self.hall.mailbox(place).push(|| envelope, &mut signed);
+        self.local.mailbox(place).push(|| envelope, &mut signed);
         self.wake(header.destination as usize);
         signed.iter().for_each(|receipt| self.sign(receipt));
     }

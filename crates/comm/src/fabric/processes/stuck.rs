@@ -87,7 +87,7 @@ impl Processes {
         if self.stuck.0.lock().found == Some((before, traffic)) {
             return Some(traffic);
         }
-        let report = self.hall.hopeless()?;
+        let report = self.local.hopeless()?;
         if watch.look() != Some(before) || self.traffic() != traffic {
             return None;
         }

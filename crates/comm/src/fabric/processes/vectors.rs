@@ -1,8 +1,8 @@
-//! Long slices on their way from one rank to another, beside a meeting of both: piece by piece, so
-//! that one writes while the other reads, and neither has to hold what is under way.
+//! Long slices on their way from one rank to another, beside a collective of both: piece by piece,
+//! so that one writes while the other reads, and neither has to hold what is under way.
 //!
-//! Pieces of a meeting that has failed, or was left, are dropped when their receiver is in a later
-//! one.
+//! Pieces of a collective that has failed, or was left, are dropped when their receiver is in a
+//! later one.
 
 use super::crossing::Crossing;
 use super::{Processes, Site, VECTOR, context_of, number};
@@ -21,14 +21,14 @@ pub(super) struct Pieces {
     spare: Vec<Vec<u8>>,
 }
 
-/// Each piece with the number of the meeting that it is for.
+/// Each piece with the number of the collective that it is for.
 type Line = VecDeque<(u32, Vec<u8>)>;
 
-/// The two ranks of a piece, in the world, and its meeting.
+/// The two ranks of a piece, in the world, and its collective.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Way {
     pub(crate) communicator: u32,
-    pub(crate) meeting: u32,
+    pub(crate) collective: u32,
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
@@ -42,25 +42,25 @@ const KEPT: usize = 32 * 1024;
 const AHEAD: usize = 16;
 
 impl Pieces {
-    fn push(&mut self, ranks: [usize; 2], meeting: u32, piece: Vec<u8>) {
+    fn push(&mut self, ranks: [usize; 2], collective: u32, piece: Vec<u8>) {
         let line = self.lines.entry(ranks).or_default();
-        line.push_back((meeting, piece));
+        line.push_back((collective, piece));
     }
 
     /// A copy of a piece, in memory that was used before.
-    fn push_copy(&mut self, ranks: [usize; 2], meeting: u32, bytes: &[u8]) {
+    fn push_copy(&mut self, ranks: [usize; 2], collective: u32, bytes: &[u8]) {
         let mut piece = self.spare.pop().unwrap_or_default();
         piece.clear();
         piece.extend_from_slice(bytes);
-        self.push(ranks, meeting, piece);
+        self.push(ranks, collective, piece);
     }
 
-    /// Takes the next one of a meeting, and gives up those of meetings before.
-    fn take(&mut self, ranks: [usize; 2], meeting: u32) -> Option<Vec<u8>> {
+    /// Takes the next one of a collective, and gives up those of collectives before.
+    fn take(&mut self, ranks: [usize; 2], collective: u32) -> Option<Vec<u8>> {
         let line = self.lines.get_mut(&ranks)?;
         loop {
             // Numbers go round.
-            let ahead = line.front()?.0.wrapping_sub(meeting) as i32;
+            let ahead = line.front()?.0.wrapping_sub(collective) as i32;
             if ahead > 0 {
                 return None;
             }
@@ -101,7 +101,7 @@ impl Way {
 
 impl Processes {
     /// Sends so much of a slice to another rank as goes at once; how many bytes. It belongs to a
-    /// meeting of a communicator, to which the sending rank has come.
+    /// collective of a communicator, to which the sending rank has come.
     pub(crate) fn send_vector(&self, way: Way, crossing: &Crossing, bytes: &[u8]) -> usize {
         let process = self.process_of(way.to);
         if process == self.own() {
@@ -110,7 +110,7 @@ impl Processes {
                 return 0;
             }
             let piece = &bytes[..bytes.len().min(KEPT)];
-            state.pieces.push_copy(way.ranks(), way.meeting, piece);
+            state.pieces.push_copy(way.ranks(), way.collective, piece);
             drop(state);
             self.wake(way.to);
             return piece.len();
@@ -134,7 +134,7 @@ impl Processes {
         let process = self.process_of(way.to);
         if process == self.own() {
             let mut state = crossing.state();
-            state.pieces.push_copy(way.ranks(), way.meeting, bytes);
+            state.pieces.push_copy(way.ranks(), way.collective, bytes);
             drop(state);
             return self.wake(way.to);
         }
@@ -153,7 +153,7 @@ impl Processes {
         crossing: &Crossing,
         read: &mut dyn FnMut(&[u8]),
     ) -> bool {
-        let taken = crossing.state().pieces.take(way.ranks(), way.meeting);
+        let taken = crossing.state().pieces.take(way.ranks(), way.collective);
         if let Some(piece) = taken {
             read(&piece);
             crossing.state().pieces.keep(piece);
@@ -178,10 +178,10 @@ impl Processes {
         was_read
     }
 
-    /// Looks for messages, for a rank in a meeting that reads by itself what comes to it there from
-    /// those ranks of which `reads` says so.
+    /// Looks for messages, for a rank in a collective that reads by itself what comes to it there
+    /// from those ranks of which `reads` says so.
     pub(crate) fn poll_beside(&self, to: Way, reads: impl Fn(usize) -> bool) {
-        self.attention.looks();
+        self.progress.looks();
         let own = self.vector_header(to);
         self.progress_but(&mut |header| {
             let from = Header {
@@ -195,17 +195,17 @@ impl Processes {
     fn vector_header(&self, way: Way) -> Header {
         Header {
             context: context_of(self.run, VECTOR, way.communicator),
-            source: way.meeting,
+            source: way.collective,
             destination: number(way.to),
             tag: number(way.from),
         }
     }
 
-    /// A piece of a slice has come. Its receiver may not have come to the meeting yet.
+    /// A piece of a slice has come. Its receiver may not have come to the collective yet.
     pub(super) fn vector_came(&self, communicator: u32, header: &Header, payload: &mut Vec<u8>) {
         let way = Way {
             communicator,
-            meeting: header.source,
+            collective: header.source,
             from: header.tag as usize,
             to: header.destination as usize,
         };
@@ -213,7 +213,7 @@ impl Processes {
         let mut state = crossing.state();
         let memory = state.pieces.spare.pop().unwrap_or_default();
         let piece = mem::replace(payload, memory);
-        state.pieces.push(way.ranks(), way.meeting, piece);
+        state.pieces.push(way.ranks(), way.collective, piece);
         drop(state);
         keep_looking();
         self.wake(way.to);
@@ -225,11 +225,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_meetings_that_are_over_are_given_up_and_later_ones_wait() {
+    fn pieces_of_collectives_that_are_over_are_given_up_and_later_ones_wait() {
         let mut pieces = Pieces::default();
         let ranks = [1, 0];
-        for (meeting, length) in [(u32::MAX - 1, 1), (u32::MAX, 2), (u32::MAX, 3), (0, 4)] {
-            pieces.push(ranks, meeting, vec![7; length]);
+        for (collective, length) in [(u32::MAX - 1, 1), (u32::MAX, 2), (u32::MAX, 3), (0, 4)] {
+            pieces.push(ranks, collective, vec![7; length]);
         }
         assert_eq!(pieces.take([0, 1], u32::MAX), None, "of other ranks");
         assert_eq!(pieces.take(ranks, u32::MAX), Some(vec![7; 2]));

@@ -5,7 +5,7 @@
 //! copies one by one.)
 
 #[cfg(not(motet_loom))]
-use motet_comm::streamed;
+use motet_comm::non_temporal;
 use motet_sync::atomic::AtomicU64;
 #[cfg(motet_loom)]
 use motet_sync::atomic::Ordering;
@@ -29,7 +29,7 @@ pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize, past: bo
         match past {
             false => ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()),
             // Who sees the stamp sees them too: they are in their order before the copy ends.
-            true => streamed::copy(bytes.as_ptr(), to, bytes.len()),
+            true => non_temporal::copy(bytes.as_ptr(), to, bytes.len()),
         }
     }
 }

@@ -325,8 +325,7 @@ impl<N> Exclusion<N> {
     }
 
     /// Its task's first run has ended. `true`: it has ended too. `false`: it holds the exclusion,
-    /// and
-    /// `left`, which the turn has not run, and the turn's node are here.
+    /// and `left`, which the turn has not run, and the turn's node are here.
     pub(super) fn ran(
         &self,
         queue: &QueueHandle,

@@ -11,7 +11,7 @@
 use super::{Crossing, First, Part, Parts, Processes, Route, Site, read_parts, take_early};
 use motet_sync::atomic::Ordering;
 
-/// What a rank has brought to a meeting, and how often it has looked for what the other process
+/// What a rank has brought to a collective, and how often it has looked for what the other process
 /// brings.
 pub(crate) struct Direct {
     first: First,
@@ -38,7 +38,7 @@ impl Direct {
 }
 
 impl Processes {
-    /// The parts of all processes that come to meeting `number` of a site, in their order, once
+    /// The parts of all processes that come to collective `number` of a site, in their order, once
     /// they are here. `spare` has memory for what comes.
     #[inline]
     pub(crate) fn look_for_parts(

@@ -2,12 +2,13 @@
 
 use motet_sync::atomic::{AtomicBool, Ordering};
 
-/// How the meetings of a site cross.
+/// How the collectives of a site cross.
 pub(crate) struct Route {
     steps: Vec<Step>,
     /// The ranks of the world that take part here.
     here: Vec<usize>,
-    /// What all processes have brought to a meeting is here. Whoever takes it away says no again.
+    /// What all processes have brought to a collective is here. Whoever takes it away says no
+    /// again.
     all_here: AtomicBool,
 }
 
@@ -76,7 +77,7 @@ impl Route {
 
     /// They are taken away.
     pub(super) fn begin_anew(&self) {
-        // Relaxed: the next meeting begins when this one has been published.
+        // Relaxed: the next collective begins when this one has been published.
         self.all_here.store(false, Ordering::Relaxed);
     }
 
@@ -90,7 +91,8 @@ impl Route {
     }
 }
 
-/// What process `own` of `processes` does in a meeting; processes are numbered as they take part.
+/// What process `own` of `processes` does in a collective; processes are numbered as they take
+/// part.
 fn steps(own: usize, processes: usize) -> Vec<Step> {
     let step = |process, sends, receives, tag| Step {
         process,

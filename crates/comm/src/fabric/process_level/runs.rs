@@ -1,4 +1,4 @@
-//! What ranks have brought to a meeting, combined as far as they are the halves of a branch.
+//! What ranks have brought to a collective, combined as far as they are the halves of a branch.
 
 use crate::Value;
 use crate::fabric::Span;

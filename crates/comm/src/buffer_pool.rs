@@ -18,14 +18,14 @@ use std::sync::Arc;
 ///
 /// It is a copy, since the rank may drop what it waits with, and then its numbers, while others
 /// still read.
-pub(crate) struct Lent<T>(Arc<Vec<T>>);
+pub(crate) struct SharedBuffer<T>(Arc<Vec<T>>);
 
 /// What one rank has lent in a communicator. Room that nobody reads any more is used again: it is
 /// in the rank's cache, and no pages are to be asked for.
 #[derive(Default)]
-pub(crate) struct Lender {
+pub(crate) struct BufferPool {
     /// The oldest first.
-    kept: RefCell<SmallVec<[Arc<dyn Any + Send + Sync>; Lender::KEPT]>>,
+    kept: RefCell<SmallVec<[Arc<dyn Any + Send + Sync>; BufferPool::KEPT]>>,
     /// Room that came with parcels, the latest last.
     unpacked: RefCell<Vec<Box<dyn Any + Send>>>,
 }
@@ -33,16 +33,16 @@ pub(crate) struct Lender {
 /// Room with numbers for one reader, who keeps the room.
 #[allow(
     clippy::box_collection,
-    reason = "two are to fit into a cell of a meeting, and room is kept whatever is in it"
+    reason = "two are to fit into a cell of a collective, and room is kept whatever is in it"
 )]
 pub(crate) type Parcel<T> = Box<Vec<T>>;
 
 /// The numbers of all ranks, or of neighbours among them, in rank order.
-pub(crate) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
+pub(crate) struct Rows<T>(SmallVec<[SharedBuffer<T>; 4]>);
 
-impl Lender {
-    /// Two of each kind: what was brought to a meeting is given back in the next one, and is free
-    /// in that after it.
+impl BufferPool {
+    /// Two of each kind: what was brought to a collective is given back in the next one, and is
+    /// free in that after it.
     const KEPT: usize = 4;
     /// So many rooms of parcels are kept.
     const UNPACKED: usize = 64;
@@ -51,9 +51,9 @@ impl Lender {
     pub(crate) const LONGEST: usize = 1 << 20;
 
     /// Lends a copy of these numbers.
-    pub(crate) fn lend<T: Plain>(&self, numbers: &[T]) -> Lent<T> {
+    pub(crate) fn lend<T: Plain>(&self, numbers: &[T]) -> SharedBuffer<T> {
         if size_of_val(numbers) > Self::LONGEST {
-            return Lent(Arc::new(numbers.to_vec()));
+            return SharedBuffer(Arc::new(numbers.to_vec()));
         }
         let mut kept = self.kept.borrow_mut();
         for at in 0..kept.len() {
@@ -61,17 +61,17 @@ impl Lender {
             if let Some(room) = free {
                 room.clear();
                 room.extend_from_slice(numbers);
-                let lent = kept.remove(at);
-                kept.push(Arc::clone(&lent));
-                return Lent(lent.downcast().expect("it was a buffer of this type"));
+                let shared = kept.remove(at);
+                kept.push(Arc::clone(&shared));
+                return SharedBuffer(shared.downcast().expect("it was a buffer of this type"));
             }
         }
-        let lent = Arc::new(numbers.to_vec());
+        let shared = Arc::new(numbers.to_vec());
         if kept.len() == Self::KEPT {
             kept.remove(0);
         }
-        kept.push(Arc::clone(&lent) as Arc<dyn Any + Send + Sync>);
-        Lent(lent)
+        kept.push(Arc::clone(&shared) as Arc<dyn Any + Send + Sync>);
+        SharedBuffer(shared)
     }
 
     /// A copy of these numbers for one reader.
@@ -149,7 +149,7 @@ impl<T: Plain> Parcels<T> {
     }
 }
 
-impl<T> Deref for Lent<T> {
+impl<T> Deref for SharedBuffer<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -158,7 +158,7 @@ impl<T> Deref for Lent<T> {
 }
 
 impl<T> Rows<T> {
-    pub(crate) fn one(row: Lent<T>) -> Self {
+    pub(crate) fn one(row: SharedBuffer<T>) -> Self {
         Rows(smallvec![row])
     }
 
@@ -174,15 +174,15 @@ impl<T> Rows<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Lent<T> {
+impl<T: Serialize> Serialize for SharedBuffer<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lent<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedBuffer<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Lent(Arc::new(Vec::deserialize(deserializer)?)))
+        Ok(SharedBuffer(Arc::new(Vec::deserialize(deserializer)?)))
     }
 }
 
@@ -204,29 +204,29 @@ mod tests {
 
     #[test]
     fn room_is_used_again_when_nobody_reads_it() {
-        let lender = Lender::default();
-        let first = lender.lend(&[1, 2, 3]);
+        let buffer_pool = BufferPool::default();
+        let first = buffer_pool.lend(&[1, 2, 3]);
         let place = first.as_ptr();
-        let second = lender.lend(&[4; 3]);
+        let second = buffer_pool.lend(&[4; 3]);
         assert_ne!(second.as_ptr(), place, "the first is still read");
         assert_eq!(&*first, [1, 2, 3]);
         drop(first);
-        let third = lender.lend(&[5]);
+        let third = buffer_pool.lend(&[5]);
         assert_eq!((third.as_ptr(), &*third), (place, &[5][..]));
         assert_eq!(&*second, [4; 3]);
         // Of another type: it is made anew, and so are more than are kept.
-        let other = lender.lend(&[0.5]);
+        let other = buffer_pool.lend(&[0.5]);
         assert_eq!((&*other, &*third), (&[0.5][..], &[5][..]));
-        let more = [1.5, 2.5, 3.5].map(|number| lender.lend(&[number]));
-        assert_eq!(more.map(|lent| lent[0]), [1.5, 2.5, 3.5]);
-        assert_eq!(lender.kept.borrow().len(), Lender::KEPT);
+        let more = [1.5, 2.5, 3.5].map(|number| buffer_pool.lend(&[number]));
+        assert_eq!(more.map(|shared| shared[0]), [1.5, 2.5, 3.5]);
+        assert_eq!(buffer_pool.kept.borrow().len(), BufferPool::KEPT);
         drop((second, third, other));
-        assert_eq!(lender.lend(&[1.5]).len(), 1);
+        assert_eq!(buffer_pool.lend(&[1.5]).len(), 1);
     }
 
     #[test]
     fn the_room_of_a_parcel_is_its_readers() {
-        let lenders = [Lender::default(), Lender::default()];
+        let lenders = [BufferPool::default(), BufferPool::default()];
         let rows: [[u32; 3]; 2] = [[9, 1, 1], [4, 5, 9]];
         let parts = [[0..1, 1..3], [0..2, 2..3]];
         let pack =
@@ -253,10 +253,10 @@ mod tests {
 
     #[test]
     fn long_ones_are_not_kept() {
-        let lender = Lender::default();
-        let long = vec![1_u8; Lender::LONGEST + 1];
-        assert_eq!(&*lender.lend(&long), long);
-        lender.keep(lender.pack(&long));
-        assert!(lender.kept.borrow().is_empty() && lender.unpacked.borrow().is_empty());
+        let buffer_pool = BufferPool::default();
+        let long = vec![1_u8; BufferPool::LONGEST + 1];
+        assert_eq!(&*buffer_pool.lend(&long), long);
+        buffer_pool.keep(buffer_pool.pack(&long));
+        assert!(buffer_pool.kept.borrow().is_empty() && buffer_pool.unpacked.borrow().is_empty());
     }
 }

@@ -11,7 +11,7 @@ use super::{Processes, Transport};
 use motet_sync::Mutex;
 use std::time::{Duration, Instant};
 
-pub(super) struct Pulse {
+pub(super) struct Heartbeat {
     /// Who has said nothing for so long is taken for gone.
     limit: Duration,
     every: Duration,
@@ -32,7 +32,7 @@ struct Neighbour {
 /// How often neighbours tell each other that they are there.
 const EVERY: Duration = Duration::from_secs(1);
 
-impl Pulse {
+impl Heartbeat {
     pub(super) fn new(transport: &dyn Transport, limit: Duration) -> Self {
         let (own, processes) = (transport.process(), transport.processes());
         let mut beside = vec![(own + 1) % processes, (own + processes - 1) % processes];
@@ -45,7 +45,7 @@ impl Pulse {
                 process,
                 heard: begun,
             });
-        Pulse {
+        Heartbeat {
             limit,
             every: EVERY.min(limit / 4),
             state: Mutex::new(State {
@@ -92,11 +92,11 @@ impl Processes {
     /// Tells the neighbours that this process is there, and ends the run if one has said nothing
     /// for too long. Called from time to time.
     pub(crate) fn beat(&self) {
-        for (process, silence) in self.pulse.due(Instant::now()) {
+        for (process, silence) in self.heartbeat.due(Instant::now()) {
             if self.control.is_gone(process) {
                 continue;
             }
-            if silence >= self.pulse.limit {
+            if silence >= self.heartbeat.limit {
                 self.lost(process, format!("it has said nothing for {silence:.1?}"));
             } else {
                 self.tell(process, ALIVE, 0, Vec::new());
@@ -142,12 +142,12 @@ mod tests {
         }
     }
 
-    fn pulse(own: usize, processes: usize) -> Pulse {
-        Pulse::new(&Half { own, processes }, Duration::from_secs(60))
+    fn heartbeat(own: usize, processes: usize) -> Heartbeat {
+        Heartbeat::new(&Half { own, processes }, Duration::from_secs(60))
     }
 
-    fn beside(pulse: &Pulse) -> Vec<usize> {
-        let state = pulse.state.lock();
+    fn beside(heartbeat: &Heartbeat) -> Vec<usize> {
+        let state = heartbeat.state.lock();
         state.neighbours.iter().map(|one| one.process).collect()
     }
 
@@ -155,7 +155,7 @@ mod tests {
     fn only_neighbours_that_are_not_seen_are_told() {
         let of = |processes: usize| -> Vec<Vec<usize>> {
             (0..processes)
-                .map(|own| beside(&pulse(own, processes)))
+                .map(|own| beside(&heartbeat(own, processes)))
                 .collect()
         };
         assert_eq!(of(1), [vec![]]);
@@ -165,17 +165,17 @@ mod tests {
 
     #[test]
     fn a_silence_is_the_time_in_which_this_process_looked() {
-        let pulse = pulse(0, 2);
-        let begun = pulse.state.lock().told;
+        let heartbeat = heartbeat(0, 2);
+        let begun = heartbeat.state.lock().told;
         let at = |seconds| begun + Duration::from_secs(seconds);
-        assert_eq!(pulse.due(at(0)), []);
+        assert_eq!(heartbeat.due(at(0)), []);
         let seconds = Duration::from_secs;
-        assert_eq!(pulse.due(at(1)), [(1, seconds(1))]);
-        assert_eq!(pulse.due(at(2)), [(1, seconds(2))]);
+        assert_eq!(heartbeat.due(at(1)), [(1, seconds(1))]);
+        assert_eq!(heartbeat.due(at(2)), [(1, seconds(2))]);
         // Stopped for a minute and more.
-        assert_eq!(pulse.due(at(102)), [(1, seconds(3))]);
-        pulse.heard(1);
-        assert!(pulse.due(at(103))[0].1 <= seconds(103));
-        pulse.heard(7);
+        assert_eq!(heartbeat.due(at(102)), [(1, seconds(3))]);
+        heartbeat.heard(1);
+        assert!(heartbeat.due(at(103))[0].1 <= seconds(103));
+        heartbeat.heard(7);
     }
 }

@@ -1,4 +1,4 @@
-//! One rank's part in a collective: it comes to the meeting place with a value, and reads what the
+//! One rank's part in a collective: it comes to the place with a value, and reads what the
 //! ranks have made of all values.
 
 use crate::collective_call::{Collective, CollectiveCall};
@@ -11,7 +11,7 @@ use crate::{CommError, Communicator, Value};
 use std::sync::Arc;
 
 /// A collective call of one rank.
-pub(crate) struct Meet<'c, V, C, F, R> {
+pub(crate) struct CollectivePart<'c, V, C, F, R> {
     comm: &'c Communicator,
     coming: Coming,
     /// What is wrong with the arguments: the rank then does not come at all.
@@ -28,13 +28,13 @@ pub(crate) struct Meet<'c, V, C, F, R> {
 enum At<'c> {
     /// The rank is alone.
     Nowhere,
-    /// At the communicator's own place, one meeting after the other.
+    /// At the communicator's own place, one collective after the other.
     Own(&'c Place),
     /// At a place for this one collective, which was started beside others.
     Started(Arc<Place>),
 }
 
-impl<'c, V, S, T, C, F, R> Meet<'c, V, C, F, R>
+impl<'c, V, S, T, C, F, R> CollectivePart<'c, V, C, F, R>
 where
     V: Value,
     S: Send + Sync + 'static,
@@ -56,7 +56,7 @@ where
             Ok(value) => (Some(value), None),
             Err(refused) => (None, Some(Box::new(refused))),
         };
-        Meet {
+        CollectivePart {
             comm,
             coming: Coming {
                 rank: comm.rank(),
@@ -75,7 +75,7 @@ where
         }
     }
 
-    /// Comes to the meeting, if it has not; its number, unless that is not possible.
+    /// Comes to the collective, if it has not; its number, unless that is not possible.
     pub(crate) fn begin(&mut self) -> Option<u32> {
         self.begin_with(|value| value)
     }
@@ -89,7 +89,7 @@ where
         self.refused.is_none().then_some(self.coming.number)
     }
 
-    /// Comes to the meeting, unless that is not possible.
+    /// Comes to the collective, unless that is not possible.
     fn come(&mut self, bring: impl FnOnce(V) -> V) {
         self.came = true;
         if self.refused.is_some() {
@@ -97,7 +97,7 @@ where
         }
         match &self.place {
             At::Nowhere => return,
-            At::Own(_) => match self.comm.enter_meeting(self.coming.call.name()) {
+            At::Own(_) => match self.comm.enter_collective(self.coming.call.name()) {
                 Ok(number) => self.coming.number = number,
                 Err(refused) => {
                     self.refused = Some(Box::new(refused));
@@ -112,28 +112,28 @@ where
         let value = bring(value);
         let (coming, agenda) = (&self.coming, &mut self.agenda);
         let sleepers = match place {
-            Place::Bridge(bridge) => {
+            Place::ProcessLevel(process_level) => {
                 // SAFETY: as below.
-                unsafe { bridge.arrive(coming, value, &agenda.combine) };
+                unsafe { process_level.arrive(coming, value, &agenda.combine) };
                 Vec::new()
             }
             // SAFETY: a rank comes to its communicator's place only when it has read the last
-            // total, as `enter_meeting` says, and once to the place of a started collective.
+            // total, as `enter_collective` says, and once to the place of a started collective.
             place => unsafe { place.arrive(coming, value, agenda) },
         };
         self.wake(sleepers);
     }
 
-    /// Takes the meeting further where it does not take place by itself.
+    /// Takes the collective further where it does not take place by itself.
     #[inline]
     fn go_on(&mut self) {
-        if let Some(Place::Bridge(bridge)) = self.place.get() {
+        if let Some(Place::ProcessLevel(process_level)) = self.place.get() {
             let Agenda { combine, finish } = &mut self.agenda;
             let finish = |value| {
                 let finish = finish.take();
-                finish.expect("a meeting is published once")(value)
+                finish.expect("a collective is published once")(value)
             };
-            let sleepers = bridge.go_on(&*combine, finish);
+            let sleepers = process_level.go_on(&*combine, finish);
             self.wake(sleepers);
         }
     }
@@ -146,7 +146,7 @@ where
     }
 }
 
-impl<'c, V, S, T, C, F, R> Collective<'c, T> for Meet<'c, V, C, F, R>
+impl<'c, V, S, T, C, F, R> Collective<'c, T> for CollectivePart<'c, V, C, F, R>
 where
     T: 'c,
     V: Value,
@@ -185,7 +185,7 @@ impl At<'_> {
     }
 }
 
-impl<V, S, T, C, F, R> Pending for Meet<'_, V, C, F, R>
+impl<V, S, T, C, F, R> Pending for CollectivePart<'_, V, C, F, R>
 where
     V: Value,
     S: Send + Sync + 'static,
@@ -213,10 +213,11 @@ where
         }
         let place = self.place.get()?;
         let read = self.read.take()?;
-        // SAFETY: the meeting has taken place, and this rank comes again only after it has left it.
+        // SAFETY: the collective has taken place, and this rank comes again only after it has left
+        // it.
         let total = unsafe { place.read(&self.coming, &mut self.agenda, read) };
         if let At::Own(_) = self.place {
-            self.comm.leave_meeting();
+            self.comm.leave_collective();
         }
         Some(total.and_then(|total| total))
     }

@@ -1,4 +1,4 @@
-//! What the ranks of a process bring to a meeting, as bytes.
+//! What the ranks of a process bring to a collective, as bytes.
 //!
 //! ```text
 //!  values of runs of ranks, or a failure │ calls, unless they are known │ what stands there
@@ -6,8 +6,8 @@
 //!
 //! It should be short: with what a transport adds, a number fits into one cache line. So the words
 //! of a call go once for each communicator, and their number from then on. (A collective that is
-//! started beside others has its words each time.) All processes get all parts, and meetings follow
-//! each other, so whoever gets a number knows it.
+//! started beside others has its words each time.) All processes get all parts, and collectives
+//! follow each other, so whoever gets a number knows it.
 
 use super::runs::{Run, Runs};
 use crate::fabric::call::{Call, WrittenCall};
@@ -24,8 +24,8 @@ pub(super) struct Calls {
     ours: Vec<Call>,
     /// By the place of the process among those that meet, ours too, and by number.
     known: Vec<Vec<Box<[u8]>>>,
-    /// The last words of the parts of the last meeting, by place, if they were known calls and the
-    /// same.
+    /// The last words of the parts of the last collective, by place, if they were known calls and
+    /// the same.
     agreed: SmallVec<[u64; 4]>,
 }
 
@@ -113,7 +113,7 @@ impl Calls {
     }
 
     /// Learns what is new in the part of the process at this place among those that meet. For the
-    /// parts of each meeting in turn.
+    /// parts of each collective in turn.
     ///
     /// # Errors
     /// Bytes that are no part.
@@ -134,8 +134,8 @@ impl Calls {
         Ok(())
     }
 
-    /// Checks that the ranks of all processes have called the same, by their parts in each meeting
-    /// in turn.
+    /// Checks that the ranks of all processes have called the same, by their parts in each
+    /// collective in turn.
     ///
     /// # Errors
     /// Two calls that differ, the same two on every process; bytes that are no part.

@@ -2,9 +2,9 @@
 //!
 //! Each rank lays its value into its own cell and counts itself in at its node of the tree. The last
 //! to arrive at a node combines the values of the node's children, in the [order](super::order) of ranks, and goes on
-//! to the node above; everyone else waits. The last at the root publishes the total with the number of the meeting.
+//! to the node above; everyone else waits. The last at the root publishes the total with the number of the collective.
 //! No rank does work while it waits, and each rank is polled once to arrive and once to go on. Two ranks that bring nothing
-//! meet beside the tree, as a [pair](super::pair).
+//! meet beside the tree, by [flags](super::flag_barrier).
 //!
 //! ```text
 //!            root                 arrived: 2 of 2 → the last publishes
@@ -23,7 +23,7 @@
 
 use super::any_cell::AnyCell;
 use super::call::{Call, Coming, mismatch, other_type};
-use super::pair::{Pair, in_order};
+use super::flag_barrier::{FlagBarrier, in_order};
 use super::published::Published;
 use crate::CommError;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
@@ -35,18 +35,18 @@ use std::any::Any;
 /// Children of a node: a power of two, so that its pairs are those of the [order](super::order).
 const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
 
-pub(crate) struct Meeting {
+pub(crate) struct CombiningTree {
     cells: Box<[CachePadded<UnsafeCell<Cell>>]>,
     /// The lowest level first.
     levels: Vec<Box<[CachePadded<Node>]>>,
     published: CachePadded<Published>,
     /// The ranks as the communicator numbers them; `None` when they are the same.
     names: Option<Box<[usize]>>,
-    /// Ranks that sleep until the meeting has taken place, and how many.
+    /// Ranks that sleep until the collective has taken place, and how many.
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
     /// Where two ranks only meet.
-    pair: Option<Box<Pair>>,
+    flags: Option<Box<FlagBarrier>>,
 }
 
 struct Node {
@@ -62,11 +62,11 @@ struct Cell {
 }
 
 // SAFETY: the module doc says who may touch which cell when; the counting and the number that is published order it.
-unsafe impl Sync for Meeting {}
+unsafe impl Sync for CombiningTree {}
 // SAFETY: the values are Send.
-unsafe impl Send for Meeting {}
+unsafe impl Send for CombiningTree {}
 
-impl Meeting {
+impl CombiningTree {
     pub(crate) fn new(ranks: usize) -> Self {
         let cell = || Cell {
             value: AnyCell::new(),
@@ -89,7 +89,7 @@ impl Meeting {
             );
             below = nodes;
         }
-        Meeting {
+        CombiningTree {
             cells: (0..ranks)
                 .map(|_| CachePadded::new(UnsafeCell::new(cell())))
                 .collect(),
@@ -98,17 +98,17 @@ impl Meeting {
             names: None,
             sleepers: Mutex::default(),
             sleeping: AtomicUsize::new(0),
-            pair: (ranks == 2).then(Box::default),
+            flags: (ranks == 2).then(Box::default),
         }
     }
 
-    /// The part of a meeting in one process, of the ranks with these numbers in their communicator.
+    /// The part of a collective in one process, of the ranks with these numbers in their communicator.
     pub(crate) fn of(names: Box<[usize]>) -> Self {
-        let meeting = Meeting::new(names.len());
-        Meeting {
+        let collective = CombiningTree::new(names.len());
+        CombiningTree {
             names: Some(names),
-            pair: None,
-            ..meeting
+            flags: None,
+            ..collective
         }
     }
 
@@ -116,8 +116,8 @@ impl Meeting {
     /// values. The answer is who is to be woken.
     ///
     /// # Safety
-    /// Each rank arrives once per meeting, and arrives again only after it has seen
-    /// [`Meeting::has_taken_place`] and read the total.
+    /// Each rank arrives once per collective, and arrives again only after it has seen
+    /// [`CombiningTree::has_taken_place`] and read the total.
     #[inline]
     pub(crate) unsafe fn arrive<V: Send + 'static, S: Send + Sync + 'static>(
         &self,
@@ -127,17 +127,17 @@ impl Meeting {
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
         let &Coming { rank, number, call } = coming;
-        if let Some(pair) = self.pair_for(coming) {
+        if let Some(flags) = self.flag_barrier_for(coming) {
             // SAFETY: the caller promises it.
-            unsafe { pair.show(coming) };
+            unsafe { flags.show(coming) };
             // The other's line is on its way here while the fence waits until this one's is changed.
-            pair.has_come(coming);
+            flags.has_come(coming);
             fence(Ordering::SeqCst);
-            pair.prepare_next(coming);
+            flags.prepare_next(coming);
             // Acquire: if the other one has counted itself in, this rank sees its cell; or that it only met too, and has gone on to
-            // the next meeting.
-            if self.root().arrived.load(Ordering::Acquire) > 0 && !pair.has_come(coming) {
-                self.disagree(pair, coming);
+            // the next collective.
+            if self.root().arrived.load(Ordering::Acquire) > 0 && !flags.has_come(coming) {
+                self.disagree(flags, coming);
             }
             return self.sleepers();
         }
@@ -148,13 +148,13 @@ impl Meeting {
             // SAFETY: as above.
             unsafe { self.published.publish(number, combined.map(finish)) };
             fence(Ordering::SeqCst);
-        } else if let Some(pair) = &self.pair {
+        } else if let Some(flags) = &self.flags {
             // Of this fence and the one above one comes first: if the other one has come without a value, one of both sees it.
             fence(Ordering::SeqCst);
-            if !pair.has_come(coming) {
+            if !flags.has_come(coming) {
                 return Vec::new();
             }
-            self.disagree(pair, coming);
+            self.disagree(flags, coming);
         } else {
             return Vec::new();
         }
@@ -163,13 +163,13 @@ impl Meeting {
 
     /// One of two has come with a value, the other without. Both may have seen it; the first publishes it.
     #[cold]
-    fn disagree(&self, pair: &Pair, coming: &Coming) {
-        if pair.is_first_to_disagree(coming.number) {
+    fn disagree(&self, flags: &FlagBarrier, coming: &Coming) {
+        if flags.is_first_to_disagree(coming.number) {
             let theirs = match coming.call.is_bare() {
                 // SAFETY: the other one touches its cell again when this rank has published, below.
                 true => self.cells[1 - coming.rank].with(|cell| unsafe { (*cell).called }),
-                // SAFETY: the other one has come without a value, and this rank is in this meeting.
-                false => Some(unsafe { pair.others_call(coming) }),
+                // SAFETY: the other one has come without a value, and this rank is in this collective.
+                false => Some(unsafe { flags.others_call(coming) }),
             };
             let theirs = theirs.expect("who has come has called something");
             let (ranks, [one, other]) = in_order(coming, &theirs);
@@ -183,10 +183,10 @@ impl Meeting {
         }
     }
 
-    /// As [`Meeting::arrive`], but the last of all publishes nothing yet: the rest is left to it.
+    /// As [`CombiningTree::arrive`], but the last of all publishes nothing yet: the rest is left to it.
     ///
     /// # Safety
-    /// As [`Meeting::arrive`].
+    /// As [`CombiningTree::arrive`].
     pub(crate) unsafe fn come<V: Send + 'static>(
         &self,
         rank: usize,
@@ -237,25 +237,25 @@ impl Meeting {
     /// For the rank that was the last to come, before it publishes.
     pub(crate) unsafe fn calls(&self) -> Vec<(usize, Call)> {
         let call = |rank: usize| {
-            // SAFETY: all ranks have come, and none comes again before the meeting is published.
+            // SAFETY: all ranks have come, and none comes again before the collective is published.
             let called = self.cells[rank].with(|cell| unsafe { (*cell).called });
             called.map(|call| (self.name(rank), call))
         };
         (0..self.cells.len()).filter_map(call).collect()
     }
 
-    /// Whether the meeting to which a rank has come has taken place.
+    /// Whether the collective to which a rank has come has taken place.
     #[inline]
     pub(crate) fn has_taken_place(&self, coming: &Coming) -> bool {
-        self.pair_for(coming)
-            .is_some_and(|pair| pair.has_come(coming))
+        self.flag_barrier_for(coming)
+            .is_some_and(|flags| flags.has_come(coming))
             || self.published.is(coming.number)
     }
 
-    /// Reads the total of the meeting to which a rank came last.
+    /// Reads the total of the collective to which a rank came last.
     ///
     /// # Safety
-    /// The calling rank saw that the meeting has taken place and has not arrived for the next.
+    /// The calling rank saw that the collective has taken place and has not arrived for the next.
     #[inline]
     pub(crate) unsafe fn read<T, R>(
         &self,
@@ -265,20 +265,22 @@ impl Meeting {
     where
         T: Send + Sync + 'static,
     {
-        let met = self.pair_for(coming).filter(|pair| pair.has_come(coming));
-        let Some(pair) = met else {
+        let met = self
+            .flag_barrier_for(coming)
+            .filter(|flags| flags.has_come(coming));
+        let Some(flags) = met else {
             // SAFETY: the caller promises it.
             return unsafe { self.published.read(read) };
         };
-        // SAFETY: the other one has come, and this rank is in this meeting.
-        unsafe { pair.agreed(coming) }?;
+        // SAFETY: the other one has come, and this rank is in this collective.
+        unsafe { flags.agreed(coming) }?;
         let nothing: &dyn Any = &();
         Ok(read(
             nothing.downcast_ref().expect("ranks that only meet get ()"),
         ))
     }
 
-    /// Adds a rank that is about to sleep until the meeting has taken place.
+    /// Adds a rank that is about to sleep until the collective has taken place.
     pub(crate) fn add_sleeper(&self, rank: usize) {
         let mut sleepers = self.sleepers.lock();
         if !sleepers.contains(&rank) {
@@ -287,8 +289,8 @@ impl Meeting {
         }
     }
 
-    /// The ranks that slept until the meeting had taken place. Called after a fence that follows
-    /// [`Meeting::arrive`].
+    /// The ranks that slept until the collective had taken place. Called after a fence that follows
+    /// [`CombiningTree::arrive`].
     pub(crate) fn sleepers(&self) -> Vec<usize> {
         if self.sleeping.load(Ordering::Relaxed) == 0 {
             return Vec::new();
@@ -298,7 +300,7 @@ impl Meeting {
         sleepers
     }
 
-    /// What the last meeting has come to.
+    /// What the last collective has come to.
     #[inline]
     pub(super) fn published(&self) -> &Published {
         &self.published
@@ -306,9 +308,9 @@ impl Meeting {
 
     /// Where the two ranks meet, if they only meet.
     #[inline]
-    fn pair_for(&self, coming: &Coming) -> Option<&Pair> {
+    fn flag_barrier_for(&self, coming: &Coming) -> Option<&FlagBarrier> {
         match coming.call.is_bare() {
-            true => self.pair.as_deref(),
+            true => self.flags.as_deref(),
             false => None,
         }
     }
@@ -409,59 +411,59 @@ mod loom_tests {
         }
     }
 
-    /// Rank `rank` takes part in `meetings` meetings of `ranks` ranks.
-    fn take_part(meeting: &Meeting, rank: usize, ranks: usize, meetings: u32) {
-        for number in 1..=meetings {
+    /// Rank `rank` takes part in `collectives` collectives of `ranks` ranks.
+    fn take_part(collective: &CombiningTree, rank: usize, ranks: usize, collectives: u32) {
+        for number in 1..=collectives {
             let (coming, value) = (coming(rank, number), number * (1 << rank));
-            // SAFETY: one arrival per meeting, after the total of the last was read.
+            // SAFETY: one arrival per collective, after the total of the last was read.
             unsafe {
-                meeting.arrive(&coming, value, |a: u32, b: u32| a + b, |total| total);
+                collective.arrive(&coming, value, |a: u32, b: u32| a + b, |total| total);
             }
-            while !meeting.has_taken_place(&coming) {
+            while !collective.has_taken_place(&coming) {
                 thread::yield_now();
             }
-            // SAFETY: the meeting has taken place.
-            let total = unsafe { meeting.read(&coming, |total: &u32| *total) };
+            // SAFETY: the collective has taken place.
+            let total = unsafe { collective.read(&coming, |total: &u32| *total) };
             assert_eq!(total, Ok(number * ((1 << ranks) - 1)));
         }
     }
 
-    /// A fast rank comes back for the next meeting while the slow one still reads.
+    /// A fast rank comes back for the next collective while the slow one still reads.
     #[test]
-    fn loom_meeting_is_reused_by_a_fast_rank() {
+    fn loom_collective_is_reused_by_a_fast_rank() {
         loom::model(|| {
-            let meeting = Arc::new(Meeting::new(2));
+            let collective = Arc::new(CombiningTree::new(2));
             let other = thread::spawn({
-                let meeting = Arc::clone(&meeting);
-                move || take_part(&meeting, 1, 2, 3)
+                let collective = Arc::clone(&collective);
+                move || take_part(&collective, 1, 2, 3)
             });
-            take_part(&meeting, 0, 2, 3);
+            take_part(&collective, 0, 2, 3);
             other.join().unwrap();
         });
     }
 
     /// Two levels (nodes have two children in a model), with an operator that does not commute.
     #[test]
-    fn loom_meeting_of_three() {
+    fn loom_collective_of_three() {
         loom::model(|| {
-            let meeting = Arc::new(Meeting::new(3));
+            let collective = Arc::new(CombiningTree::new(3));
             let arrive = |rank: usize| {
-                let meeting = Arc::clone(&meeting);
+                let collective = Arc::clone(&collective);
                 move || {
                     let word = ["a", "b", "c"][rank].to_owned();
                     // SAFETY: each rank arrives once.
                     unsafe {
                         let join = |a: String, b: String| a + &b;
-                        meeting.arrive(&coming(rank, 1), word, join, |total| total);
+                        collective.arrive(&coming(rank, 1), word, join, |total| total);
                     }
                 }
             };
             let others = [thread::spawn(arrive(1)), thread::spawn(arrive(2))];
             arrive(0)();
             others.into_iter().for_each(|other| other.join().unwrap());
-            assert!(meeting.has_taken_place(&coming(0, 1)));
-            // SAFETY: the meeting has taken place.
-            let total = unsafe { meeting.read(&coming(0, 1), String::clone) };
+            assert!(collective.has_taken_place(&coming(0, 1)));
+            // SAFETY: the collective has taken place.
+            let total = unsafe { collective.read(&coming(0, 1), String::clone) };
             assert_eq!(total.as_deref(), Ok("abc"));
         });
     }

@@ -1,11 +1,11 @@
 //! What the ranks of a world on threads share: where they wait, their mail, and how the run ends.
 
 use super::delegates::Delegates;
-use super::desk::Desk;
 use super::entrances::{Door, Entrances};
-use super::farewells::Farewells;
 use super::mailbox::Mailbox;
 use super::network::Network;
+use super::pending_closes::PendingCloses;
+use super::port_mailbox::PortMailbox;
 use super::{Mail, Signed};
 use crate::envelope::Envelope;
 use crate::rank_slot::RankSlot;
@@ -16,14 +16,14 @@ use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-pub(crate) struct Hall {
+pub(crate) struct LocalRanks {
     seats: Box<[Seat]>,
     /// On the fabric `ports`; otherwise none.
-    desks: Box<[Desk]>,
+    port_mailboxes: Box<[PortMailbox]>,
     /// In a replay; otherwise none.
     networks: Box<[Network]>,
     /// Of each worker.
-    farewells: Box<[CachePadded<Farewells>]>,
+    pending_closes: Box<[CachePadded<PendingCloses>]>,
     /// The rank in the world of the first rank here.
     pub(crate) first: usize,
     /// Numbers of communicators that have been given out.
@@ -49,10 +49,10 @@ struct Seat {
     home: u32,
 }
 
-/// Messages that a hall keeps for its ranks.
-pub(crate) trait InHall: Mail {
+/// Messages that the ranks here have.
+pub(crate) trait LocalMail: Mail {
     /// Those of a rank.
-    fn of(hall: &Hall, rank: usize) -> &Self;
+    fn of(local: &LocalRanks, rank: usize) -> &Self;
 
     /// As [`Mail::push`], of a rank to itself.
     #[inline]
@@ -61,22 +61,22 @@ pub(crate) trait InHall: Mail {
     }
 }
 
-impl InHall for Mailbox {
+impl LocalMail for Mailbox {
     #[inline]
-    fn of(hall: &Hall, rank: usize) -> &Self {
-        hall.mailbox(rank)
+    fn of(local: &LocalRanks, rank: usize) -> &Self {
+        local.mailbox(rank)
     }
 }
 
-impl InHall for Desk {
-    fn of(hall: &Hall, rank: usize) -> &Self {
-        &hall.desks[rank]
+impl LocalMail for PortMailbox {
+    fn of(local: &LocalRanks, rank: usize) -> &Self {
+        &local.port_mailboxes[rank]
     }
 }
 
-impl InHall for Network {
-    fn of(hall: &Hall, rank: usize) -> &Self {
-        &hall.networks[rank]
+impl LocalMail for Network {
+    fn of(local: &LocalRanks, rank: usize) -> &Self {
+        &local.networks[rank]
     }
 
     fn push_own(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
@@ -84,19 +84,19 @@ impl InHall for Network {
     }
 }
 
-impl Hall {
-    /// A hall for `ranks` ranks on `workers` workers; neighbours share a worker where they can.
+impl LocalRanks {
+    /// Room for `ranks` ranks on `workers` workers; neighbours share a worker where they can.
     pub(crate) fn new(ranks: usize, workers: usize) -> Self {
         let seat = |rank| Seat {
             slot: RankSlot::new(),
             mailbox: OnceLock::new(),
             home: u32::try_from(rank * workers / ranks).expect("there are few workers"),
         };
-        Hall {
+        LocalRanks {
             seats: (0..ranks).map(seat).collect(),
-            desks: Box::default(),
+            port_mailboxes: Box::default(),
             networks: Box::default(),
-            farewells: (0..workers).map(|_| CachePadded::default()).collect(),
+            pending_closes: (0..workers).map(|_| CachePadded::default()).collect(),
             first: 0,
             communicators: AtomicU32::new(1),
             entrances: Entrances::default(),
@@ -107,21 +107,22 @@ impl Hall {
         }
     }
 
-    /// As [`Hall::new`], with a port for each rank.
+    /// As [`LocalRanks::new`], with a port for each rank.
     pub(crate) fn with_ports(ranks: usize, workers: usize) -> Self {
-        Hall {
-            desks: (0..ranks).map(|_| Desk::new()).collect(),
-            ..Hall::new(ranks, workers)
+        LocalRanks {
+            port_mailboxes: (0..ranks).map(|_| PortMailbox::new()).collect(),
+            ..LocalRanks::new(ranks, workers)
         }
     }
 
-    /// As [`Hall::new`], with a thread for each rank, for ranks whose messages `queue` brings.
+    /// As [`LocalRanks::new`], with a thread for each rank, for ranks whose messages `queue`
+    /// brings.
     pub(crate) fn in_replay(ranks: usize, queue: &ReplayQueue) -> Arc<Self> {
-        Arc::new_cyclic(|hall| Hall {
+        Arc::new_cyclic(|local| LocalRanks {
             networks: (0..ranks)
-                .map(|place| Network::new(hall, place, queue))
+                .map(|place| Network::new(local, place, queue))
                 .collect(),
-            ..Hall::new(ranks, ranks)
+            ..LocalRanks::new(ranks, ranks)
         })
     }
 
@@ -156,8 +157,8 @@ impl Hall {
 
     /// What the ranks of the worker on which `rank` lives have still to tell their neighbours.
     #[inline]
-    pub(crate) fn farewells(&self, rank: usize) -> &Farewells {
-        &self.farewells[self.home(rank)]
+    pub(crate) fn pending_closes(&self, rank: usize) -> &PendingCloses {
+        &self.pending_closes[self.home(rank)]
     }
 
     /// Ends the run early: every rank is woken and finds out at its next wait.
@@ -237,11 +238,12 @@ impl Hall {
                 mailbox.unmatched(self.first + rank, most)
             })
         });
-        let desks = self.desks.iter().enumerate();
-        let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank, most));
+        let port_mailboxes = self.port_mailboxes.iter().enumerate();
+        let port_mailboxes =
+            port_mailboxes.flat_map(|(rank, port_mailbox)| port_mailbox.unmatched(rank, most));
         let networks = self.networks.iter().enumerate();
         let networks = networks.flat_map(|(rank, network)| network.unmatched(rank, most));
-        boxes.chain(desks).chain(networks).collect()
+        boxes.chain(port_mailboxes).chain(networks).collect()
     }
 
     /// The report, if the run ended because it was stuck.

@@ -21,7 +21,7 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 /// The waiters of one dispatcher.
-pub(crate) struct Roll {
+pub(crate) struct WaitRegistry {
     /// One per worker, and the last for everyone else.
     shards: Box<[CachePadded<Mutex<Shard>>]>,
     made: Instant,
@@ -42,15 +42,15 @@ struct Shard {
 #[derive(Clone, Copy)]
 struct Run {
     count: usize,
-    /// When the first began, since the roll was made. The others began less than [`Run::LENGTH`]
-    /// later.
+    /// When the first began, since the registry was made. The others began less than
+    /// [`Run::LENGTH`] later.
     since: Duration,
     created: &'static Location<'static>,
 }
 
-impl Roll {
+impl WaitRegistry {
     pub(crate) fn new(workers: usize) -> Self {
-        Roll {
+        WaitRegistry {
             shards: (0..=workers).map(|_| CachePadded::default()).collect(),
             made: Instant::now(),
         }
@@ -353,15 +353,15 @@ mod loom_tests {
     #[test]
     fn loom_the_end_of_a_dispatcher_against_the_begin_of_a_wait() {
         loom::model(|| {
-            let (roll, told) = (Arc::new(Roll::new(0)), Arc::new(Told::default()));
+            let (registry, told) = (Arc::new(WaitRegistry::new(0)), Arc::new(Told::default()));
             let waiting = thread::spawn({
-                let (roll, told) = (Arc::clone(&roll), Arc::clone(&told));
+                let (registry, told) = (Arc::clone(&registry), Arc::clone(&told));
                 move || {
                     let waiter = Arc::downgrade(&told) as Weak<dyn Waiter>;
-                    roll.enter(None, waiter, Location::caller());
+                    registry.enter(None, waiter, Location::caller());
                 }
             });
-            roll.end();
+            registry.end();
             waiting.join().unwrap();
             assert_eq!(told.0.load(Ordering::SeqCst), 1);
         });

@@ -1,16 +1,16 @@
-//! Lanes: the messages of two neighbours to each other, in slots fixed at creation.
+//! Rings: the messages of two neighbours to each other, in slots fixed at creation.
 //!
-//! Each of the two lanes is a ring of slots, each with the number of the message it holds. The
+//! Each of the two has slots in turn, each with the number of the message it holds. The
 //! sender writes the value, then the number; the receiver waits for the number. In the ordinary
 //! case a message costs one cache line that moves from core to core. How many messages the receiver
 //! has taken it publishes only every few messages, and the sender looks at that only when half the
 //! slots may be full: so that line hardly moves.
 //!
-//! Lanes between ranks of the same thread are not padded and their messages have no numbers: a
+//! Rings between ranks of the same thread are not padded and their messages have no numbers: a
 //! count of those sent and a count of those taken do, which both ends publish with each message.
 //!
 //! Memory order: the store of the number, or of the count, releases the value to the receiver; the
-//! store of `taken` releases the slot to the sender. Who is gone for good has closed both lanes:
+//! store of `taken` releases the slot to the sender. Who is gone for good has closed both rings:
 //! these stores release the messages before them, so that who sees it and no message knows that
 //! none will come.
 
@@ -18,41 +18,41 @@ mod layout;
 
 pub(crate) use layout::Toward;
 
-use layout::{FarLanes, Lanes, NearLanes};
+use layout::{FarRings, NearRings, Rings};
 use motet_sync::Arc;
 use motet_sync::atomic::Ordering;
 
-/// The two lanes between a rank and the one on its right, in one of two layouts. What both ends
-/// share is behind it, so that lanes within a thread take no more memory than they need.
+/// The two rings between a rank and the one on its right, in one of two layouts. What both ends
+/// share is behind it, so that rings within a thread take no more memory than they need.
 pub(crate) enum Edge<T> {
     /// Between ranks of one thread.
-    Near(Arc<NearLanes<T>>),
+    Near(Arc<NearRings<T>>),
     /// Between ranks of two threads.
-    Far(Arc<FarLanes<T>>),
+    Far(Arc<FarRings<T>>),
 }
 
 impl<T> Clone for Edge<T> {
     fn clone(&self) -> Self {
         match self {
-            Edge::Near(lanes) => Edge::Near(Arc::clone(lanes)),
-            Edge::Far(lanes) => Edge::Far(Arc::clone(lanes)),
+            Edge::Near(rings) => Edge::Near(Arc::clone(rings)),
+            Edge::Far(rings) => Edge::Far(Arc::clone(rings)),
         }
     }
 }
 
-/// What one of the two neighbours has of their lanes: it sends on one and receives on the other.
-pub(crate) enum LaneEnds<T> {
+/// What one of the two neighbours has of their rings: it sends on one and receives on the other.
+pub(crate) enum RingEnds<T> {
     // The same twice, beside the tag: it takes less memory than a tag beside one of them.
     Near {
-        lanes: Arc<NearLanes<T>>,
-        /// The lane on which it sends.
+        rings: Arc<NearRings<T>>,
+        /// The ring on which it sends.
         out: Toward,
         sent: u32,
         known_taken: u32,
         received: u32,
     },
     Far {
-        lanes: Arc<FarLanes<T>>,
+        rings: Arc<FarRings<T>>,
         out: Toward,
         sent: u32,
         known_taken: u32,
@@ -61,53 +61,53 @@ pub(crate) enum LaneEnds<T> {
 }
 
 impl<T: Send> Edge<T> {
-    /// New lanes; `near` when both ranks share a thread. The rank on the left makes ends of them
+    /// New rings; `near` when both ranks share a thread. The rank on the left makes ends of them
     /// that send towards the right, the other those that send towards the left.
     pub(crate) fn new(near: bool) -> Self {
         if near {
-            Edge::Near(Arc::new(NearLanes::new()))
+            Edge::Near(Arc::new(NearRings::new()))
         } else {
-            Edge::Far(Arc::new(FarLanes::new()))
+            Edge::Far(Arc::new(FarRings::new()))
         }
     }
 
     fn close(&self) {
         for toward in [Toward::Right, Toward::Left] {
             let closed = match self {
-                Edge::Near(lanes) => lanes.closed(toward),
-                Edge::Far(lanes) => lanes.closed(toward),
+                Edge::Near(rings) => rings.closed(toward),
+                Edge::Far(rings) => rings.closed(toward),
             };
             closed.store(true, Ordering::Release);
         }
     }
 }
 
-/// Closes lanes; the other end must then be woken.
+/// Closes rings; the other end must then be woken.
 pub(crate) type Closer = Box<dyn FnOnce() + Send>;
 
 /// Runs the same code for either layout, so that each is compiled by itself.
 macro_rules! each_layout {
     ($ends:expr, $($field:ident),+ => $call:expr) => {
         match $ends {
-            LaneEnds::Near { $($field,)+ .. } => $call,
-            LaneEnds::Far { $($field,)+ .. } => $call,
+            RingEnds::Near { $($field,)+ .. } => $call,
+            RingEnds::Far { $($field,)+ .. } => $call,
         }
     };
 }
 
-impl<T: Send> LaneEnds<T> {
+impl<T: Send> RingEnds<T> {
     pub(crate) fn new(edge: Edge<T>, out: Toward) -> Self {
         let (sent, known_taken, received) = (0, 0, 0);
         match edge {
-            Edge::Near(lanes) => LaneEnds::Near {
-                lanes,
+            Edge::Near(rings) => RingEnds::Near {
+                rings,
                 out,
                 sent,
                 known_taken,
                 received,
             },
-            Edge::Far(lanes) => LaneEnds::Far {
-                lanes,
+            Edge::Far(rings) => RingEnds::Far {
+                rings,
                 out,
                 sent,
                 known_taken,
@@ -119,46 +119,46 @@ impl<T: Send> LaneEnds<T> {
     /// Whether both ranks share a thread.
     #[inline]
     pub(crate) fn is_near(&self) -> bool {
-        matches!(self, LaneEnds::Near { .. })
+        matches!(self, RingEnds::Near { .. })
     }
 
     /// Whether another message may be sent.
     #[inline]
     pub(crate) fn has_room(&mut self) -> bool {
-        each_layout!(self, lanes, out, sent, known_taken => {
-            lanes.has_room(*out, *sent, known_taken)
+        each_layout!(self, rings, out, sent, known_taken => {
+            rings.has_room(*out, *sent, known_taken)
         })
     }
 
     /// Sends the message, if there is one and there is room for it.
     #[inline]
     pub(crate) fn try_send(&mut self, message: &mut Option<T>) -> bool {
-        each_layout!(self, lanes, out, sent, known_taken => {
-            try_send(&**lanes, *out, sent, known_taken, message)
+        each_layout!(self, rings, out, sent, known_taken => {
+            try_send(&**rings, *out, sent, known_taken, message)
         })
     }
 
     /// Whether a message is there.
     #[inline]
     pub(crate) fn has_message(&self) -> bool {
-        each_layout!(self, lanes, out, received => lanes.holds(out.other(), *received))
+        each_layout!(self, rings, out, received => rings.holds(out.other(), *received))
     }
 
     /// Takes the message that is there; and whether its sender may wait for the room that this has
     /// shown it.
     #[inline]
     pub(crate) fn try_receive(&mut self) -> Option<(T, bool)> {
-        each_layout!(self, lanes, out, received => try_receive(&**lanes, out.other(), received))
+        each_layout!(self, rings, out, received => try_receive(&**rings, out.other(), received))
     }
 
     /// Whether the receiver of what is sent here is gone for good.
     pub(crate) fn is_receiver_gone(&self) -> bool {
-        each_layout!(self, lanes, out => lanes.closed(*out).load(Ordering::Acquire))
+        each_layout!(self, rings, out => rings.closed(*out).load(Ordering::Acquire))
     }
 
     /// Whether the sender is gone for good; the messages that it sent before are there.
     pub(crate) fn is_sender_gone(&self) -> bool {
-        each_layout!(self, lanes, out => lanes.closed(out.other()).load(Ordering::Acquire))
+        each_layout!(self, rings, out => rings.closed(out.other()).load(Ordering::Acquire))
     }
 
     /// What tells the neighbour that this one is gone for good.
@@ -167,59 +167,59 @@ impl<T: Send> LaneEnds<T> {
         T: 'static,
     {
         let edge = match self {
-            LaneEnds::Near { lanes, .. } => Edge::Near(Arc::clone(lanes)),
-            LaneEnds::Far { lanes, .. } => Edge::Far(Arc::clone(lanes)),
+            RingEnds::Near { rings, .. } => Edge::Near(Arc::clone(rings)),
+            RingEnds::Far { rings, .. } => Edge::Far(Arc::clone(rings)),
         };
         Box::new(move || edge.close())
     }
 }
 
 #[inline]
-fn try_send<T, L: Lanes<T>>(
-    lanes: &L,
+fn try_send<T, L: Rings<T>>(
+    rings: &L,
     out: Toward,
     sent: &mut u32,
     known_taken: &mut u32,
     message: &mut Option<T>,
 ) -> bool {
-    if !lanes.has_room(out, *sent, known_taken) {
+    if !rings.has_room(out, *sent, known_taken) {
         return false;
     }
     let Some(value) = message.take() else {
         return false;
     };
     // SAFETY: the receiver has taken the message that was there, and there is one sender.
-    lanes
+    rings
         .place(out, *sent)
         .with_mut(|place| unsafe { (*place).write(value) });
-    lanes.publish(out, *sent);
+    rings.publish(out, *sent);
     *sent = sent.wrapping_add(1);
     true
 }
 
 #[inline]
-fn try_receive<T, L: Lanes<T>>(lanes: &L, lane: Toward, received: &mut u32) -> Option<(T, bool)> {
-    if !lanes.holds(lane, *received) {
+fn try_receive<T, L: Rings<T>>(rings: &L, ring: Toward, received: &mut u32) -> Option<(T, bool)> {
+    if !rings.holds(ring, *received) {
         return None;
     }
     // SAFETY: the value is there; it is read once, as `received` goes on.
-    let value = lanes
-        .place(lane, *received)
+    let value = rings
+        .place(ring, *received)
         .with_mut(|place| unsafe { (*place).assume_init_read() });
     // A sender that sees each message being taken waits only when all slots are taken.
-    let may_wait = L::BATCH > 1 || lanes.holds(lane, received.wrapping_add(L::DEPTH - 1));
+    let may_wait = L::BATCH > 1 || rings.holds(ring, received.wrapping_add(L::DEPTH - 1));
     *received = received.wrapping_add(1);
     if !received.is_multiple_of(L::BATCH) {
         return Some((value, false));
     }
-    lanes.show_taken(lane, *received);
+    rings.show_taken(ring, *received);
     Some((value, may_wait))
 }
 
-impl<T> Drop for LaneEnds<T> {
+impl<T> Drop for RingEnds<T> {
     /// A receiver that goes shows all that it has taken.
     fn drop(&mut self) {
-        each_layout!(self, lanes, out, received => lanes.show_taken(out.other(), *received));
+        each_layout!(self, rings, out, received => rings.show_taken(out.other(), *received));
     }
 }
 
@@ -229,20 +229,20 @@ mod tests {
     use super::*;
 
     /// Of the rank on the left, and of the one on the right.
-    fn open<T: Send>(near: bool) -> (LaneEnds<T>, LaneEnds<T>) {
+    fn open<T: Send>(near: bool) -> (RingEnds<T>, RingEnds<T>) {
         let edge = Edge::new(near);
-        let left = LaneEnds::new(edge.clone(), Toward::Right);
-        (left, LaneEnds::new(edge, Toward::Left))
+        let left = RingEnds::new(edge.clone(), Toward::Right);
+        (left, RingEnds::new(edge, Toward::Left))
     }
 
-    fn send<T: Send>(sender: &mut LaneEnds<T>, value: T) {
+    fn send<T: Send>(sender: &mut RingEnds<T>, value: T) {
         assert!(sender.has_room() && sender.try_send(&mut Some(value)));
     }
 
     #[test]
     fn there_may_be_millions() {
-        assert_eq!(size_of::<LaneEnds<f64>>(), 24);
-        assert_eq!(size_of::<NearLanes<f64>>(), 72);
+        assert_eq!(size_of::<RingEnds<f64>>(), 24);
+        assert_eq!(size_of::<NearRings<f64>>(), 72);
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
                 let mut more = Some((round, depth, Arc::clone(&alive)));
                 assert!(!sender.has_room() && !sender.try_send(&mut more));
                 assert!(more.is_some(), "it stays with the sender");
-                assert!(!sender.has_message(), "the lanes are apart");
+                assert!(!sender.has_message(), "the rings are apart");
                 for i in 0..depth {
                     let ((r, n, _), may_wait) = receiver.try_receive().unwrap();
                     assert_eq!((r, n), (round, i));
@@ -289,9 +289,9 @@ mod tests {
         for near in [true, false] {
             let (mut left, mut right) = open(near);
             for ends in [&mut left, &mut right] {
-                each_layout!(ends, lanes, out, sent, known_taken, received => {
+                each_layout!(ends, rings, out, sent, known_taken, received => {
                     (*sent, *known_taken, *received) = (START, START, START);
-                    lanes.show_taken(*out, START);
+                    rings.show_taken(*out, START);
                 });
             }
             for i in 0..400 {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_has_closed_both_lanes() {
+    fn who_is_gone_has_closed_both_rings() {
         for near in [true, false] {
             let (left, right) = open::<()>(near);
             assert!(!right.is_receiver_gone() && !right.is_sender_gone());
@@ -329,11 +329,11 @@ mod loom_tests {
     /// Five messages through two slots: in order, nothing read too early, no slot written too
     /// early.
     #[test]
-    fn loom_lane() {
+    fn loom_ring() {
         loom::model(|| {
             let edge = Edge::new(false);
-            let mut sender = LaneEnds::new(edge.clone(), Toward::Right);
-            let mut receiver = LaneEnds::new(edge, Toward::Left);
+            let mut sender = RingEnds::new(edge.clone(), Toward::Right);
+            let mut receiver = RingEnds::new(edge, Toward::Left);
             let other = thread::spawn(move || {
                 for i in 0..5 {
                     let mut message = Some(Box::new(i));

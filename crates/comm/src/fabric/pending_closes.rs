@@ -1,24 +1,24 @@
-//! What ranks have still to tell their neighbours: that lanes to and from them are gone.
+//! What ranks have still to tell their neighbours: that rings to and from them are gone.
 //!
-//! It is not told where the lanes are dropped, since a rank that fails drops them as well: its
+//! It is not told where the rings are dropped, since a rank that fails drops them as well: its
 //! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has
 //! not ended. The ranks of one thread share a list: it is empty between their polls.
 
-use super::hall::Hall;
-use super::lane::Closer;
+use super::local_ranks::LocalRanks;
+use super::ring::Closer;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering, fence};
 
 /// The list of one worker, whose thread alone touches it.
 #[derive(Default)]
-pub(crate) struct Farewells {
+pub(crate) struct PendingCloses {
     /// Relaxed everywhere: one thread at a time.
     any: AtomicBool,
     list: Mutex<Vec<(usize, Closer)>>,
 }
 
-impl Farewells {
-    /// Keeps the closer of a lane to or from `peer`.
+impl PendingCloses {
+    /// Keeps the closer of a ring to or from `peer`.
     pub(super) fn add(&self, peer: usize, closer: Closer) {
         self.list.lock().push((peer, closer));
         self.any.store(true, Ordering::Relaxed);
@@ -26,9 +26,9 @@ impl Farewells {
 
     /// Tells the neighbours; called when a poll of the rank has ended and the rank has not.
     #[inline]
-    pub(crate) fn tell(&self, hall: &Hall) {
+    pub(crate) fn tell(&self, local: &LocalRanks) {
         if self.any.load(Ordering::Relaxed) {
-            self.tell_all(hall);
+            self.tell_all(local);
         }
     }
 
@@ -38,11 +38,11 @@ impl Farewells {
     }
 
     #[cold]
-    fn tell_all(&self, hall: &Hall) {
+    fn tell_all(&self, local: &LocalRanks) {
         for (peer, close) in self.take() {
             close();
             fence(Ordering::SeqCst);
-            hall.slot(peer).wake_if_sleeping();
+            local.slot(peer).wake_if_sleeping();
         }
     }
 

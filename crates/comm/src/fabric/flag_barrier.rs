@@ -1,6 +1,6 @@
 //! Where two ranks meet that only meet: none of them brings anything, and nothing is made of it.
 //!
-//! Each shows what it has called and the number of the meeting in a line of its own, and waits
+//! Each shows what it has called and the number of the collective in a line of its own, and waits
 //! until the line of the other one shows that number. So nobody counts, nobody is the last, and
 //! between the cores goes one line each way:
 //!
@@ -8,9 +8,9 @@
 //!  rank 0: show 7 ─► look for 7 of rank 1 ─► met          rank 1: show 7 ─► look for 7 of rank 0 ─► met
 //! ```
 //!
-//! A rank has a line for meetings with even numbers and one for those with odd ones. It writes the
-//! line of a meeting before it shows the number, and again when it comes to the meeting after the
-//! next. By then the other one has come to the next, and so has read this one.
+//! A rank has a line for collectives with even numbers and one for those with odd ones. It writes
+//! the line of a collective before it shows the number, and again when it comes to the collective
+//! after the next. By then the other one has come to the next, and so has read this one.
 
 use super::call::{Call, Coming, mismatch};
 use crate::CommError;
@@ -19,10 +19,10 @@ use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::cell::UnsafeCell;
 
 #[derive(Default)]
-pub(super) struct Pair {
-    /// By rank, then by the number of the meeting, even or odd.
+pub(super) struct FlagBarrier {
+    /// By rank, then by the number of the collective, even or odd.
     lines: [CachePadded<[Line; 2]>; 2],
-    /// The last meeting to which one came with a value and the other without.
+    /// The last collective to which one came with a value and the other without.
     disagreed: AtomicU32,
 }
 
@@ -30,20 +30,20 @@ pub(super) struct Pair {
 #[repr(C, align(64))]
 struct Line {
     number: AtomicU32,
-    /// Nobody reads it: see [`Pair::prepare_next`].
+    /// Nobody reads it: see [`FlagBarrier::prepare_next`].
     prepared: AtomicU32,
     call: UnsafeCell<Option<Call>>,
 }
 
 // SAFETY: the module doc says who touches which line when; the numbers order it.
-unsafe impl Sync for Pair {}
+unsafe impl Sync for FlagBarrier {}
 
-impl Pair {
+impl FlagBarrier {
     /// Shows that a rank has come.
     ///
     /// # Safety
-    /// Each rank comes once per meeting, and again only when that has taken place and it has
-    /// [agreed](Pair::agreed).
+    /// Each rank comes once per collective, and again only when that has taken place and it has
+    /// [agreed](FlagBarrier::agreed).
     #[inline]
     pub(super) unsafe fn show(&self, coming: &Coming) {
         let line = self.line(coming.rank, coming.number);
@@ -54,7 +54,7 @@ impl Pair {
         line.number.store(coming.number, Ordering::Release);
     }
 
-    /// Whether the other one has come to the same meeting, and only meets too.
+    /// Whether the other one has come to the same collective, and only meets too.
     #[inline]
     pub(super) fn has_come(&self, coming: &Coming) -> bool {
         let line = self.line(1 - coming.rank, coming.number);
@@ -63,7 +63,7 @@ impl Pair {
 
     /// Makes the line that this rank shows next its core's own, while it waits for the other one;
     /// else it would wait for that when it has come. (The other one has it still from the last
-    /// meeting but one.)
+    /// collective but one.)
     #[inline]
     pub(super) fn prepare_next(&self, coming: &Coming) {
         let line = self.line(coming.rank, coming.number.wrapping_add(1));
@@ -73,12 +73,12 @@ impl Pair {
     /// What the other one has called.
     ///
     /// # Safety
-    /// The calling rank saw that the other one [has come](Pair::has_come), and has not come to the
-    /// next meeting.
+    /// The calling rank saw that the other one [has come](FlagBarrier::has_come), and has not come
+    /// to the next collective.
     #[inline]
     pub(super) unsafe fn others_call(&self, coming: &Coming) -> Call {
         let line = self.line(1 - coming.rank, coming.number);
-        // SAFETY: the other one writes it again when this rank has come to the next meeting.
+        // SAFETY: the other one writes it again when this rank has come to the next collective.
         let call = line.call.with(|call| unsafe { *call });
         call.expect("who has come has called something")
     }
@@ -86,7 +86,7 @@ impl Pair {
     /// Whether both have called the same.
     ///
     /// # Safety
-    /// As [`Pair::others_call`].
+    /// As [`FlagBarrier::others_call`].
     #[inline]
     pub(super) unsafe fn agreed(&self, coming: &Coming) -> Result<(), CommError> {
         // SAFETY: the caller promises it.
@@ -139,15 +139,15 @@ mod tests {
 
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
-    use super::super::meeting::Meeting;
+    use super::super::combining_tree::CombiningTree;
     use super::*;
     use motet_sync::{Arc, thread};
     use std::panic::Location;
 
-    /// Comes to a meeting, with a value or without, waits for it and reads the total, which is then
-    /// 0.
+    /// Comes to a collective, with a value or without, waits for it and reads the total, which is
+    /// then 0.
     fn meet(
-        meeting: &Meeting,
+        collective: &CombiningTree,
         (rank, number): (usize, u32),
         value: Option<u32>,
     ) -> Result<u32, CommError> {
@@ -157,31 +157,31 @@ mod loom_tests {
             None => Call::bare("barrier", location),
         };
         let coming = Coming { rank, number, call };
-        // SAFETY: one arrival per meeting, after the total of the last was read.
+        // SAFETY: one arrival per collective, after the total of the last was read.
         match value {
             Some(value) => unsafe {
-                meeting.arrive(&coming, value, |a, b| a + b, |total: u32| total)
+                collective.arrive(&coming, value, |a, b| a + b, |total: u32| total)
             },
-            None => unsafe { meeting.arrive(&coming, (), |(), ()| (), |()| ()) },
+            None => unsafe { collective.arrive(&coming, (), |(), ()| (), |()| ()) },
         };
-        while !meeting.has_taken_place(&coming) {
+        while !collective.has_taken_place(&coming) {
             thread::yield_now();
         }
-        // SAFETY: the meeting has taken place.
+        // SAFETY: the collective has taken place.
         match value {
-            Some(_) => unsafe { meeting.read(&coming, |total: &u32| *total) },
-            None => unsafe { meeting.read(&coming, |(): &()| 0) },
+            Some(_) => unsafe { collective.read(&coming, |total: &u32| *total) },
+            None => unsafe { collective.read(&coming, |(): &()| 0) },
         }
     }
 
     /// Both ranks do the same, each on a thread.
-    fn both(act: impl Fn(&Meeting, usize) + Send + Sync + Copy + 'static) {
-        let meeting = Arc::new(Meeting::new(2));
+    fn both(act: impl Fn(&CombiningTree, usize) + Send + Sync + Copy + 'static) {
+        let collective = Arc::new(CombiningTree::new(2));
         let other = thread::spawn({
-            let meeting = Arc::clone(&meeting);
-            move || act(&meeting, 1)
+            let collective = Arc::clone(&collective);
+            move || act(&collective, 1)
         });
-        act(&meeting, 0);
+        act(&collective, 0);
         other.join().unwrap();
     }
 
@@ -191,36 +191,36 @@ mod loom_tests {
         loom::model(|| {
             let written = Arc::new([(); 2].map(|()| UnsafeCell::new(0)));
             let others = Arc::clone(&written);
-            let meeting = Arc::new(Meeting::new(2));
-            let act = |meeting: &Meeting, written: &[UnsafeCell<u32>; 2], rank: usize| {
+            let collective = Arc::new(CombiningTree::new(2));
+            let act = |collective: &CombiningTree, written: &[UnsafeCell<u32>; 2], rank: usize| {
                 for round in 1..=2 {
-                    // SAFETY: the other one reads it between the meetings of a round.
+                    // SAFETY: the other one reads it between the collectives of a round.
                     written[rank].with_mut(|mine| unsafe { *mine = round });
-                    assert_eq!(meet(meeting, (rank, 2 * round - 1), None), Ok(0));
+                    assert_eq!(meet(collective, (rank, 2 * round - 1), None), Ok(0));
                     // SAFETY: the other one writes it before a round and after it.
                     let theirs = written[1 - rank].with(|theirs| unsafe { *theirs });
                     assert_eq!(theirs, round);
-                    assert_eq!(meet(meeting, (rank, 2 * round), None), Ok(0));
+                    assert_eq!(meet(collective, (rank, 2 * round), None), Ok(0));
                 }
             };
             let other = thread::spawn({
-                let meeting = Arc::clone(&meeting);
-                move || act(&meeting, &others, 1)
+                let collective = Arc::clone(&collective);
+                move || act(&collective, &others, 1)
             });
-            act(&meeting, &written, 0);
+            act(&collective, &written, 0);
             other.join().unwrap();
         });
     }
 
-    /// A fast rank has gone on to a meeting with a value while the slow one is still in one
+    /// A fast rank has gone on to a collective with a value while the slow one is still in one
     /// without.
     #[test]
     fn loom_two_that_only_meet_now_and_then() {
         loom::model(|| {
-            both(|meeting, rank| {
+            both(|collective, rank| {
                 for (number, value) in (1..).zip([None, Some(3), None, Some(4)]) {
                     let total = value.map_or(0, |value| 2 * value);
-                    assert_eq!(meet(meeting, (rank, number), value), Ok(total));
+                    assert_eq!(meet(collective, (rank, number), value), Ok(total));
                 }
             });
         });
@@ -230,14 +230,14 @@ mod loom_tests {
     #[test]
     fn loom_two_of_which_one_brings_something() {
         loom::model(|| {
-            both(|meeting, rank| {
-                let failed = meet(meeting, (rank, 1), (rank == 1).then_some(7));
+            both(|collective, rank| {
+                let failed = meet(collective, (rank, 1), (rank == 1).then_some(7));
                 let Err(CommError::Mismatch { one, other }) = failed else {
                     panic!("no mismatch: {failed:?}");
                 };
                 assert!(one.starts_with("rank 0 calls barrier"), "{one}");
                 assert!(other.starts_with("rank 1 calls allreduce"), "{other}");
-                assert_eq!(meet(meeting, (rank, 2), Some(4)), Ok(8));
+                assert_eq!(meet(collective, (rank, 2), Some(4)), Ok(8));
             });
         });
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`], [`Ending::Elsewhere`]; the others
 /// are told.
-pub(crate) fn greet(
+pub(crate) fn handshake(
     transport: &dyn Transport,
     run: u16,
     ranks: usize,

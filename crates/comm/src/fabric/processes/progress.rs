@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 #[derive(Default)]
-pub(crate) struct Attention {
+pub(crate) struct Progress {
     /// Changes when a rank looks for messages.
     looks: AtomicU32,
     /// Goes up when a rank stops looking, to sleep.
@@ -34,7 +34,7 @@ pub(crate) struct Attention {
 
 /// What the server has seen of the ranks.
 pub(crate) struct Server<'a> {
-    attention: &'a Attention,
+    progress: &'a Progress,
     parker: Parker,
     looks: u32,
     sleeps: u32,
@@ -56,12 +56,12 @@ pub(crate) enum Turn {
 impl Processes {
     /// A rank that has looked for messages is about to sleep.
     pub(in crate::fabric) fn sleeps(&self) {
-        self.attention.sleeps();
+        self.progress.sleeps();
     }
 
     /// The calling thread looks for messages while no rank does.
     pub(crate) fn serve(&self) -> Server<'_> {
-        self.attention.serve()
+        self.progress.serve()
     }
 
     /// Waits until a message may have come, or for so long, or until [`Processes::rouse`].
@@ -71,12 +71,12 @@ impl Processes {
 
     /// Has the thread that looks for messages go on, wherever it sleeps.
     pub(crate) fn rouse(&self) {
-        self.attention.wake();
+        self.progress.wake();
         self.transport.rouse();
     }
 }
 
-impl Attention {
+impl Progress {
     /// A rank looks for messages.
     #[inline]
     pub(super) fn looks(&self) {
@@ -110,7 +110,7 @@ impl Attention {
         let first = self.server.set(parker.unparker()).is_ok();
         debug_assert!(first, "a run has one server");
         Server {
-            attention: self,
+            progress: self,
             parker,
             looks: self.looks.load(Ordering::Relaxed),
             sleeps: self.sleeps.load(Ordering::Relaxed),
@@ -134,10 +134,10 @@ impl Server<'_> {
     pub(crate) fn turn(&mut self) -> Turn {
         // Acquire, and first: of a rank that sleeps all looks but the very last are seen then. That
         // comes within this thread's looks; if not, it costs the shortest nap.
-        let sleeps = self.attention.sleeps.load(Ordering::Acquire);
+        let sleeps = self.progress.sleeps.load(Ordering::Acquire);
         let have_slept = sleeps != mem::replace(&mut self.sleeps, sleeps);
         // Relaxed: messages carry everything else.
-        let looks = self.attention.looks.load(Ordering::Relaxed);
+        let looks = self.progress.looks.load(Ordering::Relaxed);
         if looks == mem::replace(&mut self.looks, looks) {
             (self.alert, self.nap) = (Self::ALERT, Self::SHORTEST);
             return Turn::Look;
@@ -162,7 +162,7 @@ impl Server<'_> {
     }
 
     fn sleep(&self) {
-        let Attention { waits, sleeps, .. } = self.attention;
+        let Progress { waits, sleeps, .. } = self.progress;
         waits.store(true, Ordering::Relaxed);
         // As the module says.
         fence(Ordering::SeqCst);
@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn while_ranks_look_the_server_sleeps_longer_each_time() {
-        let attention = Attention::default();
-        let mut server = attention.serve();
+        let progress = Progress::default();
+        let mut server = progress.serve();
         assert_eq!(server.turn(), Turn::Look, "nobody has looked");
         for times in [2, 4, 4] {
-            attention.looks();
+            progress.looks();
             assert_eq!(server.turn(), Turn::Slept);
             assert_eq!(server.nap, Server::SHORTEST * times);
         }
@@ -203,35 +203,35 @@ mod tests {
 
     #[test]
     fn ranks_that_sleep_while_others_look_do_not_keep_the_server_awake() {
-        let attention = Attention::default();
-        let mut server = attention.serve();
+        let progress = Progress::default();
+        let mut server = progress.serve();
         for _ in 0..3 {
             let turns = (0..=Server::ALERT).map(|_| {
-                attention.looks();
-                attention.sleeps();
+                progress.looks();
+                progress.sleeps();
                 server.turn()
             });
             let slept = turns.filter(|turn| *turn == Turn::Slept);
             assert_eq!(slept.count(), 1);
         }
-        attention.looks();
+        progress.looks();
         assert_eq!(server.turn(), Turn::Slept, "nobody sleeps any more");
     }
 
     #[test]
     fn a_rank_that_goes_to_sleep_wakes_the_server() {
-        let attention = std::sync::Arc::new(Attention::default());
-        let served = std::sync::Arc::clone(&attention);
+        let progress = std::sync::Arc::new(Progress::default());
+        let served = std::sync::Arc::clone(&progress);
         let server = thread::spawn(move || {
             let mut server = served.serve();
             server.nap = Duration::from_secs(3600);
             served.looks();
             server.turn()
         });
-        while !attention.waits.load(Ordering::Relaxed) {
+        while !progress.waits.load(Ordering::Relaxed) {
             thread::yield_now();
         }
-        attention.sleeps();
+        progress.sleeps();
         assert_eq!(server.join().unwrap(), Turn::Slept);
     }
 }
@@ -245,15 +245,15 @@ mod loom_tests {
     #[test]
     fn loom_the_server_looks_when_the_ranks_sleep() {
         loom::model(|| {
-            let shared = Arc::new((Attention::default(), AtomicU32::new(0)));
+            let shared = Arc::new((Progress::default(), AtomicU32::new(0)));
             let mut server = shared.0.serve();
             let ranks = [(); 2].map(|()| {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || {
-                    let (attention, asleep) = &*shared;
-                    attention.looks();
+                    let (progress, asleep) = &*shared;
+                    progress.looks();
                     asleep.fetch_add(1, Ordering::Relaxed);
-                    attention.sleeps();
+                    progress.sleeps();
                 })
             });
             while server.turn() == Turn::Slept || shared.1.load(Ordering::Relaxed) < 2 {

@@ -30,7 +30,7 @@ mod savings;
 pub(crate) use savings::Savings;
 
 use crate::Plain;
-use crate::streamed;
+use crate::non_temporal;
 use motet_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{Arc, spin_loop, thread};
@@ -58,7 +58,7 @@ const PIECE: usize = MOST_SAVED as usize * UNIT;
 const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 32 };
 
 /// What sender and receiver share.
-struct Lent {
+struct SharedBuffer {
     /// The numbers. Not touched when the sender has left.
     source: *const u8,
     /// Their bytes.
@@ -90,19 +90,19 @@ struct Saved {
 }
 
 // SAFETY: the slice is of plain numbers, which are Sync; the module doc says who touches what when.
-unsafe impl Send for Lent {}
+unsafe impl Send for SharedBuffer {}
 // SAFETY: as above.
-unsafe impl Sync for Lent {}
+unsafe impl Sync for SharedBuffer {}
 
 /// The sender's part. It copies, and waits for who does, when it is dropped.
 pub(crate) struct Lending<'a> {
-    lent: Arc<Lent>,
+    lent: Arc<SharedBuffer>,
     _numbers: PhantomData<&'a [u8]>,
 }
 
 /// The receiver's part, in the message. There is one.
 pub(crate) struct Borrowed {
-    lent: Arc<Lent>,
+    lent: Arc<SharedBuffer>,
     /// Of the vector that it may be received as.
     vector: TypeId,
     to_vector: fn(Borrowed) -> Box<dyn Any + Send>,
@@ -119,7 +119,7 @@ pub(crate) fn lend<'a, T: Plain>(
 ) -> (Lending<'a>, Borrowed) {
     let bytes = mem::size_of_val(numbers);
     let units = u32::try_from(bytes.div_ceil(UNIT)).expect("no memory has so many units");
-    let lent = Arc::new(Lent {
+    let lent = Arc::new(SharedBuffer {
         source: numbers.as_ptr().cast(),
         length: bytes,
         forward,
@@ -145,7 +145,7 @@ pub(crate) fn lend<'a, T: Plain>(
     (lending, borrowed)
 }
 
-impl Lent {
+impl SharedBuffer {
     /// Claims the next piece, of at most so many units, at one end.
     fn claim(&self, front: bool, most: u32) -> Option<Range<u32>> {
         // Relaxed: who has claimed what needs no order, see above.
@@ -195,9 +195,9 @@ impl Lent {
             // memory, since one is borrowed and the other borrowed for writing.
             unsafe {
                 let from = self.source.add(bytes.start);
-                match self.length < streamed::LEAST {
+                match self.length < non_temporal::LEAST {
                     true => ptr::copy_nonoverlapping(from, to, bytes.len()),
-                    false => streamed::copy(from, to, bytes.len()),
+                    false => non_temporal::copy(from, to, bytes.len()),
                 }
             }
         });
@@ -231,7 +231,7 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for SharedBuffer {
     /// Both have left: the memory of what was saved is for the next.
     fn drop(&mut self) {
         // SAFETY: there is no other reference.

@@ -1,35 +1,35 @@
-//! How two lanes lie in memory: between ranks of one thread, and between those of two.
+//! How two rings lie in memory: between ranks of one thread, and between those of two.
 
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use motet_sync::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 
-/// Slots of a lane between threads; a power of two, so that message numbers may wrap round.
+/// Slots of a ring between threads; a power of two, so that message numbers may wrap round.
 pub(super) const FAR: usize = if cfg!(motet_loom) { 2 } else { 8 };
 
-/// Slots of a lane within a thread; a power of two, and so few that their number is counted in a
+/// Slots of a ring within a thread; a power of two, and so few that their number is counted in a
 /// byte.
 pub(super) const NEAR: usize = 4;
 
-/// One of the lanes, by where its messages go.
+/// One of the rings, by where its messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Toward {
     Right,
     Left,
 }
 
-/// Both ends are in the same cache anyway: two counts for each lane do, and there may be millions.
-pub(crate) struct NearLanes<T> {
+/// Both ends are in the same cache anyway: two counts for each ring do, and there may be millions.
+pub(crate) struct NearRings<T> {
     sent: [AtomicU8; 2],
     taken: [AtomicU8; 2],
     closed: [AtomicBool; 2],
     values: [[Value<T>; NEAR]; 2],
 }
 
-pub(crate) struct FarLanes<T>([FarLane<T>; 2]);
+pub(crate) struct FarRings<T>([FarRing<T>; 2]);
 
-struct FarLane<T> {
+struct FarRing<T> {
     shown: CachePadded<Shown>,
     slots: [CachePadded<Slot<T>>; FAR],
 }
@@ -51,13 +51,13 @@ pub(crate) type Value<T> = UnsafeCell<MaybeUninit<T>>;
 
 // SAFETY: a value is written by the sender before its number, read by the receiver after it; the
 // slot is written again only after the receiver has published that it took the value.
-unsafe impl<T: Send> Sync for NearLanes<T> {}
-// SAFETY: a lane owns the values on their way.
-unsafe impl<T: Send> Send for NearLanes<T> {}
+unsafe impl<T: Send> Sync for NearRings<T> {}
+// SAFETY: a ring owns the values on their way.
+unsafe impl<T: Send> Send for NearRings<T> {}
 // SAFETY: as above.
-unsafe impl<T: Send> Sync for FarLanes<T> {}
+unsafe impl<T: Send> Sync for FarRings<T> {}
 // SAFETY: as above.
-unsafe impl<T: Send> Send for FarLanes<T> {}
+unsafe impl<T: Send> Send for FarRings<T> {}
 
 impl Toward {
     pub(super) fn other(self) -> Self {
@@ -69,8 +69,8 @@ impl Toward {
 }
 
 /// What the two layouts have in common.
-pub(crate) trait Lanes<T> {
-    /// The number of slots of a lane.
+pub(crate) trait Rings<T> {
+    /// The number of slots of a ring.
     const DEPTH: u32;
 
     /// After how many messages the receiver publishes its progress.
@@ -101,10 +101,10 @@ pub(crate) trait Lanes<T> {
     fn closed(&self, toward: Toward) -> &AtomicBool;
 }
 
-impl<T> NearLanes<T> {
+impl<T> NearRings<T> {
     pub(super) fn new() -> Self {
         let values = |_| std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit()));
-        NearLanes {
+        NearRings {
             sent: [0; 2].map(AtomicU8::new),
             taken: [0; 2].map(AtomicU8::new),
             closed: [false; 2].map(AtomicBool::new),
@@ -114,7 +114,7 @@ impl<T> NearLanes<T> {
 }
 
 // A count is its last byte: sender and receiver are never further apart than there are slots.
-impl<T> Lanes<T> for NearLanes<T> {
+impl<T> Rings<T> for NearRings<T> {
     const DEPTH: u32 = NEAR as u32;
     const BATCH: u32 = 1;
 
@@ -157,7 +157,7 @@ impl<T> Lanes<T> for NearLanes<T> {
     }
 }
 
-impl<T> FarLane<T> {
+impl<T> FarRing<T> {
     fn new() -> Self {
         let slot = |_| {
             CachePadded::new(Slot {
@@ -165,16 +165,16 @@ impl<T> FarLane<T> {
                 value: UnsafeCell::new(MaybeUninit::uninit()),
             })
         };
-        FarLane {
+        FarRing {
             shown: CachePadded::default(),
             slots: std::array::from_fn(slot),
         }
     }
 }
 
-impl<T> FarLanes<T> {
+impl<T> FarRings<T> {
     pub(super) fn new() -> Self {
-        FarLanes([FarLane::new(), FarLane::new()])
+        FarRings([FarRing::new(), FarRing::new()])
     }
 
     #[inline]
@@ -183,7 +183,7 @@ impl<T> FarLanes<T> {
     }
 }
 
-impl<T> Lanes<T> for FarLanes<T> {
+impl<T> Rings<T> for FarRings<T> {
     const DEPTH: u32 = FAR as u32;
     const BATCH: u32 = FAR as u32 / 2;
 
@@ -232,13 +232,13 @@ impl<T> Lanes<T> for FarLanes<T> {
     }
 }
 
-impl<T> Drop for NearLanes<T> {
+impl<T> Drop for NearRings<T> {
     fn drop(&mut self) {
         drop_rest(self);
     }
 }
 
-impl<T> Drop for FarLanes<T> {
+impl<T> Drop for FarRings<T> {
     fn drop(&mut self) {
         drop_rest(self);
     }
@@ -246,13 +246,13 @@ impl<T> Drop for FarLanes<T> {
 
 /// Drops the messages that were not taken. Both ends are gone, and the receivers have published
 /// exactly what they took.
-fn drop_rest<T, L: Lanes<T>>(lanes: &L) {
-    for lane in [Toward::Right, Toward::Left] {
-        let mut at = lanes.taken(lane);
-        while lanes.holds(lane, at) {
+fn drop_rest<T, L: Rings<T>>(rings: &L) {
+    for ring in [Toward::Right, Toward::Left] {
+        let mut at = rings.taken(ring);
+        while rings.holds(ring, at) {
             // SAFETY: a value is there that was not taken.
-            lanes
-                .place(lane, at)
+            rings
+                .place(ring, at)
                 .with_mut(|place| unsafe { (*place).assume_init_drop() });
             at = at.wrapping_add(1);
         }

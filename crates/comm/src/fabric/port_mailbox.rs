@@ -14,7 +14,7 @@ use motet_sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
 /// A rank's port.
-pub(crate) struct Desk {
+pub(crate) struct PortMailbox {
     port: Port<Envelope>,
     /// Runs the handlers of receives.
     inline: Inline,
@@ -54,9 +54,9 @@ pub(crate) struct PortTicket {
     came: Came,
 }
 
-impl Desk {
+impl PortMailbox {
     pub(crate) fn new() -> Self {
-        Desk {
+        PortMailbox {
             port: Port::new(),
             inline: Inline::new("receives"),
             order: Mutex::default(),
@@ -135,7 +135,7 @@ impl Desk {
     }
 }
 
-impl Mail for Desk {
+impl Mail for PortMailbox {
     fn push(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
         let mut envelope = message();
         self.signing(signed, |order| {

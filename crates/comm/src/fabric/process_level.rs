@@ -2,7 +2,7 @@
 //!
 //! Those of one process meet as on the fabric `threads`. The last to come writes what they have
 //! brought, which then goes to all other processes and theirs comes here (`processes/crossing.rs`).
-//! Whoever waits for the meeting, or comes to read, puts the parts together for its process.
+//! Whoever waits for the collective, or comes to read, puts the parts together for its process.
 //!
 //! Ranks need not be numbered process by process: parts are runs of neighbouring ranks, which are
 //! combined in the order of ranks. So the operator need not commute.
@@ -13,7 +13,7 @@ mod runs;
 
 use super::any_cell::AnyCell;
 use super::call::{Call, Coming};
-use super::meeting::Meeting;
+use super::combining_tree::CombiningTree;
 use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, keep_spare};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
@@ -25,8 +25,8 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) use beside::Beside;
 
-pub(crate) struct Bridge {
-    meeting: Meeting,
+pub(crate) struct ProcessLevel {
+    collective: CombiningTree,
     processes: Arc<Processes>,
     site: Site,
     /// The number of all ranks.
@@ -36,21 +36,21 @@ pub(crate) struct Bridge {
     /// The ranks here, in their order.
     here: Box<[usize]>,
     route: Arc<Route>,
-    /// Since the first meeting.
+    /// Since the first collective.
     crossing: OnceLock<Arc<Crossing>>,
     between: Mutex<Between>,
 }
 
-/// What the ranks that come share with whoever takes a meeting further.
+/// What the ranks that come share with whoever takes a collective further.
 struct Between {
-    /// There is a meeting to which all ranks here have come, and which has not taken place: this
+    /// There is a collective to which all ranks here have come, and which has not taken place: this
     /// one.
     under_way: Option<u32>,
     /// The one rank here looks itself for what comes to it.
     direct: Option<Direct>,
     /// What they have brought to it, as it is.
     mine: AnyCell,
-    /// What has been called in all meetings.
+    /// What has been called in all collectives.
     calls: Calls,
     /// Memory for parts.
     spare: Vec<Vec<u8>>,
@@ -60,7 +60,7 @@ struct Between {
 /// same.
 type Taken = (AnyCell, Parts, Result<(), Box<CommError>>);
 
-impl Bridge {
+impl ProcessLevel {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none
     /// lives here.
     pub(crate) fn new(
@@ -86,8 +86,8 @@ impl Bridge {
         hosts.dedup();
         let route = Route::new(processes.own(), &hosts, world)?;
         let here = here.into_boxed_slice();
-        Some(Bridge {
-            meeting: Meeting::of(here.clone()),
+        Some(ProcessLevel {
+            collective: CombiningTree::of(here.clone()),
             processes: Arc::clone(processes),
             site: Site {
                 communicator,
@@ -118,12 +118,12 @@ impl Bridge {
         self.here.len() == 1 && self.processes_there == self.all as usize
     }
 
-    /// A rank comes to a meeting of the communicator.
+    /// A rank comes to a collective of the communicator.
     ///
     /// Compiled once for all calls with these types: what follows takes longer than a call.
     ///
     /// # Safety
-    /// As [`Meeting::arrive`].
+    /// As [`CombiningTree::arrive`].
     #[inline(never)]
     pub(crate) unsafe fn arrive<V: Value>(
         &self,
@@ -139,16 +139,16 @@ impl Bridge {
         } else {
             let join = |left: Runs<V>, right| left.join(right, self.all, &combine);
             // SAFETY: the caller promises it.
-            if !unsafe { self.meeting.come(self.place(rank), call, runs, join) } {
+            if !unsafe { self.collective.come(self.place(rank), call, runs, join) } {
                 return;
             }
             // SAFETY: this rank was the last to come.
-            unsafe { self.meeting.combined() }
+            unsafe { self.collective.combined() }
         };
         self.cross(call, mine, number);
     }
 
-    /// All ranks here have come to meeting `number`, and this is what they bring, or why they
+    /// All ranks here have come to collective `number`, and this is what they bring, or why they
     /// cannot go on.
     fn cross<V: Value>(&self, call: Call, mine: Result<Runs<V>, Box<CommError>>, number: u32) {
         let mut bytes = self.between.lock().spare.pop().unwrap_or_default();
@@ -166,11 +166,11 @@ impl Bridge {
             calls.end_with_one(self.here[0], call, (&mut bytes, begun.kind));
         } else {
             // SAFETY: this rank was the last to come.
-            let calls = unsafe { self.meeting.calls() };
+            let calls = unsafe { self.collective.calls() };
             part::end_with_all(&calls, (&mut bytes, begun.kind));
         }
         let crossing = self.crossing();
-        // The one meeting of a started collective goes by the collective's number.
+        // The one collective of a started collective goes by the collective's number.
         let at = (self.site, self.site.started.unwrap_or(number));
         let first = self
             .processes
@@ -235,11 +235,15 @@ impl Bridge {
         let combined = agreed.and_then(|()| self.combine(mine, &mut parts, combine));
         keep_spare(&mut self.between.lock().spare, parts);
         // SAFETY: all ranks have come, and only who has taken what they brought publishes.
-        unsafe { self.meeting.published().publish_next(combined.map(finish)) };
+        unsafe {
+            self.collective
+                .published()
+                .publish_next(combined.map(finish))
+        };
         if self.here.len() > 1 {
             fence(Ordering::SeqCst);
         }
-        let places = self.meeting.sleepers().into_iter();
+        let places = self.collective.sleepers().into_iter();
         places.map(|place| self.here[place]).collect()
     }
 
@@ -334,15 +338,15 @@ impl Bridge {
         place.expect("the rank lives here")
     }
 
-    /// A rank is about to sleep until the meeting takes place.
+    /// A rank is about to sleep until the collective takes place.
     pub(super) fn add_sleeper(&self, rank: usize) {
-        self.meeting.add_sleeper(self.place(rank));
+        self.collective.add_sleeper(self.place(rank));
         self.look_no_more();
     }
 
     #[inline]
     pub(super) fn has_taken_place(&self, number: u32) -> bool {
-        self.meeting.published().is(number)
+        self.collective.published().is(number)
     }
 
     /// # Safety
@@ -352,11 +356,11 @@ impl Bridge {
         read: impl FnOnce(&S) -> R,
     ) -> Result<R, CommError> {
         // SAFETY: the caller promises it.
-        unsafe { self.meeting.published().read(read) }
+        unsafe { self.collective.published().read(read) }
     }
 }
 
-impl Drop for Bridge {
+impl Drop for ProcessLevel {
     fn drop(&mut self) {
         self.look_no_more();
         if let Some(crossing) = self.crossing.take() {
