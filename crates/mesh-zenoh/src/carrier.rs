@@ -193,16 +193,20 @@ impl Carrier for Zenoh {
     }
 
     fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
-        self.send_all(to, vec![frame], lane)
+        match self.links.send(to, None, [frame], lane) {
+            true => Ok(()),
+            false => Err(CarrierError::NoLink(to.clone())),
+        }
     }
 
     fn send_all(
         &self,
         to: &PeerName,
+        link: u64,
         frames: Vec<Vec<u8>>,
         lane: Lane,
     ) -> Result<(), CarrierError> {
-        match self.links.send(to, frames, lane) {
+        match self.links.send(to, Some(link), frames, lane) {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }

@@ -105,6 +105,14 @@ impl Link {
         self.up
     }
 
+    /// Of its session, which no other link had: a part of what is random.
+    pub(crate) fn number(&self) -> u64 {
+        let [first, ..] = self.mine.as_chunks::<8>().0 else {
+            return 0;
+        };
+        u64::from_le_bytes(*first)
+    }
+
     /// Sends a frame: now, with others that come soon, or when the peer has confirmed earlier ones.
     /// The link is up.
     pub(crate) fn send(&mut self, frame: Vec<u8>, lane: Lane, now: Instant, out: Out<'_>) {
@@ -297,7 +305,10 @@ impl Link {
 
     fn come_up(&mut self, out: Out<'_>) {
         self.up = true;
-        out(Effect::Tell(CarrierEvent::Up(self.ends.peer.clone())));
+        out(Effect::Tell(CarrierEvent::Up(
+            self.ends.peer.clone(),
+            self.number(),
+        )));
     }
 
     /// The link is broken: the next one has a new session.

@@ -134,10 +134,11 @@ impl Links {
         &self.events
     }
 
-    /// Sends frames, if there is a link to the peer.
+    /// Sends frames, if there is a link to the peer, and it is the one with this number.
     pub(crate) fn send(
         &self,
         to: &PeerName,
+        number: Option<u64>,
         frames: impl IntoIterator<Item = Vec<u8>>,
         lane: Lane,
     ) -> bool {
@@ -145,11 +146,11 @@ impl Links {
         let mut is_up = false;
         if let Some(peer) = peer {
             self.act(&peer, |_, link, out| {
-                is_up = link.is_up();
+                is_up = link.is_up() && number.is_none_or(|number| number == link.number());
                 let now = Instant::now();
                 for frame in frames {
                     // It may break meanwhile, which is told.
-                    if !link.is_up() {
+                    if !is_up || !link.is_up() {
                         break;
                     }
                     link.send(frame, lane, now, out);

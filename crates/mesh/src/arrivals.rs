@@ -24,7 +24,7 @@ pub(crate) fn listen(core: &Arc<Core>, carrier: &Arc<dyn Carrier>) {
 impl Core {
     pub(crate) fn on_event(self: &Arc<Self>, event: CarrierEvent) {
         match event {
-            CarrierEvent::Up(peer) => self.on_up(&peer),
+            CarrierEvent::Up(peer, link) => self.on_up(&peer, link),
             CarrierEvent::Down(peer, why) => self.on_down(&peer, &why),
             CarrierEvent::Frame(peer, bytes) => self.on_frames(&peer, [&bytes[..]].into_iter()),
             CarrierEvent::Frames(peer, frames) => self.on_frames(&peer, frames.iter()),
@@ -71,11 +71,12 @@ impl Core {
     }
 
     /// A link works: this node says who it is, and what it wants.
-    fn on_up(&self, peer: &PeerName) {
+    fn on_up(&self, peer: &PeerName, link: u64) {
         let hello = self.hello();
         self.change(|state| {
             let entry = state.peers.entry(peer.clone()).or_default();
             entry.up = true;
+            entry.link = link;
             entry.greeted = false;
             entry.wants.clear();
             entry.servers.clear();
@@ -292,7 +293,7 @@ impl Core {
                 .collect();
             let frames: Vec<_> = topics
                 .iter()
-                .map(|t| t.open(peer, subscription, &type_name))
+                .map(|t| t.open(peer, entry.link, subscription, &type_name))
                 .collect();
             entry
                 .wants

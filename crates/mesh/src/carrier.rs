@@ -76,8 +76,8 @@ fn first_of(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 /// What a carrier tells its node.
 #[derive(Debug, Clone)]
 pub enum CarrierEvent {
-    /// A link to this peer works from now on.
-    Up(PeerName),
+    /// A link to this peer works from now on: its number, which no earlier link to the peer had.
+    Up(PeerName, u64),
     /// The link to this peer is broken, and why. What was sent and has not come is lost.
     Down(PeerName, String),
     /// A frame of this peer.
@@ -100,7 +100,7 @@ pub enum Lane {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CarrierError {
-    /// There is no link to this peer.
+    /// There is no link to this peer, or the link that was meant is broken.
     NoLink(PeerName),
     /// The engine refused the frame, and why.
     Refused(String),
@@ -132,26 +132,19 @@ pub trait Carrier: Send + Sync + 'static {
     /// [`CarrierError`]. The frame is lost then, and `Down` follows if the link is broken.
     fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError>;
 
-    /// Sends frames, in order. All are lost or none, but for a link that breaks meanwhile.
+    /// Sends frames by the link with this number and by no later one, in order. All are lost or
+    /// none, but for a link that breaks meanwhile. Whoever sends them may have been suspended since
+    /// he decided to: a later link must not get what an earlier one has lost.
     ///
     /// # Errors
     /// As [`Carrier::send`].
     fn send_all(
         &self,
         to: &PeerName,
+        link: u64,
         frames: Vec<Vec<u8>>,
         lane: Lane,
-    ) -> Result<(), CarrierError> {
-        let mut frames = frames.into_iter();
-        if let Some(first) = frames.next() {
-            self.send(to, first, lane)?;
-        }
-        for frame in frames {
-            // An error: the link has broken, which is told.
-            let _ = self.send(to, frame, lane);
-        }
-        Ok(())
-    }
+    ) -> Result<(), CarrierError>;
 
     /// Where links and frames are told. One node takes them.
     fn events(&self) -> Port<CarrierEvent>;

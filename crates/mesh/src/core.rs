@@ -179,7 +179,9 @@ impl Core {
                     .wants
                     .iter()
                     .filter(|(_, (pattern, _))| matches(pattern));
-                frames.extend(wants.map(|(id, (_, of))| (name.clone(), topic.open(name, *id, of))));
+                let open =
+                    |(id, (_, of)): (&u32, &(Key, String))| topic.open(name, peer.link, *id, of);
+                frames.extend(wants.map(|want| (name.clone(), open(want))));
             }
             state.outbox.extend(frames);
             Ok((topic, local))
@@ -278,12 +280,17 @@ impl Hub for Core {
         let _ = spawn(&self.queue, task);
     }
 
-    fn send_data(&self, peer: &PeerName, data: &mut dyn Iterator<Item = Data<'_>>) -> bool {
+    fn send_data(
+        &self,
+        peer: &PeerName,
+        link: u64,
+        data: &mut dyn Iterator<Item = Data<'_>>,
+    ) -> bool {
         let Some(carrier) = &self.carrier else {
             return false;
         };
         let sent = match data.map(Data::to_bytes).collect() {
-            Ok(frames) => carrier.send_all(peer, frames, Lane::Ordered),
+            Ok(frames) => carrier.send_all(peer, link, frames, Lane::Ordered),
             Err::<Vec<_>, FrameError>(why) => Err(CarrierError::Refused(why.to_string())),
         };
         self.is_sent(peer, &sent)

@@ -39,8 +39,14 @@ pub(crate) trait Hub: Send + Sync {
     fn name(&self) -> &PeerName;
     /// Runs a task on the node's queue.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>);
-    /// Sends samples past the frames that wait. `false`: they are not on their way.
-    fn send_data(&self, peer: &PeerName, data: &mut dyn Iterator<Item = Data<'_>>) -> bool;
+    /// Sends samples by the link with this number, past the frames that wait. `false`: they are not
+    /// on their way.
+    fn send_data(
+        &self,
+        peer: &PeerName,
+        link: u64,
+        data: &mut dyn Iterator<Item = Data<'_>>,
+    ) -> bool;
     /// Nobody publishes to the topic any more: it ends once all is accepted.
     fn end_topic(&self, topic: u32);
     /// A topic that has ended has nothing left to send.
@@ -59,8 +65,9 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn type_name(&self) -> &'static str;
     /// A subscription of this node that matches. An error if it has another type.
     fn attach(&self, subscription: &Arc<dyn Any + Send + Sync>, id: u32) -> Result<(), MeshError>;
-    /// A subscription of a peer that matches: a new flow, or one that goes on after a broken link.
-    fn open(&self, peer: &PeerName, subscription: u32, type_name: &str) -> Frame;
+    /// A subscription of a peer that matches: a new flow, or one that goes on after a broken link,
+    /// by the link with this number.
+    fn open(&self, peer: &PeerName, link: u64, subscription: u32, type_name: &str) -> Frame;
     fn accepted(&self, target: &Target, upto: u64, window: usize);
     fn detach(&self, target: &Target, why: &str);
     /// The link to the peer is broken. `true`: flows wait for it, and are given up after

@@ -23,6 +23,8 @@ pub enum PeerChange {
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
     pub(crate) up: bool,
+    /// The number of its link, or of the last one.
+    pub(crate) link: u64,
     /// Its first frame of this link has come.
     pub(crate) greeted: bool,
     pub(crate) incarnation: Option<u64>,

@@ -213,11 +213,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 continue;
             }
             flow.list(&to, ready);
+            let link = flow.link;
             // Only who sends uses it.
             let subscription = flow.subscription.take();
             drop(state);
             let panicked = on_panic(|| self.give_back(&to, subscription.clone()));
-            let delivered = self.deliver(&to, subscription.as_ref(), &mut entries);
+            let delivered = self.deliver(&to, link, subscription.as_ref(), &mut entries);
             panicked.did_not();
             if !matches!(delivered, Delivered::No) {
                 entries.clear();
@@ -274,6 +275,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     fn deliver(
         &self,
         to: &Target,
+        link: u64,
         here: Option<&Arc<Subscribed<T>>>,
         entries: &mut [Entry<Payload<T>>],
     ) -> Delivered {
@@ -297,7 +299,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                     payload: entry.payload.bytes.as_deref().unwrap_or_default(),
                 });
                 match self.core.upgrade() {
-                    Some(core) if core.send_data(peer, &mut data) => Delivered::Sent,
+                    Some(core) if core.send_data(peer, link, &mut data) => Delivered::Sent,
                     _ => Delivered::No,
                 }
             }
@@ -347,6 +349,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         Flow {
             subscription: None,
             out,
+            link: 0,
             listed: false,
         }
     }

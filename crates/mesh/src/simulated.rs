@@ -160,21 +160,16 @@ impl SimulatedNetwork {
 
 impl Shared {
     fn link(self: &Arc<Self>, one: &PeerName, other: &PeerName) {
-        *self.state.lock().links.entry(pair(one, other)).or_default() += 1;
-        self.tell(
-            one,
-            other,
-            CarrierEvent::Up(other.clone()),
-            Duration::ZERO,
-            None,
-        );
-        self.tell(
-            other,
-            one,
-            CarrierEvent::Up(one.clone()),
-            Duration::ZERO,
-            None,
-        );
+        let link = {
+            let mut state = self.state.lock();
+            let links = state.links.entry(pair(one, other)).or_default();
+            *links += 1;
+            *links
+        };
+        for (to, from) in [(one, other), (other, one)] {
+            let up = CarrierEvent::Up(from.clone(), link);
+            self.tell(to, from, up, Duration::ZERO, None);
+        }
     }
 
     fn unlink(self: &Arc<Self>, one: &PeerName, other: &PeerName, why: &str) {
@@ -259,23 +254,49 @@ fn pair(one: &PeerName, other: &PeerName) -> (PeerName, PeerName) {
     (first.clone(), second.clone())
 }
 
+impl Simulated {
+    /// The number of the link to a peer.
+    fn link(&self, to: &PeerName) -> Result<u64, CarrierError> {
+        let state = self.shared.state.lock();
+        let pair = pair(&self.name, to);
+        if state.cut.contains(&pair) || !state.nodes.contains_key(to) {
+            return Err(CarrierError::NoLink(to.clone()));
+        }
+        Ok(state.links.get(&pair).copied().unwrap_or_default())
+    }
+
+    /// A frame of a link that is gone when it would arrive is lost.
+    fn send_by(&self, to: &PeerName, link: u64, frame: Vec<u8>, lane: Lane) {
+        let event = CarrierEvent::Frame(self.name.clone(), frame);
+        self.shared
+            .tell(to, &self.name, event, Duration::ZERO, Some((link, lane)));
+    }
+}
+
 impl Carrier for Simulated {
     fn name(&self) -> PeerName {
         self.name.clone()
     }
 
     fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
-        let link = {
-            let state = self.shared.state.lock();
-            let pair = pair(&self.name, to);
-            if state.cut.contains(&pair) || !state.nodes.contains_key(to) {
-                return Err(CarrierError::NoLink(to.clone()));
-            }
-            state.links.get(&pair).copied().unwrap_or_default()
-        };
-        let event = CarrierEvent::Frame(self.name.clone(), frame);
-        self.shared
-            .tell(to, &self.name, event, Duration::ZERO, Some((link, lane)));
+        let link = self.link(to)?;
+        self.send_by(to, link, frame, lane);
+        Ok(())
+    }
+
+    fn send_all(
+        &self,
+        to: &PeerName,
+        link: u64,
+        frames: Vec<Vec<u8>>,
+        lane: Lane,
+    ) -> Result<(), CarrierError> {
+        if self.link(to)? != link {
+            return Err(CarrierError::NoLink(to.clone()));
+        }
+        for frame in frames {
+            self.send_by(to, link, frame, lane);
+        }
         Ok(())
     }
 

@@ -85,7 +85,7 @@ impl End {
         let mut up = false;
         for event in &self.told {
             match event {
-                CarrierEvent::Up(_) => assert!(!std::mem::replace(&mut up, true)),
+                CarrierEvent::Up(..) => assert!(!std::mem::replace(&mut up, true)),
                 CarrierEvent::Down(..) => assert!(std::mem::take(&mut up)),
                 CarrierEvent::Frame(..) | CarrierEvent::Frames(..) => assert!(up),
             }

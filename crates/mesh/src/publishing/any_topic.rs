@@ -45,7 +45,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         Ok(())
     }
 
-    fn open(&self, peer: &PeerName, subscription: u32, wanted: &str) -> Frame {
+    fn open(&self, peer: &PeerName, link: u64, subscription: u32, wanted: &str) -> Frame {
         let key = self.key.to_string();
         if wanted != type_name::<T>() {
             let why = format!("the topic has samples of type {}", type_name::<T>());
@@ -61,7 +61,10 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             let flow = self.flow(&state);
             state.flows.insert(to.clone(), flow);
         }
-        let first = state.flows.get(&to).and_then(|flow| flow.out.first());
+        let first = state.flows.get_mut(&to).and_then(|flow| {
+            flow.link = link;
+            flow.out.first()
+        });
         let first = first.unwrap_or(state.next);
         Frame::Open {
             topic: self.id,

@@ -12,6 +12,8 @@ pub(super) struct Flow<T: Send + Sync + 'static> {
     /// For subscriptions of this node.
     pub(super) subscription: Option<Arc<Subscribed<T>>>,
     pub(super) out: Outgoing<Payload<T>>,
+    /// The number of the link by which samples go to a peer.
+    pub(super) link: u64,
     /// It is in the list of those that may send.
     pub(super) listed: bool,
 }

@@ -1,7 +1,13 @@
 //! Links that break, nodes that come back, and bytes that are no frames.
 
 use crate::nodes::{Net, waiting};
-use motet_mesh::{Gap, PeerChange, PeerName, Qos, SubscribeConfig};
+use motet_mesh::{
+    Carrier, CarrierError, CarrierEvent, Gap, Lane, Node, PeerChange, PeerName, Qos,
+    SubscribeConfig,
+};
+use motet_ports::Port;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
@@ -85,4 +91,72 @@ fn one_reader_that_stops_does_not_hold_back_the_others() {
             + stopped.port().item_count() as u64,
         1000
     );
+}
+
+/// A carrier whose caller is suspended in `send_all`, once: the link breaks, and works again,
+/// before he goes on.
+struct Suspended {
+    carrier: Arc<dyn Carrier>,
+    net: Arc<Net>,
+    once: AtomicBool,
+}
+
+impl Carrier for Suspended {
+    fn name(&self) -> PeerName {
+        self.carrier.name()
+    }
+
+    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
+        self.carrier.send(to, frame, lane)
+    }
+
+    fn send_all(
+        &self,
+        to: &PeerName,
+        link: u64,
+        frames: Vec<Vec<u8>>,
+        lane: Lane,
+    ) -> Result<(), CarrierError> {
+        if self.once.swap(false, Ordering::Relaxed) {
+            let second = Duration::from_secs(1);
+            self.net.network.cut("a", "b");
+            self.net.replay.run_for(second);
+            self.net.network.mend("a", "b");
+            self.net.replay.run_for(second);
+        }
+        self.carrier.send_all(to, link, frames, lane)
+    }
+
+    fn events(&self) -> Port<CarrierEvent> {
+        self.carrier.events()
+    }
+}
+
+#[test]
+fn sem_g1055_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
+    let net = Arc::new(Net::new(3));
+    let suspended = Arc::new(Suspended {
+        carrier: net.network.carrier("a"),
+        net: Arc::clone(&net),
+        once: AtomicBool::new(false),
+    });
+    let carrier: Arc<dyn Carrier> = Arc::clone(&suspended) as _;
+    let publisher = Node::join(&carrier, 1, net.queue("a"));
+    let subscriber = net.node("b", 1);
+    let samples = subscriber
+        .subscribe::<u32>("n", &SubscribeConfig::default())
+        .unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::acknowledged(64)).unwrap();
+    net.replay.run();
+    topic.publish(1).unwrap();
+    net.replay.run();
+    // It is on its way when the link breaks.
+    topic.publish(2).unwrap();
+    suspended.once.store(true, Ordering::Relaxed);
+    topic.publish(3).unwrap();
+    net.replay.run();
+    let got: Vec<_> = std::iter::from_fn(|| samples.port().test())
+        .map(|s| (*s.value, s.gap))
+        .collect();
+    assert_eq!(got, [(1, None), (2, None), (3, None)]);
 }

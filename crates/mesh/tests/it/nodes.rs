@@ -72,6 +72,16 @@ impl Carrier for Together {
         self.carrier.send(to, frame, lane)
     }
 
+    fn send_all(
+        &self,
+        to: &PeerName,
+        link: u64,
+        frames: Vec<Vec<u8>>,
+        lane: Lane,
+    ) -> Result<(), CarrierError> {
+        self.carrier.send_all(to, link, frames, lane)
+    }
+
     fn events(&self) -> Port<CarrierEvent> {
         self.events.clone()
     }
