@@ -7,11 +7,11 @@
 use crate::handlers::Handler;
 use motet::ports::ReplyPort;
 use motet_service::{
-    Client, Contract, ContractClient, Fault, FaultCode, Group, Operation, Options, Value, Verb,
+    Answering, Client, Contract, ContractClient, Fault, FaultCode, Group, Operation, Options,
+    Value, Verb,
 };
 use std::collections::BTreeMap;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 /// The contract.
@@ -119,7 +119,7 @@ impl Contract for Written {
         operation: &str,
         body: Value,
         options: Options,
-    ) -> Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>> {
+    ) -> Answering {
         let (client, name) = (ByName(client), operation.to_owned());
         Box::pin(async move {
             let mut ask = Options::default();

@@ -77,6 +77,7 @@ mod cbor;
 mod config;
 mod console;
 mod content;
+mod crossing;
 #[cfg(feature = "dssp")]
 mod dssp;
 mod events;

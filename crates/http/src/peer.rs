@@ -7,13 +7,11 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
 use hyper::{Method, Uri};
-use motet_service::{Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
+use motet_service::{Answering, Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
 use motet_sync::Mutex;
 use motet_sync::thread::spawn_named;
 use serde_json::json;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -59,9 +57,6 @@ struct Place {
     peer: Peer,
     path: String,
 }
-
-/// An answer as JSON that is on its way.
-type Answering = Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>>;
 
 /// A call that does not say how long it may take.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -123,6 +123,7 @@ pub use serde_json::Value;
 pub use create::Create;
 pub use fault::{Fault, FaultCode};
 pub use job::{JobRef, Ranks};
+pub use json::Answering;
 pub use latency::OperationLatency;
 pub use lifecycle::Lifecycle;
 pub use motet_service_macros::{IntoFault, Service, contract, data};

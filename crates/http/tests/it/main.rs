@@ -3,6 +3,7 @@
 mod bank;
 mod browser;
 mod console;
+mod crossing;
 mod dss;
 #[cfg(feature = "dssp")]
 mod dssp;

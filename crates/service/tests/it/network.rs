@@ -3,11 +3,9 @@
 use crate::shop::{CornerShop, ShopClient, replay_with, shop};
 use motet_dispatch::Replay;
 use motet_service::{
-    Client, Create, Cx, Fault, FaultCode, Node, Options, Remote, Service, State, Value, contract,
-    data,
+    Answering, Client, Create, Cx, Fault, FaultCode, Node, Options, Remote, Service, State, Value,
+    contract, data,
 };
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 /// A shop of another process, which answers everything with 7.
@@ -17,12 +15,7 @@ impl Remote for Far {
     fn path(&self) -> &str {
         "/far"
     }
-    fn call(
-        &self,
-        _: &str,
-        _: Value,
-        _: Options,
-    ) -> Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>> {
+    fn call(&self, _: &str, _: Value, _: Options) -> Answering {
         Box::pin(async { Ok(Value::from(7)) })
     }
 }

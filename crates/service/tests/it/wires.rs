@@ -5,12 +5,11 @@ use crate::shop::replay_with;
 use motet_dispatch::{Clock, Replay};
 use motet_ports::timer::sleep;
 use motet_service::{
-    AnyClient, Client, Create, Cx, Fault, FaultCode, Node, Options, Remote, Service, State, Value,
-    contract, data,
+    Answering, AnyClient, Client, Create, Cx, Fault, FaultCode, Node, Options, Remote, Service,
+    State, Value, contract, data,
 };
 use motet_sync::Mutex;
-use std::future::{Future, pending};
-use std::pin::Pin;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -44,12 +43,7 @@ impl Remote for Wire {
         "/drive"
     }
 
-    fn call(
-        &self,
-        name: &str,
-        body: Value,
-        options: Options,
-    ) -> Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>> {
+    fn call(&self, name: &str, body: Value, options: Options) -> Answering {
         let good = *self.is_good.lock();
         let fate = if good { 9 } else { self.draw(10) };
         let (there, back) = (self.draw(60), self.draw(60));
