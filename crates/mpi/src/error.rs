@@ -24,6 +24,11 @@ pub enum MpiError {
         /// The system's reason.
         reason: String,
     },
+    /// This program is linked statically, and such a program opens no libraries.
+    Static {
+        /// The library that was to be opened.
+        path: PathBuf,
+    },
     /// The library has not all of the MPI-5 standard ABI.
     NoAbi {
         /// The file.
@@ -108,6 +113,13 @@ impl fmt::Display for MpiError {
                 let path = path.display();
                 write!(f, "cannot open the MPI library {path}: {reason}: {REMEDY}")
             }
+            MpiError::Static { path } => write!(
+                f,
+                "cannot open the MPI library {}: this program is linked statically, and such a \
+                 program opens no libraries; use the program of the Python package, or one built \
+                 by `cargo build --release`",
+                path.display()
+            ),
             MpiError::NoAbi { path, problem } => {
                 let path = path.display();
                 write!(

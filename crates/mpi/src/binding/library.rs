@@ -46,8 +46,13 @@ impl Library {
     ///
     /// # Errors
     /// [`MpiError::Open`] when the file is no library, [`MpiError::NoAbi`] when it lacks a function
-    /// of the standard ABI or has another version of it than 1.
+    /// of the standard ABI or has another version of it than 1, [`MpiError::Static`] in a program
+    /// that is linked statically with musl, which cannot open libraries.
     pub fn open(path: &Path) -> Result<Library, MpiError> {
+        if cfg!(all(target_env = "musl", target_feature = "crt-static")) {
+            let path = path.to_owned();
+            return Err(MpiError::Static { path });
+        }
         // SAFETY: the initialisers of the library run here. The caller chose the file; an MPI
         // library's initialisers set up its own state only.
         let opened = unsafe { libloading::Library::new(path) };

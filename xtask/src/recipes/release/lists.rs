@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 /// The tools, and the lines that install them.
 const CYCLONEDX: &str = "cargo install --locked cargo-cyclonedx@0.5.9";
-const DENY: &str = "cargo install --locked cargo-deny@0.19.0";
+const DENY: &str = "cargo install --locked cargo-deny@0.20.2";
 
 /// What is given to others beside packages: its package, and the name of its list.
 const LISTED: [(&str, &str); 2] = [("crates/cli", "motet-program"), ("python", "motet-wheel")];
