@@ -12,7 +12,10 @@ const CYCLONEDX: &str = "cargo install --locked cargo-cyclonedx@0.5.9";
 const DENY: &str = "cargo install --locked cargo-deny@0.20.2";
 
 /// What is given to others beside packages: its package, and the name of its list.
-const LISTED: [(&str, &str); 2] = [("crates/cli", "motet-program"), ("python", "motet-wheel")];
+const LISTED: [(&str, &str); 2] = [
+    ("crates/cli", "motet-program"),
+    ("python/module", "motet-wheel"),
+];
 
 /// Lists and checks as steps.
 pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
@@ -61,26 +64,39 @@ fn packages(runner: &mut Runner, project: &Project, folder: &Folder) {
         return;
     }
     runner.check("take lists", "CycloneDX 1.5", || {
-        let mut names = Vec::new();
-        for (package, name) in LISTED {
+        let taken = LISTED.iter().map(|(package, name)| {
             let made = copy.join(package).join("list.json");
-            let place = folder.draft().join(format!("{name}.cdx.json"));
-            fs::copy(&made, &place)
-                .map_err(|fault| vec![format!("`{}`: {fault}", made.display())])?;
-            names.push(place.display().to_string());
-        }
-        Ok(names)
+            take(
+                &made,
+                &copy,
+                &folder.draft().join(format!("{name}.cdx.json")),
+            )
+        });
+        let lines: Result<Vec<String>, String> = taken.collect();
+        lines.map_err(|fault| vec![fault])
     });
     // It is made anew each time.
     let _ = fs::remove_dir_all(&copy);
 }
 
+/// Copies a list, in which the project's folder is called `/motet` wherever it was made.
+fn take(made: &Path, folder: &Path, place: &Path) -> Result<String, String> {
+    let text = fs::read_to_string(made).map_err(|fault| said(made, &fault))?;
+    let text = text.replace(&*folder.to_string_lossy(), "/motet");
+    fs::write(place, text).map_err(|fault| said(place, &fault))?;
+    Ok(place.display().to_string())
+}
+
+fn said(path: &Path, fault: &std::io::Error) -> String {
+    format!("`{}`: {fault}", path.display())
+}
+
 /// What is committed, at `place`.
 fn copied(project: &Project, place: &Path) -> Result<Vec<String>, String> {
     if place.exists() {
-        fs::remove_dir_all(place).map_err(|fault| format!("`{}`: {fault}", place.display()))?;
+        fs::remove_dir_all(place).map_err(|fault| said(place, &fault))?;
     }
-    fs::create_dir_all(place).map_err(|fault| format!("`{}`: {fault}", place.display()))?;
+    fs::create_dir_all(place).map_err(|fault| said(place, &fault))?;
     let mut git = Command::new("git");
     git.args(["archive", "--format=tar", "HEAD"])
         .current_dir(&project.root)
@@ -94,5 +110,26 @@ fn copied(project: &Project, place: &Path) -> Result<Vec<String>, String> {
     match tar.success() && git.success() {
         true => Ok(Vec::new()),
         false => Err("what is committed could not be copied".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::take;
+    use std::fs;
+
+    #[test]
+    fn a_list_names_no_folder_of_the_machine() {
+        let folder = std::env::temp_dir().join(format!("lists-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (made, place) = (folder.join("list.json"), folder.join("taken.json"));
+        let text = format!("path+file://{}/crates/comm", folder.display());
+        fs::write(&made, text).unwrap();
+        take(&made, &folder, &place).unwrap();
+        let taken = fs::read_to_string(&place).unwrap();
+        let missing = take(&folder.join("none"), &folder, &place);
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(taken, "path+file:///motet/crates/comm");
+        assert!(missing.unwrap_err().contains("none"));
     }
 }
