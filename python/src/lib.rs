@@ -62,8 +62,8 @@ mod world;
 use pyo3::prelude::*;
 
 /// What `motet` imports.
-#[pymodule(gil_used = false, name = "_motet")]
-pub fn python_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
+#[pymodule(gil_used = false)]
+fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MotetError", module.py().get_type::<errors::MotetError>())?;
     module.add("Cancelled", module.py().get_type::<errors::Cancelled>())?;

@@ -12,10 +12,7 @@ const CYCLONEDX: &str = "cargo install --locked cargo-cyclonedx@0.5.9";
 const DENY: &str = "cargo install --locked cargo-deny@0.20.2";
 
 /// What is given to others beside packages: its package, and the name of its list.
-const LISTED: [(&str, &str); 2] = [
-    ("crates/cli", "motet-program"),
-    ("python/module", "motet-wheel"),
-];
+const LISTED: [(&str, &str); 2] = [("crates/cli", "motet-program"), ("python", "motet-wheel")];
 
 /// Lists and checks as steps.
 pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {

@@ -58,7 +58,6 @@ const BELOW: &[(&str, &[&str])] = &[
         "motet-python",
         &["motet", "motet-service", "motet-http", "motet-cli"],
     ),
-    ("motet-python-module", &["motet-python"]),
     ("motet-c", &["motet"]),
     ("motet-patterns", &["motet-comm"]),
     ("motet-problems", &["motet-search", "motet-sim"]),
