@@ -55,6 +55,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
     let mut trial = Command::new(&program);
     trial.args(TRIAL).arg("--out").arg(&out);
     runner.command("program tried", trial.current_dir(&project.root), None);
+    // Of interest only while it runs.
+    let _ = fs::remove_dir_all(&out);
     runner.check("program packed", "tar, gzip", || {
         pack(project, folder, &program).map_err(|fault| vec![fault])
     });
