@@ -48,6 +48,10 @@ sanitize *args:
 docs:
     cargo xtask docs --open
 
+# what is given to others, or with --version X.Y.Z the version everywhere
+release *args:
+    cargo xtask release {{ args }}
+
 # motet bench, in release
 bench *args:
     cargo xtask bench {{ args }}

@@ -39,6 +39,11 @@ The project's recipes.
       --keep-going
   cargo xtask docs           the API documentation, warnings are errors
       --open                 show it in a browser
+  cargo xtask release        what is given to others, in target/release-artefacts: packages, program,
+                             wheel, lists of what is in them, sums
+      --version X.Y.Z        only set the version, and the heading of CHANGELOG.md
+      --trial                what is not committed, or has no heading, is told and not refused
+      --keep-going
   cargo xtask bench [ARGS]   motet bench ARGS, in release
 
 CRATE is a package, with or without `motet-`.";
@@ -68,6 +73,7 @@ const RECIPES: &[(&str, &[&str])] = &[
     ("sanitize", &["CRATE", "keep-going"]),
     ("targets", &["keep-going"]),
     ("docs", &["open"]),
+    ("release", &["version", "trial", "keep-going"]),
 ];
 
 /// What to do.
@@ -103,6 +109,10 @@ pub(crate) struct Options {
     pub(crate) bless: bool,
     /// Show the documentation.
     pub(crate) open: bool,
+    /// The version to set.
+    pub(crate) version: Option<String>,
+    /// A release that is not to be given to others.
+    pub(crate) trial: bool,
 }
 
 impl Default for Options {
@@ -118,6 +128,8 @@ impl Default for Options {
             seconds: 600.0,
             bless: false,
             open: false,
+            version: None,
+            trial: false,
         }
     }
 }
@@ -166,6 +178,8 @@ impl Options {
                 Long("ci") => given.ci = true,
                 Long("bless") => given.bless = true,
                 Long("open") => given.open = true,
+                Long("trial") => given.trial = true,
+                Long("version") => given.version = Some(version(parser.value()?.string()?)?),
                 Long("optional") => given.optional.push(parser.value()?.string()?),
                 Long("preemptions") => given.preemptions = parser.value()?.parse()?,
                 Long("schedules") => given.schedules = parser.value()?.parse()?,
@@ -180,6 +194,18 @@ impl Options {
             }
         }
         Ok(Some(given))
+    }
+}
+
+/// A version of three numbers, with what may follow a dash.
+fn version(text: String) -> Result<String, String> {
+    let (numbers, rest) = text.split_once('-').unwrap_or((&text, "x"));
+    let numbers: Vec<&str> = numbers.split('.').collect();
+    let all = numbers.len() == 3 && numbers.iter().all(|one| one.parse::<u32>().is_ok());
+    let named = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
+    match all && !rest.is_empty() && rest.chars().all(named) {
+        true => Ok(text),
+        false => Err(format!("--version {text} is no version; write X.Y.Z")),
     }
 }
 
@@ -221,6 +247,9 @@ mod tests {
             "counts --bless",
             "sanitize comm --keep-going",
             "docs --open",
+            "release --trial --keep-going",
+            "release --version 1.2.3",
+            "release --version 1.2.3-rc.1",
         ] {
             assert!(matches!(of(line), Ok(Command::Recipe(..))), "{line}");
         }
@@ -239,6 +268,10 @@ mod tests {
             "stress --seconds -1",
             "stress --seconds x",
             "test --optional",
+            "release ports",
+            "release --version 1.2",
+            "release --version v1.2.3",
+            "release --version 1.2.3-",
             "odd",
         ] {
             assert!(of(line).is_err(), "{line}");

@@ -1,5 +1,5 @@
 //! The project's recipes: `cargo xtask test`, `preflight`, `tidy`, `loom`, `shuttle`, `stress`,
-//! `deep`, `counts`, `sanitize`, `targets`, `docs`, `bench`.
+//! `deep`, `counts`, `sanitize`, `targets`, `docs`, `release`, `bench`.
 //!
 //! `cargo xtask test` is the gate: it runs everything that must hold before a change is merged, in
 //! order, and ends with a table of what ran, what failed and what was left out.

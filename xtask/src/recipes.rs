@@ -9,6 +9,7 @@ mod models;
 mod preflight;
 mod project;
 mod python;
+mod release;
 mod sanitize;
 mod schemathesis;
 mod stress;
@@ -38,6 +39,7 @@ pub(crate) fn run(name: &str, options: &Options) -> Result<ExitCode, String> {
         "sanitize" => sanitize::sanitize(options),
         "targets" => targets::targets(options.keep_going),
         "docs" => docs::docs(options.open),
+        "release" => release::release(options),
         _ => Err(format!("the recipe `{name}` has no program")),
     }
 }

@@ -192,7 +192,8 @@ impl Runner {
         self.rows.push(row);
     }
 
-    fn has_failed(&self) -> bool {
+    /// Whether a step has failed.
+    pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 

@@ -10,6 +10,7 @@ mod modules;
 mod paths;
 mod rust;
 mod tree;
+mod workspace;
 
 pub(crate) use file::File;
 pub(crate) use manifest::{Dependency, Kind, Manifest};
@@ -17,3 +18,4 @@ pub(crate) use modules::{Module, Modules};
 pub(crate) use paths::{NamedPath, named_paths};
 pub(crate) use rust::Rust;
 pub(crate) use tree::Tree;
+pub(crate) use workspace::Workspace;

@@ -8,6 +8,12 @@ use std::time::Duration;
 pub(crate) const REMEDY: &str = "`pip install mpich` in a virtual environment brings one, which is found while that is active; \
      name any other with --mpi-lib";
 
+/// Whether this program is linked statically in the way that keeps it from opening libraries.
+pub(crate) const STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
+
+const NO_MPI: &str = "no MPI in this program: it is linked statically, and so cannot open a \
+     library; use the program of the Python package, or one built by `cargo build --release`";
+
 /// A call on MPI, or between processes over it, failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,6 +30,8 @@ pub enum MpiError {
         /// The system's reason.
         reason: String,
     },
+    /// This program is linked statically, and such a program opens no libraries.
+    Static,
     /// The library has not all of the MPI-5 standard ABI.
     NoAbi {
         /// The file.
@@ -108,6 +116,7 @@ impl fmt::Display for MpiError {
                 let path = path.display();
                 write!(f, "cannot open the MPI library {path}: {reason}: {REMEDY}")
             }
+            MpiError::Static => f.write_str(NO_MPI),
             MpiError::NoAbi { path, problem } => {
                 let path = path.display();
                 write!(

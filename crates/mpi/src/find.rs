@@ -2,7 +2,7 @@
 //!
 //! Nothing is read from the environment here: who looks says what was named where.
 
-use crate::error::MpiError;
+use crate::error::{MpiError, STATIC};
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -74,8 +74,12 @@ impl Search {
     /// ```
     ///
     /// # Errors
-    /// [`MpiError::NotFound`] with the places when there is none.
+    /// [`MpiError::NotFound`] with the places when there is none, [`MpiError::Static`] in a program
+    /// that cannot open any.
     pub fn find(&self) -> Result<PathBuf, MpiError> {
+        if STATIC {
+            return Err(MpiError::Static);
+        }
         self.all()
             .into_iter()
             .next()

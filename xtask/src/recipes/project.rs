@@ -1,7 +1,7 @@
 //! Where the project is, what is in it, and how its Cargo is called.
 
 use crate::runner::{Children, Runner};
-use crate::source::{Manifest, Tree};
+use crate::source::{Manifest, Tree, Workspace};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -74,6 +74,15 @@ impl Project {
                 names.join(", ")
             )
         })
+    }
+
+    /// What the root's manifest says for all packages.
+    ///
+    /// # Errors
+    /// What it does not say.
+    pub(super) fn workspace(&self) -> Result<Workspace, String> {
+        let text = self.tree.text("Cargo.toml").unwrap_or_default();
+        Workspace::parse(text).map_err(|fault| format!("Cargo.toml: {fault}"))
     }
 
     /// Cargo in the project's folder, with colours where they show.

@@ -54,7 +54,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) {
 }
 
 /// The systems that the toolchain has a library for, one to a line.
-fn installed() -> String {
+pub(super) fn installed() -> String {
     let mut command = Command::new("rustup");
     let said = command.args(["target", "list", "--installed"]).output();
     said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned())

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{LEFT_OUT, Project, Scope, runner};
-use super::{counts, docs, models, preflight, python, stress, targets};
+use super::{counts, docs, models, preflight, python, release, stress, targets};
 use crate::args::Options;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -47,6 +47,7 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
             "docs",
             "python",
             "targets",
+            "packages",
         ] {
             runner.skip(step, "--quick");
         }
@@ -66,6 +67,7 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
             counts::step(runner, &project, scope, strict);
             if matches!(scope, Scope::Workspace) {
                 targets::steps(runner, &project);
+                release::step(runner, &project);
             }
         },
     );

@@ -88,6 +88,18 @@ impl Manifest {
         }
     }
 
+    /// Whether registries may have it.
+    pub(crate) fn is_published(&self) -> bool {
+        let package = self.table.get("package");
+        package.and_then(|package| package.get("publish")?.as_bool()) != Some(false)
+    }
+
+    /// Whether the field of `[package]` is the workspace's.
+    pub(crate) fn inherits(&self, field: &str) -> bool {
+        let stated = self.table.get("package").and_then(|one| one.get(field));
+        stated.and_then(|stated| stated.get("workspace")?.as_bool()) == Some(true)
+    }
+
     /// Whether the examples in the documentation of its library are tests.
     pub(crate) fn has_doc_tests(&self) -> bool {
         let library = self.table.get("lib");
@@ -215,6 +227,14 @@ mod tests {
         assert!(manifest.has_field("license"));
         assert!(!manifest.has_field("description"));
         assert!(!manifest.has_field("keywords"));
+    }
+
+    #[test]
+    fn a_package_is_published_unless_it_says_no() {
+        let open = parse("[package]\nname = 'x'\nversion.workspace = true\nedition = '2024'\n");
+        assert!(open.is_published() && open.inherits("version"));
+        assert!(!open.inherits("edition") && !open.inherits("license"));
+        assert!(!parse("[package]\nname = 'x'\npublish = false\n").is_published());
     }
 
     #[test]

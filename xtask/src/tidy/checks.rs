@@ -17,6 +17,7 @@ mod manifests;
 mod module_cycles;
 mod module_docs;
 mod paper_map;
+mod publishing;
 mod required;
 mod std_primitives;
 mod unsafe_code;
@@ -32,6 +33,7 @@ type Check = fn(&Tree) -> Vec<Finding>;
 pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("required", required::check),
     ("manifests", manifests::check),
+    ("publishing", publishing::check),
     ("crate-edges", crate_edges::check),
     ("module-cycles", module_cycles::check),
     ("dead-rust", dead_rust::check),

@@ -2,7 +2,7 @@
 
 use super::abi;
 use super::symbols::Symbols;
-use crate::error::MpiError;
+use crate::error::{MpiError, STATIC};
 use std::error::Error;
 use std::ffi::{c_char, c_int};
 use std::fmt;
@@ -46,8 +46,12 @@ impl Library {
     ///
     /// # Errors
     /// [`MpiError::Open`] when the file is no library, [`MpiError::NoAbi`] when it lacks a function
-    /// of the standard ABI or has another version of it than 1.
+    /// of the standard ABI or has another version of it than 1, [`MpiError::Static`] in a program
+    /// that is linked statically with musl, which cannot open libraries.
     pub fn open(path: &Path) -> Result<Library, MpiError> {
+        if STATIC {
+            return Err(MpiError::Static);
+        }
         // SAFETY: the initialisers of the library run here. The caller chose the file; an MPI
         // library's initialisers set up its own state only.
         let opened = unsafe { libloading::Library::new(path) };
