@@ -29,13 +29,7 @@ impl Java {
     /// Compiles the program with the newest kit of these folders and of the usual places; an error
     /// says why there is no peer.
     pub(crate) fn build(folders: &[PathBuf]) -> Result<Java, String> {
-        let (version, home) = newest(folders)
-            .ok_or("no Java development kit is found: name one's folder with --java")?;
-        if version < LEAST {
-            return Err(format!(
-                "the newest Java found is {version}, virtual threads need {LEAST}: name a newer one's folder with --java"
-            ));
-        }
+        let (version, home) = kit(folders, LEAST, "virtual threads need")?;
         let source = include_str!("../../peers/java/Stages.java");
         let container = include_str!("../../peers/java/Container.java");
         let jetty = include_str!("../../peers/java/Jetty.java");
@@ -129,6 +123,18 @@ impl Java {
             .args(["-cp", ".", "Stages"])
             .current_dir(self.shop.folder());
         Answering::start(command)
+    }
+}
+
+/// The newest kit of these folders and of the usual places, and its version, which is to be so
+/// new; `need` says for what.
+pub(super) fn kit(folders: &[PathBuf], least: u32, need: &str) -> Result<(u32, PathBuf), String> {
+    match newest(folders) {
+        None => Err("no Java development kit is found: name one's folder with --java".to_owned()),
+        Some((version, _)) if version < least => Err(format!(
+            "the newest Java found is {version}, {need} {least}: name a newer one's folder with --java"
+        )),
+        Some(kit) => Ok(kit),
     }
 }
 
