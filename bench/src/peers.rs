@@ -20,5 +20,6 @@ pub(crate) mod rayon;
 pub(crate) mod ring;
 pub(crate) mod scikit_learn;
 pub(crate) mod simpy;
+pub(crate) mod spark;
 pub(crate) mod tokio;
 pub(crate) mod workshop;

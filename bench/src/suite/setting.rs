@@ -37,6 +37,8 @@ const PEERS: &[&str] = &[
     "Open MPI 5",
     "threads without messages",
     "scikit-learn",
+    "Spark",
+    "Spark MLlib",
     "OpenMP",
     "OpenBLAS",
 ];
