@@ -1,5 +1,6 @@
 //! What claims ask of rows: a cut of them, and a number out of it, or why there is none.
 
+use super::machines::ONE_MACHINE;
 use crate::results::Results;
 use crate::suite::{Outcome, Row, Value};
 use crate::text::{self, slug};
@@ -63,6 +64,23 @@ impl<'a> Evidence<'a> {
             results,
             doubts: Cell::default(),
         }
+    }
+
+    /// The other machine's rows, of a folder that was joined of two runs.
+    pub(super) fn beside(&self) -> Result<Evidence<'a>, String> {
+        let beside = self.results.beside.as_deref();
+        let beside = beside.ok_or_else(|| ONE_MACHINE.to_owned())?;
+        Ok(Evidence::of(beside))
+    }
+
+    /// What makes the numbers of others doubtful makes these so.
+    pub(super) fn doubt(&self, others: &Evidence<'_>) {
+        let (own, other) = (self.doubts.get(), others.take_doubts());
+        self.doubts.set(Doubts {
+            disturbed: own.disturbed || other.disturbed,
+            once: own.once || other.once,
+            lost: own.lost || other.lost,
+        });
     }
 
     /// Motet's rows of an experiment's quantity.

@@ -25,6 +25,7 @@ const PEERS: &[&str] = &[
     "Go",
     "Java",
     "Jetty",
+    "Axis2",
     "C floor",
     "C with locks",
     "C# with locks",

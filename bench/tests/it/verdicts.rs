@@ -42,6 +42,7 @@ fn results(cores: usize, rows: Vec<Row>) -> Results {
         rows,
         machine: Some(serde_json::from_value(machine).unwrap()),
         cut_off: false,
+        beside: None,
     }
 }
 
