@@ -1,5 +1,6 @@
 using System;
 using System.Diagnostics;
+using System.Globalization;
 using System.Runtime.InteropServices;
 using System.Threading;
 
@@ -7,7 +8,8 @@ using System.Threading;
 //
 // Each line of the input, "PATTERN PARALLEL STAGES UNITS TERMS", is answered by one line: the time
 // as JSON. One process answers many, so that everything is compiled when it counts. The patterns
-// are those of bench/peers/c/stages.c.
+// are those of bench/peers/c/stages.c. "kernel THREADS POINTS CLUSTERS SYNCHRONISATIONS" is
+// answered by what bench/peers/c/kernel.c prints.
 public static class Stages
 {
     // A place for one message. Its reader sleeps on the place itself.
@@ -164,12 +166,99 @@ public static class Stages
         return (long)((last - first) * (1e9 / Stopwatch.Frequency));
     }
 
+    const double Temperature = 0.01;
+
+    // The clustering kernel of bench/peers/c/kernel.c: one step of annealing over own points.
+    static void Step(double[] own, double[] centres, double[] near, double[] sums)
+    {
+        Array.Clear(sums, 0, sums.Length);
+        for (int at = 0; at < own.Length; at += 2)
+        {
+            double x = own[at], y = own[at + 1], all = 0;
+            for (int k = 0; k < near.Length; k++)
+            {
+                double dx = x - centres[2 * k], dy = y - centres[2 * k + 1];
+                near[k] = Math.Exp(-(dx * dx + dy * dy) / Temperature);
+                all += near[k];
+            }
+            for (int k = 0; k < near.Length; k++)
+            {
+                double part = all > 0 ? near[k] / all : 0;
+                sums[3 * k] += part * x;
+                sums[3 * k + 1] += part * y;
+                sums[3 * k + 2] += part;
+            }
+        }
+    }
+
+    static double[] Times(int me, int points, int clusters, int synchronisations, Barrier meeting)
+    {
+        BindTo(me % Environment.ProcessorCount);
+        var own = new double[2 * points];
+        ulong state = 1;
+        for (int i = 0; i < own.Length; i++)
+        {
+            state = unchecked(state * 6364136223846793005UL + 1442695040888963407UL);
+            own[i] = (state >> 11) / 9007199254740992.0;
+        }
+        double[] centres = new double[2 * clusters], near = new double[clusters];
+        for (int i = 0; i < centres.Length; i++)
+            centres[i] = own[i % own.Length];
+        var sums = new double[3 * clusters];
+        var times = new double[synchronisations];
+        // The first tenth warms up.
+        for (int at = -(synchronisations + 9) / 10; at < synchronisations; at++)
+        {
+            meeting.SignalAndWait();
+            long started = Stopwatch.GetTimestamp();
+            Step(own, centres, near, sums);
+            if (at >= 0)
+                times[at] = (Stopwatch.GetTimestamp() - started) * (1e6 / Stopwatch.Frequency);
+        }
+        return times;
+    }
+
+    static string Kernel(int threads, int points, int clusters, int synchronisations)
+    {
+        var all = new double[threads][];
+        var running = new Thread[threads];
+        using (var meeting = new Barrier(threads))
+        {
+            for (int at = 0; at < threads; at++)
+            {
+                int me = at;
+                running[at] = new Thread(() =>
+                    all[me] = Times(me, points, clusters, synchronisations, meeting));
+                running[at].Start();
+            }
+            foreach (Thread thread in running)
+                thread.Join();
+        }
+        double mean = 0, squares = 0, count = threads * synchronisations;
+        foreach (double[] times in all)
+            foreach (double time in times)
+                mean += time / count;
+        foreach (double[] times in all)
+            foreach (double time in times)
+                squares += (time - mean) * (time - mean) / count;
+        var invariant = CultureInfo.InvariantCulture;
+        string deviation = (Math.Sqrt(squares) / mean).ToString("F6", invariant);
+        return "{\"mean_us\": " + mean.ToString("F3", invariant) + ", \"deviation\": " + deviation + "}";
+    }
+
     public static void Main()
     {
         string line;
         while ((line = Console.ReadLine()) != null)
         {
             string[] words = line.Split(' ');
+            if (words[0] == "kernel")
+            {
+                int[] of = Array.ConvertAll(line.Substring(7).Split(' '), int.Parse);
+                Console.WriteLine(Kernel(of[0], of[1], of[2], of[3]));
+                Console.Out.Flush();
+                continue;
+            }
             pattern = words[0];
             parallel = int.Parse(words[1]);
             stages = long.Parse(words[2]);

@@ -2,8 +2,9 @@
 //! it runs is compiled.
 
 use super::answering::Answering;
-use super::workshop::{Workshop, answered};
+use super::workshop::{Workshop, answered, deviation};
 use crate::program::Program;
+use crate::suite::Kernel;
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
@@ -33,6 +34,24 @@ impl CSharp {
 
     /// The time of one run, by the program's own clock. It has a thread for each computation.
     pub(crate) fn run(&self, program: &Program) -> Result<Duration, String> {
+        let answer = self.ask(&format!(
+            "{} {} {} {} {}",
+            program.pattern,
+            program.parallel,
+            program.stages,
+            program.work.count,
+            program.work.unit.terms()
+        ))?;
+        answered(answer.as_bytes()).ok_or(format!("it answers {answer}"))
+    }
+
+    /// How far the times of the clustering kernel lie from their mean, over the mean.
+    pub(crate) fn fluctuation(&self, kernel: Kernel) -> Result<f64, String> {
+        let answer = self.ask(&format!("kernel {}", kernel.words().join(" ")))?;
+        deviation(answer.as_bytes()).ok_or(format!("it answers {answer}"))
+    }
+
+    fn ask(&self, line: &str) -> Result<String, String> {
         let mut kept = self.running.borrow_mut();
         let mut running = match kept.take() {
             Some(running) => running,
@@ -42,18 +61,10 @@ impl CSharp {
                 Answering::start(command)?
             }
         };
-        let line = format!(
-            "{} {} {} {} {}",
-            program.pattern,
-            program.parallel,
-            program.stages,
-            program.work.count,
-            program.work.unit.terms()
-        );
         // After an error the next one that asks starts anew.
-        let answer = running.ask(&line)?;
+        let answer = running.ask(line)?;
         *kept = Some(running);
-        answered(answer.as_bytes()).ok_or(format!("it answers {answer}"))
+        Ok(answer)
     }
 }
 

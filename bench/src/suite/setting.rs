@@ -29,6 +29,8 @@ const PEERS: &[&str] = &[
     "C floor",
     "C with locks",
     "C# with locks",
+    "C with threads",
+    "C# with threads",
     "MPI",
     "MPJ Express",
     "Java on Intel MPI",
