@@ -33,6 +33,7 @@ const PEERS: &[&str] = &[
     "C# with threads",
     "MPI",
     "MPJ Express",
+    "MPJ Express processes",
     "Java on Intel MPI",
     "MPICH 4",
     "MPICH 5",

@@ -64,17 +64,18 @@ impl Experiment for LargeProcesses {
     }
 }
 
-const PARAMETERS: &[(&str, &str)] = &[
-    (
-        "pattern",
-        "t x m x n: threads of a process, processes of a node, nodes",
-    ),
-    ("points", "N, the sequences: 8 N^2 bytes"),
-    (
-        "held MB",
-        "memory that the process holds besides, in 2^20 bytes",
-    ),
-];
+const HELD: (&str, &str) = (
+    "held MB",
+    "memory that the process holds besides, in 2^20 bytes",
+);
+
+/// Those of layouts, and what is held.
+const PARAMETERS: &[(&str, &str)] = {
+    let [a, b, c, d, e, f, g, h] = layouts::PARAMETERS else {
+        panic!("layouts have eight parameters");
+    };
+    &[*a, *b, *c, *d, *e, *f, *g, *h, HELD]
+};
 
 /// The case, in a process that holds so many MB besides.
 fn holding(mut case: Case, megabytes: usize) -> Case {

@@ -8,7 +8,7 @@ use crate::suite::{About, Axis, Case, Experiment, Picture, Quantity, Setting};
 #[derive(Debug)]
 pub(crate) struct LinearModels;
 
-const FACTOR: Quantity = Quantity::new("f N / p", "");
+const FACTOR: Quantity = Quantity::new("overhead f N / p", "");
 
 impl Experiment for LinearModels {
     fn about(&self) -> About {
