@@ -42,12 +42,7 @@ impl Experiment for LinearModels {
             Axis::log("points", "sequences"),
             "Overhead by the number of sequences",
         );
-        let overhead = Picture::new(
-            "r155-overhead",
-            title,
-            x.clone(),
-            Axis::log("overhead f", ""),
-        );
+        let overhead = Picture::new("r155-overhead", title, x, Axis::log("overhead f", ""));
         let title = "The factor of a model f = a p / N";
         let factor = Picture::new("r155-factor", title, x, Axis::log(FACTOR.name, ""));
         let by_pattern = |picture: Picture| picture.series_by(&["pattern"]);
