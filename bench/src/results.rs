@@ -43,8 +43,8 @@ pub enum ReadError {
 }
 
 impl Results {
-    /// Reads `rows.jsonl` and `machine.json` of a folder, and what was joined with them. Rows of the
-    /// other machine whose points name their processor are among the rows too.
+    /// Reads `rows.jsonl` and `machine.json` of a folder, and what was joined with them. Rows of
+    /// the other machine whose points name their processor are among the rows too.
     ///
     /// # Errors
     /// [`ReadError`], when there is nothing, or something that this program does not understand.

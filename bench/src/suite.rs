@@ -46,4 +46,3 @@ pub use row::{Outcome, Point, Row, SCHEMA, Value};
 pub use run::{Progress, run};
 pub use setting::{Setting, SuiteConfig, UnknownPeer};
 pub use store::{Store, StoreError, read, read_machine};
-pub(crate) use synchronised::Kernel;

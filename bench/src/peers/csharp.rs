@@ -1,10 +1,9 @@
-//! C#: threads that sleep on monitors, in a process of Mono that answers run after run, so that what
-//! it runs is compiled.
+//! C#: threads that sleep on monitors, in a process of Mono that answers run after run, so that
+//! what it runs is compiled.
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered, deviation};
 use crate::program::Program;
-use crate::suite::Kernel;
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
@@ -45,9 +44,10 @@ impl CSharp {
         answered(answer.as_bytes()).ok_or(format!("it answers {answer}"))
     }
 
-    /// How far the times of the clustering kernel lie from their mean, over the mean.
-    pub(crate) fn fluctuation(&self, kernel: Kernel) -> Result<f64, String> {
-        let answer = self.ask(&format!("kernel {}", kernel.words().join(" ")))?;
+    /// How far the times of the clustering kernel lie from their mean, over the mean. It is
+    /// told threads, points, clusters and synchronisations.
+    pub(crate) fn fluctuation(&self, kernel: &[String]) -> Result<f64, String> {
+        let answer = self.ask(&format!("kernel {}", kernel.join(" ")))?;
         deviation(answer.as_bytes()).ok_or(format!("it answers {answer}"))
     }
 

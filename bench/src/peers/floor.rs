@@ -3,7 +3,6 @@
 
 use super::workshop::{Workshop, deviation, output, timing};
 use crate::program::Program;
-use crate::suite::Kernel;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -43,10 +42,11 @@ impl Floor {
         timing(command)
     }
 
-    /// How far the times of the clustering kernel lie from their mean, over the mean.
-    pub(crate) fn fluctuation(&self, kernel: Kernel) -> Result<f64, String> {
+    /// How far the times of the clustering kernel lie from their mean, over the mean. It is
+    /// told threads, points, clusters and synchronisations.
+    pub(crate) fn fluctuation(&self, kernel: &[String]) -> Result<f64, String> {
         let mut command = Command::new(self.shop.folder().join("kernel"));
-        command.args(kernel.words());
+        command.args(kernel);
         let told = output(command)?.stdout;
         deviation(&told).ok_or_else(|| format!("it answers {}", String::from_utf8_lossy(&told)))
     }

@@ -1,5 +1,5 @@
-//! MPI for Java (`peers/java-mpi`): MPJ Express, which is Java alone, and Intel MPI's binding, which
-//! calls the library. Ranks start once and answer round after round.
+//! MPI for Java (`peers/java-mpi`): MPJ Express, which is Java alone, and Intel MPI's binding,
+//! which calls the library. Ranks start once and answer round after round.
 
 use super::answering::Answering;
 use super::java;

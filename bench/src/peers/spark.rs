@@ -1,5 +1,5 @@
-//! Spark (`peers/spark`): iterative MapReduce on one machine, in a process that lives as long as the
-//! measurement.
+//! Spark (`peers/spark`): iterative MapReduce on one machine, in a process that lives as long as
+//! the measurement.
 
 use super::python::Python;
 use motet_mining::Points;

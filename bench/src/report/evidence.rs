@@ -1,10 +1,13 @@
 //! What claims ask of rows: a cut of them, and a number out of it, or why there is none.
 
-use super::machines::ONE_MACHINE;
 use crate::results::Results;
 use crate::suite::{Outcome, Row, Value};
 use crate::text::{self, slug};
 use std::cell::Cell;
+
+/// Why a claim about two machines cannot be told by the rows of one.
+pub(super) const ONE_MACHINE: &str =
+    "it compares two machines, and the rows are of one: motet bench join puts two runs together";
 
 /// All rows, and what the machine is.
 #[derive(Debug)]

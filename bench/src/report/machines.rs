@@ -1,13 +1,9 @@
 //! Claims that compare two machines: of a folder that was joined of two runs.
 
-use super::evidence::{Evidence, ratio};
+use super::evidence::{Evidence, ONE_MACHINE, ratio};
 use super::judges::OVERHEAD;
 use super::verdict::{Judged, at_least, at_most};
 use crate::text;
-
-/// Why such a claim cannot be told by the rows of one.
-pub(super) const ONE_MACHINE: &str =
-    "it compares two machines, and the rows are of one: motet bench join puts two runs together";
 
 /// A machine is efficient from this on.
 const EFFICIENT: f64 = 0.9;

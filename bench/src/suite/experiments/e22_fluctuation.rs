@@ -34,19 +34,20 @@ impl Experiment for Fluctuation {
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let values =
             |kernel: Kernel, points: &Points| Ok(vec![kernel.run(points)?.deviation_over_mean()]);
-        let others = |mut case: Case, kernel| {
+        let others = |mut case: Case, kernel: Kernel| {
+            let told = kernel.words();
             if setting.wants("C with threads") {
-                let c = setting.floor();
+                let (c, told) = (setting.floor(), told.clone());
                 case = case.with("C with threads", move || {
                     let c = c.as_ref().as_ref().map_err(Clone::clone)?;
-                    Ok(vec![c.fluctuation(kernel)?])
+                    Ok(vec![c.fluctuation(&told)?])
                 });
             }
             if setting.wants("C# with threads") {
                 let csharp = setting.csharp();
                 case = case.with("C# with threads", move || {
                     let csharp = csharp.as_ref().as_ref().map_err(Clone::clone)?;
-                    Ok(vec![csharp.fluctuation(kernel)?])
+                    Ok(vec![csharp.fluctuation(&told)?])
                 });
             }
             case
