@@ -45,6 +45,7 @@ pub struct Apart {
 ///     )).unwrap()],
 ///     machine: None,
 ///     cut_off: false,
+///     beside: None,
 /// };
 /// assert!(compare(&run(1.5), &run(2.25)).apart.is_empty());
 /// assert_eq!(compare(&run(1.5), &run(4.5)).apart[0].ratio, Some(3.0));
@@ -122,6 +123,7 @@ mod tests {
             rows,
             machine: None,
             cut_off: false,
+            beside: None,
         }
     }
 

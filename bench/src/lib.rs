@@ -23,6 +23,7 @@
 pub mod compare;
 mod experiments;
 pub mod fit;
+pub mod join;
 pub mod papers;
 pub mod picture;
 pub mod plot;

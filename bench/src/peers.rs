@@ -5,9 +5,11 @@
 mod answering;
 pub(crate) mod copies;
 pub(crate) mod crossbeam;
+pub(crate) mod csharp;
 pub(crate) mod floor;
 pub(crate) mod go;
 pub(crate) mod java;
+pub(crate) mod java_mpi;
 pub(crate) mod mpi;
 pub(crate) mod nexosim;
 pub(crate) mod openblas;
@@ -18,5 +20,6 @@ pub(crate) mod rayon;
 pub(crate) mod ring;
 pub(crate) mod scikit_learn;
 pub(crate) mod simpy;
+pub(crate) mod spark;
 pub(crate) mod tokio;
 pub(crate) mod workshop;

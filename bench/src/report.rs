@@ -18,6 +18,7 @@ mod html;
 mod judges;
 mod losses;
 mod machine;
+mod machines;
 mod page;
 mod reasons;
 mod verdict;

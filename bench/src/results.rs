@@ -15,7 +15,12 @@ pub struct Results {
     pub machine: Option<Machine>,
     /// A run that was killed has left half a line at the end. It is not among the rows.
     pub cut_off: bool,
+    /// What another machine measured, if the folder was joined of two runs.
+    pub beside: Option<Box<Results>>,
 }
+
+/// The folder of another machine's rows in a folder that was joined.
+pub(crate) const BESIDE: &str = "beside";
 
 /// Why a folder cannot be used.
 #[derive(Debug)]
@@ -38,11 +43,29 @@ pub enum ReadError {
 }
 
 impl Results {
-    /// Reads `rows.jsonl` and `machine.json` of a folder.
+    /// Reads `rows.jsonl` and `machine.json` of a folder, and what was joined with them. Rows of
+    /// the other machine whose points name their processor are among the rows too.
     ///
     /// # Errors
     /// [`ReadError`], when there is nothing, or something that this program does not understand.
     pub fn read(folder: &Path) -> Result<Results, ReadError> {
+        let mut one = Results::read_one(folder)?;
+        let beside = folder.join(BESIDE);
+        if beside.is_dir() {
+            let beside = Results::read_one(&beside)?;
+            let named = beside.rows.iter().filter(|row| {
+                let known = |other: &Row| other.name() == row.name();
+                row.point.get("processor").is_some() && !one.rows.iter().any(known)
+            });
+            let named: Vec<Row> = named.cloned().collect();
+            one.rows.extend(named);
+            one.beside = Some(Box::new(beside));
+        }
+        Ok(one)
+    }
+
+    /// A folder alone.
+    fn read_one(folder: &Path) -> Result<Results, ReadError> {
         let rows = match read(folder) {
             Ok(rows) => rows,
             Err(error) if is_missing(&error) => Vec::new(),
@@ -71,6 +94,7 @@ impl Results {
             rows,
             machine,
             cut_off: !bytes.ends_with(b"\n"),
+            beside: None,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Plain C, with threads that are bound to cores: the floor, where they spin, and one where they
 //! sleep on locks. Built from `peers/c` when it is first wanted.
 
-use super::workshop::{Workshop, timing};
+use super::workshop::{Workshop, deviation, output, timing};
 use crate::program::Program;
 use std::path::Path;
 use std::process::Command;
@@ -17,10 +17,14 @@ impl Floor {
     /// Builds the program; an error says why there is no floor.
     pub(crate) fn build(cc: &Path) -> Result<Floor, String> {
         let source = include_str!("../../peers/c/stages.c");
-        let shop = Workshop::new("c", &[("stages.c", source)])?;
-        let mut compiler = Command::new(cc);
-        compiler.args(["-O3", "-pthread", "-o", "stages", "stages.c"]);
-        shop.build(&mut compiler)?;
+        let kernel = include_str!("../../peers/c/kernel.c");
+        let shop = Workshop::new("c", &[("stages.c", source), ("kernel.c", kernel)])?;
+        for program in ["stages", "kernel"] {
+            let mut compiler = Command::new(cc);
+            let source = format!("{program}.c");
+            compiler.args(["-O3", "-pthread", "-o", program, &source, "-lm"]);
+            shop.build(&mut compiler)?;
+        }
         Ok(Floor { shop })
     }
 
@@ -36,6 +40,15 @@ impl Floor {
             wait.to_owned(),
         ]);
         timing(command)
+    }
+
+    /// How far the times of the clustering kernel lie from their mean, over the mean. It is
+    /// told threads, points, clusters and synchronisations.
+    pub(crate) fn fluctuation(&self, kernel: &[String]) -> Result<f64, String> {
+        let mut command = Command::new(self.shop.folder().join("kernel"));
+        command.args(kernel);
+        let told = output(command)?.stdout;
+        deviation(&told).ok_or_else(|| format!("it answers {}", String::from_utf8_lossy(&told)))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Java: virtual threads, in a process that answers run after run, so that what it runs is
-//! compiled; the HTTP server of its development kit, and Jetty.
+//! compiled; the HTTP server of its development kit, Jetty and Axis2.
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered};
@@ -22,6 +22,17 @@ pub(crate) struct Java {
     running: RefCell<BTreeMap<usize, Answering>>,
 }
 
+/// A server of HTTP in Java.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Container {
+    /// That of the kit.
+    Kit,
+    /// Jetty's, whose jars are in the folder that `MOTET_JETTY` names.
+    Jetty,
+    /// Axis2's, with a service by SOAP; `MOTET_AXIS2` names its jars.
+    Axis2,
+}
+
 /// The first version with virtual threads.
 const LEAST: u32 = 21;
 
@@ -29,20 +40,16 @@ impl Java {
     /// Compiles the program with the newest kit of these folders and of the usual places; an error
     /// says why there is no peer.
     pub(crate) fn build(folders: &[PathBuf]) -> Result<Java, String> {
-        let (version, home) = newest(folders)
-            .ok_or("no Java development kit is found: name one's folder with --java")?;
-        if version < LEAST {
-            return Err(format!(
-                "the newest Java found is {version}, virtual threads need {LEAST}: name a newer one's folder with --java"
-            ));
-        }
+        let (version, home) = kit(folders, LEAST, "virtual threads need")?;
         let source = include_str!("../../peers/java/Stages.java");
         let container = include_str!("../../peers/java/Container.java");
         let jetty = include_str!("../../peers/java/Jetty.java");
+        let axis2 = include_str!("../../peers/java/Axis2.java");
         let sources = [
             ("Stages.java", source),
             ("Container.java", container),
             ("Jetty.java", jetty),
+            ("Axis2.java", axis2),
         ];
         let shop = Workshop::new("java", &sources)?;
         let compiler = home.join("bin/javac");
@@ -61,25 +68,28 @@ impl Java {
         self.version
     }
 
-    /// The kit's server of a counter by HTTP: where it is. It ends with what comes beside.
-    pub(crate) fn container(&self) -> Result<(SocketAddr, impl Sized + use<>), String> {
-        self.server(".", "Container")
-    }
-
-    /// The same of Jetty, whose jars are in the folder that `MOTET_JETTY` names.
-    pub(crate) fn jetty(&self) -> Result<(SocketAddr, impl Sized + use<>), String> {
-        let jars = std::env::var_os("MOTET_JETTY").filter(|jars| !jars.is_empty());
-        let jars = jars.ok_or(
-            "MOTET_JETTY names no folder of Jetty's jars: bench/peers/java/README.md says how to fetch them",
-        )?;
+    /// A server of a counter by HTTP: where it is. It ends with what comes beside.
+    pub(crate) fn container(
+        &self,
+        container: Container,
+    ) -> Result<(SocketAddr, impl Sized + use<>), String> {
+        let (class, variable) = match container {
+            Container::Kit => return self.server(".", "Container"),
+            Container::Jetty => ("Jetty", "MOTET_JETTY"),
+            Container::Axis2 => ("Axis2", "MOTET_AXIS2"),
+        };
+        let jars = std::env::var_os(variable).filter(|jars| !jars.is_empty());
+        let jars = jars.ok_or_else(|| {
+            format!("{variable} names no folder of its jars: bench/peers/java/README.md says how to fetch them")
+        })?;
         let jars = format!("{}/*", Path::new(&jars).display());
         let mut compiler = Command::new(&self.compiler);
         self.shop
-            .build(compiler.args(["-cp", &jars, "Jetty.java"]))?;
-        self.server(&format!(".:{jars}"), "Jetty")
+            .build(compiler.args(["-cp", &jars, &format!("{class}.java")]))?;
+        self.server(&format!(".:{jars}"), class)
     }
 
-    fn server(&self, path: &str, class: &str) -> Result<(SocketAddr, impl Sized + use<>), String> {
+    fn server(&self, path: &str, class: &str) -> Result<(SocketAddr, Answering), String> {
         let mut command = Command::new(&self.java);
         command
             .args(["-XX:+UseSerialGC", "-Xmn512m", "-Xshare:auto"])
@@ -129,6 +139,18 @@ impl Java {
             .args(["-cp", ".", "Stages"])
             .current_dir(self.shop.folder());
         Answering::start(command)
+    }
+}
+
+/// The newest kit of these folders and of the usual places, and its version, which is to be so
+/// new; `need` says for what.
+pub(super) fn kit(folders: &[PathBuf], least: u32, need: &str) -> Result<(u32, PathBuf), String> {
+    match newest(folders) {
+        None => Err("no Java development kit is found: name one's folder with --java".to_owned()),
+        Some((version, _)) if version < least => Err(format!(
+            "the newest Java found is {version}, {need} {least}: name a newer one's folder with --java"
+        )),
+        Some(kit) => Ok(kit),
     }
 }
 

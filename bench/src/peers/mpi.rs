@@ -232,6 +232,19 @@ impl Mpi {
     }
 }
 
+/// The line that starts so many processes of an Intel MPI, but for the program.
+pub(super) fn intel(prefix: &Path, processes: usize) -> Command {
+    let (options, variables) = setting(Family::Intel, "Intel MPI", processes);
+    let mut command = Command::new(prefix.join("bin/mpiexec"));
+    command
+        .args(options)
+        .args(["-n", &processes.to_string()])
+        .envs(variables)
+        .env("I_MPI_ROOT", prefix)
+        .env("LD_LIBRARY_PATH", prefix.join("lib"));
+    command
+}
+
 /// What the program says that it starts.
 fn told(command: Command, program: &str) -> Result<Measured, String> {
     let output = output(command)?;

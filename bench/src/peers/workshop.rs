@@ -107,6 +107,12 @@ pub(crate) fn timing(command: Command) -> Result<Duration, String> {
     })
 }
 
+/// What the programs of the clustering kernel print: the deviation of their times over the mean.
+pub(crate) fn deviation(line: &[u8]) -> Option<f64> {
+    let told: serde_json::Value = serde_json::from_slice(line).ok()?;
+    told["deviation"].as_f64()
+}
+
 /// The time in a line of JSON.
 pub(crate) fn answered(line: &[u8]) -> Option<Duration> {
     let timing: Timing = serde_json::from_slice(line).ok()?;

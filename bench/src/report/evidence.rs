@@ -5,6 +5,10 @@ use crate::suite::{Outcome, Row, Value};
 use crate::text::{self, slug};
 use std::cell::Cell;
 
+/// Why a claim about two machines cannot be told by the rows of one.
+pub(super) const ONE_MACHINE: &str =
+    "it compares two machines, and the rows are of one: motet bench join puts two runs together";
+
 /// All rows, and what the machine is.
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
@@ -63,6 +67,23 @@ impl<'a> Evidence<'a> {
             results,
             doubts: Cell::default(),
         }
+    }
+
+    /// The other machine's rows, of a folder that was joined of two runs.
+    pub(super) fn beside(&self) -> Result<Evidence<'a>, String> {
+        let beside = self.results.beside.as_deref();
+        let beside = beside.ok_or_else(|| ONE_MACHINE.to_owned())?;
+        Ok(Evidence::of(beside))
+    }
+
+    /// What makes the numbers of others doubtful makes these so.
+    pub(super) fn doubt(&self, others: &Evidence<'_>) {
+        let (own, other) = (self.doubts.get(), others.take_doubts());
+        self.doubts.set(Doubts {
+            disturbed: own.disturbed || other.disturbed,
+            once: own.once || other.once,
+            lost: own.lost || other.lost,
+        });
     }
 
     /// Motet's rows of an experiment's quantity.

@@ -93,6 +93,7 @@ mod tests {
             rows,
             machine: None,
             cut_off: false,
+            beside: None,
         };
         let table = papers::table("figures").unwrap();
         let fact = table.rows().find(|fact| fact.get("key") == key).unwrap();

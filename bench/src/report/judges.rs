@@ -8,6 +8,7 @@ pub(super) const OVERHEAD: &str = "overhead per stage";
 pub(super) const COPY: &str = "copy bandwidth";
 pub(super) const F: &str = "overhead f";
 pub(super) const C_MPI: &[&str] = &["MPI", "MPICH", "Open MPI", "Intel MPI"];
+pub(super) const JAVA_MPI: &[&str] = &["MPJ Express", "Java on Intel MPI"];
 /// With fewer cores the papers have processes ahead of threads.
 const LOW_PARALLELISM: f64 = 64.0;
 
@@ -119,6 +120,15 @@ pub(super) fn beside_mpi<'a>(
         all.clone().series(&["motet"]).low(),
         which(&all.series(C_MPI)),
     )
+}
+
+/// The least that an MPI in Java costs over the least in C.
+pub(super) fn beside_java_mpi(rows: &Evidence<'_>, all: &Cut<'_>) -> Judged {
+    let java = all.clone().series(JAVA_MPI);
+    let found = rows.ratio(java.low(), all.clone().series(C_MPI).low());
+    let names = java.names().join(", ");
+    let verdict = at_least(found, 2.0, "times the best MPI in C")?;
+    Ok(verdict.found(&format!("the best of {names}")))
 }
 
 /// Whether f falls from the least to the greatest value of a parameter, to at most `floor`, in each

@@ -1,20 +1,30 @@
 //! The record of the machine.
 
 use super::html::Html;
+use crate::results::Results;
 use crate::suite::Machine;
 use crate::text::number;
 
-pub(super) fn section(html: &mut Html, machine: Option<&Machine>) {
+pub(super) fn section(html: &mut Html, results: &Results) {
     html.open("section", &[]);
     html.heading(2, "machine", "The machine and the versions");
-    match machine {
+    match &results.machine {
         None => html.p("The folder has no record of the machine."),
-        Some(machine) => html.table(&["what", "value"], lines(machine), |html, (name, value)| {
-            html.cell(&name);
-            html.cell(&value);
-        }),
+        Some(machine) => table(html, machine),
+    }
+    let beside = results.beside.as_ref();
+    if let Some(machine) = beside.and_then(|other| other.machine.as_ref()) {
+        html.p("The other machine, of whose rows only those stand here that claims about two machines ask for:");
+        table(html, machine);
     }
     html.close("section");
+}
+
+fn table(html: &mut Html, machine: &Machine) {
+    html.table(&["what", "value"], lines(machine), |html, (name, value)| {
+        html.cell(&name);
+        html.cell(&value);
+    });
 }
 
 /// A line that names the machine.

@@ -20,7 +20,7 @@ use crate::text::{number, slug, unit};
 ///
 /// let row = r#"{"schema":1,"experiment":"E01","series":"motet","point":{"what":"unit"},"quantity":"time","unit":"us","median":1.4,"least":1.3,"most":1.5,"runs":5,"disturbed":false}"#;
 /// let rows = vec![serde_json::from_str(row).unwrap()];
-/// let page = motet_bench::report::page(&Results { rows, machine: None, cut_off: false });
+/// let page = motet_bench::report::page(&Results { rows, machine: None, cut_off: false, beside: None });
 /// assert!(page.starts_with("<!DOCTYPE html>") && page.contains("What motet loses") && page.contains("C50"));
 /// ```
 #[must_use]
@@ -43,7 +43,7 @@ pub fn page(results: &Results) -> String {
     contents(&mut html, results);
     html.open("main", &[]);
     lost(&mut html, results, &losses);
-    machine::section(&mut html, results.machine.as_ref());
+    machine::section(&mut html, results);
     for experiment in measured(results) {
         experiments::section(&mut html, experiment, results);
     }

@@ -71,11 +71,6 @@ pub(super) fn at_least(found: Result<f64, String>, limit: f64, unit: &str) -> Ju
     })
 }
 
-/// What this machine or program can never tell.
-pub(super) fn never(why: &str) -> Judged {
-    Err(why.to_owned())
-}
-
 /// A bound, with all its digits.
 fn exactly(limit: f64, unit: &str) -> String {
     format!("{} {unit}", short(limit)).trim_end().to_owned()

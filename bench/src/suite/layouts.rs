@@ -123,7 +123,20 @@ pub(crate) fn cases(
         });
         there.map(|form| (form.name().to_owned(), form)).collect()
     };
-    all.cases(layouts, sizes, quantity, forms, value)
+    all.cases(layouts, sizes, &[quantity], forms, value)
+}
+
+/// A case for each layout and size, of motet's ranks alone.
+pub(crate) fn of_ranks(
+    setting: &Setting,
+    layouts: &[Layout],
+    sizes: &[usize],
+    quantities: &[Quantity],
+    value: fn(&Times<'_>) -> Result<Vec<f64>, String>,
+) -> Result<Vec<Case>, Missing> {
+    let all = Layouts::new(setting, layouts);
+    let forms = |_| vec![(Form::Ranks.name().to_owned(), Form::Ranks)];
+    all.cases(layouts, sizes, quantities, forms, value)
 }
 
 /// A case for each layout and size: motet's static split less its dynamic one.
@@ -140,7 +153,7 @@ pub(crate) fn differences(
             .map(|form| (format!("{} less dynamic", form.name()), form))
             .collect()
     };
-    all.cases(layouts, sizes, DIFFERENCE, forms, |times| {
+    all.cases(layouts, sizes, &[DIFFERENCE], forms, |times| {
         Ok(vec![times.difference()?])
     })
 }
@@ -231,14 +244,14 @@ impl Layouts {
         &self,
         layouts: &[Layout],
         sizes: &[usize],
-        quantity: Quantity,
+        quantities: &[Quantity],
         forms: impl Fn(Layout) -> Vec<(String, Form)>,
         value: fn(&Times<'_>) -> Result<Vec<f64>, String>,
     ) -> Result<Vec<Case>, Missing> {
         let mut cases = Vec::new();
         for &points in sizes {
             for &layout in layouts {
-                let mut case = Case::new(self.place(layout, points), &[quantity]);
+                let mut case = Case::new(self.place(layout, points), quantities);
                 for (name, form) in forms(layout) {
                     let all = self.clone();
                     case = case.with(name, move || {
@@ -338,6 +351,19 @@ impl Times<'_> {
     /// f = p T(p) / T(1) - 1, T(1) being that of motet's one rank, just before.
     pub(crate) fn overhead(&self) -> Result<f64, String> {
         overhead(self.form, self.layout, self.source())
+    }
+
+    /// p T(p) / N², in ns: what a pair of sequences costs a core.
+    pub(crate) fn pair_ns(&self) -> Result<f64, String> {
+        let pairs = (self.points * self.points) as f64;
+        Ok(self.us()? * 1e3 * self.layout.p() as f64 / pairs)
+    }
+
+    /// f, and f N / p, which is the same everywhere if f = a p / N.
+    pub(crate) fn factor(&self) -> Result<Vec<f64>, String> {
+        let f = self.overhead()?;
+        let grain = self.points as f64 / self.layout.p() as f64;
+        Ok(vec![f, f * grain])
     }
 
     /// f with a static split less f with a dynamic one, one after the other.

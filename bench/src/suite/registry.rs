@@ -42,8 +42,11 @@ static ALL: &[&dyn Experiment] = &[
     &e::e34_matrix_efficiency::MatrixEfficiency,
     &e::e35_matrix_machines::MatrixMachines,
     &e::e36_forms_of_code::FormsOfCode,
+    &e::r124_map_reduce::MapReduce,
     &e::r131_computations::Computations,
     &e::r147_generators::Generators,
+    &e::r154_large_processes::LargeProcesses,
+    &e::r155_linear_models::LinearModels,
     &e::r163_tiny_stages::TinyStages,
 ];
 

@@ -1,8 +1,10 @@
 //! What a run of the suite is given: effort, peers, tools.
 
+use crate::peers::csharp::CSharp;
 use crate::peers::floor::Floor;
 use crate::peers::go::Go;
 use crate::peers::java::Java;
+use crate::peers::java_mpi::{JavaMpi, Ranks};
 use crate::peers::mpi::Mpi;
 use crate::peers::openmp::OpenMp;
 use crate::selection::Effort;
@@ -11,7 +13,7 @@ use crate::unit::Unit;
 use motet_sync::thread;
 use std::cell::OnceCell;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The names of all peers of the suite; several series of one begin with it.
@@ -23,15 +25,24 @@ const PEERS: &[&str] = &[
     "Go",
     "Java",
     "Jetty",
+    "Axis2",
     "C floor",
     "C with locks",
+    "C# with locks",
+    "C with threads",
+    "C# with threads",
     "MPI",
+    "MPJ Express",
+    "MPJ Express processes",
+    "Java on Intel MPI",
     "MPICH 4",
     "MPICH 5",
     "Open MPI 4",
     "Open MPI 5",
     "threads without messages",
     "scikit-learn",
+    "Spark",
+    "Spark MLlib",
     "OpenMP",
     "OpenBLAS",
 ];
@@ -72,9 +83,12 @@ pub struct Setting {
     config: SuiteConfig,
     unit: Unit,
     floor: OnceCell<Rc<Result<Floor, String>>>,
+    csharp: OnceCell<Rc<Result<CSharp, String>>>,
     go: OnceCell<Rc<Result<Go, String>>>,
     java: OnceCell<Rc<Result<Java, String>>>,
     mpi: OnceCell<Rc<[Mpi]>>,
+    mpj: OnceCell<Rc<Result<JavaMpi, String>>>,
+    intel: OnceCell<Rc<Result<JavaMpi, String>>>,
     openmp: OnceCell<Rc<Result<OpenMp, String>>>,
 }
 
@@ -100,9 +114,12 @@ impl Setting {
             config,
             unit: Unit::calibrate(),
             floor: OnceCell::new(),
+            csharp: OnceCell::new(),
             go: OnceCell::new(),
             java: OnceCell::new(),
             mpi: OnceCell::new(),
+            mpj: OnceCell::new(),
+            intel: OnceCell::new(),
             openmp: OnceCell::new(),
         }
     }
@@ -148,10 +165,28 @@ impl Setting {
         Rc::clone(self.floor.get_or_init(built))
     }
 
+    /// The C# program of stages, by Mono's compiler on the search path.
+    pub(crate) fn csharp(&self) -> Rc<Result<CSharp, String>> {
+        let built = || Rc::new(CSharp::build(Path::new("mcs")));
+        Rc::clone(self.csharp.get_or_init(built))
+    }
+
     /// The Java program of stages.
     pub(crate) fn java(&self) -> Rc<Result<Java, String>> {
         let built = || Rc::new(Java::build(&self.config.java));
         Rc::clone(self.java.get_or_init(built))
+    }
+
+    /// The program of stages for an MPI in Java.
+    pub(crate) fn java_mpi(&self, ranks: Ranks) -> Rc<Result<JavaMpi, String>> {
+        let (kits, folders) = (&self.config.java, &self.config.mpi);
+        let built = match ranks {
+            Ranks::Intel => self
+                .intel
+                .get_or_init(|| Rc::new(JavaMpi::intel(kits, folders))),
+            _ => self.mpj.get_or_init(|| Rc::new(JavaMpi::mpj(kits))),
+        };
+        Rc::clone(built)
     }
 
     /// The Go program of stages.
@@ -181,8 +216,14 @@ impl Setting {
         if let Some(Ok(_)) = self.floor.get().map(|floor| floor.as_ref()) {
             built.extend(said(&self.config.cc, "--version").map(|version| ("C", version)));
         }
+        if let Some(Ok(_)) = self.csharp.get().map(|csharp| csharp.as_ref()) {
+            built.extend(said(Path::new("mono"), "--version").map(|version| ("C#", version)));
+        }
         if let Some(Ok(java)) = self.java.get().map(|java| java.as_ref()) {
             built.push(("Java", java.version().to_string()));
+        }
+        if let Some(Ok(mpj)) = self.mpj.get().map(|mpj| mpj.as_ref()) {
+            built.extend(mpj.mpj_version().map(|version| ("MPJ Express", version)));
         }
         for mpi in self.mpi.get().into_iter().flat_map(|all| all.iter()) {
             built.push((mpi.name, mpi.said.clone()));

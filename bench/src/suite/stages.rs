@@ -6,6 +6,7 @@
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
+use crate::peers::java_mpi::Ranks;
 use crate::peers::{crossbeam, rayon, tokio};
 use crate::program::{Mode, Pattern, Program, one_stage, run};
 use crate::unit::Units;
@@ -30,7 +31,7 @@ pub(super) const PARAMETERS: &[(&str, &str)] = &[
     ("parallel", "computations"),
     (
         "threads",
-        "threads that run them; C has one for each computation, MPI a process",
+        "threads that run them; C, C# and MPJ Express have one for each computation, MPI a process",
     ),
     ("stages", "stages of each computation"),
     ("units", "units of work in each stage"),
@@ -61,7 +62,9 @@ pub(super) enum Peer {
     Java,
     Floor,
     Locks,
+    CSharp,
     Mpi,
+    JavaMpi,
 }
 
 type Run = Rc<dyn Fn(&Program) -> Result<Duration, String>>;
@@ -84,7 +87,9 @@ impl Peer {
         Peer::Java,
         Peer::Floor,
         Peer::Locks,
+        Peer::CSharp,
         Peer::Mpi,
+        Peer::JavaMpi,
     ];
 
     /// Its name in rows.
@@ -97,11 +102,13 @@ impl Peer {
             Peer::Java => "Java",
             Peer::Floor => "C floor",
             Peer::Locks => "C with locks",
+            Peer::CSharp => "C# with locks",
             Peer::Mpi => "MPI",
+            Peer::JavaMpi => "MPI in Java",
         }
     }
 
-    /// How it runs a program in one process; MPI does not.
+    /// How it runs a program of so many stages; MPI runs its own number.
     fn run(self, mode: Mode, setting: &Setting) -> Option<Run> {
         Some(match (self, mode) {
             (Peer::Tokio, Mode::Spawned) => Rc::new(tokio::spawn),
@@ -109,7 +116,7 @@ impl Peer {
             (Peer::Crossbeam, Mode::Spawned) => Rc::new(crossbeam::threads),
             (Peer::Crossbeam, Mode::Rendezvous) => Rc::new(crossbeam::ranks),
             (Peer::Rayon, Mode::Spawned) => Rc::new(rayon::spawn),
-            (Peer::Rayon, Mode::Rendezvous) | (Peer::Mpi, _) => return None,
+            (Peer::Rayon, Mode::Rendezvous) | (Peer::Mpi | Peer::JavaMpi, _) => return None,
             (Peer::Go, _) => {
                 let go = setting.go();
                 Rc::new(move |program| {
@@ -127,6 +134,10 @@ impl Peer {
                         .map_err(Clone::clone)?
                         .run(mode, program)
                 })
+            }
+            (Peer::CSharp, _) => {
+                let csharp = setting.csharp();
+                Rc::new(move |program| csharp.as_ref().as_ref().map_err(Clone::clone)?.run(program))
             }
             (Peer::Floor | Peer::Locks, _) => {
                 let floor = setting.floor();
@@ -178,6 +189,8 @@ impl Stages {
         for &peer in peers {
             if peer == Peer::Mpi {
                 case = self.with_mpi(case, setting);
+            } else if peer == Peer::JavaMpi {
+                case = self.with_java_mpi(case, setting);
             } else if let Some(run) = peer
                 .run(mode, setting)
                 .filter(|_| setting.wants(peer.name()))
@@ -213,22 +226,30 @@ impl Stages {
         if all.is_empty() && setting.wants("MPI") {
             return case.absent("MPI", "no mpicc is found: name installations with --mpi");
         }
-        let budget_us = setting.by_effort(1_000.0, 10_000.0, 300_000.0);
+        let budget_us = budget_us(setting);
         for at in 0..all.len() {
             let (all, name) = (Rc::clone(&all), all[at].name);
             if setting.wants("MPI") || setting.wants(name) {
                 case = case.with(name, move || {
-                    let (stage_us, work_us) = all[at].stages(&program, budget_us)?;
-                    let seconds = |us: f64| us * program.stages as f64 / 1e6;
-                    Ok(vec![
-                        stage_us - work_us,
-                        seconds(stage_us),
-                        seconds(work_us),
-                    ])
+                    let us = all[at].stages(&program, budget_us)?;
+                    Ok(scaled(&program, us))
                 });
             }
         }
         case
+    }
+
+    /// A series for each MPI in Java, with a rank for each computation.
+    fn with_java_mpi(&self, case: Case, setting: &Setting) -> Case {
+        let (program, budget_us) = (self.program(setting), budget_us(setting));
+        let wanted = Ranks::ALL.into_iter().filter(|r| setting.wants(r.name()));
+        wanted.fold(case, |case, ranks| {
+            let mpi = setting.java_mpi(ranks);
+            case.with(ranks.name(), move || {
+                let mpi = mpi.as_ref().as_ref().map_err(Clone::clone)?;
+                Ok(scaled(&program, mpi.stages(ranks, &program, budget_us)?))
+            })
+        })
     }
 }
 
@@ -242,6 +263,17 @@ pub(super) fn parallels(setting: &Setting) -> Vec<usize> {
     }
     all.sort_unstable();
     all
+}
+
+/// Peers that run their own number of stages run so many as last so long.
+fn budget_us(setting: &Setting) -> f64 {
+    setting.by_effort(1_000.0, 10_000.0, 300_000.0)
+}
+
+/// The quantities of a program by the times of a stage and of its work.
+fn scaled(program: &Program, (stage_us, work_us): (f64, f64)) -> Vec<f64> {
+    let seconds = |us: f64| us * program.stages as f64 / 1e6;
+    vec![stage_us - work_us, seconds(stage_us), seconds(work_us)]
 }
 
 /// One pair of runs.

@@ -66,16 +66,29 @@ impl Kernel {
         Ok(times)
     }
 
+    /// What programs of other languages are told: threads, points, clusters, synchronisations.
+    pub(crate) fn words(self) -> [String; 4] {
+        [
+            self.threads,
+            self.points,
+            self.clusters,
+            self.synchronisations,
+        ]
+        .map(|number| number.to_string())
+    }
+
     /// Numbers of points of each thread, the least first.
     pub(crate) fn sizes(setting: &Setting) -> &'static [usize] {
         setting.by_effort(&[200], &[10_000, 50_000], &[10_000, 50_000, 500_000])
     }
 
-    /// Cases of an experiment with this kernel: `values` makes the quantities of a kernel.
+    /// Cases of an experiment with this kernel: `values` makes the quantities of a kernel, `more`
+    /// adds other series.
     pub(crate) fn cases(
         setting: &Setting,
         quantities: &[Quantity],
         values: impl Fn(Kernel, &Points) -> Result<Vec<f64>, String> + Copy + 'static,
+        more: impl Fn(Case, Kernel) -> Case,
     ) -> Vec<Case> {
         let clusters: &[usize] = setting.by_effort(&[1, 8], &[1, 80], &[1, 80]);
         let mut cases = Vec::new();
@@ -96,9 +109,10 @@ impl Kernel {
                         .with("clusters", clusters)
                         .with("threads", threads);
                     let points = Rc::clone(&points);
-                    cases.push(Case::new(point, quantities).with("motet", move || {
+                    let case = Case::new(point, quantities).with("motet", move || {
                         values(kernel, points.get_or_init(|| mixture(size)))
-                    }));
+                    });
+                    cases.push(more(case, kernel));
                 }
             }
         }

@@ -40,6 +40,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         Experiment::Plot(args) => results::run_plot(&args),
         Experiment::Report(args) => results::run_report(&args),
         Experiment::Compare(args) => results::run_compare(&args),
+        Experiment::Join(args) => results::run_join(&args),
         Experiment::Stages(args) => run_stages(&args),
         Experiment::Core(args) => messages::run_core(args),
         Experiment::Ranks(args) => messages::run_ranks(args),

@@ -2,6 +2,7 @@
 
 mod args;
 mod libraries;
+mod threads;
 
 pub use args::DoctorArgs;
 
@@ -13,6 +14,7 @@ use motet_machine::system::{Cache, Cores, Limits, Memory, said};
 use serde::Serialize;
 
 use crate::doctor::libraries::Found;
+use crate::doctor::threads::Threads;
 
 use crate::error::CliError;
 #[cfg(feature = "mesh")]
@@ -29,6 +31,8 @@ struct Findings {
     caches: Vec<Cache>,
     roundtrip_us: Option<f64>,
     two_cores: Option<f64>,
+    /// How many to run.
+    threads: Threads,
     clock_ghz: f64,
     wakeup_us: f64,
     memory: Memory,
@@ -59,11 +63,13 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
     if args.mpi_lib.is_some() {
         mpi.iter().try_for_each(Found::must_open)?;
     }
+    let (cores, two_cores) = (Cores::here(), limits::two_cores().map(|two| two.times));
     let findings = Findings {
-        cores: Cores::here(),
+        threads: Threads::on(&cores, two_cores),
+        cores,
         caches: Cache::all(),
         roundtrip_us: limits::roundtrip_us(),
-        two_cores: limits::two_cores().map(|two| two.times),
+        two_cores,
         clock_ghz: limits::clock_ghz(),
         wakeup_us: limits::wakeup_us(),
         memory: Memory::here(),
@@ -111,6 +117,7 @@ impl Findings {
                 &format!("do {times:.2} times what one does alone"),
             )?;
         }
+        line("threads", &self.threads.line(self.roundtrip_us))?;
         line(
             "wake-up",
             &format!("{:.1} µs of a sleeping thread", self.wakeup_us),

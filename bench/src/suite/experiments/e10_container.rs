@@ -3,18 +3,24 @@
 mod client;
 mod servers;
 
-use crate::peers::java::Java;
+use crate::peers::java::Container as Server;
 use crate::selection::Missing;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
-use client::{Ask, rate};
+use client::{Ask, Form, rate};
 use servers::{Axum, Served};
-use std::rc::Rc;
 
 /// A Web service container.
 #[derive(Debug)]
 pub(crate) struct Container;
 
 const RATE: Quantity = Quantity::new("two-way messages per second", "1/s");
+
+/// Servers in Java, and how they are asked.
+const IN_JAVA: [(&str, Server, Form); 3] = [
+    ("Jetty", Server::Jetty, Form::Json),
+    ("Java", Server::Kit, Form::Json),
+    ("Axis2", Server::Axis2, Form::Soap),
+];
 
 impl Experiment for Container {
     fn about(&self) -> About {
@@ -27,7 +33,8 @@ impl Experiment for Container {
                          their connections: each sends, reads the whole answer and sends again. The read is GET of a state of one number, \
                          the change is POST of one number that is added. All servers have the same clients, the same load and the same two \
                          cores. motet's calls have deadlines, versions and checked bodies; axum is bare, with the number behind a lock; \
-                         Java is the server that comes with its development kit, com.sun.net.httpserver, and Jetty is Jetty's core server, both with a virtual thread for each request.",
+                         Java is the server that comes with its development kit, com.sun.net.httpserver, and Jetty is Jetty's core server, both with a virtual thread for each request. Axis2 \
+                         is the papers' container, version 2.0.0, with its own server: it is read by GET too, and changed by an envelope of SOAP.",
             parameters: &[
                 ("connections", "connections, each with a client of its own"),
                 ("message", "whether it reads or changes the state"),
@@ -40,41 +47,41 @@ impl Experiment for Container {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let messages = setting.by_effort(64, 4_000, 40_000);
-        let java: Rc<Result<Java, String>> = match setting.wants("Java") {
-            true => setting.java(),
-            false => Rc::new(Err(String::new())),
-        };
         let case = |connections: usize, ask: Ask| {
             let point = Point::new()
                 .with("connections", connections)
                 .with("message", ask.name());
             let mut case = Case::new(point, &[RATE]).with("motet", move || {
                 let served = Served::start()?;
-                Ok(vec![rate(served.at(), connections, ask, messages)?])
+                Ok(vec![rate(
+                    served.at(),
+                    connections,
+                    (ask, Form::Json),
+                    messages,
+                )?])
             });
             if setting.wants("axum") {
                 case = case.with("axum", move || {
                     let axum = Axum::start()?;
-                    Ok(vec![rate(axum.at(), connections, ask, messages)?])
+                    Ok(vec![rate(
+                        axum.at(),
+                        connections,
+                        (ask, Form::Json),
+                        messages,
+                    )?])
                 });
             }
-            if setting.wants("Jetty") {
+            for (name, server, form) in IN_JAVA {
+                if !setting.wants(name) {
+                    continue;
+                }
                 let java = setting.java();
-                case = case.with("Jetty", move || {
+                case = case.with(name, move || {
                     let java = java.as_ref().as_ref().map_err(String::clone)?;
-                    let (at, _kept) = java.jetty()?;
-                    rate(at, connections, ask, messages)?;
-                    Ok(vec![rate(at, connections, ask, messages)?])
-                });
-            }
-            if setting.wants("Java") {
-                let java = Rc::clone(&java);
-                case = case.with("Java", move || {
-                    let java = java.as_ref().as_ref().map_err(String::clone)?;
-                    let (at, _kept) = java.container()?;
+                    let (at, _kept) = java.container(server)?;
                     // What runs first is interpreted.
-                    rate(at, connections, ask, messages)?;
-                    Ok(vec![rate(at, connections, ask, messages)?])
+                    rate(at, connections, (ask, form), messages)?;
+                    Ok(vec![rate(at, connections, (ask, form), messages)?])
                 });
             }
             case

@@ -10,6 +10,14 @@ use motet_sync::thread;
 #[derive(Debug)]
 pub(crate) struct JavaMpi;
 
+const PEERS: &[Peer] = &[
+    Peer::Java,
+    Peer::Locks,
+    Peer::CSharp,
+    Peer::Mpi,
+    Peer::JavaMpi,
+];
+
 impl Experiment for JavaMpi {
     fn about(&self) -> About {
         About {
@@ -18,10 +26,12 @@ impl Experiment for JavaMpi {
             title: "Ranks beside Java and MPI",
             question: "How do ranks compare with what Java and MPI offer for the same patterns?",
             definition: "Overhead per stage of Shift and Exchange with 20 units of work, as in E14, of as many computations as cores \
-                         and of four. Java: virtual threads; MPI: a process for each computation.",
+                         and of four. Java: virtual threads; MPI: a process for each computation; MPI in Java: MPJ Express, a thread or a \
+                         process, and Intel MPI by its binding, a process; \
+                         C and C# with locks: a thread that sleeps.",
             parameters: PARAMETERS,
-            threats: "The papers' Java libraries (MPJ Express, mpiJava) are not run: today's Java has virtual threads for \
-                      this. MPI runs as many stages as its time allows.",
+            threats: "mpiJava itself is gone: the binding of Intel MPI is to it what mpiJava was to MPICH2. MPI in C and in Java \
+                      runs as many stages as its time allows.",
             sources: &["P1 section 5.1", "P1 abstract"],
         }
     }
@@ -41,7 +51,7 @@ impl Experiment for JavaMpi {
                     stages: setting.by_effort(5, 1_000, 50_000),
                     units: 20,
                 };
-                cases.push(stages.case(setting, &[Peer::Java, Peer::Mpi]));
+                cases.push(stages.case(setting, PEERS));
             }
         }
         Ok(cases)

@@ -56,6 +56,7 @@ impl Experiment for ClusteringKernel {
                     step,
                 ])
             },
+            |case, _| case,
         ))
     }
 

@@ -31,9 +31,12 @@ impl Experiment for Spread {
     }
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
-        Ok(Kernel::cases(setting, &[SPREAD], |kernel, points| {
-            Ok(vec![kernel.run(points)?.spread_over_mean()])
-        }))
+        Ok(Kernel::cases(
+            setting,
+            &[SPREAD],
+            |kernel, points| Ok(vec![kernel.run(points)?.spread_over_mean()]),
+            |case, _| case,
+        ))
     }
 
     fn pictures(&self) -> Vec<Picture> {

@@ -10,7 +10,7 @@ use motet_bench::stages::{Mode, Pattern};
 use crate::amount::{count, seconds};
 use crate::bench::print_args::PrintArgs;
 use crate::bench::rank_program::RankProgramArgs;
-use crate::bench::results::{self, CompareArgs, ResultsArgs};
+use crate::bench::results::{self, CompareArgs, JoinArgs, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
 use crate::bench::texts::{
     CORE, CORE_TAIL, RANKS, RANKS_TAIL, SEARCH, SEARCH_TAIL, SIM, SIM_TAIL, STAGES, STAGES_TAIL,
@@ -49,6 +49,9 @@ pub enum Experiment {
     /// Two runs beside each other: which rows differ by more than their spread
     #[command(long_about = results::COMPARE)]
     Compare(CompareArgs),
+    /// Two runs of two machines in one folder, for claims that compare machines
+    #[command(long_about = results::JOIN)]
+    Join(JoinArgs),
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),

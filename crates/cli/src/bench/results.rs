@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use motet_bench::compare::{Apart, compare};
+use motet_bench::join::join;
 use motet_bench::plot::{self, File};
 use motet_bench::report;
 use motet_bench::results::Results;
@@ -40,6 +41,22 @@ pub struct CompareArgs {
     pub print: PrintArgs,
 }
 
+/// Options of `motet bench join`.
+#[derive(Debug, Clone, Args)]
+pub struct JoinArgs {
+    /// The folder of a run
+    #[arg(value_name = "DIR")]
+    pub first: PathBuf,
+
+    /// The folder of another one, of another machine
+    #[arg(value_name = "OTHER")]
+    pub second: PathBuf,
+
+    /// The folder of both, which is made
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
 /// Draws every picture and writes every table.
 pub(super) fn run_plot(args: &ResultsArgs) -> Result<(), CliError> {
     let files = plot::files(&read(&args.dir)?);
@@ -68,6 +85,18 @@ pub(super) fn run_report(args: &ResultsArgs) -> Result<(), CliError> {
     let path = args.dir.join(&file.path);
     write(&args.dir, &[file])?;
     print(|to| writeln!(to, "the report is {}", path.display()))
+}
+
+/// Puts two runs into one folder.
+pub(super) fn run_join(args: &JoinArgs) -> Result<(), CliError> {
+    let both = join(&args.first, &args.second, &args.out).map_err(BenchError::from)?;
+    let (out, rows) = (args.out.display(), both.measured());
+    print(|to| {
+        writeln!(
+            to,
+            "{out} has {rows} values, those of another machine beside: motet bench report {out}"
+        )
+    })
 }
 
 /// Prints the rows that differ, and how many agree.
@@ -161,6 +190,13 @@ Compares two runs of the suite, row by row.
 A row agrees when its medians differ by no more than its least and most lie apart in DIR. Those that do not are printed, the furthest \
 first, with the values in DIR, the median in OTHER, and how many times the first the second is. Of two runs of one program on an \
 idle machine nearly all rows agree; of two versions, or with a change of the machine, those that are printed have changed.";
+
+pub(super) const JOIN: &str = "\
+Puts two runs of two machines into one folder, for the papers' claims that compare machines.
+
+DIR's rows and record are copied into the new folder, OTHER's below it into beside: rows keep their machine. \
+motet bench report and motet bench plot then tell of DIR; claims about two machines (C09, C10, C49) are judged by both, and \
+lines whose points name the processor (E35) are drawn beside each other. Measure both with the same effort.";
 
 pub(super) const REPORT: &str = "\
 Writes one page about a run: DIR/report.html.

@@ -1,5 +1,6 @@
 //! What keeps `motet bench` from its end.
 
+use motet_bench::join::JoinError;
 use motet_bench::results::ReadError;
 use motet_bench::stages::StagesError;
 use motet_bench::suite::{StoreError, Unknown, UnknownPeer};
@@ -24,6 +25,9 @@ pub enum BenchError {
     /// The rows of a run cannot be drawn or told.
     #[error("{0}")]
     Results(#[from] ReadError),
+    /// Two runs cannot be joined.
+    #[error("{0}")]
+    Join(#[from] JoinError),
     /// It was cancelled by the user.
     #[error("cancelled: the rows before are in {out}")]
     Interrupted {

@@ -23,12 +23,13 @@ fn doctor_gives_one_object_with_every_field() {
         .collect();
     fields.sort_unstable();
     let mut expected =
-        "cores caches roundtrip_us two_cores clock_ghz wakeup_us memory limits mpi mpi_problem mesh python go"
+        "cores caches roundtrip_us two_cores threads clock_ghz wakeup_us memory limits mpi mpi_problem mesh python go"
             .split_whitespace()
             .collect::<Vec<_>>();
     expected.sort_unstable();
     assert_eq!(fields, expected);
     assert!(row["cores"]["usable"].as_u64().unwrap() >= 1);
+    assert!(row["threads"]["number"].as_u64().unwrap() >= 1);
     assert!(row["wakeup_us"].as_f64().unwrap() > 0.0);
     assert!(row["python"].is_null() && row["go"].is_null());
     let found = row["mpi"].as_array().unwrap().len();
@@ -40,6 +41,7 @@ fn doctor_says_the_same_in_words() {
     let out = Place::new().run("doctor --go no-go").quiet_success();
     for words in [
         "cores ",
+        "threads ",
         "wake-up ",
         "memory ",
         "limits ",

@@ -40,6 +40,28 @@ fn plot_writes_pictures_and_tables() {
 }
 
 #[test]
+fn join_puts_two_machines_into_one_folder() {
+    let place = sample();
+    let same = place.run("bench join out out --out both");
+    assert!(same.err.contains("motet bench compare"), "{}", same.err);
+    fs::create_dir(place.path("other")).unwrap();
+    let rows = place.read("out/rows.jsonl");
+    let mut machine: Value = serde_json::from_str(&place.read("out/machine.json")).unwrap();
+    machine["machine"]["model"] = Value::from("Another processor");
+    fs::write(place.path("other/rows.jsonl"), &rows).unwrap();
+    fs::write(place.path("other/machine.json"), machine.to_string()).unwrap();
+    let joined = place.run("bench join out other --out both").quiet_success();
+    assert!(joined.contains("motet bench report both"), "{joined}");
+    assert_eq!(place.read("both/rows.jsonl"), rows);
+    place.run("bench report both").quiet_success();
+    let page = place.read("both/report.html");
+    assert!(page.contains("Another processor"));
+    assert!(page.contains("both machines have"));
+    let again = place.run("bench join both other --out third");
+    assert!(again.err.contains("two machines already"), "{}", again.err);
+}
+
+#[test]
 fn compare_prints_the_rows_that_differ_beyond_their_spread() {
     let place = sample();
     let same = place.run("bench compare out out").quiet_success();
