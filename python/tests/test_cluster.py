@@ -31,7 +31,7 @@ def test_a_temperature_finds_the_number_of_clusters(groups):
     assert found.choice_ is None
 
 
-def test_sem_g943_the_rows_are_asked_how_many_clusters_there_are(groups, tmp_path):
+def test_sem_g474_the_rows_are_asked_how_many_clusters_there_are(groups, tmp_path):
     found = DeterministicAnnealing(None, max_clusters=6).fit(groups[::2])
     assert sorted(found.sizes_) == [25, 50, 75]
     choice = found.choice_
@@ -59,7 +59,7 @@ def test_sem_g943_the_rows_are_asked_how_many_clusters_there_are(groups, tmp_pat
     assert theirs == [tuple(row) for row in found.cluster_centers_]
 
 
-def test_sem_g943_one_heap_is_one_cluster_and_a_choice_among_none_is_refused(groups):
+def test_sem_g474_one_heap_is_one_cluster_and_a_choice_among_none_is_refused(groups):
     for method in (DeterministicAnnealing, PairwiseAnnealing):
         one = method(None, max_clusters=4).fit(groups[:30])
         assert one.sizes_.tolist() == [30]
@@ -68,7 +68,7 @@ def test_sem_g943_one_heap_is_one_cluster_and_a_choice_among_none_is_refused(gro
             method(None, max_clusters=0).fit(groups)
 
 
-def test_sem_g943_the_pairs_are_asked_how_many_clusters_there_are():
+def test_sem_g474_the_pairs_are_asked_how_many_clusters_there_are():
     corner = numpy.arange(60)
     rows = numpy.column_stack([corner % 2 * 10.0, corner // 2 % 2 * 11.0])
     rows += numpy.column_stack([corner * 37 % 101, corner * 71 % 101]) / 50.0
@@ -84,7 +84,7 @@ def test_sem_g943_the_pairs_are_asked_how_many_clusters_there_are():
     assert weighted.choice_.clusters == 2
 
 
-def test_sem_g801_any_number_of_jobs_gives_the_same_bits(groups):
+def test_sem_g443_any_number_of_jobs_gives_the_same_bits(groups):
     for method in [DeterministicAnnealing, KMeans]:
         one = method(5, n_jobs=1).fit(groups)
         for jobs in [2, 3, -1]:
@@ -111,7 +111,7 @@ def test_weights_count(groups):
     assert found.masses_ == pytest.approx([0.6, 0.4])
 
 
-def test_sem_g802_a_callback_hears_and_stops(groups):
+def test_sem_g444_a_callback_hears_and_stops(groups):
     heard = []
     DeterministicAnnealing(3, callback=heard.append).fit(groups)
     done = [now["done"] for now in heard]
@@ -174,7 +174,7 @@ def test_wrong_rows_are_named(groups):
         assert len(KMeans(4).fit([[0.0], [1.0], [0.0], [1.0]]).cluster_centers_) == 2
 
 
-def test_sem_g815_dissimilarities_suffice(groups):
+def test_sem_g458_dissimilarities_suffice(groups):
     groups = groups[::5]
     pairs = ((groups[:, None] - groups) ** 2).sum(axis=2)
     found = PairwiseAnnealing(3, metric="precomputed").fit(pairs)

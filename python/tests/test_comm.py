@@ -14,7 +14,7 @@ from motet.mpi4py import MPI
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
-def test_sem_g805_objects_go_round(ranks):
+def test_sem_g448_objects_go_round(ranks):
     def main(comm):
         comm.barrier()
         everybody = comm.allgather(str(comm.rank))
@@ -89,7 +89,7 @@ def test_parts_have_communicators_of_their_own():
     assert found == [(1, 1, False, 4), (0, 1, True, 4), (1, 5, True, 4), (0, 5, True, 4)]
 
 
-def test_sem_g806_what_a_rank_raises_ends_the_run_and_is_raised():
+def test_sem_g449_what_a_rank_raises_ends_the_run_and_is_raised():
     def main(comm):
         if comm.rank == 1:
             raise KeyError("as it was told")
@@ -154,7 +154,7 @@ def test_ctrl_c_ends_ranks_that_wait_for_each_other(tmp_path):
 
 
 @pytest.mark.skipif("MOTET_MPI" not in os.environ, reason="MOTET_MPI names no MPI library")
-def test_sem_g807_the_same_program_runs_on_processes(tmp_path):
+def test_sem_g450_the_same_program_runs_on_processes(tmp_path):
     program = tmp_path / "ranks.py"
     program.write_text(
         "import numpy\n"

@@ -27,7 +27,7 @@ ROWS = [
 
 
 @estimator_checks.parametrize_with_checks(ROWS)
-def test_sem_g804_scikit_learns_checks_pass(estimator, check):
+def test_sem_g447_scikit_learns_checks_pass(estimator, check):
     check(estimator)
 
 
@@ -41,11 +41,11 @@ TWO_STATES = [
 
 
 @pytest.mark.parametrize(("estimator", "check"), TWO_STATES)
-def test_sem_g804_several_states_pass_what_does_not_change_the_order(estimator, check):
+def test_sem_g447_several_states_pass_what_does_not_change_the_order(estimator, check):
     check(estimator)
 
 
-def test_sem_g804_symbols_are_checked_as_scikit_learn_checks_one_column():
+def test_sem_g447_symbols_are_checked_as_scikit_learn_checks_one_column():
     method = CategoricalHMM(2)
     with pytest.warns(Warning, match="Can't test estimator"):
         estimator_checks.check_estimator(method)
@@ -81,7 +81,7 @@ def named(method):
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)
-def test_sem_g802_any_fit_is_heard_of_and_stopped(groups, method):
+def test_sem_g444_any_fit_is_heard_of_and_stopped(groups, method):
     heard = []
     rows = data(method, groups[::3])
     fresh(method, callback=heard.append).fit(rows)
@@ -101,7 +101,7 @@ def test_any_fit_shows_a_bar(groups, method, capfd):
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)
-def test_sem_g941_any_fit_says_where_its_time_went(groups, method):
+def test_sem_g472_any_fit_says_where_its_time_went(groups, method):
     rows = data(method, groups[::3])
     found = fresh(method, profile=True, n_jobs=2).fit(rows)
     told = found.profile_
@@ -118,7 +118,7 @@ def test_sem_g941_any_fit_says_where_its_time_went(groups, method):
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)
-def test_sem_g942_notebooks_show_what_was_found(groups, method):
+def test_sem_g473_notebooks_show_what_was_found(groups, method):
     for shown in (fresh(method), fresh(method).fit(data(method, groups[::3]))):
         told = shown._repr_html_()
         assert ("<table>" in told) == hasattr(shown, "n_features_in_")
@@ -139,7 +139,7 @@ LONG = [
 
 
 @pytest.mark.parametrize(("method", "rows"), LONG, ids=lambda one: named(one) if one else "")
-def test_sem_g803_ctrl_c_stops_any_fit(method, rows):
+def test_sem_g446_ctrl_c_stops_any_fit(method, rows):
     import os
     import signal
 
@@ -154,7 +154,7 @@ def test_sem_g803_ctrl_c_stops_any_fit(method, rows):
     interrupted.join()
 
 
-def test_sem_g932_callbacks_of_scikit_learn_hear_of_each_hundredth_and_may_end_the_fit():
+def test_sem_g445_callbacks_of_scikit_learn_hear_of_each_hundredth_and_may_end_the_fit():
     pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has them")
     from sklearn.base import clone
 

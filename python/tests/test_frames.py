@@ -59,7 +59,7 @@ def state(estimator):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
-def test_sem_g936_frames_give_what_arrays_give(groups, kind, estimator):
+def test_sem_g467_frames_give_what_arrays_give(groups, kind, estimator):
     few = groups[::6]
     named = frame(kind, {"east": few[:, 0], "north": few[:, 1]})
     found = type(estimator)(**estimator.get_params()).fit(named)
@@ -74,7 +74,7 @@ def test_sem_g936_frames_give_what_arrays_give(groups, kind, estimator):
             found.predict(other)
 
 
-def test_sem_g936_symbols_come_from_a_column(kind):
+def test_sem_g467_symbols_come_from_a_column(kind):
     symbols = numpy.repeat([0, 1, 2, 0, 1], 20)
     found = CategoricalHMM(2).fit(frame(kind, {"symbol": symbols}))
     again = CategoricalHMM(2).fit(symbols)
@@ -84,14 +84,14 @@ def test_sem_g936_symbols_come_from_a_column(kind):
         CategoricalHMM(2).fit(frame(kind, {"a": symbols, "b": symbols}))
 
 
-def test_sem_g936_a_missing_or_a_foreign_value_is_named(kind):
+def test_sem_g467_a_missing_or_a_foreign_value_is_named(kind):
     with pytest.raises(ValueError, match="NaN"):
         KMeans(1).fit(frame(kind, {"x": [1.0, None, 3.0], "y": [1.0, 2.0, 3.0]}))
     with pytest.raises(ValueError, match="could not convert string to float"):
         KMeans(1).fit(frame(kind, {"x": [1.0, 2.0], "y": ["a", "b"]}))
 
 
-def test_sem_g937_outputs_are_frames_where_they_are_asked_for(groups):
+def test_sem_g468_outputs_are_frames_where_they_are_asked_for(groups):
     pytest.importorskip("sklearn")
     for library in ("pandas", "polars"):
         module = pytest.importorskip(library)
@@ -106,7 +106,7 @@ def test_sem_g937_outputs_are_frames_where_they_are_asked_for(groups):
 
 
 @pytest.mark.parametrize("method", [DeterministicAnnealing(3), KMeans(3), AnnealedMDS()])
-def test_sem_g937_float32_stays_float32(groups, method):
+def test_sem_g468_float32_stays_float32(groups, method):
     narrow = groups[::6].astype(numpy.float32)
     assert method.fit_transform(narrow).dtype == numpy.float32
     assert method.fit_transform(groups[::6]).dtype == numpy.float64
@@ -172,5 +172,5 @@ for call, kind, words in [
 """
 
 
-def test_sem_g938_numpy_is_all_that_is_needed():
+def test_sem_g469_numpy_is_all_that_is_needed():
     subprocess.run([sys.executable, "-c", WITHOUT], check=True, timeout=120)

@@ -8,7 +8,7 @@ from motet.manifold import AnnealedMDS
 
 
 @pytest.mark.parametrize("method", ["annealed", "majorised", "classical"])
-def test_sem_g816_places_have_the_distances_of_the_rows(groups, method):
+def test_sem_g459_places_have_the_distances_of_the_rows(groups, method):
     rows = numpy.column_stack([groups[::6], numpy.full(50, 3.0)])
     distances = numpy.sqrt(((rows[:, None] - rows) ** 2).sum(axis=2))
     found = AnnealedMDS(method=method).fit(rows)

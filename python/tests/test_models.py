@@ -66,7 +66,7 @@ def test_scores_agree_with_hmmlearn():
     assert ours == pytest.approx(other, rel=1e-9) and len(path) == len(hidden)
 
 
-def test_sem_g940_lengths_may_be_the_second_argument_and_a_y_does_not_count():
+def test_sem_g471_lengths_may_be_the_second_argument_and_a_y_does_not_count():
     hidden, lengths = walk()
     by_name = CategoricalHMM(2).fit(hidden, lengths=lengths)
     by_place = CategoricalHMM(2).fit(hidden, lengths)
@@ -84,7 +84,7 @@ def test_sem_g940_lengths_may_be_the_second_argument_and_a_y_does_not_count():
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "categorical"])
-def test_sem_g940_models_of_sequences_are_copied_kept_and_shown(kind):
+def test_sem_g471_models_of_sequences_are_copied_kept_and_shown(kind):
     hidden, lengths = walk(places=60)
     shown = hidden if kind == "categorical" else 4.0 * hidden.reshape(-1, 1)
     method = {"gaussian": GaussianHMM, "categorical": CategoricalHMM}[kind](3, n_iter=7)

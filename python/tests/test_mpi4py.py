@@ -21,7 +21,7 @@ def of_three(main):
     return World.threads(3).run(main)
 
 
-def test_sem_g926_comm_world_is_that_of_the_calling_rank():
+def test_sem_g463_comm_world_is_that_of_the_calling_rank():
     def main(own):
         comm = MPI.COMM_WORLD
         assert (comm.rank, comm.size) == (own.rank, own.size)
@@ -43,7 +43,7 @@ def test_sem_g926_comm_world_is_that_of_the_calling_rank():
     assert of_three(main) == [(1, "a", -3), (1, "ab", -3), (2, "abc", -3)]
 
 
-def test_sem_g926_collectives_may_be_started_and_described():
+def test_sem_g463_collectives_may_be_started_and_described():
     def main(_):
         comm = MPI.COMM_WORLD
         numbers, totals = numpy.arange(4) + comm.rank, numpy.empty(4, dtype=int)
@@ -88,7 +88,7 @@ def test_derived_datatypes_leave_gaps():
     World.threads(1).run(main)
 
 
-def test_sem_g927_what_is_lacking_says_what_it_is():
+def test_sem_g464_what_is_lacking_says_what_it_is():
     with pytest.raises(NotImplementedError, match="one-sided"):
         MPI.Win.Create(bytearray(8))
     with pytest.raises(NotImplementedError, match="files of MPI"):
@@ -172,7 +172,7 @@ def launched(program, count=2, library=None, python=sys.executable, **options):
     return subprocess.run(line, capture_output=True, text=True, timeout=120, **options)
 
 
-def test_sem_g929_a_script_alone_is_a_world_of_one(tmp_path):
+def test_sem_g466_a_script_alone_is_a_world_of_one(tmp_path):
     program = script(
         tmp_path,
         "from motet.mpi4py import MPI\n"
@@ -190,7 +190,7 @@ def test_sem_g929_a_script_alone_is_a_world_of_one(tmp_path):
 
 
 @NEEDS_MPI
-def test_sem_g929_a_script_runs_unchanged_on_processes(tmp_path):
+def test_sem_g466_a_script_runs_unchanged_on_processes(tmp_path):
     program = script(
         tmp_path,
         "from motet.mpi4py import MPI\n"
@@ -207,7 +207,7 @@ def test_sem_g929_a_script_runs_unchanged_on_processes(tmp_path):
 
 
 @NEEDS_MPI
-def test_sem_g929_what_a_script_raises_ends_the_others(tmp_path):
+def test_sem_g466_what_a_script_raises_ends_the_others(tmp_path):
     program = script(
         tmp_path,
         "from motet.mpi4py import MPI\n"
@@ -221,7 +221,7 @@ def test_sem_g929_what_a_script_raises_ends_the_others(tmp_path):
     assert done.stderr.count("as it was told") >= 1, done.stderr
 
 
-def test_sem_g929_ctrl_c_ends_a_script_that_waits(tmp_path):
+def test_sem_g466_ctrl_c_ends_a_script_that_waits(tmp_path):
     program = script(
         tmp_path,
         "from motet.mpi4py import MPI\n"
@@ -286,7 +286,7 @@ def beside(real):
 
 
 @NEEDS_MPI
-def test_sem_g928_motet_refuses_to_start_mpi_beside_mpi4py(tmp_path, real):
+def test_sem_g465_motet_refuses_to_start_mpi_beside_mpi4py(tmp_path, real):
     for use in ("MPI.COMM_WORLD.Get_rank()", "__import__('motet.comm').comm.World.current()"):
         program = script(
             tmp_path,
@@ -304,7 +304,7 @@ def test_sem_g928_motet_refuses_to_start_mpi_beside_mpi4py(tmp_path, real):
 
 
 @NEEDS_MPI
-def test_sem_g928_mpi4py_is_not_imported_beside_motets_mpi(tmp_path, real):
+def test_sem_g465_mpi4py_is_not_imported_beside_motets_mpi(tmp_path, real):
     program = script(
         tmp_path,
         "from motet.mpi4py import MPI\n"

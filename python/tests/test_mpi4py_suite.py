@@ -101,7 +101,7 @@ def counted(names):
     return sum(MODULES[name][0] - MODULES[name][1] for name in names)
 
 
-def test_sem_g924_mpi4pys_tests_pass_in_a_world_of_one():
+def test_sem_g461_mpi4pys_tests_pass_in_a_world_of_one():
     folder, begun = fetched(), time.perf_counter()
     names = chosen(SLOW_ALONE)
     said, ran = run([sys.executable], folder, names)
@@ -110,7 +110,7 @@ def test_sem_g924_mpi4pys_tests_pass_in_a_world_of_one():
 
 
 @pytest.mark.skipif("MOTET_MPI" not in os.environ, reason="MOTET_MPI names no MPI library")
-def test_sem_g925_mpi4pys_tests_pass_on_two_processes():
+def test_sem_g462_mpi4pys_tests_pass_on_two_processes():
     folder, begun = fetched(), time.perf_counter()
     names = chosen(SLOW_TOGETHER)
     library = next(
@@ -126,7 +126,7 @@ def test_sem_g925_mpi4pys_tests_pass_on_two_processes():
 
 
 @pytest.mark.parametrize("ranks", [3])
-def test_sem_g926_mpi4pys_tests_pass_on_the_ranks_of_one_process(ranks):
+def test_sem_g463_mpi4pys_tests_pass_on_the_ranks_of_one_process(ranks):
     folder = fetched()
     names = ON_THREADS
     line = [sys.executable, str(HERE / "in_threads.py"), str(ranks), str(folder / "test")]

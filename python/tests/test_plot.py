@@ -27,7 +27,7 @@ def ax():
 @pytest.mark.parametrize(
     "method", [DeterministicAnnealing(3), KMeans(3), GaussianMixture(3), PairwiseAnnealing(3)]
 )
-def test_sem_g939_clusters_are_drawn(groups, method, ax):
+def test_sem_g470_clusters_are_drawn(groups, method, ax):
     few = groups[::3]
     method.fit(few)
     assert plot.clusters(method, few, ax=ax) is ax
@@ -44,7 +44,7 @@ def test_sem_g939_clusters_are_drawn(groups, method, ax):
         plot.clusters(type(method)(3), few)
 
 
-def test_sem_g939_clusters_of_pairs_are_drawn_at_their_places(groups, ax):
+def test_sem_g470_clusters_of_pairs_are_drawn_at_their_places(groups, ax):
     few = groups[::6]
     distances = numpy.sqrt(((few[:, None] - few) ** 2).sum(axis=2))
     found = PairwiseAnnealing(3, metric="precomputed").fit(distances)
@@ -62,7 +62,7 @@ def test_sem_g939_clusters_of_pairs_are_drawn_at_their_places(groups, ax):
         (GaussianHMM(3), "ln p"),
     ],
 )
-def test_sem_g939_traces_are_drawn(groups, method, label, ax):
+def test_sem_g470_traces_are_drawn(groups, method, label, ax):
     method.fit(groups[::6])
     assert plot.trace(method, ax=ax).get_ylabel() == label
     assert len(ax.lines) == 1
@@ -70,7 +70,7 @@ def test_sem_g939_traces_are_drawn(groups, method, label, ax):
         plot.trace(KMeans(3).fit(groups), ax=ax)
 
 
-def test_sem_g939_profiles_are_drawn(groups, ax):
+def test_sem_g470_profiles_are_drawn(groups, ax):
     method = DeterministicAnnealing(3, n_jobs=2, profile=True).fit(numpy.tile(groups, (20, 1)))
     assert plot.profile(method, ax=ax) is ax
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
@@ -84,7 +84,7 @@ def test_sem_g939_profiles_are_drawn(groups, ax):
         plot.profile(KMeans(3).fit(groups), ax=ax)
 
 
-def test_sem_g939_axes_are_made_where_none_are_given(groups):
+def test_sem_g470_axes_are_made_where_none_are_given(groups):
     figure = plot.clusters(KMeans(3).fit(groups), groups).figure
     pyplot.close(figure)
     # Nobody pays for matplotlib who draws nothing.

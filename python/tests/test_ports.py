@@ -34,7 +34,7 @@ def items(port):
     return [port.test() for _ in range(len(port))]
 
 
-def test_sem_g808_a_port_keeps_items_and_gives_each_once():
+def test_sem_g451_a_port_keeps_items_and_gives_each_once():
     port = Port()
     for item in ("a", None, 3):
         port.post(item)
@@ -75,7 +75,7 @@ def test_ctrl_c_ends_a_blocking_wait(tmp_path):
     assert run.returncode != 0 and "KeyboardInterrupt" in said
 
 
-def test_sem_g809_ports_are_awaited_on_asyncio():
+def test_sem_g452_ports_are_awaited_on_asyncio():
     async def main():
         port, got = Port(), []
         wait = asyncio.create_task(port.get())
@@ -115,7 +115,7 @@ def test_sem_g809_ports_are_awaited_on_asyncio():
         assert asyncio.run(main()) == (list(range(1000)), list(range(100)))
 
 
-def test_sem_g810_arbiters_take_what_they_say(dispatcher):
+def test_sem_g453_arbiters_take_what_they_say(dispatcher):
     queue, out = dispatcher.queue(), Port()
     numbers, names = Port(), Port()
     receive(numbers, lambda n: out.post(n * n), at_most=1).activate(queue)
@@ -203,7 +203,7 @@ def test_an_interleave_runs_exclusive_handlers_alone(dispatcher):
     assert len(deposits) == 1
 
 
-def test_sem_g811_what_a_handler_raises_is_told(dispatcher, caplog):
+def test_sem_g454_what_a_handler_raises_is_told(dispatcher, caplog):
     heard, quiet = dispatcher.queue("heard"), dispatcher.queue("quiet")
     exceptions, port = heard.exception_port(), Port()
 
@@ -230,7 +230,7 @@ def test_sem_g811_what_a_handler_raises_is_told(dispatcher, caplog):
     assert record.exc_info is not None and record.exc_info[0] is KeyError
 
 
-def test_sem_g812_async_handlers_are_driven_by_the_dispatcher(dispatcher):
+def test_sem_g455_async_handlers_are_driven_by_the_dispatcher(dispatcher):
     asks, answers, out = Port(), Port(), Port()
 
     async def ask(n):

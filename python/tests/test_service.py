@@ -29,7 +29,7 @@ def url():
         yield url
 
 
-def test_sem_g813_verbs_are_awaited_and_faults_raised(url):
+def test_sem_g456_verbs_are_awaited_and_faults_raised(url):
     async def main():
         drive = connect(url)["/drive"]
         await drive.set_power(left=0.25, right=0.5)
@@ -61,7 +61,7 @@ def test_sem_g813_verbs_are_awaited_and_faults_raised(url):
         unreachable.set_power(left=0, right=0).blocking(30)
 
 
-def test_sem_g817_a_node_with_keys_is_called_with_a_token(tmp_path):
+def test_sem_g460_a_node_with_keys_is_called_with_a_token(tmp_path):
     keys = tmp_path / "keys"
     make = [sys.executable, "-m", "motet", "keys", "new", str(keys)]
     subprocess.run(make, check=True, capture_output=True)
@@ -113,7 +113,7 @@ class Till:
         raise KeyError("no such coin")
 
 
-def test_sem_g814_a_class_is_served(caplog):
+def test_sem_g457_a_class_is_served(caplog):
     async def main(url):
         till = connect(url)["/till"]
         watch, told = till.subscribe(sync=True), []

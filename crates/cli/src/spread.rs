@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g454_processes_of_a_machine_share_its_cores() {
+    fn sem_g344_processes_of_a_machine_share_its_cores() {
         let cores = thread::cores();
         assert_eq!(spread(1, 1).share(), cores);
         assert_eq!(spread(cores, 1).share(), 1);

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g306_both_copy_and_the_slice_is_its_owners_again() {
+    fn sem_g86_both_copy_and_the_slice_is_its_owners_again() {
         let mut room = vec![0; numbers().len()];
         let savings = Arc::default();
         for round in 0..200_u64 {
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g481_the_memory_of_saved_numbers_is_used_again() {
+    fn sem_g102_the_memory_of_saved_numbers_is_used_again() {
         let (numbers, savings) = (numbers(), Arc::<Savings>::default());
         let pieces = size_of_val(&*numbers).div_ceil(PIECE);
         for _ in 0..3 {
@@ -433,7 +433,7 @@ mod loom_tests {
     /// The receiver comes while the sender copies, or after it: it gets all, and the slice is its
     /// owner's afterwards.
     #[test]
-    fn loom_sem_g306_sender_and_receiver_copy_a_slice() {
+    fn loom_sem_g86_sender_and_receiver_copy_a_slice() {
         for forward in [true, false] {
             loom::model(move || {
                 let mut numbers = [1_u8, 2, 3];

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sem_g1026_a_core_that_is_not_there_is_named_with_those_that_are() {
+    fn sem_g36_a_core_that_is_not_there_is_named_with_those_that_are() {
         let there = [0, 2, 5].map(|id| CoreId { id });
         let ids = chosen(&[5, 0, 5], &there).unwrap();
         assert_eq!(

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn lin_stress_sem_g24_a_worker_and_its_thieves() {
+    fn lin_stress_sem_g43_a_worker_and_its_thieves() {
         const CALLS: usize = 12;
         within(patience(), || {
             stress(300, |seed| {

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g53_a_long_silence_does_not_pay_for_a_burst() {
+    fn sem_g46_a_long_silence_does_not_pay_for_a_burst() {
         let bucket = bucket(10.0, 1);
         let hours = 10 * 3600 * 1000 * MS;
         assert_eq!(bucket.take(hours), Ok(()));

@@ -130,18 +130,18 @@ macro_rules! promises {
 }
 
 promises! {
-    prop_sem_g944_any_head_is_answered_or_cut_off deep_sem_g944_a_million_heads heads,
-    prop_sem_g944_any_json_is_read_or_refused deep_sem_g944_a_million_texts_of_json texts,
-    prop_sem_g944_any_cbor_is_read_or_refused deep_sem_g944_a_million_bodies_of_cbor cbor,
-    prop_sem_g944_any_form_is_read_or_refused deep_sem_g944_a_million_forms forms,
-    prop_sem_g944_any_target_is_read_or_refused deep_sem_g944_a_million_targets targets,
-    prop_sem_g944_any_place_to_resume_is_read_or_refused
-        deep_sem_g944_a_million_places_to_resume resumed,
-    prop_sem_g944_any_stream_of_events_is_read deep_sem_g944_a_million_streams streams,
-    prop_sem_g944_any_token_is_known_or_refused deep_sem_g944_a_million_tokens tokens,
+    prop_sem_g440_any_head_is_answered_or_cut_off deep_sem_g440_a_million_heads heads,
+    prop_sem_g440_any_json_is_read_or_refused deep_sem_g440_a_million_texts_of_json texts,
+    prop_sem_g440_any_cbor_is_read_or_refused deep_sem_g440_a_million_bodies_of_cbor cbor,
+    prop_sem_g440_any_form_is_read_or_refused deep_sem_g440_a_million_forms forms,
+    prop_sem_g440_any_target_is_read_or_refused deep_sem_g440_a_million_targets targets,
+    prop_sem_g440_any_place_to_resume_is_read_or_refused
+        deep_sem_g440_a_million_places_to_resume resumed,
+    prop_sem_g440_any_stream_of_events_is_read deep_sem_g440_a_million_streams streams,
+    prop_sem_g440_any_token_is_known_or_refused deep_sem_g440_a_million_tokens tokens,
 }
 
 #[cfg(feature = "dssp")]
 promises! {
-    prop_sem_g944_any_envelope_is_read_or_refused deep_sem_g944_a_million_envelopes envelopes,
+    prop_sem_g440_any_envelope_is_read_or_refused deep_sem_g440_a_million_envelopes envelopes,
 }

@@ -243,7 +243,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn prop_sem_g857_any_bytes_are_a_frame_or_an_error(
+        fn prop_sem_g216_any_bytes_are_a_frame_or_an_error(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
         ) {
             if let Ok(frame) = Frame::from_bytes(&bytes) {

@@ -149,12 +149,12 @@ fn hear(seed: u64, frames: usize) {
 }
 
 #[test]
-fn sem_g933_frames_that_are_made_up_neither_panic_nor_grow_and_others_are_served() {
+fn sem_g217_frames_that_are_made_up_neither_panic_nor_grow_and_others_are_served() {
     (0..8).for_each(|seed| hear(seed, 2_000));
 }
 
 #[test]
 #[ignore = "takes a minute: cargo xtask deep"]
-fn deep_sem_g933_a_million_frames_that_are_made_up() {
+fn deep_sem_g217_a_million_frames_that_are_made_up() {
     (0..50).for_each(|seed| hear(1_000 + seed, 20_000));
 }

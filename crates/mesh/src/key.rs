@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn prop_sem_g850_a_pattern_matches_as_the_naive_matcher_says(
+        fn prop_sem_g209_a_pattern_matches_as_the_naive_matcher_says(
             pattern in prop::collection::vec(prop::sample::select(vec!["a", "b", "*", "**"]), 1..7),
             parts in prop::collection::vec(prop::sample::select(vec!["a", "b"]), 1..7),
         ) {

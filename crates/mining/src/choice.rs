@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g629_the_number_that_lasts_longest_is_chosen() {
+    fn sem_g145_the_number_that_lasts_longest_is_chosen() {
         let choice = |numbers: &[(f64, usize)], most| Choice::of(&steps(numbers), most).clusters;
         assert_eq!(
             choice(&[(10.0, 1), (9.0, 2), (8.0, 3), (1.0, 4), (0.9, 5)], 4),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g629_sem_g960_four_heaps_are_four_on_any_number_of_ranks() {
+    fn sem_g145_sem_g149_four_heaps_are_four_on_any_number_of_ranks() {
         let rows = heaps(400, 2.0);
         let square = |a: &[f64; 2], b: &[f64; 2]| {
             (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])

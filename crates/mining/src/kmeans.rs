@@ -237,7 +237,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn sem_g962_a_start_that_was_stopped_at_any_step_goes_on_to_the_same_bits() {
+    fn sem_g162_a_start_that_was_stopped_at_any_step_goes_on_to_the_same_bits() {
         let value = |i: i32| f64::from(i * i * 31 % 1009 + i % 7 * 900);
         let points = Points::new((0..600).map(value).collect(), 2).unwrap();
         let method = KMeans {

@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     #[cfg(target_pointer_width = "64")]
-    fn sem_g41_more_points_than_numbers_for_them() {
+    fn sem_g120_more_points_than_numbers_for_them() {
         assert_eq!(countable(u32::MAX as usize), Ok(()));
         let points = 1 << 32;
         assert_eq!(countable(points), Err(DataError::TooManyPoints { points }));

@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sem_g452_a_launcher_and_a_library_that_differ_are_named() {
+    fn sem_g332_a_launcher_and_a_library_that_differ_are_named() {
         let library = Path::new("/m/libmpi_abi.so.1");
         // Nothing is known, all is well, and a launcher inside another one.
         for (launched, found) in [(&[][..], 1), (&[1], 1), (&[4], 4), (&[2, 4], 4)] {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1021_a_share_is_in_percent() {
+    fn sem_g329_a_share_is_in_percent() {
         for (text, is) in [("10%", 0.1), (" 2.5 % ", 0.025), ("100%", 1.0)] {
             assert_eq!(share(text), Ok(is));
         }

@@ -166,7 +166,7 @@ mod tests {
     use motet_comm::World;
 
     #[test]
-    fn sem_g1023_a_program_is_what_the_launcher_says_or_its_file() {
+    fn sem_g307_a_program_is_what_the_launcher_says_or_its_file() {
         let said = Program::of(Some(" 2 "), Some("air".to_owned())).unwrap();
         assert_eq!((said.number, &*said.name), (2, "air"));
         let alone = Program::of(None, None).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1023_ranks_of_each_program_have_a_communicator_and_know_the_others() {
+    fn sem_g307_ranks_of_each_program_have_a_communicator_and_know_the_others() {
         // Programs of two nodes: their ranks are not beside each other. Two have one name.
         let programs = [
             (0, "ocean"),

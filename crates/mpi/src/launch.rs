@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1018_a_batch_script_makes_the_folder_of_the_mesh_and_removes_it() {
+    fn sem_g251_a_batch_script_makes_the_folder_of_the_mesh_and_removes_it() {
         for family in [Family::Mpich, Family::Other] {
             let shared = Launch {
                 mesh: Some("/shared/it is".into()),

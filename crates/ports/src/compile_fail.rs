@@ -1,5 +1,5 @@
 //! What must not compile where `unused_must_use` is denied: an arbiter that is built and never
-//! activated and a wait that is never awaited do nothing, and the compiler says so (G72).
+//! activated and a wait that is never awaited do nothing, and the compiler says so (G263).
 //!
 //! This is well:
 //!

@@ -263,13 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn prop_sem_g944_any_patch_is_made_or_refused() {
+    fn prop_sem_g440_any_patch_is_made_or_refused() {
         any_patches(4_000);
     }
 
     #[test]
     #[ignore = "takes minutes"]
-    fn deep_sem_g944_a_million_patches() {
+    fn deep_sem_g440_a_million_patches() {
         any_patches(1_000_000);
     }
 

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g701_items_come_in_the_order_of_a_sorted_set() {
+    fn sem_g178_items_come_in_the_order_of_a_sorted_set() {
         for (name, delay) in DELAYS {
             for size in [1, 3, FEW, FEW + 1, 500, 20_000] {
                 let [rungs, most] = hold(delay, size, 60_000);

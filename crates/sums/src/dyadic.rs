@@ -201,7 +201,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sem_g37_any_cut_gives_the_one_piece_result(
+        fn sem_g78_any_cut_gives_the_one_piece_result(
             blocks in 1_usize..200,
             cuts in prop::collection::vec(0_usize..200, 0..9),
             from_the_right in any::<bool>(),
@@ -221,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn sem_g37_sums_keep_their_bits(
+        fn sem_g78_sums_keep_their_bits(
             values in prop::collection::vec(-1e9_f64..1e9, 1..300),
             cut in 0_usize..300,
         ) {

@@ -481,12 +481,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sem_g313_the_sum_is_exact_and_rounded_once(numbers in numbers()) {
+        fn sem_g98_the_sum_is_exact_and_rounded_once(numbers in numbers()) {
             prop_assert_eq!(sum(&numbers), slow_sum(&numbers) + 0.0);
         }
 
         #[test]
-        fn sem_g313_any_order_and_any_cut_give_the_same_bits(
+        fn sem_g98_any_order_and_any_cut_give_the_same_bits(
             numbers in numbers(),
             parts in 1_usize..9,
             from in 0_usize..9,
@@ -503,7 +503,7 @@ mod tests {
         }
 
         #[test]
-        fn sem_g313_columns_are_added_up_as_by_accumulators(
+        fn sem_g98_columns_are_added_up_as_by_accumulators(
             rows in prop::collection::vec(prop::collection::vec(
                 prop_oneof![any::<f64>(), any::<i16>().prop_map(f64::from), -1.0..1.0], 16), 1..9),
         ) {

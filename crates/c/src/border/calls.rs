@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1016_a_panic_becomes_a_code_with_its_text() {
+    fn sem_g492_a_panic_becomes_a_code_with_its_text() {
         let code = call("motet_x", |_| panic!("the {} is wrong", "state"));
         assert_eq!(code, Code::Panicked);
         let said = "motet_x: motet itself has failed: the state is wrong; please report it";
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1016_a_panic_of_what_is_freed_stays_inside() {
+    fn sem_g492_a_panic_of_what_is_freed_stays_inside() {
         struct Bad;
         impl Drop for Bad {
             fn drop(&mut self) {

@@ -41,14 +41,14 @@ fn defined() -> BTreeSet<String> {
 }
 
 #[test]
-fn sem_g1010_the_header_declares_what_the_library_has() {
+fn sem_g486_the_header_declares_what_the_library_has() {
     let (declared, defined) = (declared(), defined());
     assert!(defined.len() > 50, "{defined:?}");
     assert_eq!(declared, defined);
 }
 
 #[test]
-fn sem_g1010_the_codes_are_those_of_the_library() {
+fn sem_g486_the_codes_are_those_of_the_library() {
     let source = fs::read_to_string(folder("src/error.rs")).unwrap();
     let wanted = source
         .lines()
@@ -66,7 +66,7 @@ fn sem_g1010_the_codes_are_those_of_the_library() {
 }
 
 #[test]
-fn sem_g1010_the_library_gives_no_other_names_needs_cc() {
+fn sem_g486_the_library_gives_no_other_names_needs_cc() {
     let Some(_) = cc().filter(|_| runs(Path::new("nm"))) else {
         eprintln!("left out: the names of the library are read by nm");
         return;
@@ -83,7 +83,7 @@ fn sem_g1010_the_library_gives_no_other_names_needs_cc() {
 }
 
 #[test]
-fn sem_g1010_the_header_is_strict_c_and_cxx_needs_cc() {
+fn sem_g486_the_header_is_strict_c_and_cxx_needs_cc() {
     let Some(cc) = cc() else { return };
     let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"];
     let check = |compiler: &Path, standard: &str, language: &str| {

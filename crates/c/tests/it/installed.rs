@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn sem_g1017_a_program_is_built_by_pkg_config_needs_cc() {
+fn sem_g493_a_program_is_built_by_pkg_config_needs_cc() {
     let Some(cc) = cc() else { return };
     let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
     let mut install = Command::new("sh");

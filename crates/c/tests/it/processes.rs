@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::process::Command;
 
 #[test]
-fn sem_g1015_the_current_world_is_this_process_alone_needs_cc() {
+fn sem_g491_the_current_world_is_this_process_alone_needs_cc() {
     let Some(cc) = cc() else { return };
     let program = compiled(&cc, &folder("tests/c/current.c"), Linked::Shared);
     let mut command = Command::new(program);
@@ -17,7 +17,7 @@ fn sem_g1015_the_current_world_is_this_process_alone_needs_cc() {
 }
 
 #[test]
-fn sem_g1015_the_current_world_is_all_processes_needs_mpi_needs_cc() {
+fn sem_g491_the_current_world_is_all_processes_needs_mpi_needs_cc() {
     let Some(cc) = cc() else { return };
     let program = compiled(&cc, &folder("tests/c/current.c"), Linked::Shared);
     for library in mpi_libraries() {

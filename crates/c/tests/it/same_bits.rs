@@ -14,7 +14,7 @@ fn number(rank: usize, place: usize) -> f64 {
 }
 
 #[test]
-fn sem_g1014_reductions_fold_as_in_rust_needs_cc() {
+fn sem_g490_reductions_fold_as_in_rust_needs_cc() {
     let Some(cc) = cc() else { return };
     let program = compiled(&cc, &folder("tests/c/folds.c"), Linked::Shared);
     for ranks in [1, 2, 3, 7] {

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g910_several_frames_of_zstd_are_one_text() {
+    fn sem_g338_several_frames_of_zstd_are_one_text() {
         let pack = |text: &str| compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
         let long = "0123456789\n".repeat(20_000);
         let mut bytes = pack(&long);

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1024_programs_stand_between_colons() {
+    fn sem_g308_programs_stand_between_colons() {
         let (first, others) = read("./ocean -m 3 : -t 2 -m 4 ./air --cold -t : ice").unwrap();
         assert_eq!(first, ["./ocean", "-m", "3"]);
         let told = others.iter().map(|part| {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1024_what_is_no_program_is_refused() {
+    fn sem_g308_what_is_no_program_is_refused() {
         for (line, words) in [
             (": ./air", "before the first colon"),
             ("./ocean :", "behind colon 1"),

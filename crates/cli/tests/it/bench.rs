@@ -187,7 +187,7 @@ fn needs_mpi_rows_over_processes_run_beside_their_peers() {
 }
 
 #[test]
-fn sem_g42_what_cannot_be_measured_is_refused() {
+fn sem_g256_what_cannot_be_measured_is_refused() {
     for (arguments, words) in [
         (
             "stages --pattern two-shifts --mode rendezvous",

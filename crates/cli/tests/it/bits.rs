@@ -25,7 +25,7 @@ fn npy() -> Vec<u8> {
 }
 
 #[test]
-fn sem_g631_every_form_of_a_file_gives_the_same_clusters() {
+fn sem_g147_every_form_of_a_file_gives_the_same_clusters() {
     let place = Place::with("bits.txt", DIGITS);
     place.write("bits.npy", npy());
     let fps = "#FPS1\n#num_bits=8\n0f\ta\nf0\tb\n07\tc\ne0\td\n8f\te\nf8\tf\n";
@@ -65,7 +65,7 @@ fn sem_g631_every_form_of_a_file_gives_the_same_clusters() {
 }
 
 #[test]
-fn sem_g632_without_a_number_the_one_that_lasts_is_taken_and_said() {
+fn sem_g148_without_a_number_the_one_that_lasts_is_taken_and_said() {
     // Three families of eight rows each; a row lacks one bit of its family.
     let line = |row: usize| {
         let bit = |column: usize| column % 3 == row % 3 && column / 3 != row / 3;
@@ -91,7 +91,7 @@ fn sem_g632_without_a_number_the_one_that_lasts_is_taken_and_said() {
 }
 
 #[test]
-fn sem_g631_what_does_not_fit_is_said_before_any_work() {
+fn sem_g147_what_does_not_fit_is_said_before_any_work() {
     let place = Place::with("bits.txt", DIGITS);
     place.write("bits.npy", npy());
     place.write("bad.txt", "0101\n01x1\n");

@@ -89,7 +89,7 @@ fn goes_on(kind: &str, command: &str, content: &str, delays: &[u64]) {
 const PAIRWISE: &str = "cluster in.csv --pairwise -k 7";
 
 #[test]
-fn sem_g663_a_killed_run_goes_on_to_the_same_bits() {
+fn sem_g163_a_killed_run_goes_on_to_the_same_bits() {
     goes_on("pairwise", PAIRWISE, &pairs(210), &[0, 30]);
 }
 
@@ -106,14 +106,14 @@ const POINTS: &str = "cluster in.csv -k 11";
 const KMEANS: &str = "cluster in.csv -k 16 --method kmeans --restarts 3";
 
 #[test]
-fn sem_g963_clusterings_of_points_that_are_killed_go_on_to_the_same_bits() {
+fn sem_g164_clusterings_of_points_that_are_killed_go_on_to_the_same_bits() {
     goes_on("points", POINTS, &table(1500), &[0, 30]);
     goes_on("kmeans", KMEANS, &table(1500), &[0, 30]);
 }
 
 #[test]
 #[ignore = "takes minutes; `cargo xtask deep` runs it"]
-fn deep_sem_g963_clusterings_of_points_killed_at_many_moments_go_on_to_the_same_bits() {
+fn deep_sem_g164_clusterings_of_points_killed_at_many_moments_go_on_to_the_same_bits() {
     let delays = [0, 5, 10, 20, 40, 80, 160, 320];
     goes_on("points", POINTS, &table(9000), &delays);
     goes_on("kmeans", KMEANS, &table(9000), &delays);
@@ -121,7 +121,7 @@ fn deep_sem_g963_clusterings_of_points_killed_at_many_moments_go_on_to_the_same_
 
 #[test]
 #[ignore = "takes minutes; `cargo xtask deep` runs it"]
-fn deep_sem_g663_a_run_killed_at_many_moments_goes_on_to_the_same_bits() {
+fn deep_sem_g163_a_run_killed_at_many_moments_goes_on_to_the_same_bits() {
     goes_on(
         "pairwise",
         PAIRWISE,
@@ -131,7 +131,7 @@ fn deep_sem_g663_a_run_killed_at_many_moments_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn sem_g664_a_checkpoint_of_other_data_or_options_is_refused() {
+fn sem_g165_a_checkpoint_of_other_data_or_options_is_refused() {
     let place = Place::with("in.csv", pairs(210));
     let kept = "--checkpoint kept --checkpoint-every 0.000001";
     assert!(killed(
@@ -178,14 +178,14 @@ fn sequences(rows: usize) -> String {
 }
 
 #[test]
-fn sem_g1067_bits_and_sequences_that_are_killed_go_on_to_the_same_bits() {
+fn sem_g172_bits_and_sequences_that_are_killed_go_on_to_the_same_bits() {
     goes_on("bits", "cluster in.csv --bits -k 12", &bits(500), &[0, 30]);
     let line = "cluster in.csv -k 5";
     goes_on("sequences", line, &sequences(100), &[0, 60]);
 }
 
 #[test]
-fn sem_g1067_distances_of_a_killed_run_go_on_to_the_same_matrix() {
+fn sem_g172_distances_of_a_killed_run_go_on_to_the_same_matrix() {
     let place = Place::with("in.fasta", sequences(110));
     place
         .run("distance in.fasta --out whole.npy -q")
@@ -210,7 +210,7 @@ fn sem_g1067_distances_of_a_killed_run_go_on_to_the_same_matrix() {
 }
 
 #[test]
-fn sem_g1075_a_choice_of_clusters_that_is_killed_goes_on_to_the_same_bits() {
+fn sem_g175_a_choice_of_clusters_that_is_killed_goes_on_to_the_same_bits() {
     goes_on(
         "points",
         "cluster in.csv --at-most 6",
@@ -232,7 +232,7 @@ fn sem_g1075_a_choice_of_clusters_that_is_killed_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn sem_g1075_a_scaling_that_is_killed_goes_on_to_the_same_places() {
+fn sem_g175_a_scaling_that_is_killed_goes_on_to_the_same_places() {
     let place = Place::with("in.csv", pairs(240));
     let command = "scale in.csv --method annealed --json";
     let places = |text: &str| {

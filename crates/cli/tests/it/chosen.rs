@@ -18,7 +18,7 @@ fn found(run: Run) -> Value {
 }
 
 #[test]
-fn sem_g964_a_table_without_a_number_of_clusters_gets_one() {
+fn sem_g150_a_table_without_a_number_of_clusters_gets_one() {
     let place = Place::with("points.csv", three_groups());
     let one = found(place.run("cluster points.csv --json -t 1"));
     let choice = &one["choice"];
@@ -44,7 +44,7 @@ fn sem_g964_a_table_without_a_number_of_clusters_gets_one() {
 }
 
 #[test]
-fn sem_g964_needs_mpi_the_number_has_the_same_bits_on_processes() {
+fn sem_g150_needs_mpi_the_number_has_the_same_bits_on_processes() {
     for library in mpi_libraries() {
         let place = Place::with("points.csv", three_groups());
         let here = found(place.run("cluster points.csv --json -t 1"));

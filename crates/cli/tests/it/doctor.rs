@@ -55,14 +55,14 @@ fn doctor_says_the_same_in_words() {
 }
 
 #[test]
-fn sem_g410_doctor_names_a_library_that_is_not_there() {
+fn sem_g305_doctor_names_a_library_that_is_not_there() {
     Place::new()
         .run("doctor --mpi-lib nowhere")
         .refusal(&["nowhere", "pip install mpich"]);
 }
 
 #[test]
-fn sem_g410_doctor_says_what_is_wrong_with_a_library() {
+fn sem_g305_doctor_says_what_is_wrong_with_a_library() {
     let place = Place::with("libmpi_abi.so.1", "no library");
     for arguments in [
         "doctor --mpi-lib .",

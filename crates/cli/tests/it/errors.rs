@@ -27,14 +27,14 @@ fn refuses_options(options: &str, words: &[&str]) {
 }
 
 #[test]
-fn sem_g42_a_missing_file() {
+fn sem_g256_a_missing_file() {
     Place::new()
         .run("cluster nowhere.csv --clusters 2")
         .refusal(&["no such file: nowhere.csv"]);
 }
 
 #[test]
-fn sem_g42_a_directory() {
+fn sem_g256_a_directory() {
     let place = Place::new();
     std::fs::create_dir(place.path("folder")).unwrap();
     place
@@ -43,7 +43,7 @@ fn sem_g42_a_directory() {
 }
 
 #[test]
-fn sem_g42_text_that_is_not_utf8() {
+fn sem_g256_text_that_is_not_utf8() {
     refuses(
         b"x,y\n1,2\n\xe9,4\n",
         "",
@@ -57,14 +57,14 @@ fn sem_g42_text_that_is_not_utf8() {
 }
 
 #[test]
-fn sem_g42_an_empty_file() {
+fn sem_g256_an_empty_file() {
     refuses("", "", &["points.csv is empty"]);
     refuses("\n \n\r\n", "", &["points.csv is empty"]);
     refuses(packed(b""), "", &["points.csv is empty"]);
 }
 
 #[test]
-fn sem_g42_a_header_without_rows() {
+fn sem_g256_a_header_without_rows() {
     refuses("x,y\n", "", &["points.csv has a header and no rows"]);
     refuses(
         "1,2\n",
@@ -74,7 +74,7 @@ fn sem_g42_a_header_without_rows() {
 }
 
 #[test]
-fn sem_g42_a_ragged_row() {
+fn sem_g256_a_ragged_row() {
     refuses(
         "x,y\n1,2\n\n3\n",
         "",
@@ -85,7 +85,7 @@ fn sem_g42_a_ragged_row() {
 }
 
 #[test]
-fn sem_g42_a_field_that_is_not_a_number() {
+fn sem_g256_a_field_that_is_not_a_number() {
     refuses(
         "x,y\n1,2\n3,four\n",
         "--columns x,y",
@@ -114,7 +114,7 @@ fn sem_g42_a_field_that_is_not_a_number() {
 }
 
 #[test]
-fn sem_g42_a_number_that_is_not_finite() {
+fn sem_g256_a_number_that_is_not_finite() {
     for text in ["NaN", "inf", "-Infinity", "1e999"] {
         let content = format!("x,y\n1,2\n{text},4\n");
         refuses(
@@ -126,7 +126,7 @@ fn sem_g42_a_number_that_is_not_finite() {
 }
 
 #[test]
-fn sem_g42_a_column_that_is_not_there() {
+fn sem_g256_a_column_that_is_not_there() {
     let text = "latitude,longitude\n1,2\n";
     let words = [
         "no column latitide",
@@ -149,7 +149,7 @@ fn sem_g42_a_column_that_is_not_there() {
 }
 
 #[test]
-fn sem_g42_a_column_asked_for_twice() {
+fn sem_g256_a_column_asked_for_twice() {
     refuses("x,y\n1,2\n", "--columns x,y,x", &["column x", "twice"]);
     refuses("x,y\n1,2\n", "--columns x,1", &["column x", "twice"]);
     refuses(
@@ -166,12 +166,12 @@ fn sem_g42_a_column_asked_for_twice() {
 }
 
 #[test]
-fn sem_g42_a_table_without_numbers() {
+fn sem_g256_a_table_without_numbers() {
     refuses("a,b\nc,d\n", "", &["no column of points.csv holds numbers"]);
 }
 
 #[test]
-fn sem_g42_degrees_out_of_range() {
+fn sem_g256_degrees_out_of_range() {
     let geo = "--geo lat,lon";
     refuses(
         "lat,lon\n1,2\n91,4\n",
@@ -186,7 +186,7 @@ fn sem_g42_degrees_out_of_range() {
 }
 
 #[test]
-fn sem_g42_weights_that_are_no_weights() {
+fn sem_g256_weights_that_are_no_weights() {
     let weight = "--weight w";
     refuses(
         "x,w\n1,1\n2,-3\n",
@@ -211,7 +211,7 @@ fn sem_g42_weights_that_are_no_weights() {
 }
 
 #[test]
-fn sem_g42_broken_gzip() {
+fn sem_g256_broken_gzip() {
     let mut bytes = packed(three_groups().repeat(50).as_bytes());
     bytes.truncate(bytes.len() / 2);
     refuses(
@@ -230,7 +230,7 @@ fn sem_g42_broken_gzip() {
 }
 
 #[test]
-fn sem_g42_an_open_quotation_mark_and_bare_carriage_returns() {
+fn sem_g256_an_open_quotation_mark_and_bare_carriage_returns() {
     refuses(
         "x,y\n1,2\n\"3,4\n5,6\n",
         "",
@@ -240,7 +240,7 @@ fn sem_g42_an_open_quotation_mark_and_bare_carriage_returns() {
 }
 
 #[test]
-fn sem_g42_numbers_of_clusters_that_cannot_be() {
+fn sem_g256_numbers_of_clusters_that_cannot_be() {
     refuses_options(
         "--method kmeans",
         &["number of clusters is missing", "give --clusters K"],
@@ -253,7 +253,7 @@ fn sem_g42_numbers_of_clusters_that_cannot_be() {
 }
 
 #[test]
-fn sem_g42_more_clusters_than_different_points() {
+fn sem_g256_more_clusters_than_different_points() {
     let place = points("x\n1\n1\n1\n2\n");
     for method in ["annealing", "kmeans"] {
         let run = place.run(&format!("cluster points.csv -k 3 --method {method}"));
@@ -262,7 +262,7 @@ fn sem_g42_more_clusters_than_different_points() {
 }
 
 #[test]
-fn sem_g42_temperatures_that_cannot_be() {
+fn sem_g256_temperatures_that_cannot_be() {
     for t_min in ["0", "-1", "nan", "inf"] {
         refuses_options(&format!("--t-min {t_min}"), &["--t-min is", "above 0"]);
     }
@@ -275,7 +275,7 @@ fn sem_g42_temperatures_that_cannot_be() {
 }
 
 #[test]
-fn sem_g42_options_of_the_other_method() {
+fn sem_g256_options_of_the_other_method() {
     refuses_options(
         "-k 2 --seed 1",
         &["--seed does not go with --method annealing"],
@@ -295,13 +295,13 @@ fn sem_g42_options_of_the_other_method() {
 }
 
 #[test]
-fn sem_g42_threads_that_cannot_be() {
+fn sem_g256_threads_that_cannot_be() {
     refuses_options("-k 2 --threads 0", &["--threads is 0", "1 or more"]);
     refuses_options("-k 2 --threads -1", &["--threads is -1", "1 or more"]);
 }
 
 #[test]
-fn sem_g42_delimiters_and_pairs_that_cannot_be() {
+fn sem_g256_delimiters_and_pairs_that_cannot_be() {
     refuses_options(
         "-k 2 --delimiter ab",
         &["--delimiter is 'ab'", "one character"],
@@ -318,7 +318,7 @@ fn sem_g42_delimiters_and_pairs_that_cannot_be() {
 }
 
 #[test]
-fn sem_g42_unknown_options_and_commands() {
+fn sem_g256_unknown_options_and_commands() {
     refuses_options("--cluster 2", &["--cluster", "--clusters"]);
     Place::new()
         .run("clutser points.csv")
@@ -327,7 +327,7 @@ fn sem_g42_unknown_options_and_commands() {
 }
 
 #[test]
-fn sem_g42_a_folder_that_cannot_be_written() {
+fn sem_g256_a_folder_that_cannot_be_written() {
     let place = points(three_groups());
     place.write("taken", "text");
     let cluster = "cluster points.csv -k 2 --out";
@@ -348,7 +348,7 @@ fn sem_g42_a_folder_that_cannot_be_written() {
 /// `/proc` takes no files, not even from the system's administrator.
 #[cfg(target_os = "linux")]
 #[test]
-fn sem_g42_a_folder_without_the_right_to_write() {
+fn sem_g256_a_folder_without_the_right_to_write() {
     let place = points(three_groups());
     let run = place.run("cluster points.csv -k 2 --out /proc/motet");
     run.refusal(&["cannot write /proc/motet"]);

@@ -24,7 +24,7 @@ when = "${towns.out/nothing}"
 "#;
 
 #[test]
-fn sem_g547_a_workflow_runs_to_its_end_with_its_steps_told() {
+fn sem_g401_a_workflow_runs_to_its_end_with_its_steps_told() {
     let place = Place::new();
     place.write("towns.toml", TOWNS);
     let serving = Serving::start(&place, "");
@@ -57,7 +57,7 @@ fn sem_g547_a_workflow_runs_to_its_end_with_its_steps_told() {
 }
 
 #[test]
-fn sem_g547_a_run_that_was_interrupted_is_resumed() {
+fn sem_g401_a_run_that_was_interrupted_is_resumed() {
     let place = Place::new();
     // The second step needs what is not there at first, and is tried again for a long time.
     place.write(
@@ -116,7 +116,7 @@ fn sem_g547_a_run_that_was_interrupted_is_resumed() {
 }
 
 #[test]
-fn sem_g547_a_wrong_workflow_is_refused_with_file_step_and_field() {
+fn sem_g401_a_wrong_workflow_is_refused_with_file_step_and_field() {
     let place = Place::new();
     place.run("flow run none.toml").refusal(&["none.toml"]);
     let cases = [

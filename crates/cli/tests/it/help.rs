@@ -34,7 +34,7 @@ fn the_help_of_cluster_names_every_option_and_has_examples() {
 
 #[cfg(not(feature = "mesh"))]
 #[test]
-fn sem_g984_without_the_mesh_the_program_says_how_to_get_it() {
+fn sem_g255_without_the_mesh_the_program_says_how_to_get_it() {
     let place = Place::new();
     place.run("mesh sub a/b").refusal(&["--features mesh"]);
     let help = place.run("mesh --help").quiet_success();

@@ -118,7 +118,7 @@ const HOLES: [&str; 6] = [
 ];
 
 #[test]
-fn sem_g905_a_missing_value_is_an_error_that_names_row_and_column() {
+fn sem_g333_a_missing_value_is_an_error_that_names_row_and_column() {
     for table in HOLES {
         let column = if table.contains("\n2,") {
             "column y"
@@ -135,7 +135,7 @@ fn sem_g905_a_missing_value_is_an_error_that_names_row_and_column() {
 }
 
 #[test]
-fn sem_g906_rows_that_lack_a_value_are_left_out_and_counted() {
+fn sem_g334_rows_that_lack_a_value_are_left_out_and_counted() {
     for table in HOLES {
         let place = Place::with("t.csv", table);
         let run = place.run("cluster t.csv -k 1 --missing drop-row --json --out out");
@@ -155,7 +155,7 @@ fn sem_g906_rows_that_lack_a_value_are_left_out_and_counted() {
 }
 
 #[test]
-fn sem_g907_missing_values_get_the_mean_of_their_column() {
+fn sem_g335_missing_values_get_the_mean_of_their_column() {
     for table in HOLES {
         let place = Place::with("t.csv", table);
         let run = place.run("cluster t.csv -k 1 --missing mean --json --out out");
@@ -179,7 +179,7 @@ fn sem_g907_missing_values_get_the_mean_of_their_column() {
 }
 
 #[test]
-fn sem_g908_files_that_are_no_csv_are_named_by_their_first_bytes() {
+fn sem_g336_files_that_are_no_csv_are_named_by_their_first_bytes() {
     let files: [(&[u8], &str, &str); 5] = [
         (b"\xfd7zXZ\0\r\r", "xz", "xz -dc"),
         (b"BZh91AY&SY", "bzip2", "bzip2 -dc"),
@@ -199,7 +199,7 @@ fn sem_g908_files_that_are_no_csv_are_named_by_their_first_bytes() {
 }
 
 #[test]
-fn sem_g910_a_table_packed_by_zstd_is_read_and_a_broken_one_refused() {
+fn sem_g338_a_table_packed_by_zstd_is_read_and_a_broken_one_refused() {
     // The table x,y\n1,2\n3,4\n as one raw block, without a checksum.
     let table = b"x,y\n1,2\n3,4\n";
     let mut packed = b"\x28\xb5\x2f\xfd\x20\x0c\x61\x00\x00".to_vec();
@@ -214,7 +214,7 @@ fn sem_g910_a_table_packed_by_zstd_is_read_and_a_broken_one_refused() {
 }
 
 #[test]
-fn sem_g911_columns_are_excluded_and_kept() {
+fn sem_g339_columns_are_excluded_and_kept() {
     let text = "id,name,x,y,z\n7,a,0,0,5\n8,b,0,1,6\n9,c d,10,10,7\n";
     let place = Place::with("t.csv", text);
     let run = place.run("cluster t.csv -k 2 --exclude id,z --keep name,id --out o");
@@ -238,7 +238,7 @@ fn sem_g911_columns_are_excluded_and_kept() {
 }
 
 #[test]
-fn sem_g912_the_spread_of_ordinary_points_beside_huge_ones() {
+fn sem_g340_the_spread_of_ordinary_points_beside_huge_ones() {
     let points: String = (0..60).map(|i| format!("{},{}\n", i % 6, i / 6)).collect();
     let huge = "1e300,1e300\n-1e300,-1e300\n";
     let spread = |text: String, k: usize| -> f64 {
@@ -265,7 +265,7 @@ fn array(values: &[f64]) -> Vec<u8> {
 }
 
 #[test]
-fn sem_g1060_an_array_of_numpy_is_a_table() {
+fn sem_g166_an_array_of_numpy_is_a_table() {
     let text = three_groups();
     let numbers = text.lines().skip(1).flat_map(|line| line.split(','));
     let mut values: Vec<f64> = numbers.map(|field| field.parse().unwrap()).collect();

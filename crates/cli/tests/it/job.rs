@@ -43,8 +43,8 @@ const JOB: &str = "MOTET_CLI_TEST_JOB";
 const SOON: f64 = 1.0;
 
 #[test]
-fn sem_g440_needs_mpi_every_survivor_says_whom_it_has_lost() {
-    const NAME: &str = "job::sem_g440_needs_mpi_every_survivor_says_whom_it_has_lost";
+fn sem_g313_needs_mpi_every_survivor_says_whom_it_has_lost() {
+    const NAME: &str = "job::sem_g313_needs_mpi_every_survivor_says_whom_it_has_lost";
     if in_job() {
         return;
     }
@@ -62,8 +62,8 @@ fn sem_g440_needs_mpi_every_survivor_says_whom_it_has_lost() {
 }
 
 #[test]
-fn sem_g440_needs_mpi_who_searches_and_simulates_says_whom_it_has_lost() {
-    const NAME: &str = "job::sem_g440_needs_mpi_who_searches_and_simulates_says_whom_it_has_lost";
+fn sem_g313_needs_mpi_who_searches_and_simulates_says_whom_it_has_lost() {
+    const NAME: &str = "job::sem_g313_needs_mpi_who_searches_and_simulates_says_whom_it_has_lost";
     if in_job() {
         return;
     }
@@ -76,8 +76,8 @@ fn sem_g440_needs_mpi_who_searches_and_simulates_says_whom_it_has_lost() {
 
 #[test]
 #[ignore = "takes minutes; `cargo xtask deep` runs it"]
-fn deep_sem_g440_needs_mpi_each_way_in_each_work() {
-    const NAME: &str = "job::deep_sem_g440_needs_mpi_each_way_in_each_work";
+fn deep_sem_g313_needs_mpi_each_way_in_each_work() {
+    const NAME: &str = "job::deep_sem_g313_needs_mpi_each_way_in_each_work";
     if in_job() {
         return;
     }
@@ -91,7 +91,7 @@ fn deep_sem_g440_needs_mpi_each_way_in_each_work() {
 }
 
 #[test]
-fn sem_g441_needs_mpi_a_program_of_no_run_keeps_its_status() {
+fn sem_g314_needs_mpi_a_program_of_no_run_keeps_its_status() {
     for library in mpi_libraries() {
         for (script, code) in [("exit 0", 0), ("exit 5", 5), ("kill -9 $$", 137)] {
             let place = Place::new();

@@ -37,7 +37,7 @@ fn found(run: Run) -> Value {
 const MAPPED: &str = "cluster d.npy --pairwise --json --mapped";
 
 #[test]
-fn sem_g966_a_mapped_matrix_gives_the_bits_of_one_that_is_read() {
+fn sem_g157_a_mapped_matrix_gives_the_bits_of_one_that_is_read() {
     let place = Place::with("d.npy", npy(60, 60, &groups()));
     let read = found(place.run("cluster d.npy --pairwise --json -t 1"));
     assert_eq!(read["clusters"], 3);
@@ -47,7 +47,7 @@ fn sem_g966_a_mapped_matrix_gives_the_bits_of_one_that_is_read() {
 }
 
 #[test]
-fn sem_g966_needs_mpi_processes_map_the_same_file() {
+fn sem_g157_needs_mpi_processes_map_the_same_file() {
     for library in mpi_libraries() {
         let place = Place::with("d.npy", npy(60, 60, &groups()));
         let read = found(place.run("cluster d.npy --pairwise --json -t 1"));
@@ -61,7 +61,7 @@ fn sem_g966_needs_mpi_processes_map_the_same_file() {
 }
 
 #[test]
-fn sem_g966_a_file_that_cannot_be_mapped_is_told_before_any_work() {
+fn sem_g157_a_file_that_cannot_be_mapped_is_told_before_any_work() {
     let whole = npy(60, 60, &groups());
     let place = Place::with("d.npy", &whole[..whole.len() - 5]);
     let refused = |words: &[&str]| {

@@ -69,7 +69,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn sem_g980_lines_that_are_published_are_printed_by_all_who_subscribe() {
+fn sem_g247_lines_that_are_published_are_printed_by_all_who_subscribe() {
     let place = Place::new();
     let mut subscribers = [
         Running::start(&place, "sub tank/*/level --name one --count 3"),
@@ -96,7 +96,7 @@ fn sem_g980_lines_that_are_published_are_printed_by_all_who_subscribe() {
 }
 
 #[test]
-fn sem_g981_a_subscriber_that_is_killed_is_missed_at_once_and_its_samples_are_told() {
+fn sem_g248_a_subscriber_that_is_killed_is_missed_at_once_and_its_samples_are_told() {
     let place = Place::new();
     let mut watcher = Running::start(&place, "join --name watcher");
     assert_eq!(watcher.next()["change"], "joined");
@@ -135,7 +135,7 @@ fn watcher_sees(watcher: &mut Running, change: &str, peer: &str) {
 }
 
 #[test]
-fn sem_g981_a_publisher_that_is_killed_is_missed_and_comes_back_as_another() {
+fn sem_g248_a_publisher_that_is_killed_is_missed_and_comes_back_as_another() {
     let place = Place::new();
     let mut subscriber = Running::start(&place, "sub n --name s --count 2");
     let mut publisher = Running::start(&place, "pub n --name p");
@@ -155,7 +155,7 @@ fn sem_g981_a_publisher_that_is_killed_is_missed_and_comes_back_as_another() {
 }
 
 #[test]
-fn sem_g982_a_process_that_is_stopped_is_missed_and_gets_the_rest_when_it_goes_on() {
+fn sem_g249_a_process_that_is_stopped_is_missed_and_gets_the_rest_when_it_goes_on() {
     let place = Place::new();
     let mut watcher = Running::start(&place, "join --name watcher");
     assert_eq!(watcher.next()["change"], "joined");
@@ -181,7 +181,7 @@ fn sem_g982_a_process_that_is_stopped_is_missed_and_gets_the_rest_when_it_goes_o
 }
 
 #[test]
-fn sem_g980_an_interrupt_ends_each_command_in_order() {
+fn sem_g247_an_interrupt_ends_each_command_in_order() {
     let place = Place::new();
     let mut joined = Running::start(&place, "join --name j");
     assert_eq!(joined.next()["change"], "joined");
@@ -197,7 +197,7 @@ fn sem_g980_an_interrupt_ends_each_command_in_order() {
 }
 
 #[test]
-fn sem_g980_peers_and_top_say_who_is_there_and_how_much_comes() {
+fn sem_g247_peers_and_top_say_who_is_there_and_how_much_comes() {
     let place = Place::new();
     let mut joined = Running::start(&place, "join --name j");
     assert_eq!(joined.next()["change"], "joined");
@@ -231,7 +231,7 @@ fn sem_g980_peers_and_top_say_who_is_there_and_how_much_comes() {
 }
 
 #[test]
-fn sem_g1027_doctor_says_what_listens_where_and_whether_there_is_a_key() {
+fn sem_g253_doctor_says_what_listens_where_and_whether_there_is_a_key() {
     let place = Place::new();
     let doctor = |more: &str| {
         let mut command = place.command(&format!("doctor --python no-python --go no-go {more}"));
@@ -294,7 +294,7 @@ fn sem_g1027_doctor_says_what_listens_where_and_whether_there_is_a_key() {
 }
 
 #[test]
-fn sem_g983_keys_are_made_and_what_is_not_safe_is_refused_in_one_line() {
+fn sem_g250_keys_are_made_and_what_is_not_safe_is_refused_in_one_line() {
     let place = Place::new();
     let told = place.run("mesh keys new run.key --json").quiet_success();
     assert_eq!(

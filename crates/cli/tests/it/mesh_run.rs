@@ -56,7 +56,7 @@ fn is_clean(place: &Place) {
 }
 
 #[test]
-fn sem_g1018_needs_mpi_processes_of_a_run_meet_without_settings() {
+fn sem_g251_needs_mpi_processes_of_a_run_meet_without_settings() {
     within(patience(), || {
         let program = example("mesh_of_a_run").display().to_string();
         for library in mpi_libraries() {
@@ -77,7 +77,7 @@ fn sem_g1018_needs_mpi_processes_of_a_run_meet_without_settings() {
 }
 
 #[test]
-fn sem_g1018_needs_mpi_programs_with_colons_between_them_are_one_mesh() {
+fn sem_g251_needs_mpi_programs_with_colons_between_them_are_one_mesh() {
     within(patience(), || {
         let program = example("six_models_linked").display().to_string();
         for library in mpi_libraries() {
@@ -108,7 +108,7 @@ grep -q -F -f "$MOTET_MESH/mesh.key" /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2
 exit 0"#;
 
 #[test]
-fn sem_g1018_needs_mpi_the_key_is_in_a_folder_that_others_cannot_enter_and_nowhere_else() {
+fn sem_g251_needs_mpi_the_key_is_in_a_folder_that_others_cannot_enter_and_nowhere_else() {
     within(patience(), || {
         for library in mpi_libraries() {
             let place = Place::new();
@@ -123,7 +123,7 @@ fn sem_g1018_needs_mpi_the_key_is_in_a_folder_that_others_cannot_enter_and_nowhe
 }
 
 #[test]
-fn sem_g1018_needs_mpi_nothing_stays_of_a_run_that_is_killed() {
+fn sem_g251_needs_mpi_nothing_stays_of_a_run_that_is_killed() {
     within(patience(), || {
         for library in mpi_libraries() {
             let place = Place::new();
@@ -145,7 +145,7 @@ fn sem_g1018_needs_mpi_nothing_stays_of_a_run_that_is_killed() {
 }
 
 #[test]
-fn sem_g1019_a_folder_that_is_not_there_is_refused_with_what_to_do() {
+fn sem_g252_a_folder_that_is_not_there_is_refused_with_what_to_do() {
     let place = Place::new();
     let output = place
         .command("mesh peers")
@@ -156,7 +156,7 @@ fn sem_g1019_a_folder_that_is_not_there_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn sem_g1019_needs_mpi_where_machines_share_no_folder_there_is_none() {
+fn sem_g252_needs_mpi_where_machines_share_no_folder_there_is_none() {
     for library in mpi_libraries() {
         let place = Place::with("hosts", "localhost\n");
         let said = ["sh", "-c", "echo ${MOTET_MESH-none}"];
@@ -179,7 +179,7 @@ fn sem_g1019_needs_mpi_where_machines_share_no_folder_there_is_none() {
 }
 
 #[test]
-fn sem_g1019_needs_hosts_machines_meet_in_a_folder_that_they_share() {
+fn sem_g252_needs_hosts_machines_meet_in_a_folder_that_they_share() {
     within(patience(), || {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("machines"), "").unwrap();

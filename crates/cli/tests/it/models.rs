@@ -20,7 +20,7 @@ fn heaps() -> String {
 }
 
 #[test]
-fn sem_g652_a_mixture_is_written_whole_and_its_model_labels_the_rows_again() {
+fn sem_g153_a_mixture_is_written_whole_and_its_model_labels_the_rows_again() {
     let place = Place::with("p.csv", heaps());
     let line = "mixture p.csv --columns x,y --keep name -k auto --at-most 4 --json --out out -t 2";
     let told = json(
@@ -63,7 +63,7 @@ fn sem_g652_a_mixture_is_written_whole_and_its_model_labels_the_rows_again() {
 }
 
 #[test]
-fn sem_g652_standardised_columns_give_a_model_in_the_units_of_the_columns() {
+fn sem_g153_standardised_columns_give_a_model_in_the_units_of_the_columns() {
     let place = Place::with("p.csv", heaps());
     for shape in ["full", "tied", "diagonal", "spherical"] {
         let line = format!(
@@ -98,7 +98,7 @@ fn days() -> String {
 }
 
 #[test]
-fn sem_g653_a_hidden_markov_model_of_numbers_is_fitted_decoded_and_scored() {
+fn sem_g154_a_hidden_markov_model_of_numbers_is_fitted_decoded_and_scored() {
     let place = Place::with("d.csv", days());
     let line = "hmm fit d.csv --columns x --sequence day -s 2 --starts 2 --out out --json";
     let told = json(&place.run(&format!("{line} -t 2 --scaling")).quiet_success());
@@ -144,7 +144,7 @@ fn sem_g653_a_hidden_markov_model_of_numbers_is_fitted_decoded_and_scored() {
 }
 
 #[test]
-fn sem_g653_symbols_come_from_a_column_or_from_fasta() {
+fn sem_g154_symbols_come_from_a_column_or_from_fasta() {
     let text: String = (0..120).map(|i| ["A", "C"][i / 12 % 2]).collect();
     let table: String = text.chars().map(|letter| format!("w,{letter}\n")).collect();
     let place = Place::with("w.csv", format!("word,letter\n{table}"));
@@ -168,7 +168,7 @@ fn sem_g653_symbols_come_from_a_column_or_from_fasta() {
 }
 
 #[test]
-fn sem_g652_what_does_not_fit_a_model_is_said_before_any_work() {
+fn sem_g153_what_does_not_fit_a_model_is_said_before_any_work() {
     let place = Place::with("p.csv", heaps());
     place.write("d.csv", days());
     place.write("gap.csv", "s\na\n\nb\n?\n");

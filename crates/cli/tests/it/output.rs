@@ -112,7 +112,7 @@ fn more_than_two_columns_are_drawn_along_their_components() {
 }
 
 #[test]
-fn sem_g913_the_files_that_were_written_are_told() {
+fn sem_g341_the_files_that_were_written_are_told() {
     let place = Place::with("points.csv", three_groups());
     let out = place.run("cluster points.csv -k 3 --out o").quiet_success();
     let last = out.lines().last().unwrap();
@@ -129,7 +129,7 @@ fn sem_g913_the_files_that_were_written_are_told() {
 }
 
 #[test]
-fn sem_g914_completions_and_manual_pages_know_every_command() {
+fn sem_g342_completions_and_manual_pages_know_every_command() {
     let place = Place::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = place.run(&format!("completions {shell}")).quiet_success();

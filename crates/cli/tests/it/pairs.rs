@@ -13,7 +13,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn sem_g608_one_command_and_two_give_the_same_clusters() {
+fn sem_g129_one_command_and_two_give_the_same_clusters() {
     let place = Place::with("seqs.fa", FASTA);
     let told = json(
         &place
@@ -80,7 +80,7 @@ fn a_square_table_is_clustered_too() {
 }
 
 #[test]
-fn sem_g608_what_does_not_fit_is_said_before_any_work() {
+fn sem_g129_what_does_not_fit_is_said_before_any_work() {
     let place = Place::with("seqs.fa", FASTA);
     place.write("bad.fa", ">a\nACGT\n>b\nAC-T\n");
     place.write("points.csv", "x,y\n0,1\n1,2\n");

@@ -145,7 +145,7 @@ fn the_report_says_first_what_is_lost_and_then_everything_else() {
 }
 
 #[test]
-fn sem_g909_a_page_without_peers_says_that_nothing_is_compared() {
+fn sem_g337_a_page_without_peers_says_that_nothing_is_compared() {
     let place = sample();
     let motet = |line: &&str| {
         let row: Value = serde_json::from_str(line).unwrap();

@@ -150,7 +150,7 @@ fn scaling_compares_with_one_thread() {
 }
 
 #[test]
-fn sem_g438_a_profile_is_printed_and_its_parts_add_up() {
+fn sem_g326_a_profile_is_printed_and_its_parts_add_up() {
     let place = Place::with("points.csv", three_groups());
     let options = "cluster points.csv -k 3 --threads 2 --profile";
     let result = json(&place, &format!("{options} --json"));
@@ -191,7 +191,7 @@ fn wide_tables_are_cut_on_paper_only() {
 }
 
 #[test]
-fn sem_g43_nobody_watches_and_only_results_are_printed() {
+fn sem_g257_nobody_watches_and_only_results_are_printed() {
     let place = Place::with("points.csv", "name,x,y\na,0,1\nb,5,6\n");
     // A remark belongs to standard error, a result to standard output.
     let run = place.run("cluster points.csv -k 2 --json");

@@ -23,7 +23,7 @@ pub(crate) fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run
 }
 
 #[test]
-fn sem_g410_what_cannot_be_started_is_refused() {
+fn sem_g305_what_cannot_be_started_is_refused() {
     let place = Place::with("libmpi_abi.so.1", "no library");
     for (arguments, words) in [
         ("run", "<PROGRAM>"),
@@ -41,7 +41,7 @@ fn sem_g410_what_cannot_be_started_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn sem_g410_a_library_of_another_kind_is_refused() {
+fn sem_g305_a_library_of_another_kind_is_refused() {
     // Every test program has this one open: a library, but none of MPI.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let libc = maps
@@ -60,7 +60,7 @@ fn sem_g410_a_library_of_another_kind_is_refused() {
 }
 
 #[test]
-fn sem_g1024_what_stands_between_colons_is_a_program() {
+fn sem_g308_what_stands_between_colons_is_a_program() {
     let place = Place::new();
     for (arguments, words) in [
         ("run -m 1 true :", "no program behind colon 1"),
@@ -77,7 +77,7 @@ fn sem_g1024_what_stands_between_colons_is_a_program() {
 }
 
 #[test]
-fn sem_g1024_needs_mpi_a_program_that_is_not_there_is_named() {
+fn sem_g308_needs_mpi_a_program_that_is_not_there_is_named() {
     for library in mpi_libraries() {
         let words = ["true", ":", "-m", "2", "./no-such-program"];
         started(&library, "", &words).refusal(&["no program ./no-such-program"]);
@@ -102,7 +102,7 @@ fn started_two(library: &PathBuf, options: &str, first: &str, second: &str) -> R
 }
 
 #[test]
-fn sem_g1022_needs_mpi_every_process_knows_its_program_and_the_exit_code_comes_back() {
+fn sem_g306_needs_mpi_every_process_knows_its_program_and_the_exit_code_comes_back() {
     for library in mpi_libraries() {
         let told = "echo $MOTET_PROGRAM $MOTET_PROGRAM_NAME $MOTET_THREADS";
         let run = started_two(&library, "-t 2 --quiet", told, told);
@@ -127,7 +127,7 @@ fn sem_g1022_needs_mpi_every_process_knows_its_program_and_the_exit_code_comes_b
 
 #[cfg(unix)]
 #[test]
-fn sem_g1022_needs_mpi_a_process_that_leaves_its_run_is_named_with_its_program() {
+fn sem_g306_needs_mpi_a_process_that_leaves_its_run_is_named_with_its_program() {
     for library in mpi_libraries() {
         // As a program does that has joined a run: the file is where it notes that.
         let begins = "printf begun > $MOTET_RUN_NOTE; exit 0";
@@ -146,7 +146,7 @@ fn sem_g1022_needs_mpi_a_process_that_leaves_its_run_is_named_with_its_program()
 }
 
 #[test]
-fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
+fn sem_g304_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
     for library in mpi_libraries() {
         let run = started(
             &library,
@@ -170,7 +170,7 @@ fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
 }
 
 #[test]
-fn sem_g409_needs_mpi_a_batch_script_is_printed() {
+fn sem_g304_needs_mpi_a_batch_script_is_printed() {
     for library in mpi_libraries() {
         let run = started(&library, "-t 3 -m 2 -n 4 --slurm --dry-run", &["prog"]);
         let script = run.quiet_success();
@@ -185,7 +185,7 @@ fn sem_g409_needs_mpi_a_batch_script_is_printed() {
 }
 
 #[test]
-fn sem_g409_needs_mpi_every_process_knows_its_ranks_and_the_exit_code_comes_back() {
+fn sem_g304_needs_mpi_every_process_knows_its_ranks_and_the_exit_code_comes_back() {
     for library in mpi_libraries() {
         let told = "echo \"ranks $MOTET_THREADS, library $MOTET_MPI_LIB\"";
         let run = started(&library, "-t 5 -m 3 --quiet", &["sh", "-c", told]);
@@ -202,7 +202,7 @@ fn sem_g409_needs_mpi_every_process_knows_its_ranks_and_the_exit_code_comes_back
 }
 
 #[test]
-fn sem_g410_needs_mpi_a_program_that_is_not_there_is_refused() {
+fn sem_g305_needs_mpi_a_program_that_is_not_there_is_refused() {
     for library in mpi_libraries() {
         for program in ["./no-such-program", "no-such-program"] {
             started(&library, "-m 2", &[program]).refusal(&["no program", program]);
@@ -212,7 +212,7 @@ fn sem_g410_needs_mpi_a_program_that_is_not_there_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn sem_g410_needs_mpi_a_file_that_is_no_program_is_refused() {
+fn sem_g305_needs_mpi_a_file_that_is_no_program_is_refused() {
     for library in mpi_libraries() {
         let place = Place::with("notes", "no program");
         let notes = place.path("notes").display().to_string();
@@ -222,7 +222,7 @@ fn sem_g410_needs_mpi_a_file_that_is_no_program_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn sem_g409_needs_mpi_a_signal_ends_the_processes() {
+fn sem_g304_needs_mpi_a_signal_ends_the_processes() {
     for library in mpi_libraries() {
         let place = Place::new();
         let mut command = place.command("run -m 2 --mpi-lib");

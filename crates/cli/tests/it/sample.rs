@@ -23,7 +23,7 @@ fn pairs() -> String {
 }
 
 #[test]
-fn sem_g1066_a_sample_of_points_or_pairs_labels_all_rows_and_is_named() {
+fn sem_g173_a_sample_of_points_or_pairs_labels_all_rows_and_is_named() {
     let place = Place::with("points.csv", three_groups());
     place.write("d.csv", pairs());
     let whole = json(&place.run("cluster points.csv -k 3 --json").quiet_success());
@@ -88,7 +88,7 @@ fn sem_g1066_a_sample_of_points_or_pairs_labels_all_rows_and_is_named() {
 }
 
 #[test]
-fn sem_g1066_a_sample_of_sequences_is_what_its_matrix_gives() {
+fn sem_g173_a_sample_of_sequences_is_what_its_matrix_gives() {
     let letter =
         |i: usize, j: usize| b"ACGT"[(i % 2 * j + j * j + usize::from(i * j % 23 == 5)) % 4];
     let record = |i: usize| {
@@ -108,7 +108,7 @@ fn sem_g1066_a_sample_of_sequences_is_what_its_matrix_gives() {
 }
 
 #[test]
-fn sem_g1066_what_has_no_sample_refuses_it() {
+fn sem_g173_what_has_no_sample_refuses_it() {
     let place = Place::with("points.csv", three_groups());
     place.write("bits.txt", "0110\n0011\n");
     for (line, words) in [

@@ -10,7 +10,7 @@ fn square() -> String {
 }
 
 #[test]
-fn sem_g630_places_files_and_the_same_on_any_number_of_threads() {
+fn sem_g146_places_files_and_the_same_on_any_number_of_threads() {
     let place = Place::with("d.csv", square());
     place.write(
         "labels.csv",
@@ -50,7 +50,7 @@ fn sem_g630_places_files_and_the_same_on_any_number_of_threads() {
 }
 
 #[test]
-fn sem_g630_what_cannot_be_scaled_is_said_before_any_work() {
+fn sem_g146_what_cannot_be_scaled_is_said_before_any_work() {
     let place = Place::with("d.csv", square());
     place.write("few.csv", "row,cluster\n1,a\n");
     place.write("wide.csv", "0,1,2\n1,0,2\n");

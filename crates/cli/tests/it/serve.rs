@@ -65,7 +65,7 @@ impl Drop for Serving {
 }
 
 #[test]
-fn sem_g570_a_demonstration_serves_is_called_and_ends() {
+fn sem_g422_a_demonstration_serves_is_called_and_ends() {
     let place = Place::new();
     let begin = Instant::now();
     let serving = Serving::start(&place, "");
@@ -91,7 +91,7 @@ fn sem_g570_a_demonstration_serves_is_called_and_ends() {
 }
 
 #[test]
-fn sem_g571_what_a_service_tells_is_printed_line_by_line() {
+fn sem_g423_what_a_service_tells_is_printed_line_by_line() {
     let place = Place::new();
     let serving = Serving::start(&place, "");
     let watched = format!(
@@ -129,7 +129,7 @@ fn sem_g571_what_a_service_tells_is_printed_line_by_line() {
 }
 
 #[test]
-fn sem_g572_states_last_where_a_manifest_wants_it() {
+fn sem_g424_states_last_where_a_manifest_wants_it() {
     let place = Place::new();
     place.write(
         "house.toml",
@@ -146,7 +146,7 @@ fn sem_g572_states_last_where_a_manifest_wants_it() {
 }
 
 #[test]
-fn sem_g578_a_node_with_keys_is_called_with_a_token() {
+fn sem_g433_a_node_with_keys_is_called_with_a_token() {
     let place = Place::new();
     let made = place.run("keys new keys --host robot.example");
     assert!(made.quiet_success().contains("keys/ca.pem"));
@@ -181,7 +181,7 @@ fn sem_g578_a_node_with_keys_is_called_with_a_token() {
 }
 
 #[test]
-fn sem_g948_a_node_is_called_with_a_certificate() {
+fn sem_g435_a_node_is_called_with_a_certificate() {
     let place = Place::new();
     place.run("keys new keys").quiet_success();
     let made = place.run("keys leaf keys hub --role operator --host hub.example");

@@ -20,7 +20,7 @@ fn clustering(run: Run) -> Value {
 }
 
 #[test]
-fn sem_g414_needs_mpi_clusters_have_the_same_bits_on_threads_and_processes() {
+fn sem_g316_needs_mpi_clusters_have_the_same_bits_on_threads_and_processes() {
     for library in mpi_libraries() {
         let place = Place::with("points.csv", three_groups());
         let cluster = |arguments: &str| -> Run {
@@ -51,7 +51,7 @@ fn sem_g414_needs_mpi_clusters_have_the_same_bits_on_threads_and_processes() {
 }
 
 #[test]
-fn sem_g414_what_processes_cannot_do_is_refused() {
+fn sem_g316_what_processes_cannot_do_is_refused() {
     let place = Place::with("points.csv", three_groups());
     place
         .run("cluster - -k 3 -m 2")
@@ -95,7 +95,7 @@ fn refused_once(run: &Run, words: &[&str]) {
 }
 
 #[test]
-fn sem_g453_needs_mpi_what_all_processes_find_wrong_is_said_once() {
+fn sem_g343_needs_mpi_what_all_processes_find_wrong_is_said_once() {
     for library in mpi_libraries() {
         let place = Place::with("points.csv", three_groups());
         place.write("taken", "text");
@@ -123,7 +123,7 @@ fn sem_g453_needs_mpi_what_all_processes_find_wrong_is_said_once() {
 
 #[cfg(unix)]
 #[test]
-fn sem_g453_needs_mpi_what_one_process_finds_wrong_ends_all() {
+fn sem_g343_needs_mpi_what_one_process_finds_wrong_ends_all() {
     // Each process in a folder of its own, as on machines with other disks.
     let apart = ["sh", "-c", r#"cd "$PMI_RANK"; exec "$0" "$@""#];
     for library in mpi_libraries() {
@@ -149,7 +149,7 @@ fn sem_g453_needs_mpi_what_one_process_finds_wrong_ends_all() {
 }
 
 #[test]
-fn sem_g414_needs_mpi_options_hold_under_a_launcher() {
+fn sem_g316_needs_mpi_options_hold_under_a_launcher() {
     for library in mpi_libraries() {
         let place = Place::with("points.csv", three_groups());
         let run = launched(&place, &library, &[], "cluster points.csv -k 3 -t 3 --json");
@@ -163,7 +163,7 @@ fn sem_g414_needs_mpi_options_hold_under_a_launcher() {
 }
 
 #[test]
-fn sem_g454_needs_mpi_processes_share_the_cores_of_their_machine() {
+fn sem_g344_needs_mpi_processes_share_the_cores_of_their_machine() {
     let cores = motet_sync::thread::cores();
     for library in mpi_libraries() {
         let place = Place::with("points.csv", three_groups());
@@ -175,7 +175,7 @@ fn sem_g454_needs_mpi_processes_share_the_cores_of_their_machine() {
 }
 
 #[test]
-fn sem_g452_needs_mpi_a_library_of_another_launcher_is_named() {
+fn sem_g332_needs_mpi_a_library_of_another_launcher_is_named() {
     for library in mpi_libraries() {
         let place = Place::with("points.csv", three_groups());
         let mut command = place.command("cluster points.csv -k 3 --mpi-lib");
@@ -188,7 +188,7 @@ fn sem_g452_needs_mpi_a_library_of_another_launcher_is_named() {
 }
 
 #[test]
-fn sem_g439_needs_mpi_a_profile_has_the_ranks_of_all_processes() {
+fn sem_g327_needs_mpi_a_profile_has_the_ranks_of_all_processes() {
     for library in mpi_libraries() {
         let place = Place::with("points.csv", three_groups());
         let mut command =

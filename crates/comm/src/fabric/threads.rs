@@ -206,7 +206,7 @@ mod loom_tests {
 
     /// A receive is posted while the sender of its message, which waits for that, falls asleep.
     #[test]
-    fn loom_sem_g430_a_synchronous_send_ends_when_a_receive_has_the_message() {
+    fn loom_sem_g83_a_synchronous_send_ends_when_a_receive_has_the_message() {
         loom::model(|| {
             let local = Arc::new(LocalRanks::new(2, 2));
             let team = Arc::new(Team::world(2, PlaceKind::Tree));

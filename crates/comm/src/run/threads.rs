@@ -315,7 +315,7 @@ mod loom_tests {
     ///
     /// Loom does not see the `OnceLock` that holds the task, so here the two fences alone order it.
     #[test]
-    fn loom_sem_g922_a_rank_that_starts_learns_that_the_run_is_over() {
+    fn loom_sem_g108_a_rank_that_starts_learns_that_the_run_is_over() {
         loom::model(|| {
             let local = Arc::new(LocalRanks::new(1, 1));
             let hand = Hand(Arc::new(Mutex::new(Vec::new())));

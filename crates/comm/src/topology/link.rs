@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g462_steps_that_nobody_receives_do_not_stay() {
+    fn sem_g97_steps_that_nobody_receives_do_not_stay() {
         let there = There::new();
         let mailbox = there.to.local.mailbox(0);
         let (remote, comm) = there.world();

@@ -62,7 +62,7 @@ fn product(size: usize) -> Matrix {
 }
 
 #[test]
-fn sem_g32_allreduce_combines_in_rank_order() {
+fn sem_g73_allreduce_combines_in_rank_order() {
     on(
         all_sizes(),
         async |comm| {
@@ -74,7 +74,7 @@ fn sem_g32_allreduce_combines_in_rank_order() {
 }
 
 #[test]
-fn sem_g32_reduce_combines_in_rank_order_for_any_root() {
+fn sem_g73_reduce_combines_in_rank_order_for_any_root() {
     on(
         all_sizes(),
         async |comm| {
@@ -92,7 +92,7 @@ fn sem_g32_reduce_combines_in_rank_order_for_any_root() {
 }
 
 #[test]
-fn sem_g32_floating_point_totals_have_the_same_bits_on_any_number_of_threads() {
+fn sem_g73_floating_point_totals_have_the_same_bits_on_any_number_of_threads() {
     within(patience(), || {
         for size in [1, 2, 3, 4, 8, 17, 65] {
             let mut seen = Vec::new();

@@ -4,7 +4,7 @@ use crate::worlds::{TREES, everywhere, on, worlds_of};
 use motet_comm::{CommError, World};
 
 #[test]
-fn sem_g300_messages_of_different_communicators_never_meet() {
+fn sem_g79_messages_of_different_communicators_never_meet() {
     everywhere(
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
@@ -24,7 +24,7 @@ fn sem_g300_messages_of_different_communicators_never_meet() {
 }
 
 #[test]
-fn sem_g300_collectives_of_several_communicators_are_under_way_at_once() {
+fn sem_g79_collectives_of_several_communicators_are_under_way_at_once() {
     everywhere(
         async |comm| {
             let other = comm.dup().await?;
@@ -44,7 +44,7 @@ fn sem_g300_collectives_of_several_communicators_are_under_way_at_once() {
 }
 
 #[test]
-fn sem_g301_split_orders_by_key_then_by_old_rank() {
+fn sem_g80_split_orders_by_key_then_by_old_rank() {
     let worlds = TREES.into_iter().flat_map(worlds_of).collect();
     on(
         worlds,
@@ -74,7 +74,7 @@ fn sem_g301_split_orders_by_key_then_by_old_rank() {
 }
 
 #[test]
-fn sem_g301_communicators_of_communicators() {
+fn sem_g80_communicators_of_communicators() {
     everywhere(
         async |comm| {
             let half = comm

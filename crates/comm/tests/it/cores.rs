@@ -15,7 +15,7 @@ fn usable() -> Option<String> {
 }
 
 #[test]
-fn sem_g1026_ranks_stay_on_the_cores_that_are_stated() {
+fn sem_g36_ranks_stay_on_the_cores_that_are_stated() {
     within(patience(), || {
         let Some(all) = usable() else {
             return;
@@ -41,7 +41,7 @@ fn sem_g1026_ranks_stay_on_the_cores_that_are_stated() {
 }
 
 #[test]
-fn sem_g1026_a_run_on_a_core_that_is_not_there_does_not_start() {
+fn sem_g36_a_run_on_a_core_that_is_not_there_does_not_start() {
     within(patience(), || {
         let world = World::threads(2).cores(&[usize::MAX]);
         let run = world.run(async |comm| comm.barrier().await);

@@ -6,7 +6,7 @@ use motet_sync::block_on;
 use motet_testkit::{patience, within};
 
 #[test]
-fn sem_g923_a_thread_that_enters_a_world_is_its_rank_until_it_finishes() {
+fn sem_g109_a_thread_that_enters_a_world_is_its_rank_until_it_finishes() {
     within(patience(), || {
         for world in [World::solo(), World::threads(1), World::ports(1)] {
             let here = world.enter().unwrap();
@@ -30,7 +30,7 @@ fn sem_g923_a_thread_that_enters_a_world_is_its_rank_until_it_finishes() {
 }
 
 #[test]
-fn sem_g923_ranks_that_enter_talk_between_processes() {
+fn sem_g109_ranks_that_enter_talk_between_processes() {
     within(patience(), || {
         let sums = processes(3, |end| {
             let here = World::over(end, 1).enter().unwrap();
@@ -50,7 +50,7 @@ fn sem_g923_ranks_that_enter_talk_between_processes() {
 }
 
 #[test]
-fn sem_g923_an_entered_rank_that_fails_ends_the_others() {
+fn sem_g109_an_entered_rank_that_fails_ends_the_others() {
     within(patience(), || {
         let said = processes(2, |end| {
             let world = World::over(end, 1);

@@ -7,7 +7,7 @@ use motet_sync::{block_on, thread};
 use motet_testkit::{patience, within};
 
 #[test]
-fn sem_g987_a_rank_receives_what_comes_through_its_entrance_in_order() {
+fn sem_g92_a_rank_receives_what_comes_through_its_entrance_in_order() {
     within(patience(), || {
         for world in crate::worlds::worlds_of(2) {
             let got = world.run(async |comm| -> Result<_, CommError> {
@@ -36,7 +36,7 @@ fn sem_g987_a_rank_receives_what_comes_through_its_entrance_in_order() {
 }
 
 #[test]
-fn sem_g988_an_entrance_is_full_until_the_rank_receives_and_closed_when_it_ends() {
+fn sem_g93_an_entrance_is_full_until_the_rank_receives_and_closed_when_it_ends() {
     within(patience(), || {
         for world in crate::worlds::worlds_of(1) {
             let left = world.run(async |comm| -> Result<Entrance<u32>, CommError> {
@@ -62,7 +62,7 @@ fn sem_g988_an_entrance_is_full_until_the_rank_receives_and_closed_when_it_ends(
 }
 
 #[test]
-fn sem_g989_a_world_with_an_open_entrance_is_not_stuck_until_it_closes() {
+fn sem_g94_a_world_with_an_open_entrance_is_not_stuck_until_it_closes() {
     within(patience(), || {
         for world in crate::worlds::worlds_of(2) {
             let watch = world.watch();

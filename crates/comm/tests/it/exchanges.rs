@@ -224,7 +224,7 @@ fn sends_what_is_needed(operation: Operation, count: usize, ranks: usize) {
 }
 
 #[test]
-fn sem_g490_a_process_sends_what_the_operation_needs() {
+fn sem_g312_a_process_sends_what_the_operation_needs() {
     use Operation::*;
     let by_place = [
         ToAll,
@@ -252,7 +252,7 @@ fn sem_g490_a_process_sends_what_the_operation_needs() {
 
 /// Elements of 24 bytes: pieces end within one.
 #[test]
-fn sem_g490_pieces_may_cut_elements() {
+fn sem_g312_pieces_may_cut_elements() {
     within(patience(), || {
         processes(3, |end| {
             let ended = World::over(end, 1).run(async |comm| -> Outcome<()> {
@@ -274,7 +274,7 @@ fn sem_g490_pieces_may_cut_elements() {
 
 /// A rank that goes to sleep just when it is told that it may send goes on when there is room.
 #[test]
-fn sem_g490_who_sleeps_while_the_ranks_agree_sends_the_rest() {
+fn sem_g312_who_sleeps_while_the_ranks_agree_sends_the_rest() {
     for _ in 0..30 {
         sends_what_is_needed(Operation::GatherToOneByCounts, 3, 2);
     }

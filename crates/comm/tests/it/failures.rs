@@ -78,7 +78,7 @@ async fn wait_while_one_fails(
 const REFUSED: CommError = CommError::NoSuchRank { rank: 7, size: 1 };
 
 #[test]
-fn sem_g30_an_error_ends_the_run_wherever_the_others_wait() {
+fn sem_g71_an_error_ends_the_run_wherever_the_others_wait() {
     for call in CALLS {
         fails_everywhere(
             2,
@@ -95,7 +95,7 @@ fn sem_g30_an_error_ends_the_run_wherever_the_others_wait() {
 }
 
 #[test]
-fn sem_g30_a_panic_ends_the_run_wherever_the_others_wait() {
+fn sem_g71_a_panic_ends_the_run_wherever_the_others_wait() {
     for call in CALLS {
         fails_everywhere(
             2,
@@ -116,7 +116,7 @@ fn sem_g30_a_panic_ends_the_run_wherever_the_others_wait() {
 }
 
 #[test]
-fn sem_g30_ranks_are_dropped_where_they_wait() {
+fn sem_g71_ranks_are_dropped_where_they_wait() {
     let drops = Drops::new();
     let held = drops.clone();
     fails_everywhere(
@@ -140,7 +140,7 @@ fn sem_g30_ranks_are_dropped_where_they_wait() {
 }
 
 #[test]
-fn sem_g30_of_two_failures_the_first_is_told() {
+fn sem_g71_of_two_failures_the_first_is_told() {
     fails_everywhere(
         2,
         async |comm| {
@@ -162,7 +162,7 @@ fn sem_g30_of_two_failures_the_first_is_told() {
 }
 
 #[test]
-fn sem_g30_every_rank_may_fail_at_once() {
+fn sem_g71_every_rank_may_fail_at_once() {
     fails_everywhere(
         1,
         async |comm| Err::<(), _>(comm.rank()),
@@ -183,7 +183,7 @@ fn a_panic_without_words_is_told_too() {
 }
 
 #[test]
-fn sem_g30_a_panic_in_an_operator_ends_the_run() {
+fn sem_g71_a_panic_in_an_operator_ends_the_run() {
     fails_everywhere(
         2,
         async |comm| comm.allreduce(1, |_, _| panic!("it does not add")).await,
@@ -192,7 +192,7 @@ fn sem_g30_a_panic_in_an_operator_ends_the_run() {
 }
 
 #[test]
-fn sem_g30_a_panic_in_clone_ends_the_run() {
+fn sem_g71_a_panic_in_clone_ends_the_run() {
     struct Unique;
     impl Clone for Unique {
         fn clone(&self) -> Self {
@@ -223,7 +223,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn sem_g30_a_panic_in_a_destructor_ends_the_run() {
+fn sem_g71_a_panic_in_a_destructor_ends_the_run() {
     fails_everywhere(
         1,
         async |comm| {
@@ -249,7 +249,7 @@ impl Future for EndsWithBomb {
 }
 
 #[test]
-fn sem_g30_a_future_that_panics_when_it_is_dropped_ends_the_run() {
+fn sem_g71_a_future_that_panics_when_it_is_dropped_ends_the_run() {
     within(patience(), || {
         for world in worlds() {
             let error = world
@@ -264,7 +264,7 @@ fn sem_g30_a_future_that_panics_when_it_is_dropped_ends_the_run() {
 }
 
 #[test]
-fn sem_g30_a_destructor_that_panics_while_the_run_ends_changes_nothing() {
+fn sem_g71_a_destructor_that_panics_while_the_run_ends_changes_nothing() {
     fails_everywhere(
         2,
         async |comm| {

@@ -77,7 +77,7 @@ impl<'c> Sleeper<'c> {
 }
 
 #[test]
-fn sem_g304_a_receive_that_sleeps_is_woken_for_what_another_gives_up() {
+fn sem_g84_a_receive_that_sleeps_is_woken_for_what_another_gives_up() {
     everywhere(
         async |comm| {
             let me = comm.rank();
@@ -94,7 +94,7 @@ fn sem_g304_a_receive_that_sleeps_is_woken_for_what_another_gives_up() {
 }
 
 #[test]
-fn sem_g305_a_receive_that_sleeps_is_woken_for_a_matched_message_that_is_dropped() {
+fn sem_g85_a_receive_that_sleeps_is_woken_for_a_matched_message_that_is_dropped() {
     everywhere(
         async |comm| {
             comm.send(comm.rank(), 0, 6).await?;
@@ -109,7 +109,7 @@ fn sem_g305_a_receive_that_sleeps_is_woken_for_a_matched_message_that_is_dropped
 }
 
 #[test]
-fn sem_g28_a_receive_that_sleeps_is_woken_for_a_message_of_another_type() {
+fn sem_g69_a_receive_that_sleeps_is_woken_for_a_message_of_another_type() {
     everywhere(
         async |comm| {
             let me = comm.rank();
@@ -127,7 +127,7 @@ fn sem_g28_a_receive_that_sleeps_is_woken_for_a_message_of_another_type() {
 }
 
 #[test]
-fn sem_g304_a_message_that_is_there_again_is_not_overtaken() {
+fn sem_g84_a_message_that_is_there_again_is_not_overtaken() {
     everywhere(
         async |comm| {
             let me = comm.rank();
@@ -150,7 +150,7 @@ fn sem_g304_a_message_that_is_there_again_is_not_overtaken() {
 }
 
 #[test]
-fn sem_g26_a_message_of_another_type_is_not_overtaken() {
+fn sem_g67_a_message_of_another_type_is_not_overtaken() {
     everywhere(
         async |comm| {
             let me = comm.rank();
@@ -209,7 +209,7 @@ fn draw(state: &mut u32, below: u32) -> u32 {
 }
 
 #[test]
-fn sem_g304_whatever_is_given_up_the_rest_is_as_if_it_had_not_been() {
+fn sem_g84_whatever_is_given_up_the_rest_is_as_if_it_had_not_been() {
     let worlds = [World::solo(), World::threads(1), World::ports(1)];
     on(
         worlds.to_vec(),
@@ -259,7 +259,7 @@ fn sem_g304_whatever_is_given_up_the_rest_is_as_if_it_had_not_been() {
 }
 
 #[test]
-fn sem_g311_what_a_request_has_got_and_nobody_has_taken_is_listed() {
+fn sem_g91_what_a_request_has_got_and_nobody_has_taken_is_listed() {
     within(patience(), || {
         for world in worlds_of(1).into_iter().chain([World::solo()]) {
             let stuck = world.run(async |comm: Communicator| -> Outcome<()> {

@@ -11,7 +11,7 @@ fn gone(peer: usize, operation: &'static str) -> CommError {
 }
 
 #[test]
-fn sem_g920_who_waits_for_a_message_is_told() {
+fn sem_g106_who_waits_for_a_message_is_told() {
     on(
         worlds_of(2),
         async |comm| {
@@ -35,7 +35,7 @@ fn sem_g920_who_waits_for_a_message_is_told() {
 }
 
 #[test]
-fn sem_g920_who_waits_for_room_is_told() {
+fn sem_g106_who_waits_for_room_is_told() {
     on(
         worlds_of(2),
         async |comm| {
@@ -60,7 +60,7 @@ fn sem_g920_who_waits_for_room_is_told() {
 }
 
 #[test]
-fn sem_g920_messages_that_were_sent_come_first() {
+fn sem_g106_messages_that_were_sent_come_first() {
     on(
         worlds_of(2),
         async |comm| {
@@ -83,7 +83,7 @@ fn sem_g920_messages_that_were_sent_come_first() {
 }
 
 #[test]
-fn sem_g921_a_failing_ranks_error_goes_before_its_neighbours() {
+fn sem_g107_a_failing_ranks_error_goes_before_its_neighbours() {
     within(patience(), || {
         for round in 0..200 {
             let world = World::threads(3).workers(1 + round % 3);

@@ -31,7 +31,7 @@ fn on_all(
 }
 
 #[test]
-fn sem_g1051_messages_and_collectives_go_between_the_groups() {
+fn sem_g364_messages_and_collectives_go_between_the_groups() {
     on_all(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         // Odd ranks are the second group; both groups number their ranks from 0.
@@ -90,7 +90,7 @@ fn sem_g1051_messages_and_collectives_go_between_the_groups() {
 }
 
 #[test]
-fn sem_g1052_merged_groups_are_ordered_as_they_say() {
+fn sem_g365_merged_groups_are_ordered_as_they_say() {
     on_all(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let second = rank > 0;
@@ -126,7 +126,7 @@ fn sem_g1052_merged_groups_are_ordered_as_they_say() {
 }
 
 #[test]
-fn sem_g1050_synchronous_persistent_sends_end_when_they_are_received() {
+fn sem_g363_synchronous_persistent_sends_end_when_they_are_received() {
     on_all(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -151,7 +151,7 @@ fn sem_g1050_synchronous_persistent_sends_end_when_they_are_received() {
 }
 
 #[test]
-fn sem_g1040_the_ranks_of_a_process_are_together() {
+fn sem_g355_the_ranks_of_a_process_are_together() {
     on_all(async |comm| {
         let near = comm.split_by_process().await?;
         let own = comm.process_of(comm.rank())?;
@@ -174,7 +174,7 @@ fn sem_g1040_the_ranks_of_a_process_are_together() {
 type Whole = (Vec<u8>, Vec<u8>);
 
 #[test]
-fn sem_g1039_what_delegates_are_asked_is_done_in_order_and_whole() {
+fn sem_g354_what_delegates_are_asked_is_done_in_order_and_whole() {
     const LENGTHS: [usize; 5] = [0, 1, 5000, 200_000, 3];
     on_all(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
@@ -222,7 +222,7 @@ fn sem_g1039_what_delegates_are_asked_is_done_in_order_and_whole() {
 }
 
 #[test]
-fn sem_g1039_a_delegate_acts_while_its_rank_computes() {
+fn sem_g354_a_delegate_acts_while_its_rank_computes() {
     within(patience(), || {
         processes(2, |end| {
             let ran = World::over(end, 1).run(async |comm| -> Result<(), CommError> {
@@ -245,7 +245,7 @@ fn sem_g1039_a_delegate_acts_while_its_rank_computes() {
 }
 
 #[test]
-fn sem_g1039_what_is_none_of_its_messages_ends_the_run() {
+fn sem_g354_what_is_none_of_its_messages_ends_the_run() {
     within(patience(), || {
         let ended = processes(2, |end| {
             let ran = World::over(end, 1).run(async |comm| -> Result<(), CommError> {

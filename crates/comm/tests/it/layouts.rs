@@ -24,7 +24,7 @@ fn slow(sizes: &[usize], lengths: &[usize], starts: &[usize]) -> Vec<usize> {
 }
 
 #[test]
-fn sem_g1047_a_layout_has_the_elements_that_its_words_say() {
+fn sem_g361_a_layout_has_the_elements_that_its_words_say() {
     let vector = Layout::vector(3, 2, 5).unwrap();
     assert_eq!(blocks(&vector), [0..2, 5..7, 10..12]);
     assert_eq!((vector.len(), vector.extent(), vector.reach()), (6, 12, 12));
@@ -49,7 +49,7 @@ fn sem_g1047_a_layout_has_the_elements_that_its_words_say() {
 }
 
 #[test]
-fn sem_g1047_subarrays_are_what_loops_find_and_come_back_where_they_were() {
+fn sem_g361_subarrays_are_what_loops_find_and_come_back_where_they_were() {
     let mut random = Random::new(5);
     for _ in 0..300 {
         let dims = 1 + random.below(4);
@@ -79,7 +79,7 @@ fn sem_g1047_subarrays_are_what_loops_find_and_come_back_where_they_were() {
 }
 
 #[test]
-fn sem_g1047_layouts_of_layouts_have_an_inner_one_for_each_element() {
+fn sem_g361_layouts_of_layouts_have_an_inner_one_for_each_element() {
     let mut random = Random::new(9);
     let mut draw = || {
         let layout = match random.below(4) {
@@ -116,7 +116,7 @@ fn sem_g1047_layouts_of_layouts_have_an_inner_one_for_each_element() {
 }
 
 #[test]
-fn sem_g1047_layouts_that_cannot_be_are_refused() {
+fn sem_g361_layouts_that_cannot_be_are_refused() {
     let told = |made: Result<Layout, CommError>| made.unwrap_err().to_string();
     assert_eq!(
         told(Layout::vector(2, 3, 2)),
@@ -145,7 +145,7 @@ fn sem_g1047_layouts_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn sem_g1048_a_message_goes_from_one_layout_into_another() {
+fn sem_g362_a_message_goes_from_one_layout_into_another() {
     within(patience(), || {
         for world in [World::threads(2), World::ports(2)] {
             let got = world.run(async |comm| -> Result<_, CommError> {

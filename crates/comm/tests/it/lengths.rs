@@ -6,7 +6,7 @@ use motet_comm::{CommError, World};
 use motet_testkit::{patience, within};
 
 #[test]
-fn sem_g310_every_collective_of_numbers_tells_different_lengths() {
+fn sem_g90_every_collective_of_numbers_tells_different_lengths() {
     everywhere(
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
@@ -83,7 +83,7 @@ fn lengths_that_cannot_be_added_up_are_refused() {
 /// Numbers of other processes are combined where they have come: of any length, in rank order, also
 /// where ranks of one process are no neighbours.
 #[test]
-fn sem_g411_vectors_of_any_length_are_combined_in_rank_order_between_processes() {
+fn sem_g310_vectors_of_any_length_are_combined_in_rank_order_between_processes() {
     within(patience(), || {
         for (count, ranks) in [(2, 1), (3, 1), (4, 1), (2, 2)] {
             processes(count, move |end| {

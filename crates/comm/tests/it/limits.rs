@@ -46,7 +46,7 @@ where
 }
 
 #[test]
-fn sem_g1073_a_send_over_the_limit_is_refused_until_messages_are_received() {
+fn sem_g115_a_send_over_the_limit_is_refused_until_messages_are_received() {
     everywhere(SendOverflow::Reject, async |comm, _| {
         let full = |dest| CommError::Full {
             dest,
@@ -89,7 +89,7 @@ fn sem_g1073_a_send_over_the_limit_is_refused_until_messages_are_received() {
 }
 
 #[test]
-fn sem_g1074_a_send_over_the_limit_waits_so_that_nobody_runs_away() {
+fn sem_g116_a_send_over_the_limit_waits_so_that_nobody_runs_away() {
     const MESSAGES: usize = 100;
     everywhere(SendOverflow::Wait, async |comm, sent| {
         for at in 0..MESSAGES {
@@ -118,7 +118,7 @@ fn sem_g1074_a_send_over_the_limit_waits_so_that_nobody_runs_away() {
 }
 
 #[test]
-fn sem_g1074_a_send_that_waits_for_ever_is_reported() {
+fn sem_g116_a_send_that_waits_for_ever_is_reported() {
     let world = World::threads(2).limit(LIMIT, SendOverflow::Wait);
     let ended = world.run(async |comm| {
         while comm.rank() == 0 {
@@ -137,7 +137,7 @@ fn sem_g1074_a_send_that_waits_for_ever_is_reported() {
 }
 
 #[test]
-fn sem_g1074_one_rank_alone_has_the_limit_too() {
+fn sem_g116_one_rank_alone_has_the_limit_too() {
     for overflow in [SendOverflow::Reject, SendOverflow::Wait] {
         let ended = World::solo().limit(1, overflow).run(async |comm| {
             for number in 0..5 {

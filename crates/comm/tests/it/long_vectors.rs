@@ -20,7 +20,7 @@ fn number(rank: usize, i: usize) -> f64 {
 }
 
 #[test]
-fn sem_g32_long_vectors_have_the_bits_of_single_values() {
+fn sem_g73_long_vectors_have_the_bits_of_single_values() {
     on(
         trees(),
         async |comm| -> Outcome<()> {
@@ -59,7 +59,7 @@ fn of_kind(kind: usize, rank: usize, i: usize) -> f64 {
 }
 
 #[test]
-fn sem_g313_long_vectors_are_added_up_as_single_numbers() {
+fn sem_g98_long_vectors_are_added_up_as_single_numbers() {
     with_ranks(
         &[2, 3, 5, 8, 12],
         async |comm| -> Outcome<()> {
@@ -99,7 +99,7 @@ fn in_pairs(mut numbers: Vec<f64>, op: impl Fn(f64, f64) -> f64) -> f64 {
 }
 
 #[test]
-fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
+fn sem_g73_ranks_are_combined_in_pairs_wherever_they_live() {
     // Neither commutes nor is associative: whatever is combined in another order has other bits.
     fn op(a: f64, b: f64) -> f64 {
         a - b * 0.7
@@ -148,7 +148,7 @@ fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
 /// Types and lengths that change from one call to the next, while ranks of the same thread still
 /// read.
 #[test]
-fn sem_g308_numbers_of_one_call_are_not_those_of_another() {
+fn sem_g88_numbers_of_one_call_are_not_those_of_another() {
     everywhere(
         async |comm| -> Outcome<()> {
             let (rank, size) = (comm.rank(), comm.size());
@@ -181,7 +181,7 @@ fn sem_g308_numbers_of_one_call_are_not_those_of_another() {
 
 /// The room that numbers go in is filled again and again, by one rank or another.
 #[test]
-fn sem_g308_long_parts_and_broadcasts_round_after_round() {
+fn sem_g88_long_parts_and_broadcasts_round_after_round() {
     everywhere(
         async |comm| -> Outcome<()> {
             let (rank, size) = (comm.rank(), comm.size());
@@ -206,7 +206,7 @@ fn sem_g308_long_parts_and_broadcasts_round_after_round() {
 }
 
 #[test]
-fn sem_g33_ranks_that_combine_in_shares_and_others_are_told() {
+fn sem_g74_ranks_that_combine_in_shares_and_others_are_told() {
     everywhere(
         async |comm| {
             if comm.size() == 1 {
@@ -249,7 +249,7 @@ fn sem_g33_ranks_that_combine_in_shares_and_others_are_told() {
 }
 
 #[test]
-fn sem_g34_a_dropped_vector_is_told_at_the_next_one() {
+fn sem_g75_a_dropped_vector_is_told_at_the_next_one() {
     everywhere(
         async |comm| {
             if comm.rank() == 0 && comm.size() > 1 {
@@ -302,7 +302,7 @@ fn numbers_are_read_as_they_were_when_their_rank_came() {
 /// Ranks of one thread have laid down what they bring when the others find the lengths wrong; the
 /// next call finds none of it.
 #[test]
-fn sem_g310_long_parts_for_all_of_different_lengths() {
+fn sem_g90_long_parts_for_all_of_different_lengths() {
     everywhere(
         async |comm| -> Outcome<()> {
             let (rank, size) = (comm.rank(), comm.size());
@@ -373,7 +373,7 @@ fn room_that_is_lent_again_is_read_by_nobody() {
 
 /// Of two ranks in a process each the numbers go piece by piece, beside the collective.
 #[test]
-fn sem_g32_vectors_that_come_in_pieces_are_combined_in_rank_order() {
+fn sem_g73_vectors_that_come_in_pieces_are_combined_in_rank_order() {
     everywhere(
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
@@ -405,7 +405,7 @@ fn sem_g32_vectors_that_come_in_pieces_are_combined_in_rank_order() {
 
 /// Who sleeps, computes or has dropped its call keeps nobody: what it gives goes on without it.
 #[test]
-fn sem_g34_pieces_of_who_sleeps_or_has_left_go_on_without_it() {
+fn sem_g75_pieces_of_who_sleeps_or_has_left_go_on_without_it() {
     within(patience(), || {
         let outcomes = processes(2, |end| {
             let world = World::over(end, 1);

@@ -17,7 +17,7 @@ async fn send_numbers(comm: &Communicator, dest: usize, count: u32, tags: u32) -
 }
 
 #[test]
-fn sem_g27_everyone_sends_to_everyone_before_anyone_receives() {
+fn sem_g68_everyone_sends_to_everyone_before_anyone_receives() {
     everywhere(
         async |comm| {
             for dest in 0..comm.size() {
@@ -34,7 +34,7 @@ fn sem_g27_everyone_sends_to_everyone_before_anyone_receives() {
 }
 
 #[test]
-fn sem_g27_sending_is_done_at_the_first_poll() {
+fn sem_g68_sending_is_done_at_the_first_poll() {
     everywhere(
         async |comm| {
             let dest = (comm.rank() + 1) % comm.size();
@@ -54,7 +54,7 @@ fn sem_g27_sending_is_done_at_the_first_poll() {
 }
 
 #[test]
-fn sem_g27_a_message_is_moved() {
+fn sem_g68_a_message_is_moved() {
     on(
         worlds(),
         async |comm| {
@@ -72,7 +72,7 @@ fn sem_g27_a_message_is_moved() {
 }
 
 #[test]
-fn sem_g26_messages_of_a_pair_keep_their_order() {
+fn sem_g67_messages_of_a_pair_keep_their_order() {
     everywhere(
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
@@ -96,7 +96,7 @@ fn sem_g26_messages_of_a_pair_keep_their_order() {
 }
 
 #[test]
-fn sem_g26_any_source_keeps_the_order_of_each_sender() {
+fn sem_g67_any_source_keeps_the_order_of_each_sender() {
     everywhere(
         async |comm| {
             send_numbers(&comm, 0, 200, 2).await?;
@@ -205,7 +205,7 @@ fn sendrecv_goes_round_and_to_oneself() {
 }
 
 #[test]
-fn sem_g302_what_stands_before_a_message_to_oneself_keeps_its_turn() {
+fn sem_g81_what_stands_before_a_message_to_oneself_keeps_its_turn() {
     everywhere(
         async |comm| {
             let me = comm.rank();
@@ -284,7 +284,7 @@ fn a_shift_does_not_meet_the_programs_messages() {
 }
 
 #[test]
-fn sem_g28_another_type_is_an_error_and_the_message_stays() {
+fn sem_g69_another_type_is_an_error_and_the_message_stays() {
     everywhere(
         async |comm| {
             let rank = comm.rank();
@@ -314,7 +314,7 @@ fn sem_g28_another_type_is_an_error_and_the_message_stays() {
 }
 
 #[test]
-fn sem_g28_a_message_of_another_type_keeps_its_place() {
+fn sem_g69_a_message_of_another_type_keeps_its_place() {
     everywhere(
         async |comm| {
             let rank = comm.rank();

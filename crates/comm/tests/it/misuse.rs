@@ -31,7 +31,7 @@ fn is_odd_one(comm: &Communicator) -> bool {
 }
 
 #[test]
-fn sem_g33_different_collectives() {
+fn sem_g74_different_collectives() {
     everywhere(
         async |comm| {
             if comm.size() == 1 {
@@ -55,7 +55,7 @@ fn sem_g33_different_collectives() {
 }
 
 #[test]
-fn sem_g33_different_topologies_and_lanes_of_different_types() {
+fn sem_g74_different_topologies_and_lanes_of_different_types() {
     everywhere(
         async |comm| {
             if comm.size() == 1 {
@@ -87,7 +87,7 @@ fn sem_g33_different_topologies_and_lanes_of_different_types() {
 }
 
 #[test]
-fn sem_g33_different_roots() {
+fn sem_g74_different_roots() {
     everywhere(
         async |comm| {
             let size = comm.size();
@@ -111,7 +111,7 @@ fn sem_g33_different_roots() {
 }
 
 #[test]
-fn sem_g33_different_types() {
+fn sem_g74_different_types() {
     everywhere(
         async |comm| {
             if comm.size() == 1 {
@@ -140,7 +140,7 @@ fn sem_g33_different_types() {
 }
 
 #[test]
-fn sem_g33_everyone_gets_the_same_words_and_they_are_readable() {
+fn sem_g74_everyone_gets_the_same_words_and_they_are_readable() {
     everywhere(
         async |comm| {
             if comm.size() == 1 {
@@ -210,7 +210,7 @@ fn a_root_without_a_value_and_a_value_without_a_root() {
 }
 
 #[test]
-fn sem_g34_a_dropped_collective_is_told_at_the_next_one() {
+fn sem_g75_a_dropped_collective_is_told_at_the_next_one() {
     everywhere(
         async |comm| {
             if comm.rank() > 0 {
@@ -242,7 +242,7 @@ fn sem_g34_a_dropped_collective_is_told_at_the_next_one() {
 }
 
 #[test]
-fn sem_g34_a_dropped_step_is_told_at_the_next_one() {
+fn sem_g75_a_dropped_step_is_told_at_the_next_one() {
     everywhere(
         async |comm| {
             let (mut ring, mut line) = (comm.ring().await?, comm.line().await?);

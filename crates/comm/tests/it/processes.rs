@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[test]
-fn sem_g315_a_local_does_not_leave_its_process() {
+fn sem_g100_a_local_does_not_leave_its_process() {
     within(patience(), || {
         let ended = processes(2, |end| {
             let world = World::over(end, 2);
@@ -40,7 +40,7 @@ fn sem_g315_a_local_does_not_leave_its_process() {
 }
 
 #[test]
-fn sem_g411_every_process_may_have_another_number_of_ranks() {
+fn sem_g310_every_process_may_have_another_number_of_ranks() {
     within(patience(), || {
         let results = processes(3, |end| {
             let ranks = [3, 1, 2][World::over(end.clone(), 1).process().0];
@@ -57,7 +57,7 @@ fn sem_g411_every_process_may_have_another_number_of_ranks() {
 }
 
 #[test]
-fn sem_g32_a_sum_has_the_same_bits_on_every_process_in_whatever_order_ranks_are_numbered() {
+fn sem_g73_a_sum_has_the_same_bits_on_every_process_in_whatever_order_ranks_are_numbered() {
     within(patience(), || {
         for count in [2, 3, 4, 5] {
             let sums = processes(count, |end| {
@@ -92,7 +92,7 @@ fn sem_g32_a_sum_has_the_same_bits_on_every_process_in_whatever_order_ranks_are_
 }
 
 #[test]
-fn sem_g411_runs_follow_each_other_and_do_not_meet() {
+fn sem_g310_runs_follow_each_other_and_do_not_meet() {
     within(patience(), || {
         processes(2, |end| {
             let world = World::over(end, 2);
@@ -113,7 +113,7 @@ fn sem_g411_runs_follow_each_other_and_do_not_meet() {
 }
 
 #[test]
-fn sem_g411_communicators_have_the_same_number_on_all_their_ranks_and_no_other_has_it() {
+fn sem_g310_communicators_have_the_same_number_on_all_their_ranks_and_no_other_has_it() {
     within(patience(), || {
         let numbers = processes(3, |end| {
             let world = World::over(end, 2);
@@ -151,7 +151,7 @@ fn sem_g411_communicators_have_the_same_number_on_all_their_ranks_and_no_other_h
 }
 
 #[test]
-fn sem_g412_a_panic_ends_the_run_everywhere() {
+fn sem_g311_a_panic_ends_the_run_everywhere() {
     within(patience(), || {
         let ended = processes(3, |end| {
             let ended = World::over(end, 2).run(async |comm| -> Result<(), CommError> {
@@ -176,7 +176,7 @@ fn sem_g412_a_panic_ends_the_run_everywhere() {
 }
 
 #[test]
-fn sem_g482_an_error_of_another_process_reads_as_it_does_there() {
+fn sem_g103_an_error_of_another_process_reads_as_it_does_there() {
     within(patience(), || {
         let ended = processes(2, |end| {
             let ended = World::over(end, 1).run(async |comm| match comm.rank() {
@@ -193,7 +193,7 @@ fn sem_g482_an_error_of_another_process_reads_as_it_does_there() {
 }
 
 #[test]
-fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
+fn sem_g311_a_process_that_is_gone_ends_the_run_everywhere() {
     for seed in 0..20_usize {
         within(patience(), move || {
             let ended = processes(3, move |end| {
@@ -234,7 +234,7 @@ fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
 }
 
 #[test]
-fn sem_g416_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gives() {
+fn sem_g317_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gives() {
     const PATIENCE: Duration = Duration::from_millis(200);
     within(patience(), || {
         let gave_up = Arc::new(AtomicUsize::new(0));
@@ -328,7 +328,7 @@ fn given_up(count: usize, silence: Duration) -> Result<(), String> {
 }
 
 #[test]
-fn sem_g417_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
+fn sem_g318_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
     for count in [2, 3, 5] {
         within(patience(), move || {
             with_more_and_more_patience(|silence| given_up(count, silence));
@@ -359,21 +359,21 @@ fn nobody_is_silent(busy: usize, meet: bool, silence: Duration) -> Result<(), St
 }
 
 #[test]
-fn sem_g417_who_waits_or_computes_is_not_silent() {
+fn sem_g318_who_waits_or_computes_is_not_silent() {
     within(patience(), || {
         with_more_and_more_patience(|silence| nobody_is_silent(0, true, silence));
     });
 }
 
 #[test]
-fn sem_g417_who_has_done_its_part_is_neither_silent_nor_takes_others_for_it() {
+fn sem_g318_who_has_done_its_part_is_neither_silent_nor_takes_others_for_it() {
     within(patience(), || {
         with_more_and_more_patience(|silence| nobody_is_silent(1, false, silence));
     });
 }
 
 #[test]
-fn sem_g412_a_failure_ends_the_run_also_where_the_ranks_had_ended_well() {
+fn sem_g311_a_failure_ends_the_run_also_where_the_ranks_had_ended_well() {
     within(patience(), || {
         let left = Arc::new(AtomicUsize::new(0));
         let ended = processes(3, move |end| {
@@ -397,7 +397,7 @@ fn sem_g412_a_failure_ends_the_run_also_where_the_ranks_had_ended_well() {
 
 /// A process whose rank has started a barrier and ended carries it on for the others.
 #[test]
-fn sem_g412_who_is_gone_after_its_ranks_had_ended_is_missed_by_those_that_go_on() {
+fn sem_g311_who_is_gone_after_its_ranks_had_ended_is_missed_by_those_that_go_on() {
     within(patience(), || {
         let victim = Arc::new(Mutex::new(None));
         let ended = processes(3, move |end| {
@@ -433,7 +433,7 @@ fn sem_g412_who_is_gone_after_its_ranks_had_ended_is_missed_by_those_that_go_on(
 }
 
 #[test]
-fn sem_g413_one_process_finds_that_its_ranks_all_wait() {
+fn sem_g315_one_process_finds_that_its_ranks_all_wait() {
     within(patience(), || {
         let ended = processes(1, |end| {
             let world = World::over(end, 2);
@@ -448,7 +448,7 @@ fn sem_g413_one_process_finds_that_its_ranks_all_wait() {
 }
 
 #[test]
-fn sem_g413_who_waits_for_whom_is_told_for_all_processes() {
+fn sem_g315_who_waits_for_whom_is_told_for_all_processes() {
     within(patience(), || {
         let ended = processes(3, |end| {
             let ended = World::over(end, 2).run(async |comm| -> Result<(), CommError> {

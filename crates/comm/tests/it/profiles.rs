@@ -56,7 +56,7 @@ fn check_unequal(profile: &Profile) {
 }
 
 #[test]
-fn sem_g438_every_rank_and_stage_is_told_and_twice_the_work_is_imbalance() {
+fn sem_g326_every_rank_and_stage_is_told_and_twice_the_work_is_imbalance() {
     within(patience(), || {
         for world in [World::threads(4).workers(4), World::ports(4).workers(4)] {
             let outcome = world
@@ -80,7 +80,7 @@ fn sem_g438_every_rank_and_stage_is_told_and_twice_the_work_is_imbalance() {
 }
 
 #[test]
-fn sem_g439_process_0_has_the_profile_of_all_processes() {
+fn sem_g327_process_0_has_the_profile_of_all_processes() {
     within(patience(), || {
         let profiles = processes(2, |end| {
             let own = end.process();
@@ -101,7 +101,7 @@ fn sem_g439_process_0_has_the_profile_of_all_processes() {
 }
 
 #[test]
-fn sem_g438_stages_that_fluctuate_show_their_jitter() {
+fn sem_g326_stages_that_fluctuate_show_their_jitter() {
     within(patience(), || {
         let outcome = World::threads(2)
             .workers(2)
@@ -149,7 +149,7 @@ fn profile_of(took: fn(usize, usize) -> u64) -> Profile {
 }
 
 #[test]
-fn sem_g1020_a_rank_that_is_always_longer_is_named_with_what_an_even_share_saves() {
+fn sem_g328_a_rank_that_is_always_longer_is_named_with_what_an_even_share_saves() {
     within(patience(), || {
         let profile = profile_of(|rank, _| if rank == 3 { 1200 } else { 1000 });
         let found = profile.imbalances(0.01);
@@ -178,7 +178,7 @@ fn sem_g1020_a_rank_that_is_always_longer_is_named_with_what_an_even_share_saves
 }
 
 #[test]
-fn sem_g1020_jitter_and_one_long_stage_are_no_imbalance() {
+fn sem_g328_jitter_and_one_long_stage_are_no_imbalance() {
     within(patience(), || {
         // Another rank each time, by a hash: the totals differ by chance.
         let hashed: fn(usize, usize) -> u64 = |rank, stage| {
@@ -210,7 +210,7 @@ fn sem_g1020_jitter_and_one_long_stage_are_no_imbalance() {
 }
 
 #[test]
-fn sem_g1020_every_stage_is_judged_for_itself_and_the_worst_is_first() {
+fn sem_g328_every_stage_is_judged_for_itself_and_the_worst_is_first() {
     within(patience(), || {
         let world = World::threads(3).workers(3).profile_by(now);
         let outcome = world.run_outcome(async |comm| -> Outcome<()> {
@@ -246,7 +246,7 @@ fn note(found: &[Imbalance]) {
 }
 
 #[test]
-fn sem_g1021_a_run_that_loses_more_than_was_asked_for_tells_so_at_its_end() {
+fn sem_g329_a_run_that_loses_more_than_was_asked_for_tells_so_at_its_end() {
     within(patience(), || {
         let ranks_told = |world: World| {
             world.run(async |comm| unequal(&comm).await).unwrap();
@@ -270,7 +270,7 @@ fn sem_g1021_a_run_that_loses_more_than_was_asked_for_tells_so_at_its_end() {
 }
 
 #[test]
-fn sem_g1021_process_0_tells_for_all() {
+fn sem_g329_process_0_tells_for_all() {
     within(patience(), || {
         let told = processes(2, |end| {
             let own = end.process();
@@ -333,7 +333,7 @@ async fn every_call(comm: &Communicator) -> Outcome<()> {
 }
 
 #[test]
-fn sem_g438_all_calls_end_stages() {
+fn sem_g326_all_calls_end_stages() {
     within(patience(), || {
         let outcome = World::threads(2)
             .workers(2)
@@ -370,7 +370,7 @@ fn sem_g438_all_calls_end_stages() {
 }
 
 #[test]
-fn sem_g438_ranks_that_share_a_thread_do_not_count_each_others_computing() {
+fn sem_g326_ranks_that_share_a_thread_do_not_count_each_others_computing() {
     within(patience(), || {
         let outcome = World::threads(6)
             .workers(2)
@@ -399,7 +399,7 @@ fn sem_g438_ranks_that_share_a_thread_do_not_count_each_others_computing() {
 }
 
 #[test]
-fn sem_g438_the_parts_of_a_real_run_add_up() {
+fn sem_g326_the_parts_of_a_real_run_add_up() {
     within(patience(), || {
         for world in [
             World::solo(),

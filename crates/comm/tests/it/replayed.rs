@@ -39,7 +39,7 @@ fn seeded(seed: u64) -> ReplayConfig {
 }
 
 #[test]
-fn sem_g1069_a_seed_gives_the_same_run_and_so_do_its_decisions() {
+fn sem_g111_a_seed_gives_the_same_run_and_so_do_its_decisions() {
     for seed in 0..50 {
         let run = gather(seeded(seed));
         assert_eq!(gather(seeded(seed)), run, "seed {seed}");
@@ -53,7 +53,7 @@ fn sem_g1069_a_seed_gives_the_same_run_and_so_do_its_decisions() {
 }
 
 #[test]
-fn sem_g1070_messages_of_a_rank_arrive_in_order_and_those_of_several_in_any() {
+fn sem_g112_messages_of_a_rank_arrive_in_order_and_those_of_several_in_any() {
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..200 {
         let (got, ..) = gather(seeded(seed));
@@ -68,7 +68,7 @@ fn sem_g1070_messages_of_a_rank_arrive_in_order_and_those_of_several_in_any() {
 }
 
 #[test]
-fn sem_g1070_a_message_may_be_overtaken_by_what_it_has_caused() {
+fn sem_g112_a_message_may_be_overtaken_by_what_it_has_caused() {
     // Rank 0 writes to 2, then to 1, which writes to 2.
     let first = |seed| {
         let ended = World::threads(3).replayed(&Replay::new(seed), async |comm| {
@@ -107,7 +107,7 @@ async fn takes_the_order_for_granted(comm: &Communicator) -> Result<(), CommErro
 }
 
 #[test]
-fn sem_g1071_a_deadlock_of_a_seed_comes_back_every_time() {
+fn sem_g113_a_deadlock_of_a_seed_comes_back_every_time() {
     let run = |seed| {
         let replay = Replay::new(seed);
         World::threads(3).replayed(&replay, async |comm| {
@@ -126,7 +126,7 @@ fn sem_g1071_a_deadlock_of_a_seed_comes_back_every_time() {
 }
 
 #[test]
-fn sem_g1071_a_search_finds_the_deadlock_and_makes_its_schedule_small() {
+fn sem_g113_a_search_finds_the_deadlock_and_makes_its_schedule_small() {
     let search = || {
         explore(0..100, |replay| {
             let body = async |comm: Communicator| takes_the_order_for_granted(&comm).await;
@@ -143,7 +143,7 @@ fn sem_g1071_a_search_finds_the_deadlock_and_makes_its_schedule_small() {
 }
 
 #[test]
-fn sem_g1072_who_waits_for_what_nobody_brings_ends_the_run() {
+fn sem_g114_who_waits_for_what_nobody_brings_ends_the_run() {
     let port = Port::<u32>::new();
     let ended = World::threads(2).replayed(&Replay::new(3), async |comm| {
         if comm.rank() == 1 {
@@ -159,7 +159,7 @@ fn sem_g1072_who_waits_for_what_nobody_brings_ends_the_run() {
 }
 
 #[test]
-fn sem_g1069_time_is_that_of_the_replay() {
+fn sem_g111_time_is_that_of_the_replay() {
     within(patience(), || {
         let (replay, started) = (Replay::new(4), Instant::now());
         let ended = World::threads(2).replayed(&replay, async |comm| {
@@ -177,7 +177,7 @@ fn sem_g1069_time_is_that_of_the_replay() {
 }
 
 #[test]
-fn sem_g1072_failures_end_the_run_and_the_replay_goes_on() {
+fn sem_g114_failures_end_the_run_and_the_replay_goes_on() {
     let replay = Replay::new(5);
     let ended = World::threads(3).replayed(&replay, async |comm| {
         assert!(comm.rank() != 1, "rank 1 breaks");

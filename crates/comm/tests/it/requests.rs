@@ -20,7 +20,7 @@ fn last(comm: &Communicator) -> usize {
 }
 
 #[test]
-fn sem_g302_the_receive_posted_first_gets_the_message() {
+fn sem_g81_the_receive_posted_first_gets_the_message() {
     everywhere(
         async |comm| {
             let first = comm.irecv::<i32>(last(&comm), ANY_TAG);
@@ -41,7 +41,7 @@ fn sem_g302_the_receive_posted_first_gets_the_message() {
 
 /// In a quadratic time this takes minutes.
 #[test]
-fn sem_g480_many_receives_and_many_messages_match_in_any_order() {
+fn sem_g101_many_receives_and_many_messages_match_in_any_order() {
     const MANY: u32 = 50_000;
     within(Duration::from_secs(60), || {
         let run = World::threads(2).run(async |comm| -> Outcome<()> {
@@ -70,7 +70,7 @@ fn sem_g480_many_receives_and_many_messages_match_in_any_order() {
 }
 
 #[test]
-fn sem_g302_a_blocking_receive_stands_behind_the_posted_ones() {
+fn sem_g81_a_blocking_receive_stands_behind_the_posted_ones() {
     everywhere(
         async |comm| {
             let posted = comm.irecv::<i32>(last(&comm), 0);
@@ -85,7 +85,7 @@ fn sem_g302_a_blocking_receive_stands_behind_the_posted_ones() {
 }
 
 #[test]
-fn sem_g303_ssend_ends_when_the_message_has_been_received() {
+fn sem_g82_ssend_ends_when_the_message_has_been_received() {
     within(patience(), || {
         for world in worlds_of(2) {
             let order = Log::new();
@@ -112,7 +112,7 @@ fn sem_g303_ssend_ends_when_the_message_has_been_received() {
 }
 
 #[test]
-fn sem_g303_an_ssend_that_nobody_receives_is_in_the_report() {
+fn sem_g82_an_ssend_that_nobody_receives_is_in_the_report() {
     within(patience(), || {
         let body = async |comm: Communicator| comm.issend(0, 9, "unheard".to_owned()).wait().await;
         for world in [World::solo(), World::threads(1)] {
@@ -133,7 +133,7 @@ fn sem_g303_an_ssend_that_nobody_receives_is_in_the_report() {
 }
 
 #[test]
-fn sem_g430_ssend_ends_when_a_posted_receive_has_got_the_message() {
+fn sem_g83_ssend_ends_when_a_posted_receive_has_got_the_message() {
     everywhere(
         async |comm| {
             // Nobody waits for the receives until all sends have ended: of messages that come after
@@ -153,7 +153,7 @@ fn sem_g430_ssend_ends_when_a_posted_receive_has_got_the_message() {
 }
 
 #[test]
-fn sem_g430_a_message_that_a_matched_probe_has_taken_is_not_received_yet() {
+fn sem_g83_a_message_that_a_matched_probe_has_taken_is_not_received_yet() {
     everywhere(
         async |comm| {
             let sent = comm.issend(next(&comm), 0, comm.rank());
@@ -174,7 +174,7 @@ fn sem_g430_a_message_that_a_matched_probe_has_taken_is_not_received_yet() {
 }
 
 #[test]
-fn sem_g430_a_receive_of_another_type_has_got_the_message_too() {
+fn sem_g83_a_receive_of_another_type_has_got_the_message_too() {
     everywhere(
         async |comm| {
             let sent = comm.issend(next(&comm), 0, comm.rank());
@@ -188,7 +188,7 @@ fn sem_g430_a_receive_of_another_type_has_got_the_message_too() {
 }
 
 #[test]
-fn sem_g304_a_receive_that_is_given_up_leaves_its_message_to_others() {
+fn sem_g84_a_receive_that_is_given_up_leaves_its_message_to_others() {
     everywhere(
         async |comm| {
             let dropped = comm.irecv::<i32>(last(&comm), 0);
@@ -295,7 +295,7 @@ fn a_rank_that_waits_for_any_of_several_names_all_of_them() {
 }
 
 #[test]
-fn sem_g305_a_probe_leaves_the_message_and_a_matched_probe_takes_it() {
+fn sem_g85_a_probe_leaves_the_message_and_a_matched_probe_takes_it() {
     everywhere(
         async |comm| {
             assert_eq!(comm.iprobe(ANY_SOURCE, ANY_TAG)?, None);
@@ -324,7 +324,7 @@ fn sem_g305_a_probe_leaves_the_message_and_a_matched_probe_takes_it() {
 }
 
 #[test]
-fn sem_g306_slices_of_any_length_arrive_where_they_shall() {
+fn sem_g86_slices_of_any_length_arrive_where_they_shall() {
     everywhere(
         async |comm| {
             for length in [0, 1, 3, 1023, 100_000] {
@@ -346,7 +346,7 @@ fn sem_g306_slices_of_any_length_arrive_where_they_shall() {
 }
 
 #[test]
-fn sem_g306_numbers_that_do_not_fit_stay_to_be_received() {
+fn sem_g86_numbers_that_do_not_fit_stay_to_be_received() {
     everywhere(
         async |comm| {
             comm.send_slice(next(&comm), 0, &[1u8, 2, 3]).await?;
@@ -382,7 +382,7 @@ fn sem_g306_numbers_that_do_not_fit_stay_to_be_received() {
 }
 
 #[test]
-fn sem_g307_nothing_goes_to_the_null_process_and_nothing_comes() {
+fn sem_g87_nothing_goes_to_the_null_process_and_nothing_comes() {
     everywhere(
         async |comm| {
             comm.send(Dest::Null, 0, "dropped".to_owned()).await?;
@@ -432,7 +432,7 @@ fn persistent_requests_are_started_again_and_again() {
 }
 
 #[test]
-fn sem_g304_a_dropped_receive_future_is_as_if_it_had_not_been() {
+fn sem_g84_a_dropped_receive_future_is_as_if_it_had_not_been() {
     everywhere(
         async |comm| {
             {
@@ -453,7 +453,7 @@ fn sem_g304_a_dropped_receive_future_is_as_if_it_had_not_been() {
 }
 
 #[test]
-fn sem_g311_messages_that_nobody_received_are_listed() {
+fn sem_g91_messages_that_nobody_received_are_listed() {
     within(patience(), || {
         for world in worlds_of(3) {
             let line = line!() + 4;
@@ -487,7 +487,7 @@ fn sem_g311_messages_that_nobody_received_are_listed() {
 }
 
 #[test]
-fn sem_g930_a_started_receive_tells_its_source_and_a_probe_the_length_of_a_synchronous_send() {
+fn sem_g110_a_started_receive_tells_its_source_and_a_probe_the_length_of_a_synchronous_send() {
     everywhere(
         async |comm: Communicator| {
             let (rank, size) = (comm.rank(), comm.size());

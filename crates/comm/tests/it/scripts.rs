@@ -427,7 +427,7 @@ fn prop_stress_random_programs_equal_the_sequential_reference() {
 }
 
 #[test]
-fn sem_g314_programs_at_ports_equal_the_sequential_reference() {
+fn sem_g99_programs_at_ports_equal_the_sequential_reference() {
     within(patience(), || {
         for (seed, size) in [(1, 1), (2, 2), (3, 3), (4, 7), (5, 16)] {
             for workers in [1, 2] {
@@ -445,7 +445,7 @@ fn sem_g314_programs_at_ports_equal_the_sequential_reference() {
 }
 
 #[test]
-fn sem_g1069_programs_in_a_replay_equal_the_sequential_reference() {
+fn sem_g111_programs_in_a_replay_equal_the_sequential_reference() {
     within(patience(), || {
         for seed in 1..=30 {
             let (size, replay) = (1 + seed as usize % 9, Replay::new(seed));
@@ -460,7 +460,7 @@ fn sem_g1069_programs_in_a_replay_equal_the_sequential_reference() {
     });
 }
 
-/// Why a rank of [`sem_g30_a_failure_at_a_random_place_ends_the_run`] ends.
+/// Why a rank of [`sem_g71_a_failure_at_a_random_place_ends_the_run`] ends.
 #[derive(Debug)]
 enum Planned {
     Failure(usize),
@@ -483,7 +483,7 @@ impl From<CommError> for Planned {
 }
 
 #[test]
-fn sem_g30_stress_a_failure_at_a_random_place_ends_the_run() {
+fn sem_g71_stress_a_failure_at_a_random_place_ends_the_run() {
     within(patience(), || {
         stress(150, |seed| {
             let mut random = Random::new(seed);
@@ -527,7 +527,7 @@ fn sem_g30_stress_a_failure_at_a_random_place_ends_the_run() {
 }
 
 #[test]
-fn sem_g31_stress_a_rank_that_leaves_at_a_random_place_is_found() {
+fn sem_g72_stress_a_rank_that_leaves_at_a_random_place_is_found() {
     within(patience(), || {
         stress(100, |seed| {
             let mut random = Random::new(seed);

@@ -25,7 +25,7 @@ fn last(comm: &Communicator) -> usize {
 }
 
 #[test]
-fn sem_g306_long_slices_arrive_whoever_is_early() {
+fn sem_g86_long_slices_arrive_whoever_is_early() {
     with_ranks(
         &[2, 4],
         async |comm| {
@@ -59,7 +59,7 @@ fn sem_g306_long_slices_arrive_whoever_is_early() {
 }
 
 #[test]
-fn sem_g27_a_send_of_a_long_slice_does_not_wait() {
+fn sem_g68_a_send_of_a_long_slice_does_not_wait() {
     with_ranks(
         &[2, 4],
         async |comm| {
@@ -96,7 +96,7 @@ fn sem_g27_a_send_of_a_long_slice_does_not_wait() {
 }
 
 #[test]
-fn sem_g304_a_long_slice_outlives_receives_and_sends_that_are_given_up() {
+fn sem_g84_a_long_slice_outlives_receives_and_sends_that_are_given_up() {
     let got = World::threads(2).run(async |comm| -> Result<_, CommError> {
         let mut all = true;
         for round in 0..50 {
@@ -126,7 +126,7 @@ fn sem_g304_a_long_slice_outlives_receives_and_sends_that_are_given_up() {
 }
 
 #[test]
-fn sem_g483_arrays_and_complex_numbers_are_plain() {
+fn sem_g104_arrays_and_complex_numbers_are_plain() {
     everywhere(
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());

@@ -18,7 +18,7 @@ async fn exchange(comm: &Communicator, stages: u64) -> Result<u64, CommError> {
 }
 
 #[test]
-fn sem_g36_a_million_stages_of_exchange() {
+fn sem_g77_a_million_stages_of_exchange() {
     within(patience(), || {
         for (size, stages) in [
             (2, 700_000),
@@ -70,7 +70,7 @@ fn stress_two_thousand_worlds_begin_and_end() {
 }
 
 #[test]
-fn sem_g35_many_ranks_on_few_threads() {
+fn sem_g76_many_ranks_on_few_threads() {
     within(patience(), || {
         for world in [
             World::threads(300).workers(1),

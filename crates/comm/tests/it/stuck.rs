@@ -63,7 +63,7 @@ fn give_up<T>(call: impl Future<Output = T>) {
 }
 
 #[test]
-fn sem_g31_the_report_is_readable_and_names_every_call() {
+fn sem_g72_the_report_is_readable_and_names_every_call() {
     let lines = Log::new();
     let noted = lines.clone();
     stuck(
@@ -131,7 +131,7 @@ fn without_columns(report: &str) -> String {
 }
 
 #[test]
-fn sem_g31_a_receive_from_oneself() {
+fn sem_g72_a_receive_from_oneself() {
     stuck(
         1,
         async |comm| comm.recv::<()>(0, 3).await,
@@ -140,7 +140,7 @@ fn sem_g31_a_receive_from_oneself() {
 }
 
 #[test]
-fn sem_g31_a_receive_from_a_rank_that_has_finished() {
+fn sem_g72_a_receive_from_a_rank_that_has_finished() {
     stuck(
         2,
         async |comm| match comm.rank() {
@@ -152,7 +152,7 @@ fn sem_g31_a_receive_from_a_rank_that_has_finished() {
 }
 
 #[test]
-fn sem_g31_receives_in_a_circle() {
+fn sem_g72_receives_in_a_circle() {
     stuck(
         3,
         async |comm| {
@@ -165,7 +165,7 @@ fn sem_g31_receives_in_a_circle() {
 }
 
 #[test]
-fn sem_g31_a_rank_that_does_not_come_to_the_barrier() {
+fn sem_g72_a_rank_that_does_not_come_to_the_barrier() {
     stuck(
         8,
         async |comm| match comm.rank() {
@@ -181,7 +181,7 @@ fn sem_g31_a_rank_that_does_not_come_to_the_barrier() {
 }
 
 #[test]
-fn sem_g31_every_collective_says_its_name_and_root() {
+fn sem_g72_every_collective_says_its_name_and_root() {
     stuck(
         8,
         async |comm| match comm.rank() {
@@ -211,7 +211,7 @@ fn sem_g31_every_collective_says_its_name_and_root() {
 }
 
 #[test]
-fn sem_g31_a_neighbour_that_left() {
+fn sem_g72_a_neighbour_that_left() {
     stuck(
         3,
         async |comm| {
@@ -238,7 +238,7 @@ fn sem_g31_a_neighbour_that_left() {
 }
 
 #[test]
-fn sem_g31_a_neighbour_without_room() {
+fn sem_g72_a_neighbour_without_room() {
     stuck(
         2,
         async |comm| {
@@ -264,7 +264,7 @@ fn sem_g31_a_neighbour_without_room() {
 }
 
 #[test]
-fn sem_g31_rings_that_not_everyone_makes() {
+fn sem_g72_rings_that_not_everyone_makes() {
     stuck(
         3,
         async |comm| match comm.rank() {
@@ -283,7 +283,7 @@ fn sem_g31_rings_that_not_everyone_makes() {
 }
 
 #[test]
-fn sem_g31_shifts_and_exchanges_of_messages_name_their_source() {
+fn sem_g72_shifts_and_exchanges_of_messages_name_their_source() {
     stuck(
         3,
         async |comm| match comm.rank() {
@@ -301,7 +301,7 @@ fn sem_g31_shifts_and_exchanges_of_messages_name_their_source() {
 }
 
 #[test]
-fn sem_g31_what_was_given_up_is_not_in_the_report() {
+fn sem_g72_what_was_given_up_is_not_in_the_report() {
     stuck(
         2,
         async |comm| {
@@ -318,7 +318,7 @@ fn sem_g31_what_was_given_up_is_not_in_the_report() {
 }
 
 #[test]
-fn sem_g31_a_rank_that_was_woken_often_is_still_found() {
+fn sem_g72_a_rank_that_was_woken_often_is_still_found() {
     stuck(
         2,
         async |comm| {
@@ -337,7 +337,7 @@ fn sem_g31_a_rank_that_was_woken_often_is_still_found() {
 }
 
 #[test]
-fn sem_g31_two_hundred_ranks_are_told_apart() {
+fn sem_g72_two_hundred_ranks_are_told_apart() {
     stuck(
         200,
         async |comm| match comm.rank() % 2 {

@@ -86,7 +86,7 @@ fn large(rank: usize, side: usize, step: usize) -> [[usize; 20]; 10] {
 fn nothing(_: usize, _: usize, _: usize) {}
 
 #[test]
-fn sem_g36_a_ring_brings_what_the_neighbours_sent_in_the_same_step() {
+fn sem_g77_a_ring_brings_what_the_neighbours_sent_in_the_same_step() {
     everywhere(
         async |comm| {
             let rank = comm.rank();
@@ -102,7 +102,7 @@ fn sem_g36_a_ring_brings_what_the_neighbours_sent_in_the_same_step() {
 }
 
 #[test]
-fn sem_g36_a_line_brings_what_the_neighbours_sent_in_the_same_step() {
+fn sem_g77_a_line_brings_what_the_neighbours_sent_in_the_same_step() {
     everywhere(
         async |comm| {
             let rank = comm.rank();
@@ -134,7 +134,7 @@ fn named(name: &str, rank: usize, step: usize) -> (String, usize, usize) {
 }
 
 #[test]
-fn sem_g36_two_rings_and_a_line_at_once_keep_apart() {
+fn sem_g77_two_rings_and_a_line_at_once_keep_apart() {
     everywhere(
         async |comm| {
             let (mut one, mut two) = (comm.ring().await?, comm.ring().await?);
@@ -194,7 +194,7 @@ fn poll_once<T>(step: impl Future<Output = T>) -> Poll<T> {
 }
 
 #[test]
-fn sem_g36_a_rank_may_run_four_steps_ahead() {
+fn sem_g77_a_rank_may_run_four_steps_ahead() {
     everywhere(
         async |comm| {
             let mut line = comm.line().await?;
@@ -218,7 +218,7 @@ fn sem_g36_a_rank_may_run_four_steps_ahead() {
 }
 
 #[test]
-fn sem_g36_a_fast_rank_waits_for_room_and_nothing_is_lost() {
+fn sem_g77_a_fast_rank_waits_for_room_and_nothing_is_lost() {
     everywhere(
         async |comm| {
             let (mut line, rank, mut came) = (comm.line().await?, comm.rank(), 0);

@@ -113,7 +113,7 @@ where
 }
 
 #[test]
-fn sem_g315_any_type_that_serde_knows_is_a_message() {
+fn sem_g100_any_type_that_serde_knows_is_a_message() {
     everywhere(
         async |comm| {
             travels(&comm, particle).await?;
@@ -146,7 +146,7 @@ impl<'de> Deserialize<'de> for Unwritable {
 }
 
 #[test]
-fn sem_g315_inside_a_process_nothing_is_written() {
+fn sem_g100_inside_a_process_nothing_is_written() {
     on(
         worlds(),
         async |comm| travels(&comm, Unwritable).await,
@@ -155,7 +155,7 @@ fn sem_g315_inside_a_process_nothing_is_written() {
 }
 
 #[test]
-fn sem_g315_inside_a_process_a_value_is_moved() {
+fn sem_g100_inside_a_process_a_value_is_moved() {
     on(
         worlds(),
         async |comm| {
@@ -174,7 +174,7 @@ fn sem_g315_inside_a_process_a_value_is_moved() {
 }
 
 #[test]
-fn sem_g315_a_local_is_one_of_any_type() {
+fn sem_g100_a_local_is_one_of_any_type() {
     on(
         worlds(),
         async |comm| {
@@ -191,7 +191,7 @@ fn sem_g315_a_local_is_one_of_any_type() {
 }
 
 #[test]
-fn sem_g315_a_local_is_another_type_than_what_it_holds() {
+fn sem_g100_a_local_is_another_type_than_what_it_holds() {
     everywhere(
         async |comm| {
             let rank = comm.rank();
@@ -218,7 +218,7 @@ fn sem_g315_a_local_is_another_type_than_what_it_holds() {
 }
 
 #[test]
-fn sem_g315_a_closure_and_a_handle_go_as_locals() {
+fn sem_g100_a_closure_and_a_handle_go_as_locals() {
     let body = async |comm: Communicator| {
         let (rank, size) = (comm.rank(), comm.size());
         let (tell, told) = std::sync::mpsc::channel::<String>();

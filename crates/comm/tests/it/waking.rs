@@ -174,7 +174,7 @@ fn one_rank_waits_for_a_thread_and_the_others_for_that_rank() {
 }
 
 #[test]
-fn sem_g31_a_rank_that_a_thread_has_woken_for_the_last_time_is_found_stuck() {
+fn sem_g72_a_rank_that_a_thread_has_woken_for_the_last_time_is_found_stuck() {
     fails_everywhere(
         1,
         async |comm| {
@@ -194,7 +194,7 @@ fn sem_g31_a_rank_that_a_thread_has_woken_for_the_last_time_is_found_stuck() {
 }
 
 #[test]
-fn sem_g31_a_rank_whose_waker_is_given_up_later_is_found_stuck() {
+fn sem_g72_a_rank_whose_waker_is_given_up_later_is_found_stuck() {
     within(patience(), || {
         for world in worlds().into_iter().filter(|world| world.size() > 1) {
             let (kept, ended) = (Arc::new(Mutex::new(None)), Gate::new());
@@ -265,7 +265,7 @@ fn the_first_of_two_receives_and_the_other_keeps_its_message() {
 }
 
 #[test]
-fn sem_g31_a_rank_that_waits_for_two_things_names_both() {
+fn sem_g72_a_rank_that_waits_for_two_things_names_both() {
     fails_everywhere(
         2,
         async |comm| {
@@ -331,7 +331,7 @@ fn calls_with_wakers_of_their_own() {
 }
 
 #[test]
-fn sem_g29_results_come_in_rank_order_and_the_body_may_borrow() {
+fn sem_g70_results_come_in_rank_order_and_the_body_may_borrow() {
     within(patience(), || {
         let words: Vec<String> = (0..8).map(|n| format!("word {n}")).collect();
         let seen = Mutex::new(Vec::new());
@@ -350,7 +350,7 @@ fn sem_g29_results_come_in_rank_order_and_the_body_may_borrow() {
 }
 
 #[test]
-fn sem_g29_a_rank_stays_on_its_thread_and_holds_what_is_not_send() {
+fn sem_g70_a_rank_stays_on_its_thread_and_holds_what_is_not_send() {
     everywhere(
         async |comm| {
             let (home, count) = (thread::current().id(), Rc::new(Cell::new(0)));
@@ -411,7 +411,7 @@ fn worlds_run_from_several_threads_at_once() {
 }
 
 #[test]
-fn sem_g35_ranks_that_wait_leave_their_thread_to_others() {
+fn sem_g76_ranks_that_wait_leave_their_thread_to_others() {
     within(patience(), || {
         // One thread: each rank can go on only when the other has had its turn.
         let world = World::threads(50).workers(1);
@@ -447,7 +447,7 @@ impl Drop for Stays {
 /// What a rank holds need not be `Send`: it is dropped on the rank's thread before the run returns,
 /// and who has kept the rank's waker wakes nobody later.
 #[test]
-fn sem_g922_a_rank_is_dropped_at_home_whoever_wakes_it_after_the_run() {
+fn sem_g108_a_rank_is_dropped_at_home_whoever_wakes_it_after_the_run() {
     within(patience(), || {
         for _ in 0..20 {
             let (handed, dropped) = (Handed::<()>::default(), Arc::new(Mutex::new(Vec::new())));

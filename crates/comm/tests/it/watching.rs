@@ -69,7 +69,7 @@ fn compute_until(go: &AtomicBool) {
 }
 
 #[test]
-fn sem_g431_every_rank_is_named_with_what_it_waits_for_while_one_computes() {
+fn sem_g319_every_rank_is_named_with_what_it_waits_for_while_one_computes() {
     within(patience(), || {
         for world in worlds_of_four() {
             let body = async |comm: Communicator, go: &AtomicBool| -> Outcome<()> {
@@ -132,7 +132,7 @@ fn sem_g431_every_rank_is_named_with_what_it_waits_for_while_one_computes() {
 }
 
 #[test]
-fn sem_g432_a_cycle_is_shown_while_another_rank_runs() {
+fn sem_g320_a_cycle_is_shown_while_another_rank_runs() {
     within(patience(), || {
         for world in worlds_of_four() {
             let body = async |comm: Communicator, go: &AtomicBool| -> Outcome<()> {
@@ -170,7 +170,7 @@ fn sem_g432_a_cycle_is_shown_while_another_rank_runs() {
 }
 
 #[test]
-fn sem_g431_ranks_of_other_communicators_are_named_by_their_numbers_in_the_world() {
+fn sem_g319_ranks_of_other_communicators_are_named_by_their_numbers_in_the_world() {
     within(patience(), || {
         for world in worlds_of_four() {
             let body = async |comm: Communicator, go: &AtomicBool| -> Outcome<()> {
@@ -206,7 +206,7 @@ fn sem_g431_ranks_of_other_communicators_are_named_by_their_numbers_in_the_world
 }
 
 #[test]
-fn sem_g431_who_waits_for_no_rank_is_told_apart() {
+fn sem_g319_who_waits_for_no_rank_is_told_apart() {
     within(patience(), || {
         let world = World::threads(2).workers(2);
         let watch = world.watch();
@@ -278,7 +278,7 @@ fn stress_who_waits_for_messages_alone_is_never_shown_as_waiting_for_something_e
 }
 
 #[test]
-fn sem_g433_any_process_sees_the_ranks_of_all() {
+fn sem_g321_any_process_sees_the_ranks_of_all() {
     within(patience(), || {
         let seen_by = processes(3, |end| {
             let own = end.process();
@@ -326,7 +326,7 @@ fn sem_g433_any_process_sees_the_ranks_of_all() {
 }
 
 #[test]
-fn sem_g434_a_process_that_does_not_answer_is_named() {
+fn sem_g322_a_process_that_does_not_answer_is_named() {
     within(patience(), || {
         let seen_by = processes(3, |end| {
             let vanishes = end.clone();
@@ -359,7 +359,7 @@ fn sem_g434_a_process_that_does_not_answer_is_named() {
 }
 
 #[test]
-fn sem_g435_requests_of_all_processes_are_one_for_process_0() {
+fn sem_g323_requests_of_all_processes_are_one_for_process_0() {
     within(patience(), || {
         let asked = processes(3, |end| {
             let own = end.process();

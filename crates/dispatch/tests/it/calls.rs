@@ -25,7 +25,7 @@ fn standing(queue: &DispatcherQueue) -> (Gate, RunBlocking<()>) {
 }
 
 #[test]
-fn sem_g59_a_blocking_call_holds_no_worker_and_its_handler_goes_on_there() {
+fn sem_g50_a_blocking_call_holds_no_worker_and_its_handler_goes_on_there() {
     with_queue(1, |dispatcher, queue| {
         let (log, gate) = (Log::new(), Gate::new());
         let (calls, seen, held) = (queue.clone(), log.clone(), gate.clone());
@@ -51,7 +51,7 @@ fn sem_g59_a_blocking_call_holds_no_worker_and_its_handler_goes_on_there() {
 }
 
 #[test]
-fn sem_g59_threads_for_calls_grow_to_their_limit_and_go() {
+fn sem_g50_threads_for_calls_grow_to_their_limit_and_go() {
     within(patience(), || {
         let (dispatcher, queue) = with(DispatcherConfig {
             threads: 1,
@@ -82,7 +82,7 @@ fn sem_g59_threads_for_calls_grow_to_their_limit_and_go() {
 }
 
 #[test]
-fn sem_g59_the_panic_of_a_call_goes_on_in_its_handler() {
+fn sem_g50_the_panic_of_a_call_goes_on_in_its_handler() {
     with_queue(1, |dispatcher, queue| {
         let told = Log::new();
         let log = told.clone();
@@ -102,7 +102,7 @@ fn sem_g59_the_panic_of_a_call_goes_on_in_its_handler() {
 }
 
 #[test]
-fn sem_g59_a_call_that_nobody_awaits_is_left_out_or_its_panic_is_told() {
+fn sem_g50_a_call_that_nobody_awaits_is_left_out_or_its_panic_is_told() {
     within(patience(), || {
         let (dispatcher, queue) = with(DispatcherConfig {
             threads: 1,
@@ -131,7 +131,7 @@ fn sem_g59_a_call_that_nobody_awaits_is_left_out_or_its_panic_is_told() {
 }
 
 #[test]
-fn sem_g59_the_end_waits_for_calls_that_run_and_gives_up_the_others() {
+fn sem_g50_the_end_waits_for_calls_that_run_and_gives_up_the_others() {
     within(patience(), || {
         let (dispatcher, queue) = with(DispatcherConfig {
             threads: 1,
@@ -162,7 +162,7 @@ impl Drop for Fragile {
 }
 
 #[test]
-fn sem_g16_sem_g59_a_destructor_that_panics_keeps_no_answer_and_no_thread_waiting() {
+fn sem_g34_sem_g50_a_destructor_that_panics_keeps_no_answer_and_no_thread_waiting() {
     within(patience(), || {
         let (dispatcher, queue) = with(DispatcherConfig {
             threads: 1,
@@ -192,7 +192,7 @@ fn sem_g16_sem_g59_a_destructor_that_panics_keeps_no_answer_and_no_thread_waitin
 }
 
 #[test]
-fn sem_g59_sem_g65_a_call_that_was_cancelled_before_it_began_says_so() {
+fn sem_g50_sem_g65_a_call_that_was_cancelled_before_it_began_says_so() {
     within(patience(), || {
         let (_dispatcher, queue) = with(DispatcherConfig {
             threads: 1,
@@ -211,7 +211,7 @@ fn sem_g59_sem_g65_a_call_that_was_cancelled_before_it_began_says_so() {
 }
 
 #[test]
-fn sem_g59_a_call_may_drop_its_own_dispatcher() {
+fn sem_g50_a_call_may_drop_its_own_dispatcher() {
     within(patience(), || {
         let (dispatcher, queue) = with(DispatcherConfig {
             threads: 1,
@@ -223,7 +223,7 @@ fn sem_g59_a_call_may_drop_its_own_dispatcher() {
 }
 
 #[test]
-fn sem_g59_a_handler_that_holds_its_worker_is_named_once() {
+fn sem_g50_a_handler_that_holds_its_worker_is_named_once() {
     within(patience(), || {
         let (dispatcher, queue) = with(DispatcherConfig {
             threads: 2,
@@ -260,7 +260,7 @@ fn sem_g59_a_handler_that_holds_its_worker_is_named_once() {
 }
 
 #[test]
-fn sem_g59_a_poll_that_holds_its_worker_is_named_and_a_wait_is_not() {
+fn sem_g50_a_poll_that_holds_its_worker_is_named_and_a_wait_is_not() {
     within(patience(), || {
         let (dispatcher, queue) = with(DispatcherConfig {
             threads: 1,

@@ -12,7 +12,7 @@ const MS: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[test]
-fn sem_g44_a_timer_fires_once_and_never_early() {
+fn sem_g51_a_timer_fires_once_and_never_early() {
     with_queue(2, |dispatcher, queue| {
         let log = Log::new();
         let begun = Instant::now();
@@ -30,7 +30,7 @@ fn sem_g44_a_timer_fires_once_and_never_early() {
 }
 
 #[test]
-fn sem_g44_timers_fire_in_the_order_of_their_times_then_as_they_were_set() {
+fn sem_g51_timers_fire_in_the_order_of_their_times_then_as_they_were_set() {
     let spans = [5, 1, 3, 1, 5, 0].map(|ms| ms * MS);
     let wanted = [5, 1, 3, 2, 0, 4];
     let replay = Replay::new(1);
@@ -62,7 +62,7 @@ fn sem_g44_timers_fire_in_the_order_of_their_times_then_as_they_were_set() {
 }
 
 #[test]
-fn sem_g44_an_earlier_timer_does_not_wait_for_a_later_one() {
+fn sem_g51_an_earlier_timer_does_not_wait_for_a_later_one() {
     within(patience(), || {
         let late = Clock::real().after(HOUR, |_| ());
         let log = Log::new();
@@ -74,7 +74,7 @@ fn sem_g44_an_earlier_timer_does_not_wait_for_a_later_one() {
 }
 
 #[test]
-fn sem_g44_a_timer_on_a_full_queue_is_not_lost() {
+fn sem_g51_a_timer_on_a_full_queue_is_not_lost() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("small", 1));
@@ -104,7 +104,7 @@ fn a_timer_on_a_stopped_queue_brings_its_task_back() {
 }
 
 #[test]
-fn sem_g45_a_cancelled_timer_never_fires_and_holds_nothing() {
+fn sem_g52_a_cancelled_timer_never_fires_and_holds_nothing() {
     for clock in [Clock::real(), Replay::new(1).clock()] {
         let (drops, traces) = (Drops::new(), Traces::new());
         let held = drops.make();
@@ -128,7 +128,7 @@ fn sem_g45_a_cancelled_timer_never_fires_and_holds_nothing() {
 fn drops_nothing<T>(_: &T) {}
 
 #[test]
-fn sem_g45_dropping_the_handle_changes_nothing() {
+fn sem_g52_dropping_the_handle_changes_nothing() {
     let (replay, log) = (Replay::new(1), Log::new());
     let (once, every) = (log.clone(), log.clone());
     drop(replay.clock().after(MS, move |_| once.push("once")));
@@ -138,7 +138,7 @@ fn sem_g45_dropping_the_handle_changes_nothing() {
 }
 
 #[test]
-fn sem_g45_of_firing_and_cancelling_exactly_one_happens() {
+fn sem_g52_of_firing_and_cancelling_exactly_one_happens() {
     const TIMERS: usize = 20_000;
     within(patience(), || {
         let fired = Log::new();
@@ -172,7 +172,7 @@ fn sem_g45_of_firing_and_cancelling_exactly_one_happens() {
 }
 
 #[test]
-fn sem_g45_a_beat_may_cancel_itself() {
+fn sem_g52_a_beat_may_cancel_itself() {
     let replay = Replay::new(1);
     let (timer, log) = (Arc::new(Mutex::new(None)), Log::new());
     let (own, told) = (Arc::clone(&timer), log.clone());
@@ -187,7 +187,7 @@ fn sem_g45_a_beat_may_cancel_itself() {
 }
 
 #[test]
-fn sem_g46_beats_are_whole_periods_apart() {
+fn sem_g53_beats_are_whole_periods_apart() {
     with_queue(1, |_, queue| {
         let log = Log::new();
         let told = log.clone();
@@ -208,7 +208,7 @@ fn sem_g46_beats_are_whole_periods_apart() {
 }
 
 #[test]
-fn sem_g46_beats_that_have_passed_are_left_out() {
+fn sem_g53_beats_that_have_passed_are_left_out() {
     within(patience(), || {
         let log = Log::new();
         let told = log.clone();
@@ -229,7 +229,7 @@ fn sem_g46_beats_that_have_passed_are_left_out() {
 }
 
 #[test]
-fn sem_g46_a_stopped_queue_ends_its_beats() {
+fn sem_g53_a_stopped_queue_ends_its_beats() {
     let replay = Replay::new(1);
     let drops = Drops::new();
     let held = drops.make();
@@ -302,7 +302,7 @@ fn a_call_that_panics_leaves_the_timers_working() {
 }
 
 #[test]
-fn ccr_105_sem_g47_a_timescale_of_2_doubles_the_span() {
+fn ccr_105_sem_g54_a_timescale_of_2_doubles_the_span() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig {
@@ -324,7 +324,7 @@ fn ccr_105_sem_g47_a_timescale_of_2_doubles_the_span() {
 }
 
 #[test]
-fn sem_g47_tasks_find_the_clock_of_their_queue() {
+fn sem_g54_tasks_find_the_clock_of_their_queue() {
     with_queue(1, |dispatcher, plain| {
         let slow = dispatcher.queue(QueueConfig {
             timescale: Timescale::new(3.0),
@@ -345,7 +345,7 @@ fn sem_g47_tasks_find_the_clock_of_their_queue() {
 }
 
 #[test]
-fn sem_g45_a_million_timers_are_set_and_cancelled() {
+fn sem_g52_a_million_timers_are_set_and_cancelled() {
     const TIMERS: u64 = 1_000_000;
     within(patience(), || {
         let clock = Clock::real();

@@ -28,7 +28,7 @@ fn used(config: DispatcherConfig) -> Vec<Vec<usize>> {
 }
 
 #[test]
-fn sem_g1026_threads_stay_on_the_cores_that_are_stated() {
+fn sem_g36_threads_stay_on_the_cores_that_are_stated() {
     within(patience(), || {
         let Some(all) = there() else {
             return;
@@ -58,7 +58,7 @@ fn sem_g1026_threads_stay_on_the_cores_that_are_stated() {
 }
 
 #[test]
-fn sem_g1026_no_thread_is_started_for_a_core_that_is_not_there() {
+fn sem_g36_no_thread_is_started_for_a_core_that_is_not_there() {
     within(patience(), || {
         let config = DispatcherConfig {
             cores: vec![usize::MAX],

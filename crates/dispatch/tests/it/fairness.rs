@@ -13,7 +13,7 @@ fn longest_without(seen: &[&str], name: &str) -> usize {
 }
 
 #[test]
-fn sem_g19_ccr_095_queues_of_one_worker_are_served_in_turn() {
+fn sem_g38_ccr_095_queues_of_one_worker_are_served_in_turn() {
     with_queue(1, |dispatcher, first| {
         let log = Log::new();
         let second = dispatcher.queue(QueueConfig::named("second"));
@@ -47,7 +47,7 @@ fn circle(queue: &DispatcherQueue, log: &Log<&'static str>, name: &'static str, 
 }
 
 #[test]
-fn sem_g19_a_queue_that_fills_itself_does_not_hold_up_another() {
+fn sem_g38_a_queue_that_fills_itself_does_not_hold_up_another() {
     with_queue(1, |dispatcher, busy| {
         let quiet = dispatcher.queue(QueueConfig::named("quiet"));
         let (log, end) = (Log::new(), Gate::new());
@@ -64,7 +64,7 @@ fn sem_g19_a_queue_that_fills_itself_does_not_hold_up_another() {
 
 /// However many tasks the worker queues for itself, a task from outside starts after 61 of them.
 #[test]
-fn sem_g19_a_task_from_outside_waits_for_61_tasks_of_the_worker() {
+fn sem_g38_a_task_from_outside_waits_for_61_tasks_of_the_worker() {
     for chains in [1, 2, 5] {
         with_queue(1, move |dispatcher, queue| {
             let (log, end) = (Log::new(), Gate::new());
@@ -101,7 +101,7 @@ fn sem_g19_a_task_from_outside_waits_for_61_tasks_of_the_worker() {
 }
 
 #[test]
-fn sem_g19_tasks_at_home_and_the_other_tasks_of_a_worker_take_turns() {
+fn sem_g38_tasks_at_home_and_the_other_tasks_of_a_worker_take_turns() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let (inner, seen) = (queue.clone(), log.clone());
@@ -118,7 +118,7 @@ fn sem_g19_tasks_at_home_and_the_other_tasks_of_a_worker_take_turns() {
 }
 
 #[test]
-fn sem_g19_home_tasks_that_never_end_hold_up_nobody() {
+fn sem_g38_home_tasks_that_never_end_hold_up_nobody() {
     fn circle_at_home(queue: &DispatcherQueue, log: &Log<&'static str>, gate: &Gate) {
         let (inner, log, gate) = (queue.clone(), log.clone(), gate.clone());
         go(&queue.home(0), move || {
@@ -144,7 +144,7 @@ fn sem_g19_home_tasks_that_never_end_hold_up_nobody() {
 
 /// Queues of several workers: none is forgotten while others are never empty.
 #[test]
-fn sem_g19_no_queue_starves_on_several_workers() {
+fn sem_g38_no_queue_starves_on_several_workers() {
     with_queue(2, |dispatcher, busy| {
         let (log, end) = (Log::new(), Gate::new());
         (0..6).for_each(|_| circle(&busy, &log, "busy", &end));

@@ -6,7 +6,7 @@ use motet_sync::thread;
 use motet_testkit::{Log, Overlap};
 
 #[test]
-fn sem_g23_home_tasks_run_on_their_worker_whoever_queues_them() {
+fn sem_g42_home_tasks_run_on_their_worker_whoever_queues_them() {
     with_queue(3, |dispatcher, queue| {
         let log = Log::new();
         let poster = {
@@ -36,7 +36,7 @@ fn sem_g23_home_tasks_run_on_their_worker_whoever_queues_them() {
 
 /// A worker that has nothing to do takes no task that is at home elsewhere.
 #[test]
-fn sem_g23_home_tasks_are_not_stolen() {
+fn sem_g42_home_tasks_are_not_stolen() {
     with_queue(2, |dispatcher, queue| {
         let log = Log::new();
         let gate = hold(&queue.home(0));
@@ -60,7 +60,7 @@ fn sem_g23_home_tasks_are_not_stolen() {
 }
 
 #[test]
-fn sem_g23_a_future_at_home_is_polled_and_dropped_there() {
+fn sem_g42_a_future_at_home_is_polled_and_dropped_there() {
     struct Tells(Log<(&'static str, String)>);
     impl Drop for Tells {
         fn drop(&mut self) {
@@ -91,7 +91,7 @@ fn sem_g23_a_future_at_home_is_polled_and_dropped_there() {
 }
 
 #[test]
-fn sem_g23_home_tasks_of_one_worker_never_overlap() {
+fn sem_g42_home_tasks_of_one_worker_never_overlap() {
     with_queue(2, |dispatcher, queue| {
         let other = dispatcher.queue(QueueConfig::named("other"));
         let overlap = Overlap::new();

@@ -24,7 +24,7 @@ fn wait_idle_waits_for_everything_that_is_queued_anywhere() {
 /// The worker has just run a task and finds no other. Its look takes long, since there are many
 /// queues.
 #[test]
-fn sem_g21_wait_idle_waits_for_what_comes_to_a_worker_that_falls_asleep() {
+fn sem_g40_wait_idle_waits_for_what_comes_to_a_worker_that_falls_asleep() {
     with_queue(1, |dispatcher, queue| {
         let _queues: Vec<_> = (0..300)
             .map(|_| dispatcher.queue(QueueConfig::default()))
@@ -155,7 +155,7 @@ mod linux {
     }
 
     #[test]
-    fn sem_g22_a_new_dispatcher_uses_no_processor_time() {
+    fn sem_g41_a_new_dispatcher_uses_no_processor_time() {
         within(patience(), || {
             let dispatcher = named(3, "g22-new");
             let queue = dispatcher.queue(QueueConfig::default());
@@ -166,7 +166,7 @@ mod linux {
     }
 
     #[test]
-    fn sem_g22_a_dispatcher_that_has_worked_uses_no_processor_time() {
+    fn sem_g41_a_dispatcher_that_has_worked_uses_no_processor_time() {
         within(patience(), || {
             let dispatcher = named(3, "g22-worked");
             let queue = dispatcher.queue(QueueConfig::default());
@@ -180,7 +180,7 @@ mod linux {
     }
 
     #[test]
-    fn sem_g22_what_waits_or_is_suspended_uses_no_processor_time() {
+    fn sem_g41_what_waits_or_is_suspended_uses_no_processor_time() {
         within(patience(), || {
             let dispatcher = named(2, "g22-waits");
             let queue = dispatcher.queue(QueueConfig::default());
@@ -200,7 +200,7 @@ mod linux {
 
     /// The others have nothing to do while one works.
     #[test]
-    fn sem_g22_workers_beside_a_busy_one_use_no_processor_time() {
+    fn sem_g41_workers_beside_a_busy_one_use_no_processor_time() {
         within(patience(), || {
             let dispatcher = named(4, "g22-beside");
             let queue = dispatcher.queue(QueueConfig::default());
@@ -233,6 +233,6 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 #[test]
-fn sem_g22_is_not_tested_here() {
-    eprintln!("G22 is tested on Linux only: the processor time of a thread is read from /proc");
+fn sem_g41_is_not_tested_here() {
+    eprintln!("G41 is tested on Linux only: the processor time of a thread is read from /proc");
 }

@@ -6,7 +6,7 @@ use motet_sync::thread;
 use motet_testkit::{Drops, Log, Overlap};
 
 #[test]
-fn sem_g25_tasks_run_before_enqueue_returns_on_the_same_thread() {
+fn sem_g44_tasks_run_before_enqueue_returns_on_the_same_thread() {
     let (inline, log) = (Inline::new("here"), Log::new());
     let (seen, name) = (log.clone(), here());
     go(&inline, move || seen.push(here() == name));
@@ -14,7 +14,7 @@ fn sem_g25_tasks_run_before_enqueue_returns_on_the_same_thread() {
 }
 
 #[test]
-fn sem_g25_nested_tasks_run_later_in_order_never_inside() {
+fn sem_g44_nested_tasks_run_later_in_order_never_inside() {
     fn grow(inline: &Inline, log: &Log<u32>, overlap: &Overlap, number: u32) {
         let (inner, log, overlap) = (inline.clone(), log.clone(), overlap.clone());
         go(inline, move || {
@@ -34,7 +34,7 @@ fn sem_g25_nested_tasks_run_later_in_order_never_inside() {
 }
 
 #[test]
-fn sem_g25_a_long_chain_does_not_grow_the_stack() {
+fn sem_g44_a_long_chain_does_not_grow_the_stack() {
     fn chain(inline: Inline, left: u32) {
         if left > 0 {
             go(&inline.clone(), move || chain(inline, left - 1));
@@ -44,7 +44,7 @@ fn sem_g25_a_long_chain_does_not_grow_the_stack() {
 }
 
 #[test]
-fn sem_g25_two_inline_queues_of_one_thread_share_the_order() {
+fn sem_g44_two_inline_queues_of_one_thread_share_the_order() {
     let (a, b, log) = (Inline::new("a"), Inline::new("b"), Log::new());
     let (inner, seen) = ([a.clone(), b], log.clone());
     go(&a, move || {
@@ -57,7 +57,7 @@ fn sem_g25_two_inline_queues_of_one_thread_share_the_order() {
 }
 
 #[test]
-fn sem_g25_each_thread_runs_its_own() {
+fn sem_g44_each_thread_runs_its_own() {
     let (inline, log) = (Inline::new("shared"), Log::new());
     let (inner, seen) = (inline.clone(), log.clone());
     go(&inline, move || {
@@ -70,7 +70,7 @@ fn sem_g25_each_thread_runs_its_own() {
 }
 
 #[test]
-fn sem_g25_a_panic_is_told_and_the_rest_runs() {
+fn sem_g44_a_panic_is_told_and_the_rest_runs() {
     let (inline, log) = (Inline::new("here"), Log::new());
     let told = log.clone();
     inline.on_exception(move |e| {
@@ -88,7 +88,7 @@ fn sem_g25_a_panic_is_told_and_the_rest_runs() {
 }
 
 #[test]
-fn sem_g25_inline_tasks_within_a_worker_run_within_its_task() {
+fn sem_g44_inline_tasks_within_a_worker_run_within_its_task() {
     with_queue(1, |dispatcher, queue| {
         let (inline, log) = (Inline::new("here"), Log::new());
         let seen = log.clone();
@@ -102,7 +102,7 @@ fn sem_g25_inline_tasks_within_a_worker_run_within_its_task() {
 }
 
 #[test]
-fn sem_g25_futures_are_polled_by_whoever_wakes_them() {
+fn sem_g44_futures_are_polled_by_whoever_wakes_them() {
     let (inline, bell, log) = (Inline::new("here"), Bell::default(), Log::new());
     let (rung, seen) = (bell.rung(), log.clone());
     spawn(&inline.handle(), async move {
@@ -117,7 +117,7 @@ fn sem_g25_futures_are_polled_by_whoever_wakes_them() {
 }
 
 #[test]
-fn sem_g25_a_future_that_wakes_itself_is_polled_again_not_inside() {
+fn sem_g44_a_future_that_wakes_itself_is_polled_again_not_inside() {
     let (inline, log) = (Inline::new("here"), Log::new());
     let seen = log.clone();
     let mut polls = 0;
@@ -136,7 +136,7 @@ fn sem_g25_a_future_that_wakes_itself_is_polled_again_not_inside() {
 }
 
 #[test]
-fn sem_g25_abandoned_futures_are_dropped_at_once() {
+fn sem_g44_abandoned_futures_are_dropped_at_once() {
     let (inline, bell, drops) = (Inline::new("here"), Bell::default(), Drops::new());
     let (rung, value) = (bell.rung(), drops.make());
     spawn(&inline.handle(), async move {

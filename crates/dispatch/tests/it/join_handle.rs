@@ -30,7 +30,7 @@ fn panics_of(queue: &DispatcherQueue) -> Log<String> {
 }
 
 #[test]
-fn sem_g330_a_handle_gives_the_result_to_a_thread_and_to_a_task() {
+fn sem_g59_a_handle_gives_the_result_to_a_thread_and_to_a_task() {
     with_queue(2, |dispatcher, queue| {
         let handle = queue.handle();
         let mut blocking = spawn_with_handle(&handle, async { "value" }).unwrap();
@@ -55,7 +55,7 @@ fn sem_g330_a_handle_gives_the_result_to_a_thread_and_to_a_task() {
 }
 
 #[test]
-fn sem_g330_a_future_whose_handle_is_dropped_goes_on() {
+fn sem_g59_a_future_whose_handle_is_dropped_goes_on() {
     with_queue(2, |dispatcher, queue| {
         let (bell, drops, log) = (Bell::default(), Drops::new(), Log::new());
         let (future, told) = (waiting(&bell, &drops), log.clone());
@@ -82,7 +82,7 @@ fn sem_g330_a_future_whose_handle_is_dropped_goes_on() {
 }
 
 #[test]
-fn sem_g330_a_panic_comes_to_the_handle_and_nowhere_else() {
+fn sem_g59_a_panic_comes_to_the_handle_and_nowhere_else() {
     with_queue(2, |dispatcher, queue| {
         let told = panics_of(&queue);
         let mut handle = spawn_with_handle(&queue.handle(), async { panic!("broken {}", 7) });
@@ -99,7 +99,7 @@ fn sem_g330_a_panic_comes_to_the_handle_and_nowhere_else() {
 }
 
 #[test]
-fn sem_g330_a_panic_that_no_handle_takes_goes_the_way_of_the_others() {
+fn sem_g59_a_panic_that_no_handle_takes_goes_the_way_of_the_others() {
     with_queue(2, |dispatcher, queue| {
         let told = panics_of(&queue);
         // The handle goes first.
@@ -131,7 +131,7 @@ fn sem_g330_a_panic_that_no_handle_takes_goes_the_way_of_the_others() {
 }
 
 #[test]
-fn sem_g330_an_abort_drops_the_future_on_its_queue() {
+fn sem_g59_an_abort_drops_the_future_on_its_queue() {
     with_queue(2, |dispatcher, queue| {
         let (bell, drops) = (Bell::default(), Drops::new());
         let mut handle = spawn_with_handle(&queue.handle(), waiting(&bell, &drops)).unwrap();
@@ -157,7 +157,7 @@ fn sem_g330_an_abort_drops_the_future_on_its_queue() {
 }
 
 #[test]
-fn sem_g330_a_future_that_is_dropped_tells_its_handle() {
+fn sem_g59_a_future_that_is_dropped_tells_its_handle() {
     with_queue(1, |dispatcher, queue| {
         let order = Causality::new("order").skipping_unstarted();
         let gate = hold(&queue);
@@ -203,7 +203,7 @@ fn a_result_is_given_once() {
 }
 
 #[test]
-fn sem_g330_aborts_and_ends_in_any_order_give_one_result() {
+fn sem_g59_aborts_and_ends_in_any_order_give_one_result() {
     explore(0..100, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         let (bell, drops, log) = (Bell::default(), Drops::new(), Log::new());

@@ -1,4 +1,4 @@
-//! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
+//! What queues and dispatchers promise: `docs/SEMANTICS.md`, G34, G35, G37 to G44.
 #![cfg(not(motet_loom))]
 
 mod calls;

@@ -6,7 +6,7 @@ use motet_sync::{Arc, thread};
 use motet_testkit::{Log, patience, within};
 
 #[test]
-fn sem_g18_one_thread_runs_what_one_poster_queued_in_order() {
+fn sem_g37_one_thread_runs_what_one_poster_queued_in_order() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let gate = hold(&queue);
@@ -18,7 +18,7 @@ fn sem_g18_one_thread_runs_what_one_poster_queued_in_order() {
 }
 
 #[test]
-fn sem_g18_one_thread_runs_what_its_own_tasks_queue_in_order() {
+fn sem_g37_one_thread_runs_what_its_own_tasks_queue_in_order() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let (inner, seen) = (queue.clone(), log.clone());
@@ -31,7 +31,7 @@ fn sem_g18_one_thread_runs_what_its_own_tasks_queue_in_order() {
 }
 
 #[test]
-fn sem_g18_each_of_many_posters_keeps_its_order() {
+fn sem_g37_each_of_many_posters_keeps_its_order() {
     const POSTERS: usize = 3;
     const EACH: usize = 2_000;
     with_queue(1, |dispatcher, queue| {
@@ -70,7 +70,7 @@ fn chain(queue: &DispatcherQueue, log: &Log<(usize, usize)>, name: usize, length
 }
 
 #[test]
-fn sem_g18_home_tasks_run_in_order() {
+fn sem_g37_home_tasks_run_in_order() {
     with_queue(2, |dispatcher, queue| {
         let (log, gate) = (Log::new(), hold(&queue.home(1)));
         (0..500).for_each(|n| note(&queue.home(1), &log, n));
@@ -83,7 +83,7 @@ fn sem_g18_home_tasks_run_in_order() {
 /// The first tasks for a queue that the worker has not heard of go through the injector, the next
 /// ones do not have to.
 #[test]
-fn sem_g18_a_queue_that_a_task_has_just_made_keeps_the_order() {
+fn sem_g37_a_queue_that_a_task_has_just_made_keeps_the_order() {
     within(patience(), || {
         let dispatcher = Arc::new(Dispatcher::new(1));
         let first = dispatcher.queue(QueueConfig::named("first"));

@@ -9,7 +9,7 @@ use std::panic::panic_any;
 use std::process::Command;
 
 #[test]
-fn sem_g16_ccr_107_the_handler_of_the_queue_is_told_alone() {
+fn sem_g34_ccr_107_the_handler_of_the_queue_is_told_alone() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let (ours, theirs) = (log.clone(), log.clone());
@@ -24,7 +24,7 @@ fn sem_g16_ccr_107_the_handler_of_the_queue_is_told_alone() {
 }
 
 #[test]
-fn sem_g16_ccr_108_else_the_handler_of_the_dispatcher_is_told_once() {
+fn sem_g34_ccr_108_else_the_handler_of_the_dispatcher_is_told_once() {
     with_queue(2, |dispatcher, queue| {
         let log = Log::new();
         let told = log.clone();
@@ -40,11 +40,11 @@ fn sem_g16_ccr_108_else_the_handler_of_the_dispatcher_is_told_once() {
 }
 
 /// The variable that tells this program that it is the child of
-/// [`sem_g16_ccr_109_else_standard_error_is_told`].
+/// [`sem_g34_ccr_109_else_standard_error_is_told`].
 const CHILD: &str = "MOTET_TEST_PANIC_CHILD";
 
 #[test]
-fn sem_g16_ccr_109_else_standard_error_is_told() {
+fn sem_g34_ccr_109_else_standard_error_is_told() {
     if std::env::var_os(CHILD).is_some() {
         return panic_with_nobody_told();
     }
@@ -53,7 +53,7 @@ fn sem_g16_ccr_109_else_standard_error_is_told() {
         let output = Command::new(program)
             .args([
                 "--exact",
-                "panics::sem_g16_ccr_109_else_standard_error_is_told",
+                "panics::sem_g34_ccr_109_else_standard_error_is_told",
             ])
             .arg("--nocapture")
             .env(CHILD, "1")
@@ -88,7 +88,7 @@ fn panic_with_nobody_told() {
 }
 
 #[test]
-fn sem_g16_panics_kill_no_worker_and_no_queue() {
+fn sem_g34_panics_kill_no_worker_and_no_queue() {
     with_queue(2, |dispatcher, queue| {
         let told = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&told);
@@ -124,7 +124,7 @@ fn both_workers_live(dispatcher: &Dispatcher, queue: &motet_dispatch::Dispatcher
 }
 
 #[test]
-fn sem_g16_a_handler_that_panics_kills_no_worker() {
+fn sem_g34_a_handler_that_panics_kills_no_worker() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let told = log.clone();
@@ -140,7 +140,7 @@ fn sem_g16_a_handler_that_panics_kills_no_worker() {
 }
 
 #[test]
-fn sem_g16_a_handler_may_queue_tasks_and_set_handlers() {
+fn sem_g34_a_handler_may_queue_tasks_and_set_handlers() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let (inner, seen) = (queue.clone(), log.clone());
@@ -169,7 +169,7 @@ impl Drop for Loud {
 }
 
 #[test]
-fn sem_g16_a_payload_of_any_type_is_kept_and_may_panic_itself() {
+fn sem_g34_a_payload_of_any_type_is_kept_and_may_panic_itself() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let told = log.clone();
@@ -193,7 +193,7 @@ fn sem_g16_a_payload_of_any_type_is_kept_and_may_panic_itself() {
 }
 
 #[test]
-fn sem_g16_a_future_that_panics_is_dropped_once_and_told() {
+fn sem_g34_a_future_that_panics_is_dropped_once_and_told() {
     with_queue(1, |dispatcher, queue| {
         let (log, drops, bell) = (Log::new(), Drops::new(), Bell::default());
         let told = log.clone();
@@ -216,7 +216,7 @@ fn sem_g16_a_future_that_panics_is_dropped_once_and_told() {
 }
 
 #[test]
-fn sem_g16_an_idle_hook_that_panics_is_told_and_kills_no_worker() {
+fn sem_g34_an_idle_hook_that_panics_is_told_and_kills_no_worker() {
     with_queue(1, |dispatcher, queue| {
         let (told, ran) = (Log::new(), Log::new());
         let log = told.clone();
@@ -242,7 +242,7 @@ impl Drop for Fragile {
 }
 
 #[test]
-fn sem_g16_a_home_task_that_panics_when_it_is_cleaned_up_is_told() {
+fn sem_g34_a_home_task_that_panics_when_it_is_cleaned_up_is_told() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::named("test"));
@@ -263,7 +263,7 @@ fn sem_g16_a_home_task_that_panics_when_it_is_cleaned_up_is_told() {
 }
 
 #[test]
-fn sem_g16_a_refused_task_does_not_count_as_panic() {
+fn sem_g34_a_refused_task_does_not_count_as_panic() {
     with_queue(1, |dispatcher, queue| {
         let told = Log::new();
         let log = told.clone();

@@ -51,7 +51,7 @@ fn ccr_098_a_discarded_task_is_told_and_can_still_be_run() {
 }
 
 #[test]
-fn sem_g54_without_a_handler_a_discarded_task_is_dropped_and_counted() {
+fn sem_g47_without_a_handler_a_discarded_task_is_dropped_and_counted() {
     with_queue(1, |dispatcher, _| {
         let (queue, drops) = (newest(&dispatcher, 1), Drops::new());
         queue.suspend();
@@ -64,7 +64,7 @@ fn sem_g54_without_a_handler_a_discarded_task_is_dropped_and_counted() {
 }
 
 #[test]
-fn sem_g54_a_handler_that_panics_harms_nobody() {
+fn sem_g47_a_handler_that_panics_harms_nobody() {
     with_queue(1, |dispatcher, _| {
         let (queue, log) = (newest(&dispatcher, 1), Log::new());
         queue.on_notification(|_| panic!("a handler of the test"));
@@ -77,7 +77,7 @@ fn sem_g54_a_handler_that_panics_harms_nobody() {
 }
 
 #[test]
-fn sem_g52_the_oldest_is_found_wherever_it_waits() {
+fn sem_g45_the_oldest_is_found_wherever_it_waits() {
     with_queue(2, |dispatcher, _| {
         let (queue, log) = (newest(&dispatcher, 2), Log::new());
         queue.suspend();
@@ -93,7 +93,7 @@ fn sem_g52_the_oldest_is_found_wherever_it_waits() {
 }
 
 #[test]
-fn sem_g52_tasks_at_home_stay_at_home_in_a_queue_that_discards() {
+fn sem_g45_tasks_at_home_stay_at_home_in_a_queue_that_discards() {
     with_queue(2, |dispatcher, _| {
         let (queue, log) = (newest(&dispatcher, 1_000), Log::new());
         for n in 0..200 {
@@ -110,7 +110,7 @@ fn sem_g52_tasks_at_home_stay_at_home_in_a_queue_that_discards() {
 }
 
 #[test]
-fn sem_g52_a_woken_task_is_never_discarded_and_takes_no_room() {
+fn sem_g45_a_woken_task_is_never_discarded_and_takes_no_room() {
     with_queue(1, |dispatcher, _| {
         let (queue, log) = (newest(&dispatcher, 2), Log::new());
         let (bell, done) = (Bell::default(), log.clone());
@@ -135,7 +135,7 @@ fn sem_g52_a_woken_task_is_never_discarded_and_takes_no_room() {
 }
 
 #[test]
-fn sem_g18_a_queue_that_discards_is_first_in_first_out_too() {
+fn sem_g37_a_queue_that_discards_is_first_in_first_out_too() {
     with_queue(1, |dispatcher, _| {
         let (queue, log) = (newest(&dispatcher, 10_000), Log::new());
         let (inner, inside) = (queue.clone(), log.clone());
@@ -150,7 +150,7 @@ fn sem_g18_a_queue_that_discards_is_first_in_first_out_too() {
 }
 
 #[test]
-fn sem_g21_a_queue_that_discards_gives_back_what_never_started() {
+fn sem_g40_a_queue_that_discards_gives_back_what_never_started() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(2);
         let (queue, log) = (newest(&dispatcher, 3), Log::new());
@@ -195,7 +195,7 @@ fn ccr_101_a_rate_takes_what_comes_in_time_and_discards_what_comes_at_once() {
 }
 
 #[test]
-fn sem_g53_a_burst_is_taken_at_once_and_no_more() {
+fn sem_g46_a_burst_is_taken_at_once_and_no_more() {
     with_queue(1, |dispatcher, _| {
         let rate = rate(0.01, 3);
         let queue = queue_with(
@@ -213,7 +213,7 @@ fn sem_g53_a_burst_is_taken_at_once_and_no_more() {
 }
 
 #[test]
-fn sem_g53_a_throttled_rate_hands_back_or_lets_wait() {
+fn sem_g46_a_throttled_rate_hands_back_or_lets_wait() {
     with_queue(1, |dispatcher, _| {
         let rate = rate(200.0, 1);
         let queue = queue_with(

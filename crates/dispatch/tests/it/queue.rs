@@ -14,7 +14,7 @@ fn bounded(dispatcher: &Dispatcher, depth: usize) -> DispatcherQueue {
 }
 
 #[test]
-fn sem_g17_a_full_queue_hands_the_task_back_as_it_was() {
+fn sem_g35_a_full_queue_hands_the_task_back_as_it_was() {
     with_queue(1, |dispatcher, _| {
         let queue = bounded(&dispatcher, 2);
         let log = Log::new();
@@ -42,7 +42,7 @@ fn sem_g17_a_full_queue_hands_the_task_back_as_it_was() {
 }
 
 #[test]
-fn sem_g17_a_task_that_runs_takes_no_room() {
+fn sem_g35_a_task_that_runs_takes_no_room() {
     with_queue(1, |dispatcher, _| {
         let queue = bounded(&dispatcher, 1);
         let gate = hold(&queue);
@@ -55,7 +55,7 @@ fn sem_g17_a_task_that_runs_takes_no_room() {
 }
 
 #[test]
-fn sem_g17_a_queue_of_depth_zero_takes_nothing() {
+fn sem_g35_a_queue_of_depth_zero_takes_nothing() {
     with_queue(1, |dispatcher, _| {
         let queue = bounded(&dispatcher, 0);
         assert_eq!(queue.reserve(), Err(QueueError::Full));
@@ -65,7 +65,7 @@ fn sem_g17_a_queue_of_depth_zero_takes_nothing() {
 }
 
 #[test]
-fn sem_g17_homes_share_the_room_of_their_queue() {
+fn sem_g35_homes_share_the_room_of_their_queue() {
     with_queue(2, |dispatcher, _| {
         let queue = bounded(&dispatcher, 3);
         let log = Log::new();
@@ -83,7 +83,7 @@ fn sem_g17_homes_share_the_room_of_their_queue() {
 }
 
 #[test]
-fn sem_g17_many_posters_together_get_exactly_the_depth() {
+fn sem_g35_many_posters_together_get_exactly_the_depth() {
     const POSTERS: usize = 4;
     const EACH: usize = 200;
     const DEPTH: usize = 100;
@@ -112,7 +112,7 @@ fn sem_g17_many_posters_together_get_exactly_the_depth() {
 }
 
 #[test]
-fn sem_g17_a_woken_task_is_not_refused_by_a_full_queue() {
+fn sem_g35_a_woken_task_is_not_refused_by_a_full_queue() {
     with_queue(1, |dispatcher, _| {
         let queue = bounded(&dispatcher, 1);
         let (bell, log) = (Bell::default(), Log::new());
@@ -141,7 +141,7 @@ fn sem_g17_a_woken_task_is_not_refused_by_a_full_queue() {
 }
 
 #[test]
-fn sem_g17_a_refused_future_is_in_the_task_that_comes_back() {
+fn sem_g35_a_refused_future_is_in_the_task_that_comes_back() {
     with_queue(1, |dispatcher, _| {
         let queue = bounded(&dispatcher, 0);
         let drops = Drops::new();

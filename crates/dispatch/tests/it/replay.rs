@@ -64,7 +64,7 @@ fn program(replay: &Replay) -> Log<u32> {
 }
 
 #[test]
-fn sem_g49_the_same_seed_takes_the_same_steps() {
+fn sem_g56_the_same_seed_takes_the_same_steps() {
     for config in [(8, Duration::ZERO), (1, Duration::ZERO), (3, MS)] {
         let run = |seed| {
             let replay = Replay::with(ReplayConfig {
@@ -87,7 +87,7 @@ fn sem_g49_the_same_seed_takes_the_same_steps() {
 }
 
 #[test]
-fn sem_g49_the_decisions_of_one_run_lead_another_the_same_way() {
+fn sem_g56_the_decisions_of_one_run_lead_another_the_same_way() {
     let first = Replay::with(ReplayConfig {
         seed: 7,
         task_time: MS,
@@ -130,7 +130,7 @@ fn the_trace_says_which_task_of_which_queue_ran_when() {
 }
 
 #[test]
-fn sem_g50_with_one_thread_a_queue_keeps_its_order() {
+fn sem_g57_with_one_thread_a_queue_keeps_its_order() {
     for seed in 0..50 {
         let (replay, log) = (with_threads(1, seed), Log::new());
         let queue = replay.queue(QueueConfig::default());
@@ -146,7 +146,7 @@ fn sem_g50_with_one_thread_a_queue_keeps_its_order() {
 }
 
 #[test]
-fn sem_g50_with_one_thread_queues_take_turns() {
+fn sem_g57_with_one_thread_queues_take_turns() {
     let mut firsts = HashSet::new();
     for seed in 0..50 {
         let (replay, log) = (with_threads(1, seed), Log::new());
@@ -168,7 +168,7 @@ fn sem_g50_with_one_thread_queues_take_turns() {
 }
 
 #[test]
-fn sem_g50_with_n_threads_the_next_task_is_one_of_the_n_oldest() {
+fn sem_g57_with_n_threads_the_next_task_is_one_of_the_n_oldest() {
     for threads in 2..5 {
         let mut orders = HashSet::new();
         for seed in 0..200 {
@@ -195,7 +195,7 @@ fn sem_g50_with_n_threads_the_next_task_is_one_of_the_n_oldest() {
 }
 
 #[test]
-fn sem_g51_hours_pass_in_no_time() {
+fn sem_g58_hours_pass_in_no_time() {
     let (replay, log) = (Replay::new(1), Log::new());
     let queue = replay.queue(QueueConfig::default());
     let (begun, clock) = (Instant::now(), replay.clock());
@@ -212,7 +212,7 @@ fn sem_g51_hours_pass_in_no_time() {
 }
 
 #[test]
-fn sem_g51_time_stands_still_while_there_is_something_to_run() {
+fn sem_g58_time_stands_still_while_there_is_something_to_run() {
     let (replay, log) = (Replay::new(1), Log::new());
     let queue = replay.queue(QueueConfig::default());
     let told = log.clone();
@@ -234,7 +234,7 @@ fn sem_g51_time_stands_still_while_there_is_something_to_run() {
 }
 
 #[test]
-fn sem_g51_tasks_that_take_time_let_timers_come_between() {
+fn sem_g58_tasks_that_take_time_let_timers_come_between() {
     let orders: HashSet<_> = (0..50)
         .map(|seed| {
             let replay = Replay::with(ReplayConfig {

@@ -17,7 +17,7 @@ fn queue(replay: &Replay, policy: ExecutionPolicy) -> ReplayQueue {
 }
 
 #[test]
-fn sem_g52_a_replay_keeps_the_newest() {
+fn sem_g45_a_replay_keeps_the_newest() {
     let replay = Replay::new(1);
     let depth = NonZeroUsize::new(2).unwrap();
     let policy = ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth };
@@ -43,7 +43,7 @@ fn sem_g52_a_replay_keeps_the_newest() {
 }
 
 #[test]
-fn sem_g55_who_waits_in_a_replay_is_served_in_order() {
+fn sem_g48_who_waits_in_a_replay_is_served_in_order() {
     let replay = Replay::new(3);
     let depth = NonZeroUsize::MIN;
     let policy = ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth };
@@ -70,7 +70,7 @@ fn sem_g55_who_waits_in_a_replay_is_served_in_order() {
 }
 
 #[test]
-fn sem_g53_the_rate_of_a_replay_is_one_of_virtual_time() {
+fn sem_g46_the_rate_of_a_replay_is_one_of_virtual_time() {
     within(patience(), || {
         let replay = Replay::new(5);
         let rate = Rate::per_second(0.01).unwrap();

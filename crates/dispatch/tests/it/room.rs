@@ -65,7 +65,7 @@ fn ccr_100_who_begins_to_wait_is_announced_once() {
 }
 
 #[test]
-fn sem_g55_room_goes_first_come_first_served() {
+fn sem_g48_room_goes_first_come_first_served() {
     with_queue(1, |dispatcher, free| {
         let (queue, log) = (throttled(&dispatcher, 1), Log::new());
         queue.suspend();
@@ -89,7 +89,7 @@ fn sem_g55_room_goes_first_come_first_served() {
 }
 
 #[test]
-fn sem_g55_nobody_gets_ahead_of_those_who_wait() {
+fn sem_g48_nobody_gets_ahead_of_those_who_wait() {
     with_queue(1, |dispatcher, _| {
         let queue = throttled(&dispatcher, 1);
         let gate = hold(&queue);
@@ -110,7 +110,7 @@ fn sem_g55_nobody_gets_ahead_of_those_who_wait() {
 }
 
 #[test]
-fn sem_g55_a_wait_that_is_dropped_leaves_the_line_and_passes_room_on() {
+fn sem_g48_a_wait_that_is_dropped_leaves_the_line_and_passes_room_on() {
     with_queue(1, |dispatcher, _| {
         let queue = throttled(&dispatcher, 1);
         queue.suspend();
@@ -135,7 +135,7 @@ fn sem_g55_a_wait_that_is_dropped_leaves_the_line_and_passes_room_on() {
 }
 
 #[test]
-fn sem_g55_a_worker_of_the_same_dispatcher_is_not_blocked() {
+fn sem_g48_a_worker_of_the_same_dispatcher_is_not_blocked() {
     with_queue(1, |dispatcher, free| {
         let (queue, log) = (throttled(&dispatcher, 1), Log::new());
         let (inner, told) = (queue, log.clone());
@@ -154,7 +154,7 @@ fn sem_g55_a_worker_of_the_same_dispatcher_is_not_blocked() {
 }
 
 #[test]
-fn sem_g55_a_worker_of_another_dispatcher_may_block() {
+fn sem_g48_a_worker_of_another_dispatcher_may_block() {
     with_queue(1, |dispatcher, _| {
         let queue = throttled(&dispatcher, 1);
         let gate = hold(&queue);
@@ -177,7 +177,7 @@ fn sem_g55_a_worker_of_another_dispatcher_may_block() {
 }
 
 #[test]
-fn sem_g55_the_end_of_the_queue_ends_every_wait() {
+fn sem_g48_the_end_of_the_queue_ends_every_wait() {
     within(patience(), || {
         for policy in [
             ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: some(1) },
@@ -208,7 +208,7 @@ fn sem_g55_the_end_of_the_queue_ends_every_wait() {
 }
 
 #[test]
-fn sem_g55_many_who_wait_lose_nothing() {
+fn sem_g48_many_who_wait_lose_nothing() {
     const POSTERS: usize = 6;
     const EACH: usize = 300;
     with_queue(2, |dispatcher, free| {
@@ -249,7 +249,7 @@ impl Wake for Broken {
 }
 
 #[test]
-fn sem_g16_sem_g55_a_waker_that_panics_takes_neither_the_worker_nor_the_task_in_its_hand() {
+fn sem_g34_sem_g48_a_waker_that_panics_takes_neither_the_worker_nor_the_task_in_its_hand() {
     with_queue(1, |dispatcher, free| {
         let (queue, log) = (throttled(&dispatcher, 1), Log::new());
         let told = Log::new();
@@ -325,7 +325,7 @@ fn give_back_room(queue: &impl Enqueue, told: &Log<String>) {
 }
 
 #[test]
-fn sem_g16_sem_g460_who_gives_room_back_does_not_hear_of_a_waker_that_panics() {
+fn sem_g34_sem_g49_who_gives_room_back_does_not_hear_of_a_waker_that_panics() {
     with_queue(1, |dispatcher, _| {
         let (queue, told) = (throttled(&dispatcher, 1), Log::new());
         let exceptions = told.clone();
@@ -335,7 +335,7 @@ fn sem_g16_sem_g460_who_gives_room_back_does_not_hear_of_a_waker_that_panics() {
 }
 
 #[test]
-fn sem_g16_sem_g460_nor_in_a_replay() {
+fn sem_g34_sem_g49_nor_in_a_replay() {
     let (replay, told) = (Replay::new(1), Log::new());
     let queue = replay.queue(QueueConfig {
         policy: ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: some(1) },
@@ -360,7 +360,7 @@ fn sem_g16_sem_g460_nor_in_a_replay() {
 }
 
 #[test]
-fn sem_g16_sem_g55_a_waker_that_panics_keeps_the_end_from_nobody() {
+fn sem_g34_sem_g48_a_waker_that_panics_keeps_the_end_from_nobody() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let (queue, told) = (throttled(&dispatcher, 1), Log::new());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A task queues many and blocks: the others run elsewhere. Its own next task is the exception.
 #[test]
-fn sem_g24_a_worker_in_a_long_task_does_not_keep_its_share() {
+fn sem_g43_a_worker_in_a_long_task_does_not_keep_its_share() {
     with_queue(2, |dispatcher, queue| {
         let (log, gate) = (Log::new(), Gate::new());
         let (inner, seen, held) = (queue.clone(), log.clone(), gate.clone());
@@ -27,7 +27,7 @@ fn sem_g24_a_worker_in_a_long_task_does_not_keep_its_share() {
 
 /// A batch from outside that one worker has fetched does not wait for that worker's long task.
 #[test]
-fn sem_g24_a_batch_that_was_fetched_does_not_wait_for_a_long_task() {
+fn sem_g43_a_batch_that_was_fetched_does_not_wait_for_a_long_task() {
     for _ in 0..50 {
         with_queue(2, |dispatcher, queue| {
             let (log, gate) = (Log::new(), Gate::new());
@@ -47,7 +47,7 @@ fn sem_g24_a_batch_that_was_fetched_does_not_wait_for_a_long_task() {
 /// Two workers: the one robbed last is remembered, and must not be the robber itself; work moves
 /// again and again.
 #[test]
-fn sem_g24_with_two_workers_work_moves_more_than_once() {
+fn sem_g43_with_two_workers_work_moves_more_than_once() {
     with_queue(2, |dispatcher, queue| {
         for round in 0..200 {
             let (log, gate) = (Log::new(), Gate::new());
@@ -67,7 +67,7 @@ fn sem_g24_with_two_workers_work_moves_more_than_once() {
 
 /// Tasks that wait for each other must all run at the same time, on all workers.
 #[test]
-fn sem_g24_all_workers_wake_for_a_burst() {
+fn sem_g43_all_workers_wake_for_a_burst() {
     for workers in [2, 3, 5] {
         with_queue(workers, move |dispatcher, queue| {
             for _ in 0..50 {
@@ -88,7 +88,7 @@ fn sem_g24_all_workers_wake_for_a_burst() {
 
 /// The same, queued by a worker.
 #[test]
-fn sem_g24_all_workers_wake_for_a_burst_of_one_of_them() {
+fn sem_g43_all_workers_wake_for_a_burst_of_one_of_them() {
     with_queue(3, |dispatcher, queue| {
         for _ in 0..100 {
             let met = Log::new();
@@ -110,7 +110,7 @@ fn sem_g24_all_workers_wake_for_a_burst_of_one_of_them() {
 
 /// One task at a time, from outside, to workers that have just fallen asleep or are about to.
 #[test]
-fn sem_g24_no_wake_up_is_lost() {
+fn sem_g43_no_wake_up_is_lost() {
     for workers in [1, 2, 4] {
         with_queue(workers, move |dispatcher, queue| {
             let log = Log::new();
@@ -132,7 +132,7 @@ fn sem_g24_no_wake_up_is_lost() {
 
 /// Two dispatchers hand a ball to and fro: each wakes the other's worker.
 #[test]
-fn sem_g24_dispatchers_wake_each_other() {
+fn sem_g43_dispatchers_wake_each_other() {
     fn pass(to: DispatcherQueue, back: DispatcherQueue, left: u32, done: Log<u32>) {
         if left == 0 {
             return done.push(left);
@@ -151,7 +151,7 @@ fn sem_g24_dispatchers_wake_each_other() {
 /// Three chains of tasks here and one there become two and two: chains keep their workers busy, so
 /// nobody would steal.
 #[test]
-fn sem_g24_chains_are_balanced() {
+fn sem_g43_chains_are_balanced() {
     type Places = Arc<Mutex<[String; 4]>>;
     fn step(queue: DispatcherQueue, chain: usize, places: Places, even: Gate) {
         if even.is_open() {
@@ -186,7 +186,7 @@ fn sem_g24_chains_are_balanced() {
 
 /// Wakers from other threads, each at some moment of the task's life.
 #[test]
-fn sem_g24_a_wake_up_from_another_thread_is_never_lost() {
+fn sem_g43_a_wake_up_from_another_thread_is_never_lost() {
     with_queue(2, |dispatcher, queue| {
         let log = Log::new();
         for round in 1..=500 {

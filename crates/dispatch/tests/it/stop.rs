@@ -27,7 +27,7 @@ fn run_all(tasks: Vec<Task>) {
 }
 
 #[test]
-fn sem_g21_stop_returns_what_never_started_oldest_first() {
+fn sem_g40_stop_returns_what_never_started_oldest_first() {
     with(1, |dispatcher, queue| {
         let traces = Traces::new();
         queue.suspend();
@@ -41,7 +41,7 @@ fn sem_g21_stop_returns_what_never_started_oldest_first() {
 }
 
 #[test]
-fn sem_g21_stop_returns_the_tasks_by_queue() {
+fn sem_g40_stop_returns_the_tasks_by_queue() {
     with(2, |dispatcher, first| {
         let second = dispatcher.queue(QueueConfig::named("second"));
         let traces = Traces::new();
@@ -61,7 +61,7 @@ fn sem_g21_stop_returns_the_tasks_by_queue() {
 }
 
 #[test]
-fn sem_g21_stop_lets_the_running_task_end_and_keeps_the_order_of_the_rest() {
+fn sem_g40_stop_lets_the_running_task_end_and_keeps_the_order_of_the_rest() {
     with(1, |dispatcher, queue| {
         let traces = Traces::new();
         let (inner, own) = (queue.clone(), [0, 1, 2].map(|n| traces.task(n)));
@@ -87,7 +87,7 @@ fn sem_g21_stop_lets_the_running_task_end_and_keeps_the_order_of_the_rest() {
 }
 
 #[test]
-fn sem_g21_an_idle_dispatcher_stops_and_drains_with_nothing() {
+fn sem_g40_an_idle_dispatcher_stops_and_drains_with_nothing() {
     for workers in [1, 2, 5] {
         with(workers, |dispatcher, _| {
             assert!(dispatcher.stop().is_empty())
@@ -107,7 +107,7 @@ fn sem_g21_an_idle_dispatcher_stops_and_drains_with_nothing() {
 }
 
 #[test]
-fn sem_g21_drain_runs_what_is_queued_and_what_that_queues() {
+fn sem_g40_drain_runs_what_is_queued_and_what_that_queues() {
     fn tree(queue: &DispatcherQueue, log: &Log<u32>, depth: u32) {
         log.push(depth);
         for _ in 0..if depth > 0 { 2 } else { 0 } {
@@ -125,7 +125,7 @@ fn sem_g21_drain_runs_what_is_queued_and_what_that_queues() {
 }
 
 #[test]
-fn sem_g21_drain_returns_the_tasks_of_suspended_queues() {
+fn sem_g40_drain_returns_the_tasks_of_suspended_queues() {
     with(2, |dispatcher, queue| {
         let other = dispatcher.queue(QueueConfig::named("other"));
         let traces = Traces::new();
@@ -140,7 +140,7 @@ fn sem_g21_drain_returns_the_tasks_of_suspended_queues() {
 }
 
 #[test]
-fn sem_g21_drop_cleans_up_what_never_started() {
+fn sem_g40_drop_cleans_up_what_never_started() {
     with(2, |dispatcher, queue| {
         let traces = Traces::new();
         queue.suspend();
@@ -155,7 +155,7 @@ fn sem_g21_drop_cleans_up_what_never_started() {
 
 /// A task at home may hold what must not leave its thread, so it ends there.
 #[test]
-fn sem_g21_stop_cleans_up_home_tasks_on_their_workers() {
+fn sem_g40_stop_cleans_up_home_tasks_on_their_workers() {
     struct Tells(Log<String>);
     impl Drop for Tells {
         fn drop(&mut self) {
@@ -176,7 +176,7 @@ fn sem_g21_stop_cleans_up_home_tasks_on_their_workers() {
 }
 
 #[test]
-fn sem_g21_a_dispatcher_in_the_background_leaves_home_tasks_to_their_workers() {
+fn sem_g40_a_dispatcher_in_the_background_leaves_home_tasks_to_their_workers() {
     struct Tells(Log<String>);
     impl Drop for Tells {
         fn drop(&mut self) {
@@ -215,7 +215,7 @@ fn sem_g21_a_dispatcher_in_the_background_leaves_home_tasks_to_their_workers() {
 }
 
 #[test]
-fn sem_g21_a_task_that_is_queued_while_the_dispatcher_stops_is_refused() {
+fn sem_g40_a_task_that_is_queued_while_the_dispatcher_stops_is_refused() {
     with(1, |dispatcher, queue| {
         let traces = Traces::new();
         let (gate, task) = (hold(&queue), traces.task("refused"));
@@ -232,7 +232,7 @@ fn sem_g21_a_task_that_is_queued_while_the_dispatcher_stops_is_refused() {
 }
 
 #[test]
-fn sem_g21_a_running_task_cannot_queue_any_more() {
+fn sem_g40_a_running_task_cannot_queue_any_more() {
     with(1, |dispatcher, queue| {
         let log = Log::new();
         let (gate, inner, seen) = (Gate::new(), queue.clone(), log.clone());
@@ -259,7 +259,7 @@ fn sem_g21_a_running_task_cannot_queue_any_more() {
 /// A wake-up from outside, while `stop` waits for a running task, must not take from `stop` what it
 /// is going to return.
 #[test]
-fn sem_g21_a_wake_up_during_stop_takes_nothing_from_it() {
+fn sem_g40_a_wake_up_during_stop_takes_nothing_from_it() {
     with(1, |dispatcher, queue| {
         let (bell, traces, drops) = (Bell::default(), Traces::new(), Drops::new());
         let (rung, value) = (bell.rung(), drops.make());
@@ -289,7 +289,7 @@ fn sem_g21_a_wake_up_during_stop_takes_nothing_from_it() {
 }
 
 #[test]
-fn sem_g21_async_tasks_that_wait_are_dropped_when_they_are_woken_after_the_end() {
+fn sem_g40_async_tasks_that_wait_are_dropped_when_they_are_woken_after_the_end() {
     for at_home in [false, true] {
         with(2, move |dispatcher, queue| {
             let (bell, drops, log) = (Bell::default(), Drops::new(), Log::new());
@@ -319,7 +319,7 @@ fn sem_g21_async_tasks_that_wait_are_dropped_when_they_are_woken_after_the_end()
 }
 
 #[test]
-fn sem_g21_async_tasks_of_an_ended_dispatcher_go_with_their_last_waker() {
+fn sem_g40_async_tasks_of_an_ended_dispatcher_go_with_their_last_waker() {
     with(1, |dispatcher, queue| {
         let (bell, drops) = (Bell::default(), Drops::new());
         let (rung, value) = (bell.rung(), drops.make());
@@ -336,7 +336,7 @@ fn sem_g21_async_tasks_of_an_ended_dispatcher_go_with_their_last_waker() {
 }
 
 #[test]
-fn sem_g21_a_worker_may_drop_its_own_dispatcher() {
+fn sem_g40_a_worker_may_drop_its_own_dispatcher() {
     with(2, |dispatcher, queue| {
         let (traces, gate) = (Traces::new(), Gate::new());
         let (inner, own) = (queue.clone(), [1, 2, 3].map(|n| traces.task(n)));
@@ -363,7 +363,7 @@ fn sem_g21_a_worker_may_drop_its_own_dispatcher() {
 }
 
 #[test]
-fn sem_g21_another_thread_may_stop_while_posters_post() {
+fn sem_g40_another_thread_may_stop_while_posters_post() {
     for _ in 0..50 {
         with(2, |dispatcher, queue| {
             let drops = Drops::new();
@@ -391,7 +391,7 @@ fn sem_g21_another_thread_may_stop_while_posters_post() {
 }
 
 #[test]
-fn sem_g21_waiting_for_oneself_is_a_panic_not_a_hang() {
+fn sem_g40_waiting_for_oneself_is_a_panic_not_a_hang() {
     with(1, |dispatcher, queue| {
         let (log, dispatcher) = (Log::new(), Arc::new(dispatcher));
         let told = log.clone();
@@ -411,7 +411,7 @@ fn sem_g21_waiting_for_oneself_is_a_panic_not_a_hang() {
 }
 
 #[test]
-fn sem_g21_a_worker_may_wait_for_and_stop_another_dispatcher() {
+fn sem_g40_a_worker_may_wait_for_and_stop_another_dispatcher() {
     with(1, |dispatcher, queue| {
         let log = Log::new();
         let seen = log.clone();

@@ -6,7 +6,7 @@ use motet_sync::{Arc, thread};
 use motet_testkit::Log;
 
 #[test]
-fn sem_g20_ccr_096_a_suspended_queue_takes_tasks_and_runs_them_later_in_order() {
+fn sem_g39_ccr_096_a_suspended_queue_takes_tasks_and_runs_them_later_in_order() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         queue.suspend();
@@ -23,7 +23,7 @@ fn sem_g20_ccr_096_a_suspended_queue_takes_tasks_and_runs_them_later_in_order() 
 }
 
 #[test]
-fn sem_g20_suspend_and_resume_are_not_counted() {
+fn sem_g39_suspend_and_resume_are_not_counted() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         queue.resume();
@@ -39,7 +39,7 @@ fn sem_g20_suspend_and_resume_are_not_counted() {
 
 /// What the worker has in its own places stays there too: its next task, its deque, its home.
 #[test]
-fn sem_g20_a_task_that_suspends_its_queue_is_the_last_to_run() {
+fn sem_g39_a_task_that_suspends_its_queue_is_the_last_to_run() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let (inner, seen) = (queue.clone(), log.clone());
@@ -64,7 +64,7 @@ fn sem_g20_a_task_that_suspends_its_queue_is_the_last_to_run() {
 }
 
 #[test]
-fn sem_g20_other_queues_of_the_dispatcher_go_on() {
+fn sem_g39_other_queues_of_the_dispatcher_go_on() {
     with_queue(2, |dispatcher, queue| {
         let other = dispatcher.queue(QueueConfig::named("other"));
         let log = Log::new();
@@ -84,7 +84,7 @@ fn sem_g20_other_queues_of_the_dispatcher_go_on() {
 }
 
 #[test]
-fn sem_g20_home_tasks_wait_too() {
+fn sem_g39_home_tasks_wait_too() {
     with_queue(2, |dispatcher, queue| {
         let log = Log::new();
         queue.suspend();
@@ -100,7 +100,7 @@ fn sem_g20_home_tasks_wait_too() {
 }
 
 #[test]
-fn sem_g20_a_woken_task_is_polled_after_resume() {
+fn sem_g39_a_woken_task_is_polled_after_resume() {
     with_queue(1, |dispatcher, queue| {
         let (bell, log) = (Bell::default(), Log::new());
         let (rung, done) = (bell.rung(), log.clone());
@@ -121,7 +121,7 @@ fn sem_g20_a_woken_task_is_polled_after_resume() {
 }
 
 #[test]
-fn sem_g20_a_running_task_goes_on() {
+fn sem_g39_a_running_task_goes_on() {
     with_queue(1, |dispatcher, queue| {
         let log = Log::new();
         let gate = hold(&queue);
@@ -139,7 +139,7 @@ fn sem_g20_a_running_task_goes_on() {
 
 /// Resume against workers that fall asleep and posters that post: nothing is left behind.
 #[test]
-fn sem_g20_no_task_is_forgotten_when_suspend_and_resume_race_with_posts() {
+fn sem_g39_no_task_is_forgotten_when_suspend_and_resume_race_with_posts() {
     with_queue(2, |dispatcher, queue| {
         let log = Arc::new(Log::new());
         for round in 0..200 {

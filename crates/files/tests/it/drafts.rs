@@ -25,7 +25,7 @@ fn on_three(body: impl AsyncFn(Communicator) -> Result<(), FileError> + Sync + S
 }
 
 #[test]
-fn sem_g1042_until_the_commit_what_had_the_name_has_it() {
+fn sem_g357_until_the_commit_what_had_the_name_has_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, [7, 7]).unwrap();
@@ -63,7 +63,7 @@ fn sem_g1042_until_the_commit_what_had_the_name_has_it() {
 }
 
 #[test]
-fn sem_g1043_what_one_rank_cannot_do_all_are_told() {
+fn sem_g358_what_one_rank_cannot_do_all_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     on_three(async move |comm| {
@@ -117,7 +117,7 @@ fn sem_g1043_what_one_rank_cannot_do_all_are_told() {
 }
 
 #[test]
-fn sem_g1043_views_that_show_nothing_or_go_back_are_refused() {
+fn sem_g358_views_that_show_nothing_or_go_back_are_refused() {
     let refused = |layout| View::new(0, layout).unwrap_err().to_string();
     assert!(refused(Layout::contiguous(0)).contains("shows nothing"));
     let back = Layout::indexed([4..5, 0..1]).unwrap();
@@ -127,7 +127,7 @@ fn sem_g1043_views_that_show_nothing_or_go_back_are_refused() {
 }
 
 #[test]
-fn sem_g1044_ordered_writes_and_reads_follow_the_ranks() {
+fn sem_g359_ordered_writes_and_reads_follow_the_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     on_three(async move |comm| {
@@ -151,7 +151,7 @@ fn sem_g1044_ordered_writes_and_reads_follow_the_ranks() {
 }
 
 #[test]
-fn sem_g1045_a_process_that_is_lost_leaves_the_file_as_it_was() {
+fn sem_g360_a_process_that_is_lost_leaves_the_file_as_it_was() {
     within(patience(), || {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
@@ -182,7 +182,7 @@ fn sem_g1045_a_process_that_is_lost_leaves_the_file_as_it_was() {
 }
 
 #[test]
-fn sem_g1043_a_run_error_says_which_file() {
+fn sem_g358_a_run_error_says_which_file() {
     let error = World::solo().run(async |comm| -> Result<_, FileError> {
         Stored::<f64>::open(&comm, "/nowhere/file").await.map(drop)
     });

@@ -107,7 +107,7 @@ async fn round(comm: &Communicator, folder: &Path, seed: u64) -> Result<(), File
 }
 
 #[test]
-fn sem_g1041_what_ranks_write_by_views_is_where_the_views_say() {
+fn sem_g356_what_ranks_write_by_views_is_where_the_views_say() {
     within(patience(), || {
         let folder = tempfile::tempdir().unwrap();
         let body = |folder: PathBuf, seeds: u64| {

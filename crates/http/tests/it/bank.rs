@@ -101,7 +101,7 @@ fn named(value: &Value, places: &mut Vec<String>, names: &mut Vec<String>) {
 }
 
 #[test]
-fn sem_g945_a_description_is_whole_and_other_methods_are_refused() {
+fn sem_g441_a_description_is_whole_and_other_methods_are_refused() {
     let shop = Shop::open();
     let document = shop.get("/openapi.json").json();
     let (mut places, mut names) = (Vec::new(), Vec::new());
@@ -146,7 +146,7 @@ fn python() -> Option<PathBuf> {
 
 #[test]
 #[ignore = "takes a minute"]
-fn deep_sem_g945_a_bank_does_what_its_description_says_by_schemathesis() {
+fn deep_sem_g441_a_bank_does_what_its_description_says_by_schemathesis() {
     let Some(python) = python() else { return };
     let dispatcher = Dispatcher::new(2);
     let node = Node::builder("bank").register::<SavingsBank>();

@@ -21,7 +21,7 @@ const VIEWS: [&str; 10] = [
 const WIDTHS: [u32; 2] = [1280, 360];
 
 #[test]
-fn sem_g573_the_console_is_small_and_loads_nothing_from_elsewhere() {
+fn sem_g425_the_console_is_small_and_loads_nothing_from_elsewhere() {
     let shop = Shop::open();
     let page = shop.get("/console/");
     assert_eq!(page.status, 200);
@@ -65,7 +65,7 @@ fn sem_g573_the_console_is_small_and_loads_nothing_from_elsewhere() {
 }
 
 #[test]
-fn sem_g573_an_operation_is_called_from_its_form_needs_chromium() {
+fn sem_g425_an_operation_is_called_from_its_form_needs_chromium() {
     let Some(mut page) = Page::open("console-form") else {
         return;
     };
@@ -115,7 +115,7 @@ fn sem_g573_an_operation_is_called_from_its_form_needs_chromium() {
 }
 
 #[test]
-fn sem_g931_the_mesh_of_a_node_is_told_with_those_who_are_slow() {
+fn sem_g427_the_mesh_of_a_node_is_told_with_those_who_are_slow() {
     let (shop, _mesh) = Shop::in_mesh();
     let status = shop.get("/sys/mesh/-/status").json();
     assert_eq!(status["node"], "shop");
@@ -135,7 +135,7 @@ fn sem_g931_the_mesh_of_a_node_is_told_with_those_who_are_slow() {
 }
 
 #[test]
-fn sem_g949_a_captured_call_is_told_with_those_that_it_has_made() {
+fn sem_g428_a_captured_call_is_told_with_those_that_it_has_made() {
     let shop = Shop::open();
     let captured = "motet-capture: 1\r\n";
     let began = shop.send("POST", "/till/-/audit", captured, "10");
@@ -165,7 +165,7 @@ fn sem_g949_a_captured_call_is_told_with_those_that_it_has_made() {
 }
 
 #[test]
-fn sem_g950_latencies_are_told_by_operation() {
+fn sem_g429_latencies_are_told_by_operation() {
     let shop = Shop::open();
     for _ in 0..40 {
         shop.deposit("ann", 1);
@@ -199,7 +199,7 @@ fn sem_g950_latencies_are_told_by_operation() {
 }
 
 #[test]
-fn sem_g573_every_view_fits_and_complains_of_nothing_needs_chromium() {
+fn sem_g425_every_view_fits_and_complains_of_nothing_needs_chromium() {
     let Some(mut page) = Page::open("console-views") else {
         return;
     };

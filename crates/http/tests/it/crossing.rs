@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Barrier};
 
 #[test]
-fn sem_g934_a_change_ends_by_its_deadline_though_all_workers_are_busy() {
+fn sem_g414_a_change_ends_by_its_deadline_though_all_workers_are_busy() {
     let shop = Shop::open();
     let (begun, ends) = (Arc::new(Barrier::new(3)), Arc::new(Barrier::new(3)));
     for _ in 0..2 {
@@ -53,7 +53,7 @@ fn deposit(stream: &mut BufReader<TcpStream>) {
 }
 
 #[test]
-fn sem_g955_changes_that_come_together_are_each_carried_out_once() {
+fn sem_g415_changes_that_come_together_are_each_carried_out_once() {
     let shop = Shop::open();
     let (clients, each) = (16, 100);
     let client = || {
@@ -65,7 +65,7 @@ fn sem_g955_changes_that_come_together_are_each_carried_out_once() {
 }
 
 #[test]
-fn sem_g955_a_client_that_goes_before_its_answer_keeps_nobody_waiting() {
+fn sem_g415_a_client_that_goes_before_its_answer_keeps_nobody_waiting() {
     let shop = Shop::open();
     for _ in 0..8 {
         let head = "POST /till/-/wait HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/\

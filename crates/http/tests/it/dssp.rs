@@ -27,7 +27,7 @@ fn has(answer: &Answer, status: u16, words: &[&str]) {
 }
 
 #[test]
-fn sem_g581_the_action_is_the_verb_and_the_body_the_operation() {
+fn sem_g438_the_action_is_the_verb_and_the_body_the_operation() {
     let shop = Shop::open();
     let tell = |verb: &str, body: &str| post(&shop, &envelope(SOAP_12, verb, "", body));
     let deposit =
@@ -60,7 +60,7 @@ fn sem_g581_the_action_is_the_verb_and_the_body_the_operation() {
 }
 
 #[test]
-fn sem_g581_version_1_1_is_answered_in_it() {
+fn sem_g438_version_1_1_is_answered_in_it() {
     let shop = Shop::open();
     let kind = "content-type: text/xml\r\n";
     let tell = |verb, body| shop.ask("POST", "/till", kind, &envelope(SOAP_11, verb, "", body));
@@ -76,7 +76,7 @@ fn sem_g581_version_1_1_is_answered_in_it() {
 }
 
 #[test]
-fn sem_g582_a_message_that_is_refused_is_told_why_and_changes_nothing() {
+fn sem_g439_a_message_that_is_refused_is_told_why_and_changes_nothing() {
     let shop = Shop::open();
     let deposit = "<deposit><name>ann</name><cents>1</cents></deposit>";
     let good = envelope(SOAP_12, "Update", "", deposit);

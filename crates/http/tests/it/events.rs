@@ -37,7 +37,7 @@ fn watch(shop: &Shop, path: &str, headers: &str) -> BufReader<TcpStream> {
 }
 
 #[test]
-fn sem_g565_changes_are_events_with_the_version_as_number() {
+fn sem_g417_changes_are_events_with_the_version_as_number() {
     let shop = Shop::open();
     shop.deposit("ann", 1);
     let mut events = watch(&shop, "/till/-/events?sync=1", "");
@@ -51,7 +51,7 @@ fn sem_g565_changes_are_events_with_the_version_as_number() {
 }
 
 #[test]
-fn sem_g565_a_stream_resumes_where_it_was_cut() {
+fn sem_g417_a_stream_resumes_where_it_was_cut() {
     let shop = Shop::open();
     let mut events = watch(&shop, "/till/-/events", "");
     shop.deposit("ann", 1);
@@ -65,7 +65,7 @@ fn sem_g565_a_stream_resumes_where_it_was_cut() {
 }
 
 #[test]
-fn sem_g565_a_stream_that_nobody_reads_leaves_no_subscription() {
+fn sem_g417_a_stream_that_nobody_reads_leaves_no_subscription() {
     let shop = Shop::open();
     let events = watch(&shop, "/till/-/events", "");
     let till = shop.node.find("/till").unwrap();
@@ -82,7 +82,7 @@ fn sem_g565_a_stream_that_nobody_reads_leaves_no_subscription() {
 }
 
 #[test]
-fn sem_g567_a_server_that_stops_ends_streams_and_finishes_what_runs() {
+fn sem_g419_a_server_that_stops_ends_streams_and_finishes_what_runs() {
     let mut shop = Shop::open();
     let mut slow = shop.connect();
     slow.write_all(

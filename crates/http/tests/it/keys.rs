@@ -81,7 +81,7 @@ fn entry(cents: i64) -> Entry {
 }
 
 #[test]
-fn sem_g575_keys_are_made_whole_and_once() {
+fn sem_g430_keys_are_made_whole_and_once() {
     let folder = Folder::new("keys-made");
     let again = Keys::make(&folder.0, &[], 10).unwrap_err();
     assert!(matches!(again, KeysError::Exists(_)), "{again}");
@@ -115,7 +115,7 @@ fn sem_g575_keys_are_made_whole_and_once() {
 }
 
 #[test]
-fn sem_g576_a_peer_with_a_token_calls_as_any_other() {
+fn sem_g431_a_peer_with_a_token_calls_as_any_other() {
     let folder = Folder::new("keys-peer");
     let shop = folder.shop();
     let url = shop.server.as_ref().unwrap().url();
@@ -149,7 +149,7 @@ fn sem_g576_a_peer_with_a_token_calls_as_any_other() {
 }
 
 #[test]
-fn sem_g576_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
+fn sem_g431_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
     let (folder, other) = (Folder::new("keys-own"), Folder::new("keys-other"));
     let shop = folder.shop();
     let url = shop.server.as_ref().unwrap().url();
@@ -171,7 +171,7 @@ fn sem_g576_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
 }
 
 #[test]
-fn sem_g947_leaves_are_made_by_the_authority_alone() {
+fn sem_g434_leaves_are_made_by_the_authority_alone() {
     let (folder, other) = (Folder::new("leaf-made"), Folder::new("leaf-other"));
     let leaf = |name: &str, role: &str, hosts: &[&str]| {
         let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
@@ -222,7 +222,7 @@ fn refused(url: &str, ca: &Folder, certificate: Option<PathBuf>) -> (FaultCode, 
 }
 
 #[test]
-fn sem_g947_a_certificate_tells_a_role_and_others_are_refused_with_what_to_do() {
+fn sem_g434_a_certificate_tells_a_role_and_others_are_refused_with_what_to_do() {
     let (folder, other) = (Folder::new("leaf-own"), Folder::new("leaf-foreign"));
     for (folder, name, role, days) in [
         (&folder, "hub", "operator", 1),
@@ -293,7 +293,7 @@ fn sem_g947_a_certificate_tells_a_role_and_others_are_refused_with_what_to_do() 
 }
 
 #[test]
-fn sem_g947_a_certificate_stands_for_a_token_where_none_is_needed() {
+fn sem_g434_a_certificate_stands_for_a_token_where_none_is_needed() {
     let folder = Folder::new("leaf-or-token");
     Keys::add_leaf(&folder.0, "hub", "operator", &[], 1).unwrap();
     let shop = folder.shop();
@@ -322,7 +322,7 @@ fn sem_g947_a_certificate_stands_for_a_token_where_none_is_needed() {
 }
 
 #[test]
-fn sem_g947_a_node_whose_certificate_is_over_is_told_from_a_foreign_one() {
+fn sem_g434_a_node_whose_certificate_is_over_is_told_from_a_foreign_one() {
     let (folder, other) = (Folder::none("leaf-over"), Folder::new("leaf-strange"));
     Keys::make(&folder.0, &[], 0).unwrap();
     let shop = folder.shop();
@@ -339,7 +339,7 @@ fn sem_g947_a_node_whose_certificate_is_over_is_told_from_a_foreign_one() {
 }
 
 #[test]
-fn sem_g576_with_keys_other_machines_may_be_listened_to() {
+fn sem_g431_with_keys_other_machines_may_be_listened_to() {
     let folder = Folder::new("keys-wide");
     let shop = Shop::open();
     let mut config = Config::at(([0, 0, 0, 0], 0).into());
@@ -471,7 +471,7 @@ fn forms() -> Vec<Case> {
 }
 
 #[test]
-fn sem_g577_whatever_is_refused_reaches_no_handler() {
+fn sem_g432_whatever_is_refused_reaches_no_handler() {
     let folder = Folder::new("keys-table");
     let shop = folder.shop();
     let guarded = shop.guarded();

@@ -142,23 +142,23 @@ fn streams(count: usize) {
 }
 
 #[test]
-fn sem_g951_slow_heads_keep_nobody_waiting() {
+fn sem_g416_slow_heads_keep_nobody_waiting() {
     slow_heads(200);
 }
 
 #[test]
-fn sem_g951_streams_are_all_told_and_keep_nobody_waiting() {
+fn sem_g416_streams_are_all_told_and_keep_nobody_waiting() {
     streams(200);
 }
 
 #[test]
 #[ignore = "takes thousands of descriptors"]
-fn deep_sem_g951_two_thousand_slow_heads() {
+fn deep_sem_g416_two_thousand_slow_heads() {
     slow_heads(2_000);
 }
 
 #[test]
 #[ignore = "takes thousands of descriptors"]
-fn deep_sem_g951_ten_thousand_streams() {
+fn deep_sem_g416_ten_thousand_streams() {
     streams(10_000);
 }

@@ -48,7 +48,7 @@ fn dss_095_the_same_here_and_by_http() {
 }
 
 #[test]
-fn sem_g568_calls_at_the_same_time_are_all_carried_out() {
+fn sem_g420_calls_at_the_same_time_are_all_carried_out() {
     let shop = Shop::open();
     let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
     let till: TillClient = peer.client("/till");
@@ -65,7 +65,7 @@ fn sem_g568_calls_at_the_same_time_are_all_carried_out() {
 }
 
 #[test]
-fn sem_g568_an_absent_node_is_a_fault_by_the_deadline() {
+fn sem_g420_an_absent_node_is_a_fault_by_the_deadline() {
     let mut shop = Shop::open();
     let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
     shop.server.take().unwrap().stop();
@@ -86,7 +86,7 @@ fn sem_g568_an_absent_node_is_a_fault_by_the_deadline() {
 }
 
 #[test]
-fn sem_g569_a_watch_goes_on_behind_what_came_last() {
+fn sem_g421_a_watch_goes_on_behind_what_came_last() {
     let mut shop = Shop::open();
     let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
     let mut watch = peer.watch("/till", None, true).unwrap();
@@ -121,7 +121,7 @@ fn sem_g569_a_watch_goes_on_behind_what_came_last() {
 }
 
 #[test]
-fn sem_g569_a_watch_of_nothing_ends_with_its_fault() {
+fn sem_g421_a_watch_of_nothing_ends_with_its_fault() {
     let mut shop = Shop::open();
     let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
     let fault_of = |path| {

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 #[test]
-fn sem_g562_bad_requests_reach_no_handler() {
+fn sem_g411_bad_requests_reach_no_handler() {
     let shop = Shop::open();
     let large = format!("\"{}\"", "x".repeat(1 << 20));
     let deep = format!("{}1{}", "[".repeat(80), "]".repeat(80));
@@ -63,7 +63,7 @@ fn sem_g562_bad_requests_reach_no_handler() {
 }
 
 #[test]
-fn sem_g563_other_names_and_other_pages_are_refused() {
+fn sem_g412_other_names_and_other_pages_are_refused() {
     let shop = Shop::open();
     let ask = |head: &str| {
         let mut stream = shop.connect();
@@ -109,7 +109,7 @@ fn dss_100_only_loopback_is_listened_on() {
 }
 
 #[test]
-fn sem_g564_without_room_a_request_is_answered_503() {
+fn sem_g413_without_room_a_request_is_answered_503() {
     let shop = Shop::open_with(|config| config.limits.in_flight = 1);
     let mut slow = shop.connect();
     slow.write_all(b"GET /till/-/wait?body=60000 HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -128,7 +128,7 @@ fn sem_g564_without_room_a_request_is_answered_503() {
 }
 
 #[test]
-fn sem_g564_without_room_for_a_connection_it_is_answered_503() {
+fn sem_g413_without_room_for_a_connection_it_is_answered_503() {
     let shop = Shop::open_with(|config| config.limits.connections = 1);
     let _first = shop.connect();
     let refused = shop.get("/till");
@@ -139,7 +139,7 @@ fn sem_g564_without_room_for_a_connection_it_is_answered_503() {
 }
 
 #[test]
-fn sem_g564_slow_heads_and_bodies_are_cut_off() {
+fn sem_g413_slow_heads_and_bodies_are_cut_off() {
     let shop = Shop::open_with(|config| {
         config.limits.head_time = Duration::from_millis(50);
         config.limits.body_time = Duration::from_millis(50);

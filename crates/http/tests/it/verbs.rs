@@ -4,7 +4,7 @@ use crate::till::Shop;
 use serde_json::json;
 
 #[test]
-fn sem_g560_a_state_is_a_resource() {
+fn sem_g409_a_state_is_a_resource() {
     let shop = Shop::open();
     assert_eq!(shop.deposit("ann", 40).json(), 40);
     let got = shop.get("/till");
@@ -22,7 +22,7 @@ fn sem_g560_a_state_is_a_resource() {
 }
 
 #[test]
-fn sem_g560_a_state_is_set_and_patched_at_a_version() {
+fn sem_g409_a_state_is_set_and_patched_at_a_version() {
     let shop = Shop::open();
     let set = |tag: &str| {
         let tag = format!("if-match: {tag}\r\n");
@@ -40,7 +40,7 @@ fn sem_g560_a_state_is_set_and_patched_at_a_version() {
 }
 
 #[test]
-fn sem_g579_a_json_patch_is_carried_out_whole_or_not_at_all() {
+fn sem_g436_a_json_patch_is_carried_out_whole_or_not_at_all() {
     let shop = Shop::open();
     shop.deposit("ann", 40);
     let kind = "content-type: application/json-patch+json\r\n";
@@ -60,7 +60,7 @@ fn sem_g579_a_json_patch_is_carried_out_whole_or_not_at_all() {
 }
 
 #[test]
-fn sem_g580_bodies_may_be_cbor() {
+fn sem_g437_bodies_may_be_cbor() {
     let shop = Shop::open();
     // {"name": "ann", "cents": 40}, and the answer 40.
     let entry = b"\xa2\x64name\x63ann\x65cents\x18\x28";
@@ -88,7 +88,7 @@ fn sem_g580_bodies_may_be_cbor() {
 }
 
 #[test]
-fn sem_g560_operations_are_called_by_name() {
+fn sem_g409_operations_are_called_by_name() {
     let shop = Shop::open();
     shop.deposit("ann", 40);
     assert_eq!(shop.get("/till/-/balance?body=ann").json(), 40);
@@ -109,7 +109,7 @@ fn sem_g560_operations_are_called_by_name() {
 }
 
 #[test]
-fn sem_g560_a_job_is_accepted_and_has_a_place() {
+fn sem_g409_a_job_is_accepted_and_has_a_place() {
     let shop = Shop::open();
     let accepted = shop.send("POST", "/till/-/audit", "", "10");
     assert_eq!(accepted.status, 202);
@@ -119,7 +119,7 @@ fn sem_g560_a_job_is_accepted_and_has_a_place() {
 }
 
 #[test]
-fn sem_g561_a_key_makes_a_change_once() {
+fn sem_g410_a_key_makes_a_change_once() {
     let shop = Shop::open();
     let deposit = |cents: i64| {
         let body = format!(r#"{{"name":"ann","cents":{cents}}}"#);
@@ -132,7 +132,7 @@ fn sem_g561_a_key_makes_a_change_once() {
 }
 
 #[test]
-fn sem_g561_a_call_ends_by_its_deadline() {
+fn sem_g410_a_call_ends_by_its_deadline() {
     let shop = Shop::open();
     let late = shop.send("POST", "/till/-/wait", "motet-timeout: 30\r\n", "60000");
     assert_eq!(late.status, 504);
@@ -140,7 +140,7 @@ fn sem_g561_a_call_ends_by_its_deadline() {
 }
 
 #[test]
-fn sem_g561_drop_is_an_operation_of_its_own() {
+fn sem_g410_drop_is_an_operation_of_its_own() {
     let shop = Shop::open();
     assert_eq!(shop.ask("DELETE", "/till", "", "").status, 405);
     assert_eq!(shop.send("POST", "/till/-/drop", "", "").status, 200);
@@ -148,7 +148,7 @@ fn sem_g561_drop_is_an_operation_of_its_own() {
 }
 
 #[test]
-fn sem_g566_the_node_describes_itself() {
+fn sem_g418_the_node_describes_itself() {
     let shop = Shop::open();
     shop.deposit("ann", 1);
     assert_eq!(shop.get("/healthz").status, 200);
@@ -167,7 +167,7 @@ fn sem_g566_the_node_describes_itself() {
 }
 
 #[test]
-fn sem_g566_references_of_the_description_lead_somewhere() {
+fn sem_g418_references_of_the_description_lead_somewhere() {
     let shop = Shop::open();
     let document = shop.get("/openapi.json").json();
     assert_eq!(document["openapi"], "3.1.0");

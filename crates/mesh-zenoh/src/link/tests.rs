@@ -127,7 +127,7 @@ fn pair(now: Instant) -> (End, End) {
 }
 
 #[test]
-fn sem_g967_frames_of_any_length_come_whole_and_in_order() {
+fn sem_g236_frames_of_any_length_come_whole_and_in_order() {
     let now = Instant::now();
     let (mut a, mut b) = pair(now);
     let frames: Vec<Vec<u8>> = [0, 1, PART - 1, PART, PART + 1, 3 * PART, 5 << 20]
@@ -145,7 +145,7 @@ fn sem_g967_frames_of_any_length_come_whole_and_in_order() {
 }
 
 #[test]
-fn sem_g968_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_begins() {
+fn sem_g237_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_begins() {
     let now = Instant::now();
     let (mut a, mut b) = pair(now);
     for n in 0..3_u8 {
@@ -164,7 +164,7 @@ fn sem_g968_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_be
 }
 
 #[test]
-fn sem_g968_the_loss_of_the_last_message_breaks_the_link_too() {
+fn sem_g237_the_loss_of_the_last_message_breaks_the_link_too() {
     let mut now = Instant::now();
     let (mut a, mut b) = pair(now);
     a.act(|link, out| link.send(vec![1], Lane::Ordered, now, out));
@@ -185,7 +185,7 @@ fn sem_g968_the_loss_of_the_last_message_breaks_the_link_too() {
 }
 
 #[test]
-fn sem_g969_an_end_that_hears_nothing_for_so_long_says_so_and_one_that_pulses_does_not() {
+fn sem_g238_an_end_that_hears_nothing_for_so_long_says_so_and_one_that_pulses_does_not() {
     let mut now = Instant::now();
     let (mut a, mut b) = pair(now);
     for _ in 0..10 {
@@ -204,7 +204,7 @@ fn sem_g969_an_end_that_hears_nothing_for_so_long_says_so_and_one_that_pulses_do
 }
 
 #[test]
-fn sem_g970_who_has_another_key_is_not_heard() {
+fn sem_g239_who_has_another_key_is_not_heard() {
     let now = Instant::now();
     let (mut a, mut b) = (
         End::new("a", "b", SECRET, now),
@@ -227,7 +227,7 @@ fn a_peer_that_does_not_confirm_gets_no_more_than_the_window() {
 }
 
 #[test]
-fn sem_g967_frames_in_quick_succession_share_a_message_and_the_first_waits_for_none() {
+fn sem_g236_frames_in_quick_succession_share_a_message_and_the_first_waits_for_none() {
     let now = Instant::now();
     let (mut a, mut b) = pair(now);
     let frames: Vec<Vec<u8>> = (0..100_u8).map(|n| vec![n; usize::from(n)]).collect();
@@ -255,7 +255,7 @@ fn sem_g967_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
 }
 
 #[test]
-fn sem_g970_messages_of_strangers_change_nothing() {
+fn sem_g239_messages_of_strangers_change_nothing() {
     let now = Instant::now();
     let (mut a, mut b) = pair(now);
     let mut random = motet_testkit::Random::new(1);
@@ -302,7 +302,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn prop_sem_g968_what_comes_is_a_run_of_what_was_sent_whatever_the_engine_does(
+    fn prop_sem_g237_what_comes_is_a_run_of_what_was_sent_whatever_the_engine_does(
         steps in steps(),
     ) {
         let mut now = Instant::now();

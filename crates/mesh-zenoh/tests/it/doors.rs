@@ -28,7 +28,7 @@ fn stays_out(a: &Member, stranger: &Member) {
 }
 
 #[test]
-fn sem_g977_who_has_another_key_stays_out() {
+fn sem_g244_who_has_another_key_stays_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let stranger = member(&config("stranger", &RunKey::random().unwrap(), &a));
@@ -37,7 +37,7 @@ fn sem_g977_who_has_another_key_stays_out() {
 }
 
 #[test]
-fn sem_g977_whose_certificate_has_ended_stays_out() {
+fn sem_g244_whose_certificate_has_ended_stays_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let stranger = member(&ZenohConfig {
@@ -49,7 +49,7 @@ fn sem_g977_whose_certificate_has_ended_stays_out() {
 }
 
 #[test]
-fn sem_g977_who_speaks_no_tls_stays_out() {
+fn sem_g244_who_speaks_no_tls_stays_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let address = &a.carrier.addresses()[0];
@@ -72,7 +72,7 @@ fn sem_g977_who_speaks_no_tls_stays_out() {
 }
 
 #[test]
-fn sem_g977_a_session_of_zenoh_without_a_certificate_stays_out() {
+fn sem_g244_a_session_of_zenoh_without_a_certificate_stays_out() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let address = &a.carrier.addresses()[0];
@@ -96,7 +96,7 @@ fn sem_g977_a_session_of_zenoh_without_a_certificate_stays_out() {
 }
 
 #[test]
-fn sem_g978_what_is_not_safe_does_not_start_and_says_what_to_do() {
+fn sem_g245_what_is_not_safe_does_not_start_and_says_what_to_do() {
     let refused = |config: &ZenohConfig| Zenoh::open(config).unwrap_err();
     let at = |address: &str| ZenohConfig {
         listen: vec![address.to_owned()],
@@ -142,7 +142,7 @@ fn sem_g978_what_is_not_safe_does_not_start_and_says_what_to_do() {
 
 #[cfg(unix)]
 #[test]
-fn sem_g979_a_key_file_is_the_owners_alone() {
+fn sem_g246_a_key_file_is_the_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.key");
@@ -176,7 +176,7 @@ fn sem_g979_a_key_file_is_the_owners_alone() {
 
 #[cfg(unix)]
 #[test]
-fn sem_g979_a_folder_that_others_may_write_to_is_no_rendezvous() {
+fn sem_g246_a_folder_that_others_may_write_to_is_no_rendezvous() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
@@ -193,7 +193,7 @@ fn sem_g979_a_folder_that_others_may_write_to_is_no_rendezvous() {
 
 #[cfg(unix)]
 #[test]
-fn sem_g979_a_folder_of_another_user_is_no_rendezvous() {
+fn sem_g246_a_folder_of_another_user_is_no_rendezvous() {
     use std::os::unix::fs::{MetadataExt, chown};
     use std::path::Path;
     let folder = tempfile::tempdir().unwrap();

@@ -101,28 +101,28 @@ fn laws(name: &'static str, graph: Graph, cut: &[(usize, usize)], killed: BTreeS
 }
 
 #[test]
-fn sem_g1028_needs_hosts_a_line_of_machines_keeps_the_laws_of_an_overlay() {
+fn sem_g254_needs_hosts_a_line_of_machines_keeps_the_laws_of_an_overlay() {
     laws("line", line(), &[(5, 6)], victims(1, 0..NODES));
 }
 
 #[test]
-fn sem_g1028_needs_hosts_a_ring_of_machines_keeps_the_laws_of_an_overlay() {
+fn sem_g254_needs_hosts_a_ring_of_machines_keeps_the_laws_of_an_overlay() {
     laws("ring", ring(), &[(2, 3), (8, 9)], victims(2, 0..NODES));
 }
 
 #[test]
-fn sem_g1028_needs_hosts_a_star_of_machines_keeps_the_laws_of_an_overlay() {
+fn sem_g254_needs_hosts_a_star_of_machines_keeps_the_laws_of_an_overlay() {
     laws("star", star(), &[(0, 5), (0, 9)], victims(3, 1..NODES));
 }
 
 #[test]
-fn sem_g1028_needs_hosts_without_its_hub_each_machine_of_a_star_is_alone() {
+fn sem_g254_needs_hosts_without_its_hub_each_machine_of_a_star_is_alone() {
     let hub = [0, 3, 4, 7].into_iter().collect();
     laws("star without its hub", star(), &[(0, 1)], hub);
 }
 
 #[test]
-fn sem_g1028_needs_hosts_machines_at_random_keep_the_laws_of_an_overlay() {
+fn sem_g254_needs_hosts_machines_at_random_keep_the_laws_of_an_overlay() {
     let graph = random(4);
     // All cables of the last machine.
     let last = |&&(a, b): &&(usize, usize)| a == NODES - 1 || b == NODES - 1;

@@ -7,7 +7,7 @@ use motet_ports::{Overflow, Port, PortConfig, wait_blocking};
 use std::time::Duration;
 
 #[test]
-fn sem_g973_samples_of_any_size_come_whole_in_order_and_without_loss() {
+fn sem_g240_samples_of_any_size_come_whole_in_order_and_without_loss() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let b = member(&config("b", &key, &a));
@@ -54,7 +54,7 @@ fn sem_g973_samples_of_any_size_come_whole_in_order_and_without_loss() {
 }
 
 #[test]
-fn sem_g974_three_nodes_find_each_other_by_one_address_and_call() {
+fn sem_g241_three_nodes_find_each_other_by_one_address_and_call() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let (b, c) = (
@@ -79,7 +79,7 @@ fn sem_g974_three_nodes_find_each_other_by_one_address_and_call() {
 }
 
 #[test]
-fn sem_g974_nodes_meet_in_a_folder_without_addresses_or_a_key() {
+fn sem_g241_nodes_meet_in_a_folder_without_addresses_or_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| ZenohConfig {
         rendezvous: Some(folder.path().join("meet")),
@@ -98,7 +98,7 @@ fn sem_g974_nodes_meet_in_a_folder_without_addresses_or_a_key() {
 }
 
 #[test]
-fn sem_g975_who_leaves_is_missed_at_once_and_comes_back_as_another() {
+fn sem_g242_who_leaves_is_missed_at_once_and_comes_back_as_another() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let changes = a.node.peer_changes();
@@ -113,7 +113,7 @@ fn sem_g975_who_leaves_is_missed_at_once_and_comes_back_as_another() {
 }
 
 #[test]
-fn sem_g976_a_name_that_a_node_has_is_refused() {
+fn sem_g243_a_name_that_a_node_has_is_refused() {
     let key = RunKey::random().unwrap();
     let a = first("a", &key);
     let b = member(&config("b", &key, &a));

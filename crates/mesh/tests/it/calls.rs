@@ -9,7 +9,7 @@ use motet_testkit::Log;
 type Square = Request<u32, u32>;
 
 #[test]
-fn sem_g856_calls_go_to_those_who_serve_the_key_in_turn() {
+fn sem_g215_calls_go_to_those_who_serve_the_key_in_turn() {
     let net = Net::new(1);
     let (asks, one, two) = (net.node("asks", 1), net.node("one", 1), net.node("two", 1));
     let answered = Log::new();
@@ -49,7 +49,7 @@ fn sem_g856_calls_go_to_those_who_serve_the_key_in_turn() {
 }
 
 #[test]
-fn sem_g856_a_call_to_a_node_that_is_lost_ends_and_one_that_is_given_up_is_not_wanted() {
+fn sem_g215_a_call_to_a_node_that_is_lost_ends_and_one_that_is_given_up_is_not_wanted() {
     let net = Net::new(2);
     let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
     let port = Port::<Square>::new();
@@ -105,7 +105,7 @@ fn a_request_that_is_dropped_fails_the_call() {
 }
 
 #[test]
-fn sem_g986_causalities_of_a_caller_travel_by_name_and_are_cancelled_over_the_link() {
+fn sem_g223_causalities_of_a_caller_travel_by_name_and_are_cancelled_over_the_link() {
     let net = Net::new(4);
     let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
     let port = Port::<Square>::new();

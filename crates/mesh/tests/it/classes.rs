@@ -14,7 +14,7 @@ fn values(port: &Port<Sample<u32>>) -> Vec<u32> {
 }
 
 #[test]
-fn sem_g851_a_slow_subscriber_of_the_latest_sees_the_newest_and_is_told_the_gap() {
+fn sem_g210_a_slow_subscriber_of_the_latest_sees_the_newest_and_is_told_the_gap() {
     let net = Net::new(1);
     let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
     let samples = subscriber.subscribe::<u32>("n", &waiting(1, 1)).unwrap();
@@ -43,7 +43,7 @@ fn sem_g851_a_slow_subscriber_of_the_latest_sees_the_newest_and_is_told_the_gap(
 }
 
 #[test]
-fn sem_g852_a_reliable_topic_refuses_what_has_no_room_and_loses_nothing() {
+fn sem_g211_a_reliable_topic_refuses_what_has_no_room_and_loses_nothing() {
     let net = Net::new(2);
     let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
     let samples = subscriber.subscribe::<u32>("n", &waiting(1, 1)).unwrap();
@@ -75,7 +75,7 @@ fn sem_g852_a_reliable_topic_refuses_what_has_no_room_and_loses_nothing() {
 }
 
 #[test]
-fn sem_g852_a_publisher_waits_for_the_slowest_subscriber() {
+fn sem_g211_a_publisher_waits_for_the_slowest_subscriber() {
     let net = Net::new(3);
     let (publisher, slow) = (net.node("a", 1), net.node("slow", 1));
     let samples = slow.subscribe::<u32>("n", &waiting(1, 1)).unwrap();
@@ -105,7 +105,7 @@ fn sem_g852_a_publisher_waits_for_the_slowest_subscriber() {
 }
 
 #[test]
-fn sem_g853_acknowledged_samples_come_once_over_a_broken_link() {
+fn sem_g212_acknowledged_samples_come_once_over_a_broken_link() {
     for seed in 0..20 {
         let net = Net::new(seed);
         let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
@@ -135,7 +135,7 @@ fn sem_g853_acknowledged_samples_come_once_over_a_broken_link() {
 }
 
 #[test]
-fn sem_g853_an_acknowledged_subscriber_that_does_not_come_back_is_given_up_and_told() {
+fn sem_g212_an_acknowledged_subscriber_that_does_not_come_back_is_given_up_and_told() {
     let net = Net::new(5);
     let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
     let _samples = subscriber
@@ -157,7 +157,7 @@ fn sem_g853_an_acknowledged_subscriber_that_does_not_come_back_is_given_up_and_t
 }
 
 #[test]
-fn sem_g854_a_late_subscriber_gets_exactly_the_last_samples_first() {
+fn sem_g213_a_late_subscriber_gets_exactly_the_last_samples_first() {
     let net = Net::new(6);
     let (publisher, late) = (net.node("a", 1), net.node("b", 1));
     let topic = publisher
@@ -185,7 +185,7 @@ fn sem_g854_a_late_subscriber_gets_exactly_the_last_samples_first() {
 }
 
 #[test]
-fn sem_g855_samples_of_several_nodes_are_joined_all_or_none() {
+fn sem_g214_samples_of_several_nodes_are_joined_all_or_none() {
     let net = Net::new(7);
     let (left, right, middle) = (
         net.node("left", 1),
@@ -285,7 +285,7 @@ fn a_node_that_has_left_refuses() {
 }
 
 #[test]
-fn sem_g985_with_handled_a_sample_is_accepted_when_its_handler_has_ended() {
+fn sem_g222_with_handled_a_sample_is_accepted_when_its_handler_has_ended() {
     let net = Net::new(9);
     let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
     let config = SubscribeConfig {
@@ -341,7 +341,7 @@ fn publishes_in_a_predicate(net: &Net, topic: &motet_mesh::Topic<u32>, value: u3
 }
 
 #[test]
-fn sem_g1029_a_publication_that_panics_holds_no_later_one_up() {
+fn sem_g228_a_publication_that_panics_holds_no_later_one_up() {
     for subscribers in [1, 2] {
         let net = Net::new(subscribers);
         let node = net.node("a", 1);

@@ -20,7 +20,7 @@ impl<'de> Deserialize<'de> for Fussy {
 }
 
 #[test]
-fn sem_g1054_a_sample_whose_reading_panics_is_told_and_others_come() {
+fn sem_g229_a_sample_whose_reading_panics_is_told_and_others_come() {
     let net = Net::new(9);
     let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
     let samples = subscriber.subscribe::<Fussy>("n", &waiting(8, 8)).unwrap();
@@ -37,7 +37,7 @@ fn sem_g1054_a_sample_whose_reading_panics_is_told_and_others_come() {
 }
 
 #[test]
-fn sem_g1054_a_call_whose_reading_panics_is_refused_and_others_are_answered() {
+fn sem_g229_a_call_whose_reading_panics_is_refused_and_others_are_answered() {
     let net = Net::new(10);
     let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
     let port = Port::<Request<Fussy, u32>>::new();

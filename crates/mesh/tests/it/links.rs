@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
-fn sem_g852_a_broken_link_of_a_reliable_topic_is_a_gap_that_both_are_told() {
+fn sem_g211_a_broken_link_of_a_reliable_topic_is_a_gap_that_both_are_told() {
     let net = Net::new(1);
     let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
     let samples = subscriber
@@ -42,7 +42,7 @@ fn sem_g852_a_broken_link_of_a_reliable_topic_is_a_gap_that_both_are_told() {
 }
 
 #[test]
-fn sem_g858_who_comes_and_goes_is_told() {
+fn sem_g218_who_comes_and_goes_is_told() {
     let net = Net::new(2);
     let here = net.node("here", 1);
     let changes = here.peer_changes();
@@ -133,7 +133,7 @@ impl Carrier for Suspended {
 }
 
 #[test]
-fn sem_g1055_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
+fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
     let net = Arc::new(Net::new(3));
     let suspended = Arc::new(Suspended {
         carrier: net.network.carrier("a"),

@@ -125,12 +125,12 @@ fn programs(seeds: std::ops::Range<u64>) {
 }
 
 #[test]
-fn sem_g859_seen_and_told_are_together_what_was_published() {
+fn sem_g219_seen_and_told_are_together_what_was_published() {
     programs(0..100);
 }
 
 #[test]
 #[ignore = "takes a minute: cargo xtask deep"]
-fn deep_sem_g859_seen_and_told_are_together_what_was_published() {
+fn deep_sem_g219_seen_and_told_are_together_what_was_published() {
     programs(100..10_000);
 }

@@ -99,7 +99,7 @@ impl Members {
 }
 
 #[test]
-fn sem_g993_members_know_who_comes_says_something_and_goes() {
+fn sem_g230_members_know_who_comes_says_something_and_goes() {
     let mut members = Members::new(1, 3);
     let all = members.names();
     assert!(
@@ -148,7 +148,7 @@ fn sem_g993_members_know_who_comes_says_something_and_goes() {
 }
 
 #[test]
-fn sem_g994_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_or_removed() {
+fn sem_g231_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_or_removed() {
     let members = Members::new(2, 7);
     for n in 0..40 {
         let (key, by) = (format!("part/{n}"), n as usize % 7);
@@ -171,7 +171,7 @@ fn sem_g994_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_o
 }
 
 #[test]
-fn sem_g995_a_value_survives_while_one_of_its_holders_does_whoever_comes_and_goes() {
+fn sem_g232_a_value_survives_while_one_of_its_holders_does_whoever_comes_and_goes() {
     for seed in 0..12 {
         let mut random = Random::new(seed);
         let mut members = Members::new(seed, 6);
@@ -209,7 +209,7 @@ fn sem_g995_a_value_survives_while_one_of_its_holders_does_whoever_comes_and_goe
 }
 
 #[test]
-fn sem_g995_when_a_third_is_killed_at_once_only_values_without_a_holder_are_lost() {
+fn sem_g232_when_a_third_is_killed_at_once_only_values_without_a_holder_are_lost() {
     let mut members = Members::new(3, 12);
     let keys: Vec<String> = (0..100).map(|n| format!("key/{n}")).collect();
     for (n, key) in keys.iter().enumerate() {
@@ -237,7 +237,7 @@ fn sem_g995_when_a_third_is_killed_at_once_only_values_without_a_holder_are_lost
 }
 
 #[test]
-fn sem_g996_two_halves_that_were_cut_apart_become_one_with_the_newer_values() {
+fn sem_g233_two_halves_that_were_cut_apart_become_one_with_the_newer_values() {
     let members = Members::new(4, 8);
     for n in 0..30 {
         members.put(0, &format!("key/{n}"), n);
@@ -280,7 +280,7 @@ fn sem_g996_two_halves_that_were_cut_apart_become_one_with_the_newer_values() {
 }
 
 #[test]
-fn sem_g997_what_is_said_in_a_room_comes_once_to_each_who_is_in_it() {
+fn sem_g234_what_is_said_in_a_room_comes_once_to_each_who_is_in_it() {
     let mut members = Members::new(5, 5);
     let rooms: Vec<Room<(usize, u32)>> = members
         .live
@@ -316,7 +316,7 @@ fn sem_g997_what_is_said_in_a_room_comes_once_to_each_who_is_in_it() {
 }
 
 #[test]
-fn sem_g998_a_holder_without_room_is_told_again_when_members_change() {
+fn sem_g235_a_holder_without_room_is_told_again_when_members_change() {
     let mut members = Members::new(8, 2);
     let config = OverlayConfig {
         most_bytes: 1000,
@@ -338,7 +338,7 @@ fn sem_g998_a_holder_without_room_is_told_again_when_members_change() {
 }
 
 #[test]
-fn sem_g998_what_an_overlay_cannot_do_is_an_error_that_says_why() {
+fn sem_g235_what_an_overlay_cannot_do_is_an_error_that_says_why() {
     let mut members = Members::new(6, 1);
     let put = |members: &Members, key: &'static str, value: Vec<u8>| {
         members.on(0, move |overlay: Overlay| async move {

@@ -26,7 +26,7 @@ fn take_pairs(net: &Net, node: &Node, keys: [&'static str; 2], log: &Log<(u32, u
 }
 
 #[test]
-fn sem_g971_items_of_ports_of_several_nodes_are_taken_all_or_none() {
+fn sem_g220_items_of_ports_of_several_nodes_are_taken_all_or_none() {
     let net = Net::new(1);
     let (left, right, taker) = (net.node("left", 1), net.node("right", 1), net.node("t", 1));
     let (a, b) = (Port::new(), Port::new());
@@ -49,7 +49,7 @@ fn sem_g971_items_of_ports_of_several_nodes_are_taken_all_or_none() {
 }
 
 #[test]
-fn sem_g971_the_first_port_that_has_an_item_is_chosen_and_the_other_keeps_its_own() {
+fn sem_g220_the_first_port_that_has_an_item_is_chosen_and_the_other_keeps_its_own() {
     let net = Net::new(2);
     let (left, right, taker) = (net.node("left", 1), net.node("right", 1), net.node("t", 1));
     let (a, b) = (Port::new(), Port::new());
@@ -179,6 +179,6 @@ fn program(seed: u64) {
 }
 
 #[test]
-fn sem_g972_each_item_is_taken_once_by_takers_that_compete_whatever_links_do() {
+fn sem_g221_each_item_is_taken_once_by_takers_that_compete_whatever_links_do() {
     (0..40).for_each(program);
 }

@@ -121,7 +121,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn prop_sem_g605_lanes_find_what_the_twin_finds(
+    fn prop_sem_g126_lanes_find_what_the_twin_finds(
         first in prop::collection::vec(0_u8..5, 1..40),
         others in sequences(5, 40),
     ) {
@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn prop_sem_g605_no_alignment_scores_higher(
+    fn prop_sem_g126_no_alignment_scores_higher(
         a in prop::collection::vec(0_u8..5, 1..6),
         b in prop::collection::vec(0_u8..5, 1..6),
     ) {
@@ -181,7 +181,7 @@ fn matrix(ranks: usize, method: &Alignment, sequences: &Sequences) -> Vec<f32> {
 }
 
 #[test]
-fn sem_g606_the_same_matrix_for_any_number_of_ranks() {
+fn sem_g127_the_same_matrix_for_any_number_of_ranks() {
     for count in [1, 2, 32, 33, 70] {
         let all = family(count);
         let one = matrix(1, &Alignment::dna(), &all);
@@ -204,7 +204,7 @@ fn sem_g606_the_same_matrix_for_any_number_of_ranks() {
 }
 
 #[test]
-fn sem_g606_a_distance_depends_on_its_two_sequences_alone() {
+fn sem_g127_a_distance_depends_on_its_two_sequences_alone() {
     let all = family(40);
     let text: String = (0..40)
         .rev()
@@ -236,7 +236,7 @@ fn long_sequences_leave_the_lanes() {
 }
 
 #[test]
-fn sem_g607_bad_sequences_name_their_place() {
+fn sem_g128_bad_sequences_name_their_place() {
     let read = |text: &str, alphabet| {
         let error: SequenceError = Sequences::from_fasta(text.as_bytes(), alphabet).unwrap_err();
         error.to_string()
@@ -255,7 +255,7 @@ fn sem_g607_bad_sequences_name_their_place() {
 }
 
 #[test]
-fn sem_g607_bad_scores_and_a_cancelled_run() {
+fn sem_g128_bad_scores_and_a_cancelled_run() {
     let all = family(3);
     let run = |method: Alignment, control: &Control<'_>| {
         let done = World::threads(2).run(async |comm| {
@@ -300,7 +300,7 @@ fn sem_g607_bad_scores_and_a_cancelled_run() {
 }
 
 #[test]
-fn sem_g946_distances_to_a_sample_are_those_of_all_pairs() {
+fn sem_g176_distances_to_a_sample_are_those_of_all_pairs() {
     // Of many lengths, some twice, one too long for the lanes.
     let letters = |row: usize| {
         let length = if row == 70 { 5_000 } else { 20 + row * 7 % 60 };

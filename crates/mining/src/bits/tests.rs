@@ -141,7 +141,7 @@ fn agree(rows: usize, width: usize, k: usize) {
 }
 
 #[test]
-fn sem_g620_sums_are_those_of_the_plain_formulae() {
+fn sem_g136_sums_are_those_of_the_plain_formulae() {
     // Every number of groups in a slab, several slabs, several tiles.
     for (rows, width, k) in [
         (40, 70, 1),
@@ -156,7 +156,7 @@ fn sem_g620_sums_are_those_of_the_plain_formulae() {
 }
 
 #[test]
-fn sem_g621_the_same_bits_on_any_number_of_ranks() {
+fn sem_g137_the_same_bits_on_any_number_of_ranks() {
     let bits = families(2_600, 150, 5);
     let first = anneal(1, &exactly(5), &bits);
     let kmeans = |ranks: usize| {
@@ -183,7 +183,7 @@ fn sem_g621_the_same_bits_on_any_number_of_ranks() {
 }
 
 #[test]
-fn sem_g622_one_cluster_is_the_mean_and_splits_at_twice_the_largest_variance() {
+fn sem_g138_one_cluster_is_the_mean_and_splits_at_twice_the_largest_variance() {
     let bits = families(300, 40, 2);
     let one = anneal(1, &exactly(1), &bits);
     let (n, width) = (300.0, 40);
@@ -228,7 +228,7 @@ fn sem_g622_one_cluster_is_the_mean_and_splits_at_twice_the_largest_variance() {
 }
 
 #[test]
-fn sem_g622_free_energy_does_not_rise_at_one_temperature() {
+fn sem_g138_free_energy_does_not_rise_at_one_temperature() {
     let bits = families(500, 80, 4);
     let energies: Vec<f64> = on_field(2, &bits, async |field| {
         let mut phases = Phases::new(field, 1.0).await.unwrap();
@@ -252,7 +252,7 @@ fn sem_g622_free_energy_does_not_rise_at_one_temperature() {
 }
 
 #[test]
-fn sem_g622_order_and_copies_of_rows_change_nothing_but_the_numbers() {
+fn sem_g138_order_and_copies_of_rows_change_nothing_but_the_numbers() {
     let bits = families(400, 90, 4);
     let first = anneal(2, &exactly(4), &bits);
     let rows = |order: &[usize]| {
@@ -272,7 +272,7 @@ fn sem_g622_order_and_copies_of_rows_change_nothing_but_the_numbers() {
 }
 
 #[test]
-fn sem_g622_bits_and_numbers_are_clustered_alike() {
+fn sem_g138_bits_and_numbers_are_clustered_alike() {
     let bits = families(300, 60, 3);
     let mut values = vec![0.0; 300 * 60];
     for row in 0..300 {
@@ -294,7 +294,7 @@ fn sem_g622_bits_and_numbers_are_clustered_alike() {
 }
 
 #[test]
-fn sem_g623_equal_rows_empty_rows_and_few_rows() {
+fn sem_g139_equal_rows_empty_rows_and_few_rows() {
     let same = Bits::new(vec![0b101; 5], 3).unwrap();
     let found = anneal(2, &exactly(3), &same);
     assert_eq!((found.clusters(), found.inertia), (1, 0.0));
@@ -322,7 +322,7 @@ fn sem_g623_equal_rows_empty_rows_and_few_rows() {
 }
 
 #[test]
-fn sem_g623_a_run_stops_when_it_is_told_to() {
+fn sem_g139_a_run_stops_when_it_is_told_to() {
     let (bits, token) = (families(300, 60, 3), CancelToken::new());
     token.cancel();
     let control = Control {
@@ -342,7 +342,7 @@ fn sem_g623_a_run_stops_when_it_is_told_to() {
 }
 
 #[test]
-fn sem_g623_bad_bits_are_refused_with_their_place() {
+fn sem_g139_bad_bits_are_refused_with_their_place() {
     assert_eq!(Bits::new(vec![], 3), Err(DataError::Empty));
     assert_eq!(Bits::new(vec![1], 0), Err(DataError::NoColumns));
     assert_eq!(
@@ -403,7 +403,7 @@ fn looked_up(search: &Similar, bits: &Bits, query: usize) -> Vec<(u32, f64)> {
 }
 
 #[test]
-fn sem_g624_neighbours_are_those_that_looking_at_each_row_finds() {
+fn sem_g140_neighbours_are_those_that_looking_at_each_row_finds() {
     let bits = families(700, 100, 6);
     for (likeness, threshold) in [
         (Likeness::Tanimoto, f64::NEG_INFINITY),
@@ -485,7 +485,7 @@ fn keys(rows: usize) -> Bits {
 }
 
 #[test]
-fn sem_g622_compounds_as_good_as_the_reference_needs_data() {
+fn sem_g138_compounds_as_good_as_the_reference_needs_data() {
     let bits = keys(1_500);
     let found = anneal(2, &exactly(10), &bits);
     // The twin found 35.64; the best of 20 K-means 35.70.

@@ -175,7 +175,7 @@ mod tests {
     use motet_comm::World;
 
     #[test]
-    fn sem_g651_a_start_is_the_same_on_all_ranks_and_in_all_layouts() {
+    fn sem_g152_a_start_is_the_same_on_all_ranks_and_in_all_layouts() {
         let value = |s: usize, i: usize| ((i / 10 + s) % 3 * 5) as f64 + (i * 7 % 5) as f64 / 9.0;
         let run = |s: usize| (0..50).map(|i| value(s, i)).collect::<Vec<f64>>();
         let numbers = Observations::numbers(&[run(0), run(1), run(2)], 1).unwrap();

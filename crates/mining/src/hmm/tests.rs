@@ -37,7 +37,7 @@ fn fit(ranks: usize, method: Hmm, start: &HmmModel, seen: &Observations) -> HmmF
 }
 
 #[test]
-fn sem_g615_a_step_to_next_to_nothing_is_possible_behind_a_small_number() {
+fn sem_g133_a_step_to_next_to_nothing_is_possible_behind_a_small_number() {
     // 1e-17 is not divided out yet when 1e-300 comes; together they are below all numbers.
     let shown = Emissions::Discrete {
         symbols: 3,
@@ -52,7 +52,7 @@ fn sem_g615_a_step_to_next_to_nothing_is_possible_behind_a_small_number() {
 }
 
 #[test]
-fn sem_g615_probability_path_and_posteriors_have_the_golden_numbers() {
+fn sem_g133_probability_path_and_posteriors_have_the_golden_numbers() {
     let (model, seen) = golden();
     let scores = on_ranks(2, async |comm, control| {
         model.score(comm, &seen, control).await
@@ -79,7 +79,7 @@ fn sem_g615_probability_path_and_posteriors_have_the_golden_numbers() {
 }
 
 #[test]
-fn sem_g615_a_fit_has_the_golden_numbers() {
+fn sem_g133_a_fit_has_the_golden_numbers() {
     let (model, seen) = golden();
     let method = Hmm {
         tolerance: 0.0,
@@ -100,7 +100,7 @@ fn sem_g615_a_fit_has_the_golden_numbers() {
 }
 
 #[test]
-fn sem_g615_normal_emissions_have_the_golden_numbers() {
+fn sem_g133_normal_emissions_have_the_golden_numbers() {
     let row = |j: usize| {
         let (x, other) = (j as f64, (j / 23 % 2) as f64);
         [(x * x * 0.37).sin() + 2.0 * other, (x * 1.7).cos() + other]
@@ -161,7 +161,7 @@ fn many(states: usize, symbols: usize) -> (HmmModel, Observations) {
 }
 
 #[test]
-fn sem_g616_ranks_change_no_bit_and_ln_p_never_falls() {
+fn sem_g134_ranks_change_no_bit_and_ln_p_never_falls() {
     let (model, seen) = many(11, 6);
     let method = Hmm {
         tolerance: 0.0,
@@ -229,7 +229,7 @@ fn all_paths(model: &HmmModel, symbols: &[u32]) -> (f64, Vec<u32>) {
 }
 
 #[test]
-fn sem_g615_a_short_sequence_is_the_sum_over_all_paths() {
+fn sem_g133_a_short_sequence_is_the_sum_over_all_paths() {
     let (model, _) = many(3, 4);
     let short = vec![2, 0, 3, 1, 1, 2, 0];
     let (log_p, path) = all_paths(&model, &short);
@@ -245,7 +245,7 @@ fn sem_g615_a_short_sequence_is_the_sum_over_all_paths() {
 }
 
 #[test]
-fn sem_g617_bad_models_and_sequences_name_their_place() {
+fn sem_g135_bad_models_and_sequences_name_their_place() {
     let shown = |probabilities: Vec<f64>| Emissions::Discrete {
         symbols: 2,
         probabilities,
@@ -308,7 +308,7 @@ fn sem_g617_bad_models_and_sequences_name_their_place() {
 }
 
 #[test]
-fn sem_g662_a_fit_that_was_stopped_goes_on_to_the_same_bits() {
+fn sem_g160_a_fit_that_was_stopped_goes_on_to_the_same_bits() {
     let (start, seen) = golden();
     let method = Hmm {
         tolerance: 1e-6,

@@ -57,7 +57,7 @@ fn normal_heaps(rows: usize) -> Points {
 }
 
 #[test]
-fn sem_g610_iris_has_the_golden_numbers_needs_data() {
+fn sem_g130_iris_has_the_golden_numbers_needs_data() {
     let text = fs::read_to_string(data().join("labelled-sklearn/iris.csv")).unwrap();
     let rows = text
         .lines()
@@ -177,7 +177,7 @@ fn twin(points: &Points, model: &Parameters) -> (f64, Vec<f64>, Vec<f64>) {
 }
 
 #[test]
-fn sem_g610_a_step_is_that_of_the_twin() {
+fn sem_g130_a_step_is_that_of_the_twin() {
     let points = heaps(700, 3);
     let method = |iterations| Mixture {
         components: 3,
@@ -206,7 +206,7 @@ fn sem_g610_a_step_is_that_of_the_twin() {
 }
 
 #[test]
-fn sem_g611_the_likelihood_never_falls_and_ranks_change_no_bit() {
+fn sem_g131_the_likelihood_never_falls_and_ranks_change_no_bit() {
     let points = heaps(1700, 4);
     for covariance in KINDS {
         let method = Mixture {
@@ -228,7 +228,7 @@ fn sem_g611_the_likelihood_never_falls_and_ranks_change_no_bit() {
 }
 
 #[test]
-fn sem_g610_one_component_is_mean_and_covariance() {
+fn sem_g130_one_component_is_mean_and_covariance() {
     let points = heaps(300, 2);
     let method = |covariance| Mixture {
         components: 1,
@@ -259,7 +259,7 @@ fn sem_g610_one_component_is_mean_and_covariance() {
 }
 
 #[test]
-fn sem_g610_an_affine_map_changes_no_label() {
+fn sem_g130_an_affine_map_changes_no_label() {
     let points = heaps(600, 2);
     let map = |row: &[f64]| [3.0 * row[0] - row[1] + 7.0, row[0] + 2.0 * row[1] - 100.0];
     let mapped = (0..600).flat_map(|row| map(points.row(row)));
@@ -344,7 +344,7 @@ fn bad() -> Vec<(Mixture, &'static str)> {
 }
 
 #[test]
-fn sem_g612_bad_mixtures_are_told() {
+fn sem_g132_bad_mixtures_are_told() {
     let points = heaps(30, 2);
     let run = |method: Mixture, points: &Points| {
         let done = World::threads(2).run(async |comm| {
@@ -375,7 +375,7 @@ fn sem_g612_bad_mixtures_are_told() {
 }
 
 #[test]
-fn sem_g650_a_criterion_chooses_the_number_and_its_model_predicts_the_rows_of_the_fit() {
+fn sem_g151_a_criterion_chooses_the_number_and_its_model_predicts_the_rows_of_the_fit() {
     let points = normal_heaps(300);
     let method = Mixture {
         tolerance: 1e-6,
@@ -423,7 +423,7 @@ fn sem_g650_a_criterion_chooses_the_number_and_its_model_predicts_the_rows_of_th
 }
 
 #[test]
-fn sem_g661_a_mixture_that_was_stopped_goes_on_to_the_same_bits() {
+fn sem_g159_a_mixture_that_was_stopped_goes_on_to_the_same_bits() {
     let points = heaps(300, 2);
     let method = Mixture {
         components: 4,

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g965_numbers_that_lie_elsewhere_give_the_bits_of_those_in_memory() {
+    fn sem_g156_numbers_that_lie_elsewhere_give_the_bits_of_those_in_memory() {
         let mut values = matrix();
         // The mean of the smallest number with itself is not that number.
         (values[1], values[150], values[151]) = (5e-324, 5e-324, f64::NAN);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g965_what_is_no_symmetric_matrix_is_told_with_its_first_place() {
+    fn sem_g156_what_is_no_symmetric_matrix_is_told_with_its_first_place() {
         let told = |values: &[f64], rows: usize| {
             let bytes = bytes(values, Floats::Double);
             let lent = Dissimilarities::lent(bytes, Floats::Double, rows);

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g946_rows_are_given_to_the_clusters_of_a_sample() {
+    fn sem_g176_rows_are_given_to_the_clusters_of_a_sample() {
         let (all, groups) = (700, 5);
         let whole = pairs(all, groups);
         let sample = Sampling { size: 200, seed: 3 }.rows(all, 0);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g946_what_cannot_be_given_is_refused_with_its_place() {
+    fn sem_g176_what_cannot_be_given_is_refused_with_its_place() {
         let whole = pairs(60, 3);
         let sample = Sampling { size: 20, seed: 0 }.rows(60, 1);
         let found = fit(&whole.among(&sample).unwrap(), 3);

@@ -79,7 +79,7 @@ fn assert_energies(data: &Dissimilarities, weights: &[f64], inside: [f64; 5], ou
 }
 
 #[test]
-fn sem_g602_energies_have_the_known_values() {
+fn sem_g123_energies_have_the_known_values() {
     let (pairs, weights) = sixty();
     let inside = [
         39.41459112637234,
@@ -107,7 +107,7 @@ fn sem_g602_energies_have_the_known_values() {
 }
 
 #[test]
-fn sem_g602_critical_temperature_and_free_energies() {
+fn sem_g123_critical_temperature_and_free_energies() {
     let (pairs, weights) = sixty();
     let data = Dissimilarities::new(pairs, 60).unwrap();
     let (first, free, last) = on_field(&data, &weights, async |field| {
@@ -158,7 +158,7 @@ fn exactly(clusters: usize) -> Pairwise {
 }
 
 #[test]
-fn sem_g603_three_groups_by_both_powers_and_all_storages() {
+fn sem_g124_three_groups_by_both_powers_and_all_storages() {
     let (pairs, weights) = sixty();
     let data = Dissimilarities::new(pairs.clone(), 60).unwrap();
     let as_vector = Pairwise {
@@ -182,7 +182,7 @@ fn sem_g603_three_groups_by_both_powers_and_all_storages() {
 }
 
 #[test]
-fn sem_g600_the_same_for_any_number_of_ranks() {
+fn sem_g121_the_same_for_any_number_of_ranks() {
     let (mut pairs, weights) = sixty();
     for at in (5..3600).step_by(11).filter(|at| at / 60 != at % 60) {
         pairs[at] = if at % 2 == 0 {
@@ -205,7 +205,7 @@ fn sem_g600_the_same_for_any_number_of_ranks() {
 }
 
 #[test]
-fn sem_g600_ranks_without_rows_end_with_the_others() {
+fn sem_g121_ranks_without_rows_end_with_the_others() {
     let at = [0.0_f64, 1.0, 10.0, 11.0, 30.0];
     let squares = at
         .iter()
@@ -219,7 +219,7 @@ fn sem_g600_ranks_without_rows_end_with_the_others() {
 }
 
 #[test]
-fn sem_g601_equal_rows_and_single_rows() {
+fn sem_g122_equal_rows_and_single_rows() {
     let same = Dissimilarities::new(vec![0.0; 9], 3).unwrap();
     assert_eq!(fit(1, &exactly(2), &same, None).sizes, [3]);
     let one = Dissimilarities::new(vec![0.0], 1).unwrap();
@@ -229,7 +229,7 @@ fn sem_g601_equal_rows_and_single_rows() {
 }
 
 #[test]
-fn sem_g604_bad_input_names_its_place() {
+fn sem_g125_bad_input_names_its_place() {
     let text = |values: Vec<f64>, rows| {
         let error = Dissimilarities::new(values, rows).unwrap_err();
         error.to_string()
@@ -296,7 +296,7 @@ fn protein_families_needs_data() {
 }
 
 #[test]
-fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
+fn sem_g123_a_step_that_would_raise_the_free_energy_is_halved() {
     // Negative eigenvalues of the centred matrix reach far: pairs at 0 or 1 by a fixed rule.
     let odd = |i: usize, j: usize| ((i * j + i + j) * 7 % 11 % 2) as f64;
     let pairs = (0..24).flat_map(|i| (0..24).map(move |j| if i == j { 0.0 } else { odd(i, j) }));
@@ -340,7 +340,7 @@ fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
 }
 
 #[test]
-fn sem_g654_codes_of_whole_numbers_give_the_bits_of_the_numbers() {
+fn sem_g155_codes_of_whole_numbers_give_the_bits_of_the_numbers() {
     let at = |i: usize| (i % 3 * 40 + i * 37 % 19) as f64;
     let value = |at_: usize| (at(at_ / 50) - at(at_ % 50)).powi(2);
     let mut values: Vec<f64> = (0..2500).map(value).collect();
@@ -413,7 +413,7 @@ fn stop_often(method: &Pairwise, pairs: &Dissimilarities, weights: &[f64], kept:
 }
 
 #[test]
-fn sem_g660_a_run_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
+fn sem_g158_a_run_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
     let (pairs, weights) = sixty();
     let pairs = Dissimilarities::new(pairs, 60).unwrap();
     let method = Pairwise {
@@ -474,7 +474,7 @@ fn sem_g660_a_run_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn sem_g1061_the_lowest_temperature_of_splitting_is_reached_whatever_the_cooling() {
+fn sem_g167_the_lowest_temperature_of_splitting_is_reached_whatever_the_cooling() {
     let (pairs, weights) = sixty();
     let data = Dissimilarities::new(pairs, 60).unwrap();
     // The whole splits below 27.5, each group below 2.7; between there are three clusters.
@@ -497,7 +497,7 @@ fn sem_g1061_the_lowest_temperature_of_splitting_is_reached_whatever_the_cooling
 }
 
 #[test]
-fn sem_g1062_three_groups_are_chosen_with_and_without_weights() {
+fn sem_g168_three_groups_are_chosen_with_and_without_weights() {
     let (pairs, weights) = sixty();
     let data = Dissimilarities::new(pairs, 60).unwrap();
     for weights in [None, Some(weights.as_slice())] {
@@ -513,7 +513,7 @@ fn sem_g1062_three_groups_are_chosen_with_and_without_weights() {
 }
 
 #[test]
-fn sem_g1068_the_search_never_raises_the_cost_and_ranks_agree() {
+fn sem_g174_the_search_never_raises_the_cost_and_ranks_agree() {
     // Seven groups on a line, wider than they are apart.
     let at = |i: usize| (i % 7 * 20 + i * 37 % 31) as f64;
     let square = |i, j| (at(i) - at(j)) * (at(i) - at(j));

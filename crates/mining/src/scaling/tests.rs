@@ -84,7 +84,7 @@ fn steps(pairs: &Dissimilarities, count: usize) -> (Vec<f64>, Vec<f64>) {
 }
 
 #[test]
-fn sem_g625_golden_numbers_needs_data() {
+fn sem_g141_golden_numbers_needs_data() {
     let values = iris();
     let pairs = Dissimilarities::new(values.clone(), 50).unwrap();
     let (stress, places) = steps(&pairs, 20);
@@ -126,7 +126,7 @@ fn sem_g625_golden_numbers_needs_data() {
 }
 
 #[test]
-fn sem_g625_proteins_as_good_as_the_reference_needs_data() {
+fn sem_g141_proteins_as_good_as_the_reference_needs_data() {
     let file = motet_testkit::data().join("dissim-protein/dissimilarity.csv");
     let text = std::fs::read_to_string(file).unwrap();
     let values: Vec<f64> = text
@@ -143,7 +143,7 @@ fn sem_g625_proteins_as_good_as_the_reference_needs_data() {
 }
 
 #[test]
-fn sem_g626_the_same_bits_on_any_number_of_ranks() {
+fn sem_g142_the_same_bits_on_any_number_of_ranks() {
     let (_, mut values) = plane(37);
     // Not Euclidean, and not symmetric.
     values
@@ -178,7 +178,7 @@ fn sem_g626_the_same_bits_on_any_number_of_ranks() {
 }
 
 #[test]
-fn sem_g627_points_of_a_plane_are_found_up_to_a_turn() {
+fn sem_g143_points_of_a_plane_are_found_up_to_a_turn() {
     let (_, values) = plane(60);
     let pairs = Dissimilarities::new(values.clone(), 60).unwrap();
     for kind in [ScalingMethod::Classical, ScalingMethod::Majorised] {
@@ -212,7 +212,7 @@ fn sem_g627_points_of_a_plane_are_found_up_to_a_turn() {
 }
 
 #[test]
-fn sem_g627_more_dimensions_than_rows_and_equal_rows() {
+fn sem_g143_more_dimensions_than_rows_and_equal_rows() {
     let two = Dissimilarities::new(vec![0.0, 3.0, 3.0, 0.0], 2).unwrap();
     let found = fit(
         3,
@@ -239,7 +239,7 @@ fn sem_g627_more_dimensions_than_rows_and_equal_rows() {
 }
 
 #[test]
-fn sem_g628_what_cannot_be_scaled_is_refused() {
+fn sem_g144_what_cannot_be_scaled_is_refused() {
     let nan = f64::NAN;
     let parts = vec![
         0.0, 1.0, nan, nan, 1.0, 0.0, nan, nan, nan, nan, 0.0, 1.0, nan, nan, 1.0, 0.0,

@@ -59,7 +59,7 @@ fn stopped<T: Value>(
 }
 
 #[test]
-fn sem_g961_an_annealing_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
+fn sem_g161_an_annealing_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
     let points = points();
     let folder = tempfile::tempdir().unwrap();
     for (name, clusters, most) in [
@@ -115,7 +115,7 @@ fn refuses_others(method: &Annealing, points: &Points, kept: &Checkpoints) {
 }
 
 #[test]
-fn sem_g962_k_means_that_was_stopped_goes_on_to_the_same_bits() {
+fn sem_g162_k_means_that_was_stopped_goes_on_to_the_same_bits() {
     let points = points();
     let folder = tempfile::tempdir().unwrap();
     for (number, (max_iterations, restarts)) in [(10_000, 12), (3, 5)].into_iter().enumerate() {
@@ -152,7 +152,7 @@ fn bits() -> Bits {
 }
 
 #[test]
-fn sem_g1064_clusterings_of_bits_that_were_stopped_go_on_to_the_same_bits() {
+fn sem_g170_clusterings_of_bits_that_were_stopped_go_on_to_the_same_bits() {
     let (bits, folder) = (bits(), tempfile::tempdir().unwrap());
     let kept = |name| Checkpoints::new(folder.path(), name).every(Duration::ZERO);
     let annealing = BitAnnealing {
@@ -195,7 +195,7 @@ fn sem_g1064_clusterings_of_bits_that_were_stopped_go_on_to_the_same_bits() {
 }
 
 #[test]
-fn sem_g1065_distances_that_were_stopped_go_on_to_the_same_bits() {
+fn sem_g171_distances_that_were_stopped_go_on_to_the_same_bits() {
     let letter = |i: usize, j: usize| b"ACGT"[(i * j % 7 + j * j % 5 + i / 9) % 4];
     let record = |i: usize| {
         let letters = (0..20 + i % 5).map(|j| char::from(letter(i, j)));

@@ -17,7 +17,7 @@ fn chosen(ranks: usize, points: &Points, at_most: usize) -> Choice {
 }
 
 #[test]
-fn sem_g960_needs_data_the_groups_of_known_sets_are_counted() {
+fn sem_g149_needs_data_the_groups_of_known_sets_are_counted() {
     // Iris: two of its three species are one heap.
     for (name, groups) in [("s1", 15), ("r15", 15), ("unbalance", 8), ("iris", 2)] {
         let choice = chosen(2, &labelled(name).points, 20);
@@ -28,7 +28,7 @@ fn sem_g960_needs_data_the_groups_of_known_sets_are_counted() {
 }
 
 #[test]
-fn sem_g960_one_heap_is_one_cluster_and_equal_rows_are_too() {
+fn sem_g149_one_heap_is_one_cluster_and_equal_rows_are_too() {
     let mut numbers = Numbers(2);
     let values = (0..1500).map(|_| numbers.normal()).collect();
     assert_eq!(chosen(3, &Points::new(values, 3).unwrap(), 12).clusters, 1);
@@ -44,7 +44,7 @@ fn sem_g960_one_heap_is_one_cluster_and_equal_rows_are_too() {
 }
 
 #[test]
-fn sem_g960_a_choice_among_no_numbers_is_refused() {
+fn sem_g149_a_choice_among_no_numbers_is_refused() {
     let points = Points::new(vec![1.0, 2.0], 1).unwrap();
     let found = World::solo().run(async |comm| {
         let control = Control::default();
@@ -58,7 +58,7 @@ fn sem_g960_a_choice_among_no_numbers_is_refused() {
 }
 
 #[test]
-fn sem_g1063_a_choice_among_many_clusters_of_few_rows_ends() {
+fn sem_g169_a_choice_among_many_clusters_of_few_rows_ends() {
     let mut numbers = Numbers(5);
     let values = (0..900).map(|_| numbers.normal()).collect();
     let points = Points::new(values, 3).unwrap();

@@ -84,7 +84,7 @@ fn stops<F: AsyncFn(&motet_comm::Communicator, &Control<'_>) -> Option<MiningErr
 }
 
 #[test]
-fn sem_g40_switch_thrown_before_the_run_stops_it_on_all_ranks() {
+fn sem_g119_switch_thrown_before_the_run_stops_it_on_all_ranks() {
     let (points, token) = (points(), CancelToken::new());
     token.cancel();
     let control = Control {
@@ -109,7 +109,7 @@ fn sem_g40_switch_thrown_before_the_run_stops_it_on_all_ranks() {
 }
 
 #[test]
-fn sem_g40_switch_thrown_during_the_run_stops_it_on_all_ranks() {
+fn sem_g119_switch_thrown_during_the_run_stops_it_on_all_ranks() {
     let points = points();
     for ranks in RANKS {
         let token = CancelToken::new();
@@ -132,7 +132,7 @@ fn sem_g40_switch_thrown_during_the_run_stops_it_on_all_ranks() {
 }
 
 #[test]
-fn sem_g40_switch_thrown_between_restarts_stops_kmeans_on_all_ranks() {
+fn sem_g119_switch_thrown_between_restarts_stops_kmeans_on_all_ranks() {
     let points = points();
     for ranks in RANKS {
         let (token, restarts) = (CancelToken::new(), Log::new());
@@ -163,7 +163,7 @@ fn sem_g40_switch_thrown_between_restarts_stops_kmeans_on_all_ranks() {
 }
 
 #[test]
-fn sem_g40_one_rank_is_enough_to_stop_all() {
+fn sem_g119_one_rank_is_enough_to_stop_all() {
     let points = points();
     let token = CancelToken::new();
     token.cancel();

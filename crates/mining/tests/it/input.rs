@@ -40,7 +40,7 @@ fn four() -> Points {
 }
 
 #[test]
-fn sem_g41_points_that_are_no_points() {
+fn sem_g120_points_that_are_no_points() {
     let new = |values: &[f64], dim| Points::new(values.to_vec(), dim).unwrap_err();
     assert_eq!(new(&[], 2), DataError::Empty);
     assert_eq!(new(&[1.0], 0), DataError::NoColumns);
@@ -67,7 +67,7 @@ fn sem_g41_points_that_are_no_points() {
 }
 
 #[test]
-fn sem_g41_weights_that_are_no_weights() {
+fn sem_g120_weights_that_are_no_weights() {
     let weighted = |weights: &[f64]| four().weighted(weights.to_vec()).unwrap_err();
     assert_eq!(
         weighted(&[1.0]),
@@ -95,7 +95,7 @@ fn sem_g41_weights_that_are_no_weights() {
 }
 
 #[test]
-fn sem_g41_more_clusters_than_points() {
+fn sem_g120_more_clusters_than_points() {
     let method = |clusters| Annealing {
         clusters: Clusters::Exactly(clusters),
         ..Annealing::default()
@@ -131,7 +131,7 @@ fn sem_g41_more_clusters_than_points() {
 }
 
 #[test]
-fn sem_g41_parameters_of_annealing() {
+fn sem_g120_parameters_of_annealing() {
     let zero = |field| MiningError::Parameter(ParameterError::Zero { field });
     let bad = |method: Annealing| anneal_error(&method, &four()).to_string_with_source();
     let base = Annealing::default;
@@ -183,7 +183,7 @@ fn sem_g41_parameters_of_annealing() {
 }
 
 #[test]
-fn sem_g41_parameters_of_kmeans() {
+fn sem_g120_parameters_of_kmeans() {
     let bad = |method: KMeans| kmeans_error(&method, &four()).to_string_with_source();
     let base = KMeans::default;
     assert!(

@@ -197,7 +197,7 @@ fn two_copies_have_the_same_centres() {
 }
 
 #[test]
-fn sem_g39_weights_count_like_copies_and_zero_like_nothing() {
+fn sem_g118_weights_count_like_copies_and_zero_like_nothing() {
     let mut numbers = Numbers(5);
     let rows = numbers.heaps(500, 2, 5, 0.04);
     let weight = |i: usize| (i % 4) as f64;
@@ -220,7 +220,7 @@ fn sem_g39_weights_count_like_copies_and_zero_like_nothing() {
 }
 
 #[test]
-fn sem_g39_order_of_the_points_does_not_matter() {
+fn sem_g118_order_of_the_points_does_not_matter() {
     let mut numbers = Numbers(6);
     let rows = numbers.heaps(2000, 3, 7, 0.06);
     // 2000 = 2⁴ × 5³, so 7 steps through all rows.
@@ -241,7 +241,7 @@ fn sem_g39_order_of_the_points_does_not_matter() {
 }
 
 #[test]
-fn sem_g39_runs_repeat_whatever_happens_beside_them() {
+fn sem_g118_runs_repeat_whatever_happens_beside_them() {
     let mut numbers = Numbers(16);
     let points = points(numbers.heaps(3000, 2, 9, 0.1), 2);
     let alone = annealed(9, &points);
@@ -296,7 +296,7 @@ fn scale_of_the_data_scales_temperatures_by_its_square() {
 }
 
 #[test]
-fn sem_g41_constant_columns_are_reported_and_harmless() {
+fn sem_g120_constant_columns_are_reported_and_harmless() {
     let mut numbers = Numbers(8);
     let rows = numbers.heaps(900, 2, 3, 0.03);
     let with: Vec<f64> = rows
@@ -409,7 +409,7 @@ proptest! {
 }
 
 #[test]
-fn sem_g800_rows_that_were_clustered_are_predicted_as_they_are_labelled() {
+fn sem_g442_rows_that_were_clustered_are_predicted_as_they_are_labelled() {
     for (dim, rows) in [(1, 70), (2, 5000), (5, 900)] {
         let wobble =
             |i: usize| ((i * 7919) % 1009) as f64 * if i.is_multiple_of(3) { 10.0 } else { 0.1 };

@@ -51,7 +51,7 @@ fn assert_same(runs: impl Fn(usize) -> Clustering) {
 }
 
 #[test]
-fn sem_g38_annealing() {
+fn sem_g117_annealing() {
     for points in sets() {
         let method = Annealing {
             clusters: Clusters::Exactly(4),
@@ -62,7 +62,7 @@ fn sem_g38_annealing() {
 }
 
 #[test]
-fn sem_g38_annealing_with_clusters_found() {
+fn sem_g117_annealing_with_clusters_found() {
     for points in sets() {
         let clusters = Clusters::Found {
             t_min: 0.02,
@@ -77,7 +77,7 @@ fn sem_g38_annealing_with_clusters_found() {
 }
 
 #[test]
-fn sem_g38_kmeans_from_both_starts() {
+fn sem_g117_kmeans_from_both_starts() {
     for points in sets() {
         for init in [Init::PlusPlus, Init::Random] {
             let method = KMeans {
@@ -93,7 +93,7 @@ fn sem_g38_kmeans_from_both_starts() {
 }
 
 #[test]
-fn sem_g38_kmeans_stopped_early() {
+fn sem_g117_kmeans_stopped_early() {
     let points = sets().remove(2);
     let method = KMeans {
         clusters: 9,
@@ -104,7 +104,7 @@ fn sem_g38_kmeans_stopped_early() {
 }
 
 #[test]
-fn sem_g38_every_rank_knows_everything_but_the_labels_of_others() {
+fn sem_g117_every_rank_knows_everything_but_the_labels_of_others() {
     let points = sets().remove(1);
     for ranks in RANKS {
         let method = Annealing {
@@ -154,7 +154,7 @@ fn parts_join_in_order_only() {
 }
 
 #[test]
-fn sem_g38_steps() {
+fn sem_g117_steps() {
     for points in sets() {
         let centres: Vec<f64> = points.values()[..2 * points.dim()].to_vec();
         let run = |ranks: usize| {

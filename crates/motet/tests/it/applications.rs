@@ -142,7 +142,7 @@ fn changed(path: &Path) -> Option<SystemTime> {
 }
 
 #[test]
-fn sem_g1023_needs_mpi_two_programs_are_one_world() {
+fn sem_g307_needs_mpi_two_programs_are_one_world() {
     let alone = line_of("coupled".to_owned(), Command::new(program("coupled")));
     for library in mpi_libraries() {
         for [ocean, air] in [[(1, 1), (1, 1)], [(1, 2), (2, 1)], [(3, 1), (2, 2)]] {
@@ -165,12 +165,12 @@ fn life_is_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
-fn sem_g1025_an_automaton_is_the_same_on_any_number_of_ranks() {
+fn sem_g309_an_automaton_is_the_same_on_any_number_of_ranks() {
     same_on_threads("automaton");
 }
 
 #[test]
-fn sem_g1025_needs_mpi_an_automaton_is_the_same_on_processes() {
+fn sem_g309_needs_mpi_an_automaton_is_the_same_on_processes() {
     same_on_processes("automaton");
 }
 
@@ -180,7 +180,7 @@ fn jacobi_is_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
-fn sem_g1030_windows_of_examples_are_the_same_on_any_number_of_ranks() {
+fn sem_g345_windows_of_examples_are_the_same_on_any_number_of_ranks() {
     same_on_threads("window_halo");
     same_on_threads("window_counter");
 }
@@ -221,17 +221,17 @@ fn moved_workers_are_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
-fn sem_g700_a_queueing_network_is_the_same_on_any_number_of_ranks() {
+fn sem_g177_a_queueing_network_is_the_same_on_any_number_of_ranks() {
     same_on_threads("queueing_network");
 }
 
 #[test]
-fn sem_g700_an_epidemic_is_the_same_on_any_number_of_ranks() {
+fn sem_g177_an_epidemic_is_the_same_on_any_number_of_ranks() {
     same_on_threads("epidemic");
 }
 
 #[test]
-fn sem_g700_needs_mpi_a_queueing_network_is_the_same_on_processes() {
+fn sem_g177_needs_mpi_a_queueing_network_is_the_same_on_processes() {
     same_on_processes("queueing_network");
 }
 
@@ -242,66 +242,66 @@ fn all_six_messaging_models_work_in_one_program() {
 }
 
 #[test]
-fn sem_g710_tree_searches_are_the_same_on_any_number_of_ranks() {
+fn sem_g195_tree_searches_are_the_same_on_any_number_of_ranks() {
     same_on_threads("tree_search");
 }
 
 #[test]
-fn sem_g710_needs_mpi_tree_searches_are_the_same_on_processes() {
+fn sem_g195_needs_mpi_tree_searches_are_the_same_on_processes() {
     same_on_processes("tree_search");
 }
 
 #[test]
-fn sem_g710_needs_mpi_perft_is_the_same_on_processes() {
+fn sem_g195_needs_mpi_perft_is_the_same_on_processes() {
     same_on_processes("perft");
 }
 
 #[test]
-fn sem_g411_needs_mpi_life_is_the_same_on_processes() {
+fn sem_g310_needs_mpi_life_is_the_same_on_processes() {
     same_on_processes("life");
 }
 
 #[test]
-fn sem_g411_needs_mpi_jacobi_is_the_same_on_processes() {
+fn sem_g310_needs_mpi_jacobi_is_the_same_on_processes() {
     same_on_processes("jacobi");
 }
 
 #[test]
-fn sem_g1030_needs_mpi_windows_of_examples_are_the_same_on_processes() {
+fn sem_g345_needs_mpi_windows_of_examples_are_the_same_on_processes() {
     same_on_processes("window_halo");
 }
 
 #[test]
-fn sem_g411_needs_mpi_sample_sort_is_the_same_on_processes() {
+fn sem_g310_needs_mpi_sample_sort_is_the_same_on_processes() {
     same_on_processes("sample_sort");
 }
 
 #[test]
-fn sem_g411_needs_mpi_integer_sort_is_the_same_on_processes() {
+fn sem_g310_needs_mpi_integer_sort_is_the_same_on_processes() {
     same_on_processes("integer_sort");
 }
 
 #[test]
-fn sem_g411_needs_mpi_nbody_is_the_same_on_processes() {
+fn sem_g310_needs_mpi_nbody_is_the_same_on_processes() {
     same_on_processes("nbody");
 }
 
 #[test]
-fn sem_g411_needs_mpi_matmul_is_the_same_on_processes() {
+fn sem_g310_needs_mpi_matmul_is_the_same_on_processes() {
     same_on_processes("matmul");
 }
 
 #[test]
-fn sem_g411_needs_mpi_patterns_are_the_same_on_processes() {
+fn sem_g310_needs_mpi_patterns_are_the_same_on_processes() {
     same_on_processes("patterns");
 }
 
 #[test]
-fn sem_g411_needs_mpi_moved_heat_is_the_same_on_processes() {
+fn sem_g310_needs_mpi_moved_heat_is_the_same_on_processes() {
     same_on_processes("moved_heat");
 }
 
 #[test]
-fn sem_g411_needs_mpi_moved_workers_are_the_same_on_processes() {
+fn sem_g310_needs_mpi_moved_workers_are_the_same_on_processes() {
     same_on_processes("moved_workers");
 }

@@ -51,7 +51,7 @@ fn publish(topics: &[Topic<u32>; 2], numbers: Range<u32>) {
 }
 
 #[test]
-fn sem_g990_samples_of_other_nodes_are_messages_in_the_order_of_each_publisher() {
+fn sem_g224_samples_of_other_nodes_are_messages_in_the_order_of_each_publisher() {
     within(patience(), || {
         let net = Net::new();
         let (north, south, centre) = (net.node("north"), net.node("south"), net.node("centre"));
@@ -91,7 +91,7 @@ fn sem_g990_samples_of_other_nodes_are_messages_in_the_order_of_each_publisher()
 }
 
 #[test]
-fn sem_g991_a_rank_that_keeps_samples_holds_their_publisher_back() {
+fn sem_g225_a_rank_that_keeps_samples_holds_their_publisher_back() {
     within(patience(), || {
         let net = Net::new();
         let centre = net.node("centre");
@@ -126,7 +126,7 @@ fn sem_g991_a_rank_that_keeps_samples_holds_their_publisher_back() {
 }
 
 #[test]
-fn sem_g992_a_world_that_waits_for_a_topic_is_not_stuck_and_says_who_publishes() {
+fn sem_g226_a_world_that_waits_for_a_topic_is_not_stuck_and_says_who_publishes() {
     within(patience(), || {
         let net = Net::new();
         let (north, centre) = (net.node("north"), net.node("centre"));
@@ -161,7 +161,7 @@ fn sem_g992_a_world_that_waits_for_a_topic_is_not_stuck_and_says_who_publishes()
 }
 
 #[test]
-fn sem_g990_a_delivery_that_cannot_be_is_refused() {
+fn sem_g224_a_delivery_that_cannot_be_is_refused() {
     let net = Net::new();
     let node = net.node("here");
     let refused = |comm: &motet::Communicator, pattern: &str, window| {

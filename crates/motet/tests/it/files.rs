@@ -14,9 +14,9 @@ use std::path::PathBuf;
 const FOLDER: &str = "MOTET_FILES_TEST_FOLDER";
 
 #[test]
-fn sem_g1041_needs_mpi_files_over_processes() {
+fn sem_g356_needs_mpi_files_over_processes() {
     const SIDE: usize = 40;
-    let name = "files::sem_g1041_needs_mpi_files_over_processes";
+    let name = "files::sem_g356_needs_mpi_files_over_processes";
     let body = |mpi| {
         let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the launch says it"));
         let world = World::over(joined(mpi), 2);
@@ -62,8 +62,8 @@ fn sem_g1041_needs_mpi_files_over_processes() {
 }
 
 #[test]
-fn sem_g1045_needs_mpi_a_kill_leaves_the_file_as_it_was() {
-    let name = "files::sem_g1045_needs_mpi_a_kill_leaves_the_file_as_it_was";
+fn sem_g360_needs_mpi_a_kill_leaves_the_file_as_it_was() {
+    let name = "files::sem_g360_needs_mpi_a_kill_leaves_the_file_as_it_was";
     let body = |mpi| {
         let folder = PathBuf::from(std::env::var_os(FOLDER).expect("the launch says it"));
         let world = World::over(joined(mpi), 1);

@@ -9,7 +9,7 @@ fn term(block: u64) -> f64 {
 }
 
 #[test]
-fn sem_g337_a_rank_awaits_its_loop_while_others_of_its_worker_run() {
+fn sem_g32_a_rank_awaits_its_loop_while_others_of_its_worker_run() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::named("loop"));

@@ -156,7 +156,7 @@ fn check(report: &str, ranks: usize) {
 }
 
 #[test]
-fn sem_g436_a_signal_makes_a_process_tell_who_waits_for_whom() {
+fn sem_g324_a_signal_makes_a_process_tell_who_waits_for_whom() {
     within(patience(), || {
         let mut command = Command::new(program("why"));
         command.env("MOTET_THREADS", "3");
@@ -168,7 +168,7 @@ fn sem_g436_a_signal_makes_a_process_tell_who_waits_for_whom() {
 }
 
 #[test]
-fn sem_g437_it_is_told_again_and_again_without_a_signal() {
+fn sem_g325_it_is_told_again_and_again_without_a_signal() {
     within(patience(), || {
         let mut command = Command::new(program("why"));
         command.env("MOTET_THREADS", "3").env("MOTET_WHY", "0.1");
@@ -186,7 +186,7 @@ fn sem_g437_it_is_told_again_and_again_without_a_signal() {
 }
 
 #[test]
-fn sem_g436_needs_mpi_a_signal_to_the_launcher_or_any_process_is_one_report() {
+fn sem_g324_needs_mpi_a_signal_to_the_launcher_or_any_process_is_one_report() {
     for library in mpi_libraries() {
         within(patience(), move || {
             let program = program("why");
@@ -206,7 +206,7 @@ fn sem_g436_needs_mpi_a_signal_to_the_launcher_or_any_process_is_one_report() {
 }
 
 #[test]
-fn sem_g434_needs_mpi_a_process_that_is_stopped_is_named_and_the_others_are_shown() {
+fn sem_g322_needs_mpi_a_process_that_is_stopped_is_named_and_the_others_are_shown() {
     for library in mpi_libraries() {
         within(patience(), move || {
             let program = program("why");
@@ -233,7 +233,7 @@ fn sem_g434_needs_mpi_a_process_that_is_stopped_is_named_and_the_others_are_show
 }
 
 #[test]
-fn sem_g1021_the_environment_asks_for_what_imbalance_takes() {
+fn sem_g329_the_environment_asks_for_what_imbalance_takes() {
     within(patience(), || {
         let told = |share: &str| {
             let mut command = Command::new(program("why"));
@@ -256,7 +256,7 @@ fn sem_g1021_the_environment_asks_for_what_imbalance_takes() {
 }
 
 #[test]
-fn sem_g1021_needs_mpi_process_0_says_it_for_all() {
+fn sem_g329_needs_mpi_process_0_says_it_for_all() {
     for library in mpi_libraries() {
         within(patience(), move || {
             let mut command = launched(&program("why"), &library, 1, 2);

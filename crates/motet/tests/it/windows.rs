@@ -13,9 +13,9 @@ use rustix::process::{Signal, getpid, kill_process};
 const LAYOUTS: [(usize, usize, bool); 3] = [(2, 1, true), (2, 2, false), (2, 2, true)];
 
 #[test]
-fn sem_g1030_needs_mpi_windows_over_processes() {
+fn sem_g345_needs_mpi_windows_over_processes() {
     const RANKS: &str = "MOTET_MPI_TEST_RANKS";
-    let name = "windows::sem_g1030_needs_mpi_windows_over_processes";
+    let name = "windows::sem_g345_needs_mpi_windows_over_processes";
     let here = std::env::var(RANKS).ok();
     let here = here.and_then(|ranks| ranks.parse().ok()).unwrap_or(1);
     let body = move |mpi| {
@@ -98,8 +98,8 @@ fn check(ended: Result<Vec<()>, RunError<WindowError>>) {
 }
 
 #[test]
-fn sem_g1037_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere() {
-    let name = "windows::sem_g1037_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere";
+fn sem_g352_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere() {
+    let name = "windows::sem_g352_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere";
     let body = |mpi| {
         let world = World::over(joined(mpi), 1);
         let die = || {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g401_a_library_that_is_no_mpi_is_refused_by_name() {
+    fn sem_g296_a_library_that_is_no_mpi_is_refused_by_name() {
         // Any library will do that every Linux has.
         let error = Library::open(Path::new("libc.so.6")).unwrap_err();
         let text = error.to_string();

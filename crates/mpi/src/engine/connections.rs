@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g451_a_connection_that_the_other_has_not_accepted_says_nothing_of_it() {
+    fn sem_g331_a_connection_that_the_other_has_not_accepted_says_nothing_of_it() {
         // Somebody between the machines answers for process 1, and hangs up later.
         let (between, port) = listen().unwrap();
         let [zero, one] = two(move |words| {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1022_each_program_has_its_processes_and_is_told_which_it_is() {
+    fn sem_g306_each_program_has_its_processes_and_is_told_which_it_is() {
         let line = coupled(Family::Mpich, 1).shell_line(&["./ocean".into(), "x".into()]);
         assert_eq!(
             line,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1022_every_node_gets_processes_of_every_program() {
+    fn sem_g306_every_node_gets_processes_of_every_program() {
         let launch = coupled(Family::Intel, 2);
         assert_eq!(launch.total(), 6);
         let line = launch.shell_line(&["ocean".into()]);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1022_processes_are_bound_when_there_is_room_for_the_widest() {
+    fn sem_g306_processes_are_bound_when_there_is_room_for_the_widest() {
         for (cores, bound) in [(9, true), (8, false)] {
             let launch = Launch {
                 cores,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const TAG: i32 = 7;
 
 #[test]
-fn sem_g401_needs_mpi_a_library_says_what_it_is() {
+fn sem_g296_needs_mpi_a_library_says_what_it_is() {
     for path in mpi_libraries() {
         assert_eq!(Search::named(&path).find(), Ok(path.clone()));
         let library = Library::open(&path).unwrap();
@@ -24,9 +24,9 @@ fn sem_g401_needs_mpi_a_library_says_what_it_is() {
 }
 
 #[test]
-fn sem_g402_needs_mpi_it_starts_once_and_ends_with_its_last_user() {
+fn sem_g297_needs_mpi_it_starts_once_and_ends_with_its_last_user() {
     on_processes(
-        "calls::sem_g402_needs_mpi_it_starts_once_and_ends_with_its_last_user",
+        "calls::sem_g297_needs_mpi_it_starts_once_and_ends_with_its_last_user",
         2,
         |mpi| {
             let again = mpi.library().start();
@@ -41,19 +41,19 @@ fn sem_g402_needs_mpi_it_starts_once_and_ends_with_its_last_user() {
 }
 
 #[test]
-fn sem_g403_needs_mpi_any_thread_may_call() {
+fn sem_g298_needs_mpi_any_thread_may_call() {
     on_processes(
-        "calls::sem_g403_needs_mpi_any_thread_may_call",
+        "calls::sem_g298_needs_mpi_any_thread_may_call",
         2,
         four_threads,
     );
 }
 
 #[test]
-fn sem_g403_needs_mpi_threads_take_turns_where_they_must() {
+fn sem_g298_needs_mpi_threads_take_turns_where_they_must() {
     on_processes_at(
         ThreadLevel::Serialized,
-        "calls::sem_g403_needs_mpi_threads_take_turns_where_they_must",
+        "calls::sem_g298_needs_mpi_threads_take_turns_where_they_must",
         2,
         four_threads,
     );
@@ -86,10 +86,10 @@ fn four_threads(mpi: &Environment) {
 }
 
 #[test]
-fn sem_g403_needs_mpi_another_thread_is_refused_where_only_one_may_call() {
+fn sem_g298_needs_mpi_another_thread_is_refused_where_only_one_may_call() {
     on_processes_at(
         ThreadLevel::Funneled,
-        "calls::sem_g403_needs_mpi_another_thread_is_refused_where_only_one_may_call",
+        "calls::sem_g298_needs_mpi_another_thread_is_refused_where_only_one_may_call",
         2,
         |mpi| {
             let world = Arc::new(mpi.world().unwrap());
@@ -274,9 +274,9 @@ fn many_sends(mpi: &Environment) {
 }
 
 #[test]
-fn sem_g404_needs_mpi_errors_are_returned_with_their_words() {
+fn sem_g299_needs_mpi_errors_are_returned_with_their_words() {
     on_processes(
-        "calls::sem_g404_needs_mpi_errors_are_returned_with_their_words",
+        "calls::sem_g299_needs_mpi_errors_are_returned_with_their_words",
         2,
         |mpi| {
             let world = mpi.world().unwrap();

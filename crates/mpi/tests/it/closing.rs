@@ -30,9 +30,9 @@ fn silent(closed: Result<(), MpiError>) -> Vec<usize> {
 }
 
 #[test]
-fn sem_g407_needs_mpi_a_close_goes_on_where_the_last_one_stopped() {
+fn sem_g302_needs_mpi_a_close_goes_on_where_the_last_one_stopped() {
     on_processes(
-        "closing::sem_g407_needs_mpi_a_close_goes_on_where_the_last_one_stopped",
+        "closing::sem_g302_needs_mpi_a_close_goes_on_where_the_last_one_stopped",
         2,
         |mpi| {
             let world = mpi.world().unwrap();
@@ -58,9 +58,9 @@ fn sem_g407_needs_mpi_a_close_goes_on_where_the_last_one_stopped() {
 }
 
 #[test]
-fn sem_g407_needs_mpi_the_limit_holds_while_messages_come() {
+fn sem_g302_needs_mpi_the_limit_holds_while_messages_come() {
     on_processes(
-        "closing::sem_g407_needs_mpi_the_limit_holds_while_messages_come",
+        "closing::sem_g302_needs_mpi_the_limit_holds_while_messages_come",
         2,
         |mpi| {
             const LIMIT: Duration = Duration::from_millis(50);
@@ -93,9 +93,9 @@ fn sem_g407_needs_mpi_the_limit_holds_while_messages_come() {
 }
 
 #[test]
-fn sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_refused() {
+fn sem_g302_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_refused() {
     on_processes(
-        "closing::sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_refused",
+        "closing::sem_g302_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_refused",
         2,
         |mpi| {
             const MOST: u64 = 50_000;
@@ -131,10 +131,10 @@ fn sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_ref
     );
 }
 
-const DIES: &str = "closing::sem_g408_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named";
+const DIES: &str = "closing::sem_g303_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named";
 
 #[test]
-fn sem_g408_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named() {
+fn sem_g303_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named() {
     if in_process(ThreadLevel::Multiple, DIES, farewell_and_death) {
         return;
     }
@@ -181,10 +181,10 @@ fn farewell_and_death(mpi: &Environment) {
     process::exit(0);
 }
 
-const LATE: &str = "closing::sem_g450_needs_mpi_who_leaves_waits_for_one_that_works_on";
+const LATE: &str = "closing::sem_g330_needs_mpi_who_leaves_waits_for_one_that_works_on";
 
 #[test]
-fn sem_g450_needs_mpi_who_leaves_waits_for_one_that_works_on() {
+fn sem_g330_needs_mpi_who_leaves_waits_for_one_that_works_on() {
     if in_process_with(ThreadLevel::Serialized, LATE, leave_early_or_late) {
         return;
     }

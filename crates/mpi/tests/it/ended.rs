@@ -19,10 +19,10 @@ fn ended(level: ThreadLevel, name: &str, processes: usize, body: fn(Environment)
 }
 
 #[test]
-fn sem_g402_needs_mpi_it_does_not_end_while_it_is_used() {
+fn sem_g297_needs_mpi_it_does_not_end_while_it_is_used() {
     ended(
         ThreadLevel::Multiple,
-        "ended::sem_g402_needs_mpi_it_does_not_end_while_it_is_used",
+        "ended::sem_g297_needs_mpi_it_does_not_end_while_it_is_used",
         2,
         |mpi| {
             let world = mpi.world().unwrap();
@@ -34,10 +34,10 @@ fn sem_g402_needs_mpi_it_does_not_end_while_it_is_used() {
 }
 
 #[test]
-fn sem_g402_needs_mpi_a_thread_that_panics_does_not_wait_for_the_others() {
+fn sem_g297_needs_mpi_a_thread_that_panics_does_not_wait_for_the_others() {
     ended(
         ThreadLevel::Multiple,
-        "ended::sem_g402_needs_mpi_a_thread_that_panics_does_not_wait_for_the_others",
+        "ended::sem_g297_needs_mpi_a_thread_that_panics_does_not_wait_for_the_others",
         2,
         |mpi| {
             if mpi.world().unwrap().rank() == 0 {
@@ -55,7 +55,7 @@ fn sem_g402_needs_mpi_a_thread_that_panics_does_not_wait_for_the_others() {
 }
 
 #[test]
-fn sem_g402_needs_mpi_a_thread_that_panics_hears_that_it_has_not_ended() {
+fn sem_g297_needs_mpi_a_thread_that_panics_hears_that_it_has_not_ended() {
     struct Finishes(Option<Environment>);
 
     impl Drop for Finishes {
@@ -66,7 +66,7 @@ fn sem_g402_needs_mpi_a_thread_that_panics_hears_that_it_has_not_ended() {
         }
     }
 
-    const NAME: &str = "ended::sem_g402_needs_mpi_a_thread_that_panics_hears_that_it_has_not_ended";
+    const NAME: &str = "ended::sem_g297_needs_mpi_a_thread_that_panics_hears_that_it_has_not_ended";
     let body = |mpi| {
         let panics = catch_unwind(AssertUnwindSafe(|| {
             let _finishes = Finishes(Some(mpi));
@@ -78,10 +78,10 @@ fn sem_g402_needs_mpi_a_thread_that_panics_hears_that_it_has_not_ended() {
 }
 
 #[test]
-fn sem_g402_needs_mpi_where_only_one_may_call_another_thread_hears_that_it_cannot_end_it() {
+fn sem_g297_needs_mpi_where_only_one_may_call_another_thread_hears_that_it_cannot_end_it() {
     ended(
         ThreadLevel::Funneled,
-        "ended::sem_g402_needs_mpi_where_only_one_may_call_another_thread_hears_that_it_cannot_end_it",
+        "ended::sem_g297_needs_mpi_where_only_one_may_call_another_thread_hears_that_it_cannot_end_it",
         1,
         |mpi| {
             if mpi.level() >= ThreadLevel::Serialized {

@@ -65,15 +65,15 @@ const NAMESPACES: [&str; 6] = [
 const EVENT: &str = "MOTET_MPI_TEST_EVENT";
 
 #[test]
-fn sem_g417_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named() {
-    let name = "hosts::sem_g417_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named";
+fn sem_g318_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named() {
+    let name = "hosts::sem_g318_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named";
     on_two(name, "kill", &[0]);
 }
 
 #[test]
-fn sem_g417_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends() {
+fn sem_g318_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends() {
     let name =
-        "hosts::sem_g417_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends";
+        "hosts::sem_g318_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends";
     on_two(name, "cut", &[0, 1]);
 }
 

@@ -60,8 +60,8 @@ fn rounds() -> u64 {
 }
 
 #[test]
-fn sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere() {
-    let name = "killed::sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere";
+fn sem_g311_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere() {
+    let name = "killed::sem_g311_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere";
     if in_process_with(ThreadLevel::Multiple, name, live) {
         return;
     }
@@ -76,8 +76,8 @@ fn sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere() {
 
 #[test]
 #[ignore = "takes a minute; `cargo xtask deep` runs it"]
-fn deep_sem_g412_needs_mpi_a_kill_in_each_collective_of_each_library() {
-    let name = "killed::deep_sem_g412_needs_mpi_a_kill_in_each_collective_of_each_library";
+fn deep_sem_g311_needs_mpi_a_kill_in_each_collective_of_each_library() {
+    let name = "killed::deep_sem_g311_needs_mpi_a_kill_in_each_collective_of_each_library";
     if in_process_with(ThreadLevel::Multiple, name, live) {
         return;
     }
@@ -92,8 +92,8 @@ fn deep_sem_g412_needs_mpi_a_kill_in_each_collective_of_each_library() {
 }
 
 #[test]
-fn sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
-    let name = "killed::sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill";
+fn sem_g311_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
+    let name = "killed::sem_g311_needs_mpi_nobody_waits_for_the_others_after_a_kill";
     if in_process_with(ThreadLevel::Multiple, name, leave) {
         return;
     }

@@ -12,24 +12,24 @@ const SOON: f64 = 2.0;
 /// A call of `progress` at least so often finds it in time.
 const OFTEN: Duration = Duration::from_millis(100);
 
-const KILLED: &str = "lost::sem_g408_needs_mpi_a_process_that_was_killed_is_named";
+const KILLED: &str = "lost::sem_g303_needs_mpi_a_process_that_was_killed_is_named";
 
 #[test]
-fn sem_g408_needs_mpi_a_process_that_was_killed_is_named() {
+fn sem_g303_needs_mpi_a_process_that_was_killed_is_named() {
     named_by_all(KILLED, |mpi| survive(mpi, |_| thread::yield_now()));
 }
 
-const SELDOM: &str = "lost::sem_g408_needs_mpi_who_looks_ten_times_a_second_names_it_as_soon";
+const SELDOM: &str = "lost::sem_g303_needs_mpi_who_looks_ten_times_a_second_names_it_as_soon";
 
 #[test]
-fn sem_g408_needs_mpi_who_looks_ten_times_a_second_names_it_as_soon() {
+fn sem_g303_needs_mpi_who_looks_ten_times_a_second_names_it_as_soon() {
     named_by_all(SELDOM, |mpi| survive(mpi, |_| thread::park_timeout(OFTEN)));
 }
 
-const TRAFFIC: &str = "lost::sem_g408_needs_mpi_it_is_named_while_messages_come";
+const TRAFFIC: &str = "lost::sem_g303_needs_mpi_it_is_named_while_messages_come";
 
 #[test]
-fn sem_g408_needs_mpi_it_is_named_while_messages_come() {
+fn sem_g303_needs_mpi_it_is_named_while_messages_come() {
     // There is always one that is here: no call finds nothing.
     named_by_all(TRAFFIC, |mpi| {
         survive(mpi, |engine| {

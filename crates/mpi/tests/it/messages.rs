@@ -75,18 +75,18 @@ fn all_to_all(engine: &Engine) {
 }
 
 #[test]
-fn sem_g405_needs_mpi_all_comes_whole_and_in_order_on_two() {
+fn sem_g300_needs_mpi_all_comes_whole_and_in_order_on_two() {
     on_processes(
-        "messages::sem_g405_needs_mpi_all_comes_whole_and_in_order_on_two",
+        "messages::sem_g300_needs_mpi_all_comes_whole_and_in_order_on_two",
         2,
         |mpi| each_way(mpi, |engine| all_to_all(&engine)),
     );
 }
 
 #[test]
-fn sem_g405_needs_mpi_all_comes_whole_and_in_order_on_four() {
+fn sem_g300_needs_mpi_all_comes_whole_and_in_order_on_four() {
     on_processes(
-        "messages::sem_g405_needs_mpi_all_comes_whole_and_in_order_on_four",
+        "messages::sem_g300_needs_mpi_all_comes_whole_and_in_order_on_four",
         4,
         |mpi| each_way(mpi, |engine| all_to_all(&engine)),
     );
@@ -174,9 +174,9 @@ fn needs_mpi_who_sleeps_is_woken_by_what_comes() {
 }
 
 #[test]
-fn sem_g406_needs_mpi_any_thread_sends_and_moves_messages_on() {
+fn sem_g301_needs_mpi_any_thread_sends_and_moves_messages_on() {
     on_processes(
-        "messages::sem_g406_needs_mpi_any_thread_sends_and_moves_messages_on",
+        "messages::sem_g301_needs_mpi_any_thread_sends_and_moves_messages_on",
         2,
         |mpi| {
             each_way(mpi, |engine| {
@@ -227,9 +227,9 @@ fn sem_g406_needs_mpi_any_thread_sends_and_moves_messages_on() {
 }
 
 #[test]
-fn sem_g407_needs_mpi_what_was_sent_before_a_close_arrives_and_nothing_after_it() {
+fn sem_g302_needs_mpi_what_was_sent_before_a_close_arrives_and_nothing_after_it() {
     on_processes(
-        "messages::sem_g407_needs_mpi_what_was_sent_before_a_close_arrives_and_nothing_after_it",
+        "messages::sem_g302_needs_mpi_what_was_sent_before_a_close_arrives_and_nothing_after_it",
         4,
         |mpi| {
             each_way(mpi, |engine| {
@@ -262,9 +262,9 @@ fn sem_g407_needs_mpi_what_was_sent_before_a_close_arrives_and_nothing_after_it(
 }
 
 #[test]
-fn sem_g407_needs_mpi_who_does_not_close_is_named() {
+fn sem_g302_needs_mpi_who_does_not_close_is_named() {
     on_processes(
-        "messages::sem_g407_needs_mpi_who_does_not_close_is_named",
+        "messages::sem_g302_needs_mpi_who_does_not_close_is_named",
         2,
         |mpi| {
             each_way(mpi, |engine| {

@@ -11,10 +11,10 @@ use std::time::Duration;
 const A_WHILE: Duration = Duration::from_millis(50);
 
 #[test]
-fn sem_g403_needs_mpi_who_waits_leaves_the_turn_to_the_others() {
+fn sem_g298_needs_mpi_who_waits_leaves_the_turn_to_the_others() {
     on_processes_at(
         ThreadLevel::Serialized,
-        "turns::sem_g403_needs_mpi_who_waits_leaves_the_turn_to_the_others",
+        "turns::sem_g298_needs_mpi_who_waits_leaves_the_turn_to_the_others",
         2,
         others_send,
     );
@@ -63,10 +63,10 @@ fn others_send(mpi: &Environment) {
     other.join().unwrap();
 }
 
-const ABORTS: &str = "turns::sem_g403_needs_mpi_nobody_s_turn_keeps_a_process_from_ending_all";
+const ABORTS: &str = "turns::sem_g298_needs_mpi_nobody_s_turn_keeps_a_process_from_ending_all";
 
 #[test]
-fn sem_g403_needs_mpi_nobody_s_turn_keeps_a_process_from_ending_all() {
+fn sem_g298_needs_mpi_nobody_s_turn_keeps_a_process_from_ending_all() {
     if in_process(ThreadLevel::Serialized, ABORTS, abort_beside_a_broadcast) {
         return;
     }

@@ -80,9 +80,9 @@ async fn round<T: Value + Clone + PartialEq + Debug + Sync>(
 }
 
 #[test]
-fn sem_g411_needs_mpi_ranks_of_all_processes_talk() {
+fn sem_g310_needs_mpi_ranks_of_all_processes_talk() {
     on_layouts(
-        "world::sem_g411_needs_mpi_ranks_of_all_processes_talk",
+        "world::sem_g310_needs_mpi_ranks_of_all_processes_talk",
         |mpi, ranks| {
             check(
                 mpi,
@@ -119,9 +119,9 @@ fn sem_g411_needs_mpi_ranks_of_all_processes_talk() {
 }
 
 #[test]
-fn sem_g411_needs_mpi_slices_of_any_length() {
+fn sem_g310_needs_mpi_slices_of_any_length() {
     on_layouts(
-        "world::sem_g411_needs_mpi_slices_of_any_length",
+        "world::sem_g310_needs_mpi_slices_of_any_length",
         |mpi, ranks| {
             let body = async |comm: Communicator| {
                 let (rank, size) = (comm.rank(), comm.size());
@@ -156,9 +156,9 @@ fn sem_g411_needs_mpi_slices_of_any_length() {
 }
 
 #[test]
-fn sem_g411_needs_mpi_the_same_bits_as_on_threads() {
+fn sem_g310_needs_mpi_the_same_bits_as_on_threads() {
     on_layouts(
-        "world::sem_g411_needs_mpi_the_same_bits_as_on_threads",
+        "world::sem_g310_needs_mpi_the_same_bits_as_on_threads",
         |mpi, ranks| {
             let body = async |comm: Communicator| {
                 let (rank, size) = (comm.rank(), comm.size());
@@ -179,9 +179,9 @@ fn sem_g411_needs_mpi_the_same_bits_as_on_threads() {
 }
 
 #[test]
-fn sem_g412_needs_mpi_a_rank_that_fails_ends_the_run_everywhere() {
+fn sem_g311_needs_mpi_a_rank_that_fails_ends_the_run_everywhere() {
     on_layouts(
-        "world::sem_g412_needs_mpi_a_rank_that_fails_ends_the_run_everywhere",
+        "world::sem_g311_needs_mpi_a_rank_that_fails_ends_the_run_everywhere",
         |mpi, ranks| {
             let world = World::over(joined(mpi), ranks);
             let (process, processes) = world.process();
@@ -213,9 +213,9 @@ fn sem_g412_needs_mpi_a_rank_that_fails_ends_the_run_everywhere() {
 }
 
 #[test]
-fn sem_g413_needs_mpi_ranks_that_all_wait_are_told_on_every_process() {
+fn sem_g315_needs_mpi_ranks_that_all_wait_are_told_on_every_process() {
     on_layouts(
-        "world::sem_g413_needs_mpi_ranks_that_all_wait_are_told_on_every_process",
+        "world::sem_g315_needs_mpi_ranks_that_all_wait_are_told_on_every_process",
         |mpi, ranks| {
             let world = World::over(joined(mpi), ranks);
             let size = world.process().1 * ranks;

@@ -50,7 +50,7 @@ fn transfer_all(transfers: &Port<Transfer>, from: usize, to: usize) {
 }
 
 #[test]
-fn shuttle_sem_g83_sem_g87_a_bank() {
+fn shuttle_sem_g286_sem_g290_a_bank() {
     check(|queue| {
         let accounts = Arc::new(Accounts::default());
         (0..2).for_each(|account| accounts.add(account, 50));

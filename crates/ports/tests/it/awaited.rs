@@ -396,7 +396,7 @@ fn sem_g02_items_with_waiting_handlers_are_dropped_once() {
 /// A spawned future may hold a receive of an item with a lifetime in its type, `'static` as it is,
 /// and other waits of the kind.
 #[test]
-fn sem_g901_receives_of_borrowed_types_may_be_held_across_an_await() {
+fn sem_g264_receives_of_borrowed_types_may_be_held_across_an_await() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let (words, heard) = (

@@ -20,7 +20,7 @@ fn batching(port: &Port<u32>, count: usize) -> (MultipleItemReceive<u32>, Log<Ve
 }
 
 #[test]
-fn sem_g334_a_batch_is_taken_when_it_is_full_or_its_time_is_over() {
+fn sem_g29_a_batch_is_taken_when_it_is_full_or_its_time_is_over() {
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::named("batches"));
     let port = port_with(1..=7);
@@ -63,7 +63,7 @@ fn sem_g334_a_batch_is_taken_when_it_is_full_or_its_time_is_over() {
 }
 
 #[test]
-fn sem_g334_full_batches_leave_no_timer_behind() {
+fn sem_g29_full_batches_leave_no_timer_behind() {
     let replay = Replay::new(1);
     let (queue, port) = (replay.queue(QueueConfig::named("batches")), Port::new());
     let (receive, batches) = batching(&port, 2);
@@ -79,7 +79,7 @@ fn sem_g334_full_batches_leave_no_timer_behind() {
 }
 
 #[test]
-fn sem_g334_no_item_is_lost_or_doubled_or_waits_longer() {
+fn sem_g29_no_item_is_lost_or_doubled_or_waits_longer() {
     explore(0..100, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         let (port, log) = (Port::<(u32, Instant)>::new(), Log::new());
@@ -116,7 +116,7 @@ fn sem_g334_no_item_is_lost_or_doubled_or_waits_longer() {
 }
 
 #[test]
-fn sem_g334_on_threads_too() {
+fn sem_g29_on_threads_too() {
     within(patience(), || {
         let (_dispatcher, queue) = dispatcher(2);
         let (port, sums) = (Port::new(), Port::new());
@@ -139,7 +139,7 @@ fn sem_g334_on_threads_too() {
 }
 
 #[test]
-fn sem_g334_a_queue_without_room_gets_the_batch_later() {
+fn sem_g29_a_queue_without_room_gets_the_batch_later() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let depth = 1.try_into().unwrap();
@@ -174,7 +174,7 @@ fn sem_g334_a_queue_without_room_gets_the_batch_later() {
 }
 
 #[test]
-fn sem_g334_it_is_a_member_and_a_branch_like_others() {
+fn sem_g29_it_is_a_member_and_a_branch_like_others() {
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::named("batches"));
     let (port, alone, out) = (Port::new(), Port::new(), Port::new());
@@ -205,7 +205,7 @@ fn sem_g334_it_is_a_member_and_a_branch_like_others() {
 }
 
 #[test]
-fn sem_g334_the_waiting_form_gives_up_without_a_loss() {
+fn sem_g29_the_waiting_form_gives_up_without_a_loss() {
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::named("batches"));
     let (port, other, out) = (Port::new(), Port::new(), Port::new());
@@ -232,7 +232,7 @@ fn sem_g334_the_waiting_form_gives_up_without_a_loss() {
 
 proptest! {
     #[test]
-    fn prop_sem_g334_batches_are_those_of_a_list_with_a_deadline(
+    fn prop_sem_g29_batches_are_those_of_a_list_with_a_deadline(
         count in 1..5_usize,
         pauses in proptest::collection::vec(0..4_u32, 0..40),
     ) {

@@ -37,7 +37,7 @@ fn until(mut condition: impl FnMut() -> bool) {
 }
 
 #[test]
-fn sem_g57_a_full_port_that_rejects_hands_the_item_back() {
+fn sem_g24_a_full_port_that_rejects_hands_the_item_back() {
     let port = Port::bounded(2, Overflow::Reject);
     post_all(&port, [1, 2]);
     let refused = port.post(3).unwrap_err();
@@ -55,7 +55,7 @@ fn sem_g57_a_full_port_that_rejects_hands_the_item_back() {
 }
 
 #[test]
-fn sem_g57_the_oldest_or_the_newest_goes_and_is_not_lost() {
+fn sem_g24_the_oldest_or_the_newest_goes_and_is_not_lost() {
     for (overflow, kept, gone) in [
         (Overflow::DropOldest, [4, 5], [1, 2, 3]),
         (Overflow::DropNewest, [1, 2], [3, 4, 5]),
@@ -70,7 +70,7 @@ fn sem_g57_the_oldest_or_the_newest_goes_and_is_not_lost() {
 }
 
 #[test]
-fn sem_g57_sem_g60_a_dropped_item_keeps_its_causality() {
+fn sem_g24_sem_g60_a_dropped_item_keeps_its_causality() {
     let newest = Port::bounded(1, Overflow::DropOldest);
     let (dropped, log) = (newest.overflow_port(), Log::new());
     let seen = log.clone();
@@ -86,7 +86,7 @@ fn sem_g57_sem_g60_a_dropped_item_keeps_its_causality() {
 }
 
 #[test]
-fn sem_g57_what_nobody_asks_for_is_dropped_outside_the_lock() {
+fn sem_g24_what_nobody_asks_for_is_dropped_outside_the_lock() {
     struct Looks(Port<Looks>, Log<usize>);
     impl Drop for Looks {
         fn drop(&mut self) {
@@ -103,7 +103,7 @@ fn sem_g57_what_nobody_asks_for_is_dropped_outside_the_lock() {
 }
 
 #[test]
-fn sem_g57_a_receiver_sees_what_a_full_port_would_not_take() {
+fn sem_g24_a_receiver_sees_what_a_full_port_would_not_take() {
     let port = Port::bounded(1, Overflow::Reject);
     port.post(1).unwrap();
     let log = Log::new();
@@ -118,7 +118,7 @@ fn sem_g57_a_receiver_sees_what_a_full_port_would_not_take() {
 }
 
 #[test]
-fn sem_g57_what_is_put_back_is_always_taken() {
+fn sem_g24_what_is_put_back_is_always_taken() {
     let port = Port::bounded(1, Overflow::Reject);
     port.post(1).unwrap();
     port.put_back(0).unwrap();
@@ -128,7 +128,7 @@ fn sem_g57_what_is_put_back_is_always_taken() {
 }
 
 #[test]
-fn sem_g57_a_capacity_of_zero_is_an_error_that_says_so() {
+fn sem_g24_a_capacity_of_zero_is_an_error_that_says_so() {
     let zero = std::panic::catch_unwind(|| Port::<u32>::bounded(0, Overflow::Reject));
     let text = *zero.unwrap_err().downcast::<&str>().unwrap();
     assert!(text.contains("capacity 0"), "{text}");
@@ -136,7 +136,7 @@ fn sem_g57_a_capacity_of_zero_is_an_error_that_says_so() {
 }
 
 #[test]
-fn sem_g58_whoever_waits_is_let_in_by_every_way_of_taking() {
+fn sem_g25_whoever_waits_is_let_in_by_every_way_of_taking() {
     type Take = fn(&Port<u32>);
     let ways: [(&str, Take); 6] = [
         ("test", |port| assert_eq!(port.test(), Some(1))),
@@ -171,7 +171,7 @@ fn sem_g58_whoever_waits_is_let_in_by_every_way_of_taking() {
 }
 
 #[test]
-fn sem_g58_a_join_on_another_port_lets_posters_in() {
+fn sem_g25_a_join_on_another_port_lets_posters_in() {
     let (p, q) = (Port::bounded(1, Overflow::Wait), Port::new());
     let (join, pairs) = joining(&p, &q);
     join.activate(&here()).unwrap();
@@ -184,7 +184,7 @@ fn sem_g58_a_join_on_another_port_lets_posters_in() {
 }
 
 #[test]
-fn sem_g58_posters_are_let_in_first_come_first_served() {
+fn sem_g25_posters_are_let_in_first_come_first_served() {
     let port = Port::bounded(1, Overflow::Wait);
     port.post(0).unwrap();
     let queue = here();
@@ -200,7 +200,7 @@ fn sem_g58_posters_are_let_in_first_come_first_served() {
 }
 
 #[test]
-fn sem_g58_a_persistent_receive_empties_the_line_too() {
+fn sem_g25_a_persistent_receive_empties_the_line_too() {
     let port = Port::bounded(2, Overflow::Wait);
     post_all(&port, [0, 1]);
     let mut waits: Vec<_> = (2..6).map(|n| port.post_wait(n)).collect();
@@ -219,7 +219,7 @@ fn sem_g58_a_persistent_receive_empties_the_line_too() {
 }
 
 #[test]
-fn sem_g58_a_wait_that_is_given_up_gives_the_item_back() {
+fn sem_g25_a_wait_that_is_given_up_gives_the_item_back() {
     let port = Port::bounded(1, Overflow::Wait);
     port.post(1).unwrap();
     let (mut first, mut second) = (port.post_wait(2), port.post_wait(3));
@@ -236,7 +236,7 @@ fn sem_g58_a_wait_that_is_given_up_gives_the_item_back() {
 }
 
 #[test]
-fn sem_g58_a_thread_outside_may_block_and_a_task_may_not() {
+fn sem_g25_a_thread_outside_may_block_and_a_task_may_not() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let port = Port::bounded(1, Overflow::Wait);
@@ -258,7 +258,7 @@ fn sem_g58_a_thread_outside_may_block_and_a_task_may_not() {
 }
 
 #[test]
-fn sem_g58_many_posters_and_takers_lose_nothing() {
+fn sem_g25_many_posters_and_takers_lose_nothing() {
     const POSTERS: u32 = 4;
     const EACH: u32 = 500;
     within(patience(), || {
@@ -296,7 +296,7 @@ fn sem_g58_many_posters_and_takers_lose_nothing() {
 }
 
 #[test]
-fn sem_g55_post_wait_waits_for_the_queue_of_the_receiver() {
+fn sem_g48_post_wait_waits_for_the_queue_of_the_receiver() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let (queue, free) = (
@@ -341,7 +341,7 @@ fn sem_g55_post_wait_waits_for_the_queue_of_the_receiver() {
 }
 
 #[test]
-fn sem_g56_items_that_found_no_room_are_offered_again() {
+fn sem_g23_items_that_found_no_room_are_offered_again() {
     within(patience(), || {
         for depth in [1, 2, 5] {
             let dispatcher = Dispatcher::new(2);
@@ -363,7 +363,7 @@ fn sem_g56_items_that_found_no_room_are_offered_again() {
 }
 
 #[test]
-fn sem_g56_a_receiver_that_is_gone_is_not_fed() {
+fn sem_g23_a_receiver_that_is_gone_is_not_fed() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("narrow", 1));
@@ -391,7 +391,7 @@ fn sem_g56_a_receiver_that_is_gone_is_not_fed() {
 }
 
 #[test]
-fn sem_g56_what_comes_back_to_a_full_queue_is_offered_again() {
+fn sem_g23_what_comes_back_to_a_full_queue_is_offered_again() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("narrow", 1));
@@ -418,7 +418,7 @@ fn sem_g56_what_comes_back_to_a_full_queue_is_offered_again() {
 }
 
 #[test]
-fn sem_g52_a_registration_is_not_discarded() {
+fn sem_g45_a_registration_is_not_discarded() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig {

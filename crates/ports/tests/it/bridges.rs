@@ -20,7 +20,7 @@ fn tokio_runtime() -> Runtime {
 }
 
 #[test]
-fn sem_g71_a_tokio_program_awaits_ports() {
+fn sem_g262_a_tokio_program_awaits_ports() {
     within(patience(), || {
         let (_dispatcher, queue) = dispatcher(1);
         let (asks, answers) = (Port::new(), Port::new());
@@ -42,7 +42,7 @@ fn sem_g71_a_tokio_program_awaits_ports() {
 }
 
 #[test]
-fn sem_g71_tokio_tasks_post_and_await_replies_of_motet_handlers() {
+fn sem_g262_tokio_tasks_post_and_await_replies_of_motet_handlers() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let requests = Port::new();
@@ -76,7 +76,7 @@ fn sem_g71_tokio_tasks_post_and_await_replies_of_motet_handlers() {
 }
 
 #[test]
-fn sem_g71_a_tokio_timeout_around_a_receive_loses_no_item() {
+fn sem_g262_a_tokio_timeout_around_a_receive_loses_no_item() {
     within(patience(), || {
         let port = Port::new();
         tokio_runtime().block_on(async {
@@ -90,7 +90,7 @@ fn sem_g71_a_tokio_timeout_around_a_receive_loses_no_item() {
 }
 
 #[test]
-fn sem_g71_a_motet_handler_awaits_what_tokio_does() {
+fn sem_g262_a_motet_handler_awaits_what_tokio_does() {
     within(patience(), || {
         let (_dispatcher, queue) = dispatcher(1);
         let runtime = tokio_runtime();
@@ -117,7 +117,7 @@ fn sem_g71_a_motet_handler_awaits_what_tokio_does() {
 }
 
 #[test]
-fn sem_g71_a_motet_handler_sees_that_a_tokio_task_panicked() {
+fn sem_g262_a_motet_handler_sees_that_a_tokio_task_panicked() {
     within(patience(), || {
         let (_dispatcher, queue) = dispatcher(1);
         let runtime = tokio_runtime();
@@ -134,7 +134,7 @@ fn sem_g71_a_motet_handler_sees_that_a_tokio_task_panicked() {
 }
 
 #[test]
-fn sem_g71_threads_outside_wait_for_items() {
+fn sem_g262_threads_outside_wait_for_items() {
     within(patience(), || {
         let (numbers, sums) = (Port::new(), Port::new());
         let waiters: Vec<_> = (0..3)
@@ -158,7 +158,7 @@ fn sem_g71_threads_outside_wait_for_items() {
 }
 
 #[test]
-fn sem_g71_a_thread_waits_no_longer_than_it_said() {
+fn sem_g262_a_thread_waits_no_longer_than_it_said() {
     within(patience(), || {
         let port = Port::<u32>::new();
         let begin = Instant::now();
@@ -175,7 +175,7 @@ fn sem_g71_a_thread_waits_no_longer_than_it_said() {
 }
 
 #[test]
-fn sem_g71_ready_blocking_leaves_the_item() {
+fn sem_g262_ready_blocking_leaves_the_item() {
     within(patience(), || {
         let port = Port::new();
         let poster = port.clone();
@@ -187,7 +187,7 @@ fn sem_g71_ready_blocking_leaves_the_item() {
 }
 
 #[test]
-fn sem_g71_a_wait_that_runs_out_races_with_a_post_and_loses_nothing() {
+fn sem_g262_a_wait_that_runs_out_races_with_a_post_and_loses_nothing() {
     within(patience(), || {
         const ITEMS: u32 = 2_000;
         let port = Port::new();
@@ -208,7 +208,7 @@ fn sem_g71_a_wait_that_runs_out_races_with_a_post_and_loses_nothing() {
 }
 
 #[test]
-fn sem_g71_a_task_that_would_block_is_told_so_instead() {
+fn sem_g262_a_task_that_would_block_is_told_so_instead() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let exceptions = dispatcher.exception_port();

@@ -12,7 +12,7 @@ fn post_each(broadcast: &BroadcastPort<u32>, items: impl IntoIterator<Item = u32
 }
 
 #[test]
-fn sem_g335_each_subscriber_gets_each_item_posted_after_it_subscribed() {
+fn sem_g30_each_subscriber_gets_each_item_posted_after_it_subscribed() {
     let broadcast = BroadcastPort::new();
     post_each(&broadcast, [1]);
     let first = broadcast.subscribe(10, Overflow::Reject);
@@ -29,7 +29,7 @@ fn sem_g335_each_subscriber_gets_each_item_posted_after_it_subscribed() {
 }
 
 #[test]
-fn sem_g335_the_last_subscriber_gets_the_item_itself() {
+fn sem_g30_the_last_subscriber_gets_the_item_itself() {
     let (broadcast, drops) = (BroadcastPort::new(), Drops::new());
     let subscriptions: Vec<_> = (0..3)
         .map(|_| broadcast.subscribe(1, Overflow::Reject))
@@ -46,7 +46,7 @@ fn sem_g335_the_last_subscriber_gets_the_item_itself() {
 }
 
 #[test]
-fn sem_g336_a_full_subscriber_does_as_its_policy_says_and_counts_what_it_missed() {
+fn sem_g31_a_full_subscriber_does_as_its_policy_says_and_counts_what_it_missed() {
     let broadcast = BroadcastPort::new();
     let all = broadcast.subscribe(100, Overflow::Reject);
     let oldest = broadcast.subscribe(2, Overflow::DropOldest);
@@ -73,7 +73,7 @@ fn sem_g336_a_full_subscriber_does_as_its_policy_says_and_counts_what_it_missed(
 }
 
 #[test]
-fn sem_g336_a_subscriber_whose_receiver_has_a_full_queue_refuses() {
+fn sem_g31_a_subscriber_whose_receiver_has_a_full_queue_refuses() {
     on_dispatchers(1, |dispatcher, _| {
         let depth = 1.try_into().unwrap();
         let queue = dispatcher.queue(QueueConfig {
@@ -100,7 +100,7 @@ fn sem_g336_a_subscriber_whose_receiver_has_a_full_queue_refuses() {
 }
 
 #[test]
-fn sem_g336_a_poster_that_waits_loses_nothing() {
+fn sem_g31_a_poster_that_waits_loses_nothing() {
     explore(0..50, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         let (broadcast, log) = (BroadcastPort::new(), Log::new());
@@ -127,7 +127,7 @@ fn sem_g336_a_poster_that_waits_loses_nothing() {
 }
 
 #[test]
-fn sem_g335_items_of_one_poster_keep_their_order() {
+fn sem_g30_items_of_one_poster_keep_their_order() {
     on_dispatchers(5, |dispatcher, queue| {
         let broadcast = BroadcastPort::new();
         let logs: Vec<Log<(u32, u32)>> = (0..3).map(|_| Log::new()).collect();

@@ -51,7 +51,7 @@ fn ccr_044_a_choice_registers_nothing_before_it_is_activated() {
 }
 
 #[test]
-fn ccr_045_sem_g78_one_branch_runs_once() {
+fn ccr_045_sem_g16_one_branch_runs_once() {
     for (first, second) in [(0, 1), (1, 0)] {
         let (ports, log) = ([Port::new(), Port::new()], Log::new());
         let active = between(&ports[0], &ports[1], &log)
@@ -74,7 +74,7 @@ fn ccr_045_sem_g78_one_branch_runs_once() {
 }
 
 #[test]
-fn ccr_046_sem_g78_what_comes_for_a_loser_stays_in_its_port() {
+fn ccr_046_sem_g16_what_comes_for_a_loser_stays_in_its_port() {
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     between(&a, &b, &log).activate(&here()).unwrap();
     a.post(1).unwrap();
@@ -83,7 +83,7 @@ fn ccr_046_sem_g78_what_comes_for_a_loser_stays_in_its_port() {
 }
 
 #[test]
-fn ccr_048_sem_g78_the_order_of_branches_decides_at_the_activation() {
+fn ccr_048_sem_g16_the_order_of_branches_decides_at_the_activation() {
     let (a, b, log) = (port_with([1]), port_with([2]), Log::new());
     between(&a, &b, &log).activate(&here()).unwrap();
     assert_eq!(
@@ -101,7 +101,7 @@ fn ccr_048_sem_g78_the_order_of_branches_decides_at_the_activation() {
 }
 
 #[test]
-fn ccr_051_sem_g78_a_join_that_loses_leaves_its_items_in_order() {
+fn ccr_051_sem_g16_a_join_that_loses_leaves_its_items_in_order() {
     let (p, q, plain, log) = (port_with([1, 2]), Port::new(), Port::new(), Log::new());
     let joined = log.clone();
     Choice::new()
@@ -120,7 +120,7 @@ fn ccr_051_sem_g78_a_join_that_loses_leaves_its_items_in_order() {
 }
 
 #[test]
-fn ccr_051_sem_g78_a_join_wins_with_all_its_items() {
+fn ccr_051_sem_g16_a_join_wins_with_all_its_items() {
     let (p, q, plain, log) = (Port::new(), Port::new(), Port::new(), Log::new());
     let joined = log.clone();
     Choice::new()
@@ -139,7 +139,7 @@ fn ccr_051_sem_g78_a_join_wins_with_all_its_items() {
 }
 
 #[test]
-fn sem_g78_several_items_of_one_port_are_a_branch() {
+fn sem_g16_several_items_of_one_port_are_a_branch() {
     let (p, stop, log) = (Port::new(), Port::new(), Log::new());
     let sum = log.clone();
     let batch = || {
@@ -165,7 +165,7 @@ fn sem_g78_several_items_of_one_port_are_a_branch() {
 }
 
 #[test]
-fn sem_g78_a_predicate_is_asked_before_the_decision() {
+fn sem_g16_a_predicate_is_asked_before_the_decision() {
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     Choice::new()
         .or(logging(&a, &log).when(|n| *n > 10))
@@ -179,7 +179,7 @@ fn sem_g78_a_predicate_is_asked_before_the_decision() {
 }
 
 #[test]
-fn sem_g78_two_branches_on_one_port_share_its_items_by_predicate() {
+fn sem_g16_two_branches_on_one_port_share_its_items_by_predicate() {
     let (port, log) = (Port::new(), Log::new());
     let small = log.clone();
     Choice::new()
@@ -196,7 +196,7 @@ fn sem_g78_two_branches_on_one_port_share_its_items_by_predicate() {
 }
 
 #[test]
-fn sem_g78_a_choice_is_a_branch_of_a_choice() {
+fn sem_g16_a_choice_is_a_branch_of_a_choice() {
     let (a, b, c, log) = (Port::new(), Port::new(), Port::new(), Log::new());
     for winner in [&a, &b, &c] {
         Choice::new()
@@ -212,7 +212,7 @@ fn sem_g78_a_choice_is_a_branch_of_a_choice() {
 }
 
 #[test]
-fn sem_g78_a_full_queue_decides_nothing() {
+fn sem_g16_a_full_queue_decides_nothing() {
     let dispatcher = Dispatcher::new(1);
     let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
@@ -231,7 +231,7 @@ fn sem_g78_a_full_queue_decides_nothing() {
 }
 
 #[test]
-fn sem_g78_an_item_of_the_winner_that_is_not_handled_goes_back() {
+fn sem_g16_an_item_of_the_winner_that_is_not_handled_goes_back() {
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     let (dispatcher, queue) = dispatcher(1);
     let active = between(&a, &b, &log).activate(&queue).unwrap();
@@ -244,7 +244,7 @@ fn sem_g78_an_item_of_the_winner_that_is_not_handled_goes_back() {
 }
 
 #[test]
-fn sem_g79_losers_are_off_their_ports_when_the_handler_starts() {
+fn sem_g17_losers_are_off_their_ports_when_the_handler_starts() {
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     let (seen, port) = (log.clone(), b.clone());
     Choice::new()
@@ -260,7 +260,7 @@ fn sem_g79_losers_are_off_their_ports_when_the_handler_starts() {
 }
 
 #[test]
-fn sem_g79_losers_are_dropped_with_their_handlers() {
+fn sem_g17_losers_are_dropped_with_their_handlers() {
     let (a, b, drops) = (Port::new(), Port::new(), Drops::new());
     let value = drops.make();
     Choice::new()
@@ -274,7 +274,7 @@ fn sem_g79_losers_are_dropped_with_their_handlers() {
 }
 
 #[test]
-fn sem_g79_a_choice_whose_ports_are_gone_is_gone() {
+fn sem_g17_a_choice_whose_ports_are_gone_is_gone() {
     let drops = Drops::new();
     let (a, b, p, q) = (Port::new(), Port::new(), Port::new(), Port::new());
     let held = [drops.make(), drops.make()];
@@ -292,7 +292,7 @@ fn sem_g79_a_choice_whose_ports_are_gone_is_gone() {
 }
 
 #[test]
-fn sem_g79_a_choice_that_is_cleaned_up_leaves_every_port() {
+fn sem_g17_a_choice_that_is_cleaned_up_leaves_every_port() {
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     let active = between(&a, &b, &log).activate(&here()).unwrap();
     active.cleanup();
@@ -304,7 +304,7 @@ fn sem_g79_a_choice_that_is_cleaned_up_leaves_every_port() {
 }
 
 #[test]
-fn sem_g79_a_choice_that_is_cleaned_up_before_its_registration_never_registers() {
+fn sem_g17_a_choice_that_is_cleaned_up_before_its_registration_never_registers() {
     let (a, b, log) = (port_with([1]), port_with([2]), Log::new());
     let (dispatcher, queue) = dispatcher(1);
     queue.suspend();
@@ -317,7 +317,7 @@ fn sem_g79_a_choice_that_is_cleaned_up_before_its_registration_never_registers()
 }
 
 #[test]
-fn sem_g79_a_destructor_that_panics_costs_nobody_the_item() {
+fn sem_g17_a_destructor_that_panics_costs_nobody_the_item() {
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     let bomb = Bomb;
     Choice::new()
@@ -331,7 +331,7 @@ fn sem_g79_a_destructor_that_panics_costs_nobody_the_item() {
 }
 
 #[test]
-fn sem_g79_thousands_of_choices_with_a_silent_port_leave_nothing_there() {
+fn sem_g17_thousands_of_choices_with_a_silent_port_leave_nothing_there() {
     let (busy, silent, log) = (Port::new(), Port::new(), Log::new());
     for n in 0..5_000 {
         between(&silent, &busy, &log).activate(&here()).unwrap();
@@ -342,7 +342,7 @@ fn sem_g79_thousands_of_choices_with_a_silent_port_leave_nothing_there() {
 }
 
 #[test]
-fn sem_g78_an_async_branch_runs_like_another() {
+fn sem_g16_an_async_branch_runs_like_another() {
     let (a, b, go, log) = (Port::new(), Port::new(), Port::new(), Log::new());
     let (told, waits) = (log.clone(), go.clone());
     Choice::new()
@@ -361,7 +361,7 @@ fn sem_g78_an_async_branch_runs_like_another() {
 }
 
 #[test]
-fn sem_g79_the_handler_of_a_gated_choice_may_choose_again() {
+fn sem_g17_the_handler_of_a_gated_choice_may_choose_again() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let (a, b, log, gate) = (Port::new(), Port::new(), Log::new(), Gate::new());

@@ -10,7 +10,7 @@ use motet_sync::thread;
 use motet_testkit::{Dropped, Drops, Log, patience, within};
 
 #[test]
-fn ccr_047_sem_g78_two_posters_race_and_one_handler_runs() {
+fn ccr_047_sem_g16_two_posters_race_and_one_handler_runs() {
     const ROUNDS: usize = 100_000;
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
@@ -67,7 +67,7 @@ fn ccr_047_sem_g78_two_posters_race_and_one_handler_runs() {
 }
 
 #[test]
-fn ccr_051_sem_g78_a_join_and_a_plain_branch_race() {
+fn ccr_051_sem_g16_a_join_and_a_plain_branch_race() {
     on_dispatchers(300, |dispatcher, queue| {
         let (p, q, plain, log) = (Port::new(), Port::new(), Port::new(), Log::new());
         let joined = log.clone();
@@ -101,7 +101,7 @@ fn ccr_051_sem_g78_a_join_and_a_plain_branch_race() {
 }
 
 #[test]
-fn sem_g79_a_post_that_races_with_the_registration_leaves_no_branch_behind() {
+fn sem_g17_a_post_that_races_with_the_registration_leaves_no_branch_behind() {
     within(patience(), || {
         for _ in 0..2_000 {
             let (ports, log) = ([Port::new(), Port::new(), Port::new()], Log::new());
@@ -137,7 +137,7 @@ fn rearmed(
 }
 
 #[test]
-fn sem_g78_choices_on_shared_ports_in_opposite_orders_lose_and_double_nothing() {
+fn sem_g16_choices_on_shared_ports_in_opposite_orders_lose_and_double_nothing() {
     const EACH: usize = 2_000;
     on_dispatchers(3, |dispatcher, queue| {
         let (a, b, drops) = (Port::new(), Port::new(), Drops::new());
@@ -167,7 +167,7 @@ fn sem_g78_choices_on_shared_ports_in_opposite_orders_lose_and_double_nothing() 
 }
 
 #[test]
-fn sem_g78_choices_over_crossing_joins_do_not_deadlock() {
+fn sem_g16_choices_over_crossing_joins_do_not_deadlock() {
     const EACH: u32 = 300;
     on_dispatchers(3, |dispatcher, queue| {
         let (ports, taken) = (Arc::new([(); 4].map(|()| Port::new())), Log::new());

@@ -33,7 +33,7 @@ fn while_closing<R: Send + 'static>(
 }
 
 #[test]
-fn sem_g326_a_closed_port_refuses_posts_and_keeps_what_is_left() {
+fn sem_g279_a_closed_port_refuses_posts_and_keeps_what_is_left() {
     let port = port_with([1, 2]);
     port.close();
     port.close();
@@ -55,7 +55,7 @@ fn sem_g326_a_closed_port_refuses_posts_and_keeps_what_is_left() {
 }
 
 #[test]
-fn sem_g326_a_poster_that_waits_for_room_gets_its_item_back() {
+fn sem_g279_a_poster_that_waits_for_room_gets_its_item_back() {
     let port = Port::bounded(1, Overflow::Wait);
     port.post(1).unwrap();
     let poster = port.clone();
@@ -67,7 +67,7 @@ fn sem_g326_a_poster_that_waits_for_room_gets_its_item_back() {
 }
 
 #[test]
-fn sem_g326_items_on_a_pile_and_in_a_row_are_left() {
+fn sem_g279_items_on_a_pile_and_in_a_row_are_left() {
     let port = port_with(0..1000);
     assert_eq!(port.test(), Some(0));
     port.close();
@@ -90,7 +90,7 @@ fn sem_g326_items_on_a_pile_and_in_a_row_are_left() {
 }
 
 #[test]
-fn sem_g327_who_waits_gets_what_is_left_and_then_the_end() {
+fn sem_g280_who_waits_gets_what_is_left_and_then_the_end() {
     let port = port_with([1]);
     port.close();
     assert_eq!(wait_blocking(port.ready().or_closed()), Ok(Ok(())));
@@ -105,7 +105,7 @@ fn sem_g327_who_waits_gets_what_is_left_and_then_the_end() {
 }
 
 #[test]
-fn sem_g327_who_waits_already_learns_of_the_end() {
+fn sem_g280_who_waits_already_learns_of_the_end() {
     let port = Port::<u32>::new();
     let wait = port.clone();
     let got = while_closing(async move { wait.recv().or_closed().await }, || {
@@ -130,7 +130,7 @@ fn sem_g327_who_waits_already_learns_of_the_end() {
 }
 
 #[test]
-fn sem_g327_a_plain_receive_panics_at_the_end_and_says_what_to_do() {
+fn sem_g280_a_plain_receive_panics_at_the_end_and_says_what_to_do() {
     let port = Port::<u32>::new();
     port.close();
     let panicked = std::panic::catch_unwind(|| wait_blocking(port.recv())).unwrap_err();
@@ -142,7 +142,7 @@ fn sem_g327_a_plain_receive_panics_at_the_end_and_says_what_to_do() {
 }
 
 #[test]
-fn sem_g327_a_select_ends_with_its_last_alternative() {
+fn sem_g280_a_select_ends_with_its_last_alternative() {
     let (p, q) = (Port::<u32>::new(), Port::<u32>::new());
     p.close();
     let either = select().recv(&p, |n| n).recv(&q, |n| n);
@@ -161,7 +161,7 @@ fn sem_g327_a_select_ends_with_its_last_alternative() {
 }
 
 #[test]
-fn sem_g327_a_select_with_a_time_ends_by_the_time() {
+fn sem_g280_a_select_with_a_time_ends_by_the_time() {
     let replay = Replay::new(1);
     let (p, late) = (Port::<u32>::new(), Port::new());
     let (wait, out) = (p.clone(), late.clone());
@@ -179,7 +179,7 @@ fn sem_g327_a_select_with_a_time_ends_by_the_time() {
 }
 
 #[test]
-fn sem_g327_several_items_of_a_closed_port_all_or_none_but_up_to() {
+fn sem_g280_several_items_of_a_closed_port_all_or_none_but_up_to() {
     let port = port_with([1, 2]);
     let wait = port.clone();
     let three = select().recv_multiple(&wait, 3, |items| items);
@@ -199,7 +199,7 @@ fn sem_g327_several_items_of_a_closed_port_all_or_none_but_up_to() {
 }
 
 #[test]
-fn sem_g327_a_join_ends_when_one_of_its_ports_has_too_little() {
+fn sem_g280_a_join_ends_when_one_of_its_ports_has_too_little() {
     let (p, q) = (port_with([1, 2]), port_with(["a"]));
     q.close();
     assert_eq!(wait_blocking(join((&p, &q)).or_closed()), Ok(Ok((1, "a"))));
@@ -212,7 +212,7 @@ fn sem_g327_a_join_ends_when_one_of_its_ports_has_too_little() {
 }
 
 #[test]
-fn sem_g327_a_broadcast_is_closed_with_all_its_subscriptions() {
+fn sem_g280_a_broadcast_is_closed_with_all_its_subscriptions() {
     let news = BroadcastPort::new();
     let reader = news.subscribe(10, Overflow::Reject);
     assert!(news.post(1).is_complete());
@@ -230,7 +230,7 @@ fn sem_g327_a_broadcast_is_closed_with_all_its_subscriptions() {
 }
 
 #[test]
-fn sem_g328_receivers_stay_for_what_is_left_and_are_taken_off_then() {
+fn sem_g281_receivers_stay_for_what_is_left_and_are_taken_off_then() {
     let (port, said) = (port_with([1, 2, 3]), Port::new());
     let out = said.clone();
     let odd = Receive::persistent(&port, move |n: u32| out.post(n).unwrap())
@@ -250,7 +250,7 @@ fn sem_g328_receivers_stay_for_what_is_left_and_are_taken_off_then() {
 }
 
 #[test]
-fn sem_g328_arbiters_of_a_closed_port_end() {
+fn sem_g281_arbiters_of_a_closed_port_end() {
     let (p, q) = (Port::<u32>::new(), Port::<u32>::new());
     let (dispatcher, queue) = dispatcher(1);
     let all = [
@@ -281,7 +281,7 @@ fn sem_g328_arbiters_of_a_closed_port_end() {
 }
 
 #[test]
-fn sem_g328_an_arbiter_that_comes_to_a_closed_port_takes_what_is_left() {
+fn sem_g281_an_arbiter_that_comes_to_a_closed_port_takes_what_is_left() {
     let (port, said, other) = (port_with([1, 2]), Port::new(), port_with([7]));
     port.close();
     let (one, two) = (said.clone(), said.clone());
@@ -305,7 +305,7 @@ fn sem_g328_an_arbiter_that_comes_to_a_closed_port_takes_what_is_left() {
 }
 
 #[test]
-fn sem_g328_a_gather_goes_on_with_its_other_ports() {
+fn sem_g281_a_gather_goes_on_with_its_other_ports() {
     let (p, q, said) = (Port::<u32>::new(), Port::<u32>::new(), Port::new());
     let out = said.clone();
     let gather = MultipleItemGather::persistent(2, (&p, &q), move |both| out.post(both).unwrap())
@@ -321,7 +321,7 @@ fn sem_g328_a_gather_goes_on_with_its_other_ports() {
 }
 
 #[test]
-fn sem_g328_members_of_an_interleave_end_and_its_teardown_waits_for_its_item() {
+fn sem_g281_members_of_an_interleave_end_and_its_teardown_waits_for_its_item() {
     let (work, stop, said) = (Port::new(), Port::new(), Port::new());
     let (one, two) = (said.clone(), said.clone());
     let active = Interleave::new()
@@ -340,7 +340,7 @@ fn sem_g328_members_of_an_interleave_end_and_its_teardown_waits_for_its_item() {
 }
 
 #[test]
-fn sem_g328_receivers_leave_a_closed_port_on_a_dispatcher() {
+fn sem_g281_receivers_leave_a_closed_port_on_a_dispatcher() {
     let dispatcher = Dispatcher::new(2);
     let (port, sum) = (Port::new(), Port::new());
     let out = sum.clone();
@@ -370,7 +370,7 @@ fn sem_g328_receivers_leave_a_closed_port_on_a_dispatcher() {
 }
 
 #[test]
-fn sem_g329_the_end_goes_through_a_pipeline_behind_the_last_item() {
+fn sem_g282_the_end_goes_through_a_pipeline_behind_the_last_item() {
     let dispatcher = Dispatcher::new(2);
     let queue = dispatcher.queue(QueueConfig::default());
     let (first, second, third) = (Port::<u64>::new(), Port::new(), Port::new());
@@ -407,7 +407,7 @@ fn sem_g329_the_end_goes_through_a_pipeline_behind_the_last_item() {
 }
 
 #[test]
-fn sem_g329_a_pipeline_ends_inline_and_one_that_is_cleaned_up_closes_nothing() {
+fn sem_g282_a_pipeline_ends_inline_and_one_that_is_cleaned_up_closes_nothing() {
     let (first, second, third) = (Port::new(), Port::new(), Port::<u32>::new());
     let (out, unused) = (second.clone(), third.clone());
     Receive::persistent(&first, move |n: u32| out.post(n).unwrap())
@@ -427,7 +427,7 @@ fn sem_g329_a_pipeline_ends_inline_and_one_that_is_cleaned_up_closes_nothing() {
 
 #[test]
 #[should_panic(expected = "build it with `persistent`")]
-fn sem_g329_a_receive_of_one_item_closes_no_port() {
+fn sem_g282_a_receive_of_one_item_closes_no_port() {
     let (p, q) = (Port::<u32>::new(), Port::<u32>::new());
     let _ = Receive::once(&p, |_| ()).closes(&q);
 }

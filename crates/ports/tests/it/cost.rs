@@ -220,7 +220,7 @@ fn sem_g03_a_post_that_is_refused_does_not_wait_for_room() {
 }
 
 #[test]
-fn sem_g45_a_timer_is_small_and_a_cancelled_one_nothing() {
+fn sem_g52_a_timer_is_small_and_a_cancelled_one_nothing() {
     const TIMERS: u64 = 100_000;
     // A clock of its own: nobody else's timers are counted.
     let replay = Replay::new(1);

@@ -12,7 +12,7 @@ fn counted(port: &Port<u32>) -> [u64; 5] {
 }
 
 #[test]
-fn sem_g904_a_port_counts_what_went_through_it() {
+fn sem_g267_a_port_counts_what_went_through_it() {
     let port = Port::new();
     assert_eq!(counted(&port), [0; 5]);
     (1..=4).for_each(|n| port.post(n).unwrap());
@@ -39,7 +39,7 @@ fn sem_g904_a_port_counts_what_went_through_it() {
 }
 
 #[test]
-fn sem_g904_what_is_dropped_and_refused_is_counted_as_such() {
+fn sem_g267_what_is_dropped_and_refused_is_counted_as_such() {
     let oldest = Port::bounded(2, Overflow::DropOldest);
     (1..=5).for_each(|n| oldest.post(n).unwrap());
     assert_eq!(counted(&oldest), [5, 0, 2, 3, 0]);
@@ -52,7 +52,7 @@ fn sem_g904_what_is_dropped_and_refused_is_counted_as_such() {
 }
 
 #[test]
-fn sem_g904_who_waits_for_room_is_counted_when_it_is_let_in_and_not_as_refused() {
+fn sem_g267_who_waits_for_room_is_counted_when_it_is_let_in_and_not_as_refused() {
     let port = Port::bounded(1, Overflow::Wait);
     port.post(1).unwrap();
     let (mut second, mut third) = (port.post_wait(2), port.post_wait(3));
@@ -69,7 +69,7 @@ fn sem_g904_who_waits_for_room_is_counted_when_it_is_let_in_and_not_as_refused()
 }
 
 #[test]
-fn sem_g904_who_waits_for_room_in_a_queue_is_not_counted_as_refused() {
+fn sem_g267_who_waits_for_room_in_a_queue_is_not_counted_as_refused() {
     let replay = Replay::new(1);
     let depth = 1.try_into().unwrap();
     let narrow = replay.queue(QueueConfig {

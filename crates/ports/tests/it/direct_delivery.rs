@@ -34,7 +34,7 @@ fn suspended(count: usize) -> (motet_dispatch::Dispatcher, DispatcherQueue, Port
 }
 
 #[test]
-fn sem_g421_items_that_wait_for_each_other_have_no_allocation_of_their_own() {
+fn sem_g27_items_that_wait_for_each_other_have_no_allocation_of_their_own() {
     let (port, log, _queue) = batched(50);
     let waiting = measure(|| post_all(&port, 0..49)).count_total;
     assert_eq!(waiting, 1, "the row");
@@ -45,7 +45,7 @@ fn sem_g421_items_that_wait_for_each_other_have_no_allocation_of_their_own() {
 }
 
 #[test]
-fn sem_g421_items_of_a_row_are_seen_and_taken_as_any_others() {
+fn sem_g27_items_of_a_row_are_seen_and_taken_as_any_others() {
     let (port, log, _queue) = batched(4);
     post_all(&port, 0..3);
     assert_eq!((port.item_count(), port.items()), (3, vec![0, 1, 2]));
@@ -63,7 +63,7 @@ fn sem_g421_items_of_a_row_are_seen_and_taken_as_any_others() {
 }
 
 #[test]
-fn sem_g421_a_second_receiver_is_offered_what_lies_in_a_row_and_what_comes() {
+fn sem_g27_a_second_receiver_is_offered_what_lies_in_a_row_and_what_comes() {
     let (port, log, queue) = batched(3);
     post_all(&port, 0..2);
     let second = Probe::rejecting();
@@ -85,7 +85,7 @@ fn sem_g421_a_second_receiver_is_offered_what_lies_in_a_row_and_what_comes() {
 }
 
 #[test]
-fn sem_g421_a_join_finds_what_lies_in_a_row() {
+fn sem_g27_a_join_finds_what_lies_in_a_row() {
     let (port, log, queue) = batched(3);
     post_all(&port, 0..2);
     let (other, pairs) = (Port::new(), Log::new());
@@ -102,7 +102,7 @@ fn sem_g421_a_join_finds_what_lies_in_a_row() {
 }
 
 #[test]
-fn sem_g421_items_of_a_row_carry_their_causalities() {
+fn sem_g27_items_of_a_row_carry_their_causalities() {
     let (port, log, queue) = (Port::new(), Log::new(), here());
     let (seen, handled) = (Log::new(), log.clone());
     let noted = seen.clone();
@@ -120,7 +120,7 @@ fn sem_g421_items_of_a_row_carry_their_causalities() {
 }
 
 #[test]
-fn sem_g421_what_comes_back_from_a_task_stands_where_it_stood() {
+fn sem_g27_what_comes_back_from_a_task_stands_where_it_stood() {
     within(patience(), || {
         let (dispatcher, _queue, port) = suspended(5);
         post_all(&port, 0..13);
@@ -132,7 +132,7 @@ fn sem_g421_what_comes_back_from_a_task_stands_where_it_stood() {
 }
 
 #[test]
-fn sem_g421_a_queue_that_is_stopped_leaves_items_in_the_port() {
+fn sem_g27_a_queue_that_is_stopped_leaves_items_in_the_port() {
     within(patience(), || {
         let (dispatcher, _queue, rows) = suspended(3);
         let single = Port::new();
@@ -153,7 +153,7 @@ fn sem_g421_a_queue_that_is_stopped_leaves_items_in_the_port() {
 }
 
 #[test]
-fn sem_g421_a_queue_with_a_limit_refuses() {
+fn sem_g27_a_queue_with_a_limit_refuses() {
     within(patience(), || {
         let dispatcher = motet_dispatch::Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("narrow", 1));
@@ -179,7 +179,7 @@ fn sem_g421_a_queue_with_a_limit_refuses() {
 }
 
 #[test]
-fn sem_g421_a_receive_that_has_ended_lets_go_of_its_row() {
+fn sem_g27_a_receive_that_has_ended_lets_go_of_its_row() {
     let (drops, port) = (Drops::new(), Port::new());
     let held = drops.make();
     let active = MultipleItemReceive::persistent(&port, 3, move |_| _ = &held)
@@ -196,7 +196,7 @@ fn sem_g421_a_receive_that_has_ended_lets_go_of_its_row() {
 }
 
 #[test]
-fn sem_g421_a_concurrent_member_takes_nothing_when_the_end_has_come() {
+fn sem_g27_a_concurrent_member_takes_nothing_when_the_end_has_come() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let (port, end, handled, left) = (Port::new(), Port::new(), Log::new(), Log::new());
@@ -274,7 +274,7 @@ fn is_gone_at_once(
 }
 
 #[test]
-fn sem_g470_a_handler_goes_with_its_port_although_its_worker_goes_on() {
+fn sem_g22_a_handler_goes_with_its_port_although_its_worker_goes_on() {
     let single =
         |port: &Port<u32>, queue: &DispatcherQueue, handled: Box<dyn Fn() + Send + Sync>, held| {
             Receive::persistent(port, move |n| {

@@ -70,7 +70,7 @@ where
 }
 
 #[test]
-fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
+fn sem_g290_a_cleanup_waits_for_the_post_that_has_decided() {
     within(patience(), || {
         let (port, gate, log) = (Port::new(), Gate::new(), Log::new());
         let (pass, sent) = (gate.clone(), log.clone());
@@ -108,7 +108,7 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
 }
 
 #[test]
-fn sem_g79_the_losers_of_a_choice_inside_a_choice_have_left_when_its_winner_is_queued() {
+fn sem_g17_the_losers_of_a_choice_inside_a_choice_have_left_when_its_winner_is_queued() {
     let (loser, winner, other, seen) = (Port::new(), Port::new(), Port::new(), Log::new());
     let (looks_at, sees) = (loser.clone(), seen.clone());
     let queue = Hooked {

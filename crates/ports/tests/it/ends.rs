@@ -19,7 +19,7 @@ use std::time::Duration;
 const LONG: usize = 100_000;
 
 #[test]
-fn sem_g320_dropping_the_first_port_of_a_long_chain_takes_a_bounded_stack() {
+fn sem_g273_dropping_the_first_port_of_a_long_chain_takes_a_bounded_stack() {
     within(patience(), || {
         let witness = Arc::new(());
         let last = Port::<Arc<()>>::new();
@@ -40,7 +40,7 @@ fn sem_g320_dropping_the_first_port_of_a_long_chain_takes_a_bounded_stack() {
 }
 
 #[test]
-fn sem_g320_ports_that_hold_ports_as_items_are_dropped_flat() {
+fn sem_g273_ports_that_hold_ports_as_items_are_dropped_flat() {
     struct Nest(#[allow(dead_code, reason = "it is kept")] Option<Port<Nest>>);
     within(patience(), || {
         let mut outer = None;
@@ -54,7 +54,7 @@ fn sem_g320_ports_that_hold_ports_as_items_are_dropped_flat() {
 }
 
 #[test]
-fn sem_g320_tasks_in_a_row_that_await_each_other_end_with_their_dispatcher() {
+fn sem_g273_tasks_in_a_row_that_await_each_other_end_with_their_dispatcher() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let witness = Arc::new(());
@@ -78,7 +78,7 @@ fn sem_g320_tasks_in_a_row_that_await_each_other_end_with_their_dispatcher() {
 }
 
 #[test]
-fn sem_g322_a_dropped_dispatcher_drops_the_tasks_that_wait_on_ports() {
+fn sem_g275_a_dropped_dispatcher_drops_the_tasks_that_wait_on_ports() {
     within(patience(), || {
         let witness = Arc::new(());
         let (dispatcher, queue) = dispatcher(2);
@@ -113,7 +113,7 @@ fn sem_g322_a_dropped_dispatcher_drops_the_tasks_that_wait_on_ports() {
 }
 
 #[test]
-fn sem_g322_sleepers_and_askers_end_with_their_dispatcher() {
+fn sem_g275_sleepers_and_askers_end_with_their_dispatcher() {
     within(patience(), || {
         let witness = Arc::new(());
         let (dispatcher, queue) = dispatcher(1);
@@ -138,7 +138,7 @@ fn sem_g322_sleepers_and_askers_end_with_their_dispatcher() {
 }
 
 #[test]
-fn sem_g322_who_begins_to_wait_after_the_end_of_its_dispatcher_is_dropped_too() {
+fn sem_g275_who_begins_to_wait_after_the_end_of_its_dispatcher_is_dropped_too() {
     within(patience(), || {
         let witness = Arc::new(());
         let dispatcher = Dispatcher::with(DispatcherConfig {
@@ -193,7 +193,7 @@ fn arm(port: &Port<u32>, queue: &DispatcherQueue, handled: &Arc<AtomicUsize>) {
 }
 
 #[test]
-fn sem_g324_a_registration_takes_no_room() {
+fn sem_g277_a_registration_takes_no_room() {
     within(patience(), || {
         for policy in full_policies() {
             let dispatcher = Dispatcher::new(1);
@@ -219,7 +219,7 @@ fn sem_g324_a_registration_takes_no_room() {
 }
 
 #[test]
-fn sem_g324_a_registration_on_a_stopped_queue_is_refused() {
+fn sem_g277_a_registration_on_a_stopped_queue_is_refused() {
     let (dispatcher, queue) = dispatcher(1);
     drop(dispatcher);
     let refused = Receive::once(&Port::<u32>::new(), drop).activate(&queue);
@@ -227,7 +227,7 @@ fn sem_g324_a_registration_on_a_stopped_queue_is_refused() {
 }
 
 #[test]
-fn sem_g325_an_arbiter_is_not_active_once_its_dispatcher_has_ended() {
+fn sem_g278_an_arbiter_is_not_active_once_its_dispatcher_has_ended() {
     let (dispatcher, queue) = dispatcher(1);
     let port = Port::<u32>::new();
     let activation = Receive::persistent(&port, drop).activate(&queue).unwrap();
@@ -248,7 +248,7 @@ impl Drop for Touchy {
 }
 
 #[test]
-fn sem_g321_an_item_whose_drop_panics_does_not_keep_those_behind_it() {
+fn sem_g274_an_item_whose_drop_panics_does_not_keep_those_behind_it() {
     // A few in nodes, many on a pile.
     for count in [5, 1_000] {
         let fill = || {
@@ -270,7 +270,7 @@ fn sem_g321_an_item_whose_drop_panics_does_not_keep_those_behind_it() {
 }
 
 #[test]
-fn sem_g323_replies_sleeps_and_calls_are_in_the_waiting_list() {
+fn sem_g276_replies_sleeps_and_calls_are_in_the_waiting_list() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let (to, answer) = reply::<u32>();

@@ -1,4 +1,4 @@
-//! Gathers: behaviours 64 to 68 and G75.
+//! Gathers: behaviours 64 to 68 and G270.
 
 use crate::support::{here, in_parallel, on_dispatchers, port_with, post_all, take_all};
 use motet_dispatch::{Dispatcher, QueueConfig, QueueError, Task};
@@ -18,7 +18,7 @@ fn gathering(
 }
 
 #[test]
-fn ccr_064_sem_g75_all_items_of_a_gather_may_come_from_one_port() {
+fn ccr_064_sem_g270_all_items_of_a_gather_may_come_from_one_port() {
     let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
     gathering(2, (&numbers, &names), &gathered)
         .activate(&here())
@@ -28,7 +28,7 @@ fn ccr_064_sem_g75_all_items_of_a_gather_may_come_from_one_port() {
 }
 
 #[test]
-fn ccr_065_sem_g75_the_result_does_not_depend_on_which_port_was_first() {
+fn ccr_065_sem_g270_the_result_does_not_depend_on_which_port_was_first() {
     for numbers_first in [false, true] {
         for late in [false, true] {
             let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
@@ -51,7 +51,7 @@ fn ccr_065_sem_g75_the_result_does_not_depend_on_which_port_was_first() {
 }
 
 #[test]
-fn ccr_066_sem_g75_what_comes_after_a_gather_stays_in_its_port() {
+fn ccr_066_sem_g270_what_comes_after_a_gather_stays_in_its_port() {
     let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
     let active = gathering(3, (&numbers, &names), &gathered)
         .activate(&here())
@@ -68,19 +68,19 @@ fn ccr_066_sem_g75_what_comes_after_a_gather_stays_in_its_port() {
 
 #[test]
 #[should_panic(expected = "at least one item")]
-fn ccr_067_sem_g75_a_gather_of_nothing_is_no_gather() {
+fn ccr_067_sem_g270_a_gather_of_nothing_is_no_gather() {
     let _ = gathering(0, (&Port::new(), &Port::new()), &Log::new());
 }
 
 #[test]
 #[should_panic(expected = "names a port twice")]
-fn ccr_067_sem_g75_a_gather_does_not_name_a_port_twice() {
+fn ccr_067_sem_g270_a_gather_does_not_name_a_port_twice() {
     let port = Port::<u32>::new();
     let _ = MultipleItemGather::once(2, (&port, &port), |_| ());
 }
 
 #[test]
-fn ccr_068_sem_g75_sem_g77_a_gather_that_is_refused_stays_and_takes_nothing() {
+fn ccr_068_sem_g270_sem_g272_a_gather_that_is_refused_stays_and_takes_nothing() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
@@ -108,7 +108,7 @@ fn ccr_068_sem_g75_sem_g77_a_gather_that_is_refused_stays_and_takes_nothing() {
 }
 
 #[test]
-fn sem_g75_while_a_gather_waits_its_items_can_be_seen_and_taken() {
+fn sem_g270_while_a_gather_waits_its_items_can_be_seen_and_taken() {
     let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
     gathering(3, (&numbers, &names), &gathered)
         .activate(&here())
@@ -129,7 +129,7 @@ fn sem_g75_while_a_gather_waits_its_items_can_be_seen_and_taken() {
 }
 
 #[test]
-fn sem_g75_earlier_ports_give_first_when_more_is_there() {
+fn sem_g270_earlier_ports_give_first_when_more_is_there() {
     let (numbers, names, gathered) = (port_with(1..=3), port_with(["a", "b"]), Log::new());
     gathering(4, (&numbers, &names), &gathered)
         .activate(&here())
@@ -139,7 +139,7 @@ fn sem_g75_earlier_ports_give_first_when_more_is_there() {
 }
 
 #[test]
-fn sem_g75_a_persistent_gather_goes_on() {
+fn sem_g270_a_persistent_gather_goes_on() {
     let (numbers, names, gathered) = (port_with(1..=3), Port::new(), Log::new());
     let log = gathered.clone();
     MultipleItemGather::persistent(2, (&numbers, &names), move |all| log.push(all))
@@ -154,7 +154,7 @@ fn sem_g75_a_persistent_gather_goes_on() {
 }
 
 #[test]
-fn sem_g74_sem_g75_a_guarded_port_of_a_gather_gives_what_is_wanted() {
+fn sem_g269_sem_g270_a_guarded_port_of_a_gather_gives_what_is_wanted() {
     let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
     let log = gathered.clone();
     let even = numbers.when(|n: &u32| n.is_multiple_of(2));
@@ -168,7 +168,7 @@ fn sem_g74_sem_g75_a_guarded_port_of_a_gather_gives_what_is_wanted() {
 }
 
 #[test]
-fn sem_g75_a_number_of_each_port_is_a_join() {
+fn sem_g270_a_number_of_each_port_is_a_join() {
     let (results, failures, done) = (Port::new(), Port::new(), Log::new());
     let log = done.clone();
     JoinedReceive::once((results.times(2), failures.times(1)), move |all| {
@@ -183,7 +183,7 @@ fn sem_g75_a_number_of_each_port_is_a_join() {
 }
 
 #[test]
-fn sem_g11_sem_g77_a_gather_that_will_not_run_brings_its_items_back_in_order() {
+fn sem_g11_sem_g272_a_gather_that_will_not_run_brings_its_items_back_in_order() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::default());
@@ -206,7 +206,7 @@ fn sem_g11_sem_g77_a_gather_that_will_not_run_brings_its_items_back_in_order() {
 }
 
 #[test]
-fn sem_g75_gathers_of_many_posters_lose_and_double_nothing() {
+fn sem_g270_gathers_of_many_posters_lose_and_double_nothing() {
     on_dispatchers(5, |dispatcher, queue| {
         const EACH: u32 = 500;
         let (p, q, gathered) = (Port::new(), Port::new(), Log::new());
@@ -235,7 +235,7 @@ fn sem_g75_gathers_of_many_posters_lose_and_double_nothing() {
 }
 
 #[test]
-fn ccr_068_sem_g75_a_gather_is_a_branch_of_a_choice_until_another_wins() {
+fn ccr_068_sem_g270_a_gather_is_a_branch_of_a_choice_until_another_wins() {
     let (p, q, other, log) = (Port::new(), Port::new(), Port::new(), Log::new());
     let (gathered, received) = (log.clone(), log.clone());
     let gather = MultipleItemGather::once(2, (&p, &q), move |(p, q): (Vec<u32>, Vec<u32>)| {

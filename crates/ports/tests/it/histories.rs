@@ -93,7 +93,7 @@ fn lin_stress_sem_g01_a_port() {
 
 /// Around the number from which on items lie on a pile.
 #[test]
-fn lin_stress_sem_g420_a_port_in_which_many_wait() {
+fn lin_stress_sem_g26_a_port_in_which_many_wait() {
     check(|seed| 60 + seed as usize % 10);
 }
 

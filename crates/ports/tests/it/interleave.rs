@@ -92,7 +92,7 @@ fn until(what: impl Fn() -> bool) {
 }
 
 #[test]
-fn ccr_069_sem_g83_two_concurrent_receives_run_at_the_same_time() {
+fn ccr_069_sem_g286_two_concurrent_receives_run_at_the_same_time() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let (one, two, stage) = (Port::new(), Port::new(), stage());
@@ -111,7 +111,7 @@ fn ccr_069_sem_g83_two_concurrent_receives_run_at_the_same_time() {
 }
 
 #[test]
-fn ccr_070_sem_g83_two_items_of_one_concurrent_receive_run_at_the_same_time() {
+fn ccr_070_sem_g286_two_items_of_one_concurrent_receive_run_at_the_same_time() {
     with_three(Fairness::default(), |_, three| {
         post_all(&three.concurrent, [1, 2]);
         three.gate.wait_for(2);
@@ -119,7 +119,7 @@ fn ccr_070_sem_g83_two_items_of_one_concurrent_receive_run_at_the_same_time() {
 }
 
 #[test]
-fn ccr_071_sem_g83_nothing_starts_while_an_exclusive_handler_runs() {
+fn ccr_071_sem_g286_nothing_starts_while_an_exclusive_handler_runs() {
     with_three(Fairness::default(), |dispatcher, three| {
         three.exclusive.post(1).unwrap();
         three.gate.wait_for(1);
@@ -136,7 +136,7 @@ fn ccr_071_sem_g83_nothing_starts_while_an_exclusive_handler_runs() {
 }
 
 #[test]
-fn ccr_072_sem_g84_concurrent_work_waits_for_exclusive_work_that_waits() {
+fn ccr_072_sem_g287_concurrent_work_waits_for_exclusive_work_that_waits() {
     with_three(Fairness::default(), |dispatcher, three| {
         three.concurrent.post(1).unwrap();
         three.gate.wait_for(1);
@@ -151,7 +151,7 @@ fn ccr_072_sem_g84_concurrent_work_waits_for_exclusive_work_that_waits() {
 }
 
 #[test]
-fn ccr_073_sem_g84_exclusive_work_goes_before_concurrent_work_that_came_earlier() {
+fn ccr_073_sem_g287_exclusive_work_goes_before_concurrent_work_that_came_earlier() {
     with_three(Fairness::default(), |dispatcher, three| {
         three.exclusive.post(1).unwrap();
         three.gate.wait_for(1);
@@ -165,7 +165,7 @@ fn ccr_073_sem_g84_exclusive_work_goes_before_concurrent_work_that_came_earlier(
 }
 
 #[test]
-fn ccr_074_sem_g85_exclusive_items_are_handled_in_order_and_never_overlap() {
+fn ccr_074_sem_g288_exclusive_items_are_handled_in_order_and_never_overlap() {
     on_dispatchers(2, |dispatcher, queue| {
         let (ports, log, overlap) = ([(); 3].map(|()| Port::new()), Log::new(), Overlap::new());
         let mut interleave = Interleave::new();
@@ -188,7 +188,7 @@ fn ccr_074_sem_g85_exclusive_items_are_handled_in_order_and_never_overlap() {
 }
 
 #[test]
-fn ccr_075_sem_g86_a_panic_releases_the_group() {
+fn ccr_075_sem_g289_a_panic_releases_the_group() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let (exclusive, concurrent, log, panics) =
@@ -220,7 +220,7 @@ fn ccr_075_sem_g86_a_panic_releases_the_group() {
 }
 
 #[test]
-fn ccr_076_sem_g86_an_async_exclusive_handler_holds_its_group_until_it_ends() {
+fn ccr_076_sem_g289_an_async_exclusive_handler_holds_its_group_until_it_ends() {
     on_dispatchers(1, |dispatcher, queue| {
         let (exclusive, concurrent, go, log) =
             (Port::new(), Port::new(), Port::<()>::new(), Log::new());
@@ -260,7 +260,7 @@ fn ccr_076_sem_g86_an_async_exclusive_handler_holds_its_group_until_it_ends() {
 }
 
 #[test]
-fn sem_g86_an_async_concurrent_handler_keeps_exclusive_work_waiting_until_it_ends() {
+fn sem_g289_an_async_concurrent_handler_keeps_exclusive_work_waiting_until_it_ends() {
     on_dispatchers(1, |dispatcher, queue| {
         let (exclusive, concurrent, go, log) =
             (Port::new(), Port::new(), Port::<()>::new(), Log::new());
@@ -291,7 +291,7 @@ fn sem_g86_an_async_concurrent_handler_keeps_exclusive_work_waiting_until_it_end
 }
 
 #[test]
-fn sem_g86_a_future_that_is_dropped_releases_the_group() {
+fn sem_g289_a_future_that_is_dropped_releases_the_group() {
     on_dispatchers(1, |dispatcher, queue| {
         let (exclusive, concurrent, log) = (Port::new(), Port::new(), Log::new());
         let (begun, other) = (log.clone(), log.clone());
@@ -389,7 +389,7 @@ fn ccr_085_an_interleave_without_teardown_works_for_ever() {
 }
 
 #[test]
-fn sem_g84_alternate_lets_concurrent_work_in_after_sixteen_exclusive_handlers() {
+fn sem_g287_alternate_lets_concurrent_work_in_after_sixteen_exclusive_handlers() {
     for fairness in [Fairness::Alternate, Fairness::ExclusiveFirst] {
         with_three(fairness, move |dispatcher, three| {
             three.exclusive.post(1000).unwrap();
@@ -413,7 +413,7 @@ fn sem_g84_alternate_lets_concurrent_work_in_after_sixteen_exclusive_handlers() 
 }
 
 #[test]
-fn sem_g89_other_tasks_run_between_exclusive_handlers() {
+fn sem_g292_other_tasks_run_between_exclusive_handlers() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let other = dispatcher.queue(QueueConfig::default());
@@ -453,7 +453,7 @@ fn sem_g89_other_tasks_run_between_exclusive_handlers() {
 }
 
 #[test]
-fn sem_g89_a_suspended_queue_starts_no_further_exclusive_handler() {
+fn sem_g292_a_suspended_queue_starts_no_further_exclusive_handler() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let three = Three::new(&queue, Fairness::default());
@@ -471,7 +471,7 @@ fn sem_g89_a_suspended_queue_starts_no_further_exclusive_handler() {
 }
 
 #[test]
-fn sem_g89_exclusive_items_that_wait_count_in_the_depth_of_their_queue() {
+fn sem_g292_exclusive_items_that_wait_count_in_the_depth_of_their_queue() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(2);
         let queue = dispatcher.queue(QueueConfig::bounded("narrow", 3));

@@ -1,4 +1,4 @@
-//! Joins of many ports, with a number and a guard for each: G73, G74, and behaviours 53 to 63
+//! Joins of many ports, with a number and a guard for each: G268, G269, and behaviours 53 to 63
 //! again.
 
 use crate::support::{here, port_with, post_all};
@@ -10,7 +10,7 @@ use motet_testkit::Log;
 type Message = (usize, u32, &'static str);
 
 #[test]
-fn sem_g73_a_join_of_three_types_takes_one_of_each() {
+fn sem_g268_a_join_of_three_types_takes_one_of_each() {
     let (numbers, names, flags) = (Port::new(), Port::new(), Port::new());
     let taken = Log::new();
     let log = taken.clone();
@@ -29,7 +29,7 @@ fn sem_g73_a_join_of_three_types_takes_one_of_each() {
 }
 
 #[test]
-fn sem_g73_a_join_of_twelve_ports_fires_with_the_last_item_whichever_it_is() {
+fn sem_g268_a_join_of_twelve_ports_fires_with_the_last_item_whichever_it_is() {
     for last in 0..12 {
         let p: [Port<usize>; 12] = std::array::from_fn(|_| Port::new());
         let taken = Log::new();
@@ -57,7 +57,7 @@ fn sem_g73_a_join_of_twelve_ports_fires_with_the_last_item_whichever_it_is() {
 }
 
 #[test]
-fn sem_g73_one_port_is_as_good_as_many() {
+fn sem_g268_one_port_is_as_good_as_many() {
     let (port, taken) = (port_with([1]), Log::new());
     let log = taken.clone();
     JoinedReceive::persistent((&port,), move |(n,)| log.push(n))
@@ -76,7 +76,7 @@ fn sem_g73_one_port_is_as_good_as_many() {
 }
 
 #[test]
-fn sem_g73_a_join_asks_for_a_number_of_items_of_each_port() {
+fn sem_g268_a_join_asks_for_a_number_of_items_of_each_port() {
     for late in [false, true] {
         let (ones, twos, taken) = (Port::new(), Port::new(), Log::new());
         let log = taken.clone();
@@ -100,7 +100,7 @@ fn sem_g73_a_join_asks_for_a_number_of_items_of_each_port() {
 /// The pattern of the papers that has fixed ends: the ends of a line have one neighbour, the others
 /// two, so one program waits for different numbers of messages, one of each neighbour.
 #[test]
-fn sem_g73_sem_g74_computations_of_a_line_wait_for_one_message_of_each_neighbour() {
+fn sem_g268_sem_g269_computations_of_a_line_wait_for_one_message_of_each_neighbour() {
     const COUNT: usize = 5;
     const STAGES: u32 = 4;
     let inboxes: Vec<Port<(usize, u32, ())>> = (0..COUNT).map(|_| Port::new()).collect();
@@ -142,7 +142,7 @@ fn sem_g73_sem_g74_computations_of_a_line_wait_for_one_message_of_each_neighbour
 }
 
 #[test]
-fn ccr_060_sem_g73_a_receive_over_a_row_of_ports_gives_the_items_in_the_order_of_the_ports() {
+fn ccr_060_sem_g268_a_receive_over_a_row_of_ports_gives_the_items_in_the_order_of_the_ports() {
     let orders = [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]];
     for order in orders {
         let ports: Vec<Port<usize>> = (0..4).map(|_| Port::new()).collect();
@@ -163,7 +163,7 @@ fn ccr_060_sem_g73_a_receive_over_a_row_of_ports_gives_the_items_in_the_order_of
 }
 
 #[test]
-fn sem_g73_a_row_of_ports_may_bring_several_items_each() {
+fn sem_g268_a_row_of_ports_may_bring_several_items_each() {
     let ports: Vec<Port<u32>> = (0..2).map(|_| Port::new()).collect();
     let rows = Log::new();
     let log = rows.clone();
@@ -181,7 +181,7 @@ fn sem_g73_a_row_of_ports_may_bring_several_items_each() {
 }
 
 #[test]
-fn ccr_061_sem_g73_a_one_time_join_of_many_leaves_its_items_in_their_ports_until_it_has_all() {
+fn ccr_061_sem_g268_a_one_time_join_of_many_leaves_its_items_in_their_ports_until_it_has_all() {
     // CCR's MultipleItemReceiver holds what has come.
     let (p, q) = (Port::new(), Port::new());
     let active = JoinedReceive::once((&p, &q), |_: (u32, u32)| ())
@@ -196,7 +196,7 @@ fn ccr_061_sem_g73_a_one_time_join_of_many_leaves_its_items_in_their_ports_until
 }
 
 #[test]
-fn ccr_063_sem_g73_items_that_come_after_a_one_time_join_stay_in_their_ports() {
+fn ccr_063_sem_g268_items_that_come_after_a_one_time_join_stay_in_their_ports() {
     let (p, q, r, taken) = (Port::new(), Port::new(), Port::new(), Log::new());
     let log = taken.clone();
     let active = JoinedReceive::once((&p, q.times(2), &r), move |set| log.push(set))
@@ -219,31 +219,31 @@ fn ccr_063_sem_g73_items_that_come_after_a_one_time_join_stay_in_their_ports() {
 
 #[test]
 #[should_panic(expected = "names a port twice")]
-fn sem_g73_a_row_does_not_name_a_port_twice() {
+fn sem_g268_a_row_does_not_name_a_port_twice() {
     let port = Port::<u32>::new();
     let _ = MultiplePortReceive::once([&port, &Port::new(), &port], |_| ());
 }
 
 #[test]
 #[should_panic(expected = "at least one port")]
-fn sem_g73_a_row_of_no_ports_is_no_row() {
+fn sem_g268_a_row_of_no_ports_is_no_row() {
     let _ = MultiplePortReceive::once(Vec::<Port<u32>>::new().iter(), |_| ());
 }
 
 #[test]
 #[should_panic(expected = "at least one item")]
-fn sem_g73_a_part_of_no_items_is_no_part() {
+fn sem_g268_a_part_of_no_items_is_no_part() {
     let _ = Port::<u32>::new().times(0);
 }
 
 #[test]
 #[should_panic(expected = "1 to 64 guards, not 65")]
-fn sem_g74_a_part_has_not_more_than_64_guards() {
+fn sem_g269_a_part_has_not_more_than_64_guards() {
     let _ = Port::<u32>::new().one_each(vec![|_: &u32| true; 65]);
 }
 
 #[test]
-fn sem_g74_a_guarded_part_takes_the_oldest_item_that_it_wants() {
+fn sem_g269_a_guarded_part_takes_the_oldest_item_that_it_wants() {
     let (p, q, taken) = (port_with(1..=5), Port::new(), Log::new());
     let log = taken.clone();
     JoinedReceive::persistent((p.when(|n| n % 2 == 0), &q), move |pair| log.push(pair))
@@ -259,7 +259,7 @@ fn sem_g74_a_guarded_part_takes_the_oldest_item_that_it_wants() {
 }
 
 #[test]
-fn sem_g74_a_guarded_part_may_take_several_items() {
+fn sem_g269_a_guarded_part_may_take_several_items() {
     let (p, q, taken) = (Port::new(), Port::new(), Log::new());
     let log = taken.clone();
     let odd = p.when(|n: &u32| n % 2 == 1).times(2);
@@ -276,7 +276,7 @@ fn sem_g74_a_guarded_part_may_take_several_items() {
 }
 
 #[test]
-fn sem_g74_two_messages_from_particular_senders() {
+fn sem_g269_two_messages_from_particular_senders() {
     let (inbox, taken) = (Port::<Message>::new(), Log::new());
     let log = taken.clone();
     let senders = inbox.one_each([guard::source(3), guard::source(7)]);
@@ -300,7 +300,7 @@ fn sem_g74_two_messages_from_particular_senders() {
 }
 
 #[test]
-fn sem_g74_an_item_goes_to_the_first_guard_that_wants_it_and_has_none() {
+fn sem_g269_an_item_goes_to_the_first_guard_that_wants_it_and_has_none() {
     let (port, taken) = (Port::new(), Log::new());
     let log = taken.clone();
     let any: Box<dyn Fn(&u32) -> bool + Send + Sync> = Box::new(|_| true);
@@ -318,7 +318,7 @@ fn sem_g74_an_item_goes_to_the_first_guard_that_wants_it_and_has_none() {
 }
 
 #[test]
-fn sem_g74_guards_by_source_and_by_tag() {
+fn sem_g269_guards_by_source_and_by_tag() {
     let (inbox, marks, taken) = (Port::<Message>::new(), Port::new(), Log::new());
     for (name, part) in [
         ("source", inbox.when(guard::source(1))),
@@ -342,7 +342,7 @@ fn sem_g74_guards_by_source_and_by_tag() {
 }
 
 #[test]
-fn sem_g74_a_guarded_batch_takes_what_it_wants() {
+fn sem_g269_a_guarded_batch_takes_what_it_wants() {
     let (port, batches) = (port_with(1..=5), Log::new());
     let log = batches.clone();
     MultipleItemReceive::persistent(&port, 2, move |batch| log.push(batch))
@@ -356,7 +356,7 @@ fn sem_g74_a_guarded_batch_takes_what_it_wants() {
 }
 
 #[test]
-fn sem_g14_sem_g74_a_guard_that_panics_wants_nothing_and_is_heard_of() {
+fn sem_g14_sem_g269_a_guard_that_panics_wants_nothing_and_is_heard_of() {
     let queue = here();
     let exceptions = queue.exception_port();
     let (p, q, taken) = (Port::new(), Port::new(), Log::new());
@@ -378,7 +378,7 @@ fn sem_g14_sem_g74_a_guard_that_panics_wants_nothing_and_is_heard_of() {
 }
 
 #[test]
-fn sem_g14_sem_g74_a_guard_that_uses_a_port_of_its_join_panics_instead_of_waiting_for_itself() {
+fn sem_g14_sem_g269_a_guard_that_uses_a_port_of_its_join_panics_instead_of_waiting_for_itself() {
     let queue = here();
     let exceptions = queue.exception_port();
     let (p, q) = (Port::new(), Port::new());

@@ -1,4 +1,4 @@
-//! Joins of many ports where posters race, queues refuse and tasks come back: G08, G76, G77.
+//! Joins of many ports where posters race, queues refuse and tasks come back: G08, G271, G272.
 
 use crate::support::{here, in_parallel, on_dispatchers, port_with, post_all, take_all};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
@@ -13,7 +13,7 @@ fn narrow() -> (Dispatcher, DispatcherQueue) {
 }
 
 #[test]
-fn sem_g08_sem_g76_joins_with_other_counts_on_the_same_ports_lose_nothing_and_end_at_rest() {
+fn sem_g08_sem_g271_joins_with_other_counts_on_the_same_ports_lose_nothing_and_end_at_rest() {
     on_dispatchers(6, |dispatcher, queue| {
         const EACH: u32 = 300;
         let ports: [Port<u32>; 3] = std::array::from_fn(|_| Port::new());
@@ -82,7 +82,7 @@ fn sem_g08_one_time_joins_of_three_ports_in_any_order_all_find_their_items() {
 }
 
 #[test]
-fn ccr_057_sem_g77_a_join_of_many_that_is_refused_takes_nothing() {
+fn ccr_057_sem_g272_a_join_of_many_that_is_refused_takes_nothing() {
     within(patience(), || {
         let (dispatcher, queue) = narrow();
         let (p, q, r, taken) = (Port::new(), Port::new(), Port::new(), Log::new());
@@ -117,7 +117,7 @@ fn ccr_057_sem_g77_a_join_of_many_that_is_refused_takes_nothing() {
 }
 
 #[test]
-fn sem_g56_sets_that_had_no_room_at_first_fire_when_there_is_some() {
+fn sem_g23_sets_that_had_no_room_at_first_fire_when_there_is_some() {
     within(patience(), || {
         for to in 0..3 {
             let (dispatcher, queue) = narrow();
@@ -142,7 +142,7 @@ fn sem_g56_sets_that_had_no_room_at_first_fire_when_there_is_some() {
 }
 
 #[test]
-fn sem_g76_an_item_that_comes_back_past_a_full_queue_completes_a_join() {
+fn sem_g271_an_item_that_comes_back_past_a_full_queue_completes_a_join() {
     within(patience(), || {
         let (p, q, taken) = (Port::new(), Port::new(), Log::new());
         let taker = Dispatcher::new(1);
@@ -169,7 +169,7 @@ fn sem_g76_an_item_that_comes_back_past_a_full_queue_completes_a_join() {
 }
 
 #[test]
-fn sem_g11_sem_g77_what_joins_took_comes_back_in_order() {
+fn sem_g11_sem_g272_what_joins_took_comes_back_in_order() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::default());
@@ -209,7 +209,7 @@ fn sem_g11_sem_g77_what_joins_took_comes_back_in_order() {
 }
 
 #[test]
-fn sem_g76_what_waits_for_room_is_taken_when_there_is_some() {
+fn sem_g271_what_waits_for_room_is_taken_when_there_is_some() {
     within(patience(), || {
         let (dispatcher, queue) = narrow();
         let (p, q, pairs) = (port_with(1..=3), port_with(11..=13), Log::new());

@@ -43,7 +43,7 @@ fn gated(port: &Port<u32>, gate: &Port<()>, log: &Log<u32>) -> Receive<u32> {
 }
 
 #[test]
-fn sem_g333_items_beyond_the_limit_wait_in_the_port() {
+fn sem_g28_items_beyond_the_limit_wait_in_the_port() {
     let (port, gate, log) = (Port::bounded(2, Overflow::Reject), Port::new(), Log::new());
     let receive = gated(&port, &gate, &log).at_most(3);
     let active = receive.activate(&here()).unwrap();
@@ -61,7 +61,7 @@ fn sem_g333_items_beyond_the_limit_wait_in_the_port() {
 }
 
 #[test]
-fn sem_g333_no_more_handlers_run_at_a_time_and_all_items_are_handled() {
+fn sem_g28_no_more_handlers_run_at_a_time_and_all_items_are_handled() {
     explore(0..60, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         for most in [1, 2, 5] {
@@ -90,7 +90,7 @@ fn sem_g333_no_more_handlers_run_at_a_time_and_all_items_are_handled() {
 }
 
 #[test]
-fn sem_g333_one_at_a_time_keeps_the_order_of_each_poster() {
+fn sem_g28_one_at_a_time_keeps_the_order_of_each_poster() {
     on_dispatchers(3, |dispatcher, queue| {
         for most in [1, 3] {
             let (port, readers, log) = (Port::new(), Readers::default(), Log::new());
@@ -121,7 +121,7 @@ fn sem_g333_one_at_a_time_keeps_the_order_of_each_poster() {
 }
 
 #[test]
-fn sem_g333_a_panic_and_a_dropped_future_give_their_place_up() {
+fn sem_g28_a_panic_and_a_dropped_future_give_their_place_up() {
     let (queue, log) = (Inline::new("here"), Log::new());
     let (port, told) = (Port::new(), log.clone());
     queue.on_exception(move |exception| told.push(exception.message().to_owned()));
@@ -145,7 +145,7 @@ fn sem_g333_a_panic_and_a_dropped_future_give_their_place_up() {
 }
 
 #[test]
-fn sem_g333_items_that_are_not_wanted_and_other_receivers_are_left_alone() {
+fn sem_g28_items_that_are_not_wanted_and_other_receivers_are_left_alone() {
     let (port, gate, log) = (Port::new(), Port::new(), Log::new());
     let even = gated(&port, &gate, &log).when(|n| n % 2 == 0).at_most(1);
     even.activate(&here()).unwrap();
@@ -169,7 +169,7 @@ fn sem_g333_items_that_are_not_wanted_and_other_receivers_are_left_alone() {
 }
 
 #[test]
-fn sem_g333_a_task_that_is_given_up_takes_no_place() {
+fn sem_g28_a_task_that_is_given_up_takes_no_place() {
     within(patience(), || {
         let (port, log) = (Port::new(), Log::new());
         let (narrow_dispatcher, narrow) = dispatcher(1);
@@ -188,7 +188,7 @@ fn sem_g333_a_task_that_is_given_up_takes_no_place() {
 }
 
 #[test]
-fn sem_g333_a_queue_of_little_room_and_a_limit_get_along() {
+fn sem_g28_a_queue_of_little_room_and_a_limit_get_along() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(2);
         let depth = 1.try_into().unwrap();
@@ -208,7 +208,7 @@ fn sem_g333_a_queue_of_little_room_and_a_limit_get_along() {
 }
 
 #[test]
-fn sem_g333_a_member_of_an_interleave_may_have_a_limit() {
+fn sem_g28_a_member_of_an_interleave_may_have_a_limit() {
     explore(0..40, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         let (together, alone, closes) = (Port::new(), Port::new(), Port::new());
@@ -245,7 +245,7 @@ fn sem_g333_a_member_of_an_interleave_may_have_a_limit() {
 }
 
 #[test]
-fn sem_g333_many_items_that_wait_are_not_looked_at_again_and_again() {
+fn sem_g28_many_items_that_wait_are_not_looked_at_again_and_again() {
     let (port, looks, log) = (
         port_with(0..20_000_u32),
         Arc::new(AtomicUsize::new(0)),
@@ -284,7 +284,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn prop_sem_g333_a_limited_receive_is_a_queue_before_so_many_servers(
+    fn prop_sem_g28_a_limited_receive_is_a_queue_before_so_many_servers(
         most in 1..4_usize,
         steps in proptest::collection::vec(step(), 0..60),
     ) {

@@ -122,7 +122,7 @@ impl<T: Send + 'static> Active for Core<T> {
 }
 
 #[test]
-fn sem_g82_an_own_arbiter_is_activated_like_any() {
+fn sem_g20_an_own_arbiter_is_activated_like_any() {
     let (port, log) = (port_with([1]), Log::new());
     let active = Second::of(&port, &log).activate(&here()).unwrap();
     assert!(active.is_active());
@@ -136,7 +136,7 @@ fn sem_g82_an_own_arbiter_is_activated_like_any() {
 }
 
 #[test]
-fn sem_g82_an_own_arbiter_is_cleaned_up_like_any() {
+fn sem_g20_an_own_arbiter_is_cleaned_up_like_any() {
     let (port, log) = (port_with([1]), Log::new());
     let active = Second::of(&port, &log).activate(&here()).unwrap();
     active.cleanup();
@@ -146,7 +146,7 @@ fn sem_g82_an_own_arbiter_is_cleaned_up_like_any() {
 }
 
 #[test]
-fn sem_g82_an_own_arbiter_is_a_branch_of_a_choice() {
+fn sem_g20_an_own_arbiter_is_a_branch_of_a_choice() {
     for own_wins in [true, false] {
         let (port, other, log) = (port_with([1]), Port::new(), Log::new());
         let told = log.clone();
@@ -172,7 +172,7 @@ fn sem_g82_an_own_arbiter_is_a_branch_of_a_choice() {
 }
 
 #[test]
-fn sem_g82_an_own_arbiter_that_finds_no_room_takes_nothing() {
+fn sem_g20_an_own_arbiter_that_finds_no_room_takes_nothing() {
     let dispatcher = Dispatcher::new(1);
     let queue = dispatcher.queue(QueueConfig::bounded("narrow", 1));
     let (port, log) = (port_with([1]), Log::new());
@@ -190,7 +190,7 @@ fn sem_g82_an_own_arbiter_that_finds_no_room_takes_nothing() {
 }
 
 #[test]
-fn sem_g82_what_an_own_arbiter_did_not_handle_goes_back() {
+fn sem_g20_what_an_own_arbiter_did_not_handle_goes_back() {
     let ((dispatcher, queue), port, log) = (dispatcher(1), port_with([1]), Log::new());
     Second::of(&port, &log).activate(&queue).unwrap();
     dispatcher.wait_idle();
@@ -205,7 +205,7 @@ fn sem_g82_what_an_own_arbiter_did_not_handle_goes_back() {
 }
 
 #[test]
-fn sem_g82_an_own_arbiter_goes_with_its_port() {
+fn sem_g20_an_own_arbiter_goes_with_its_port() {
     let drops = Drops::new();
     let (port, log) = (Port::new(), Log::new());
     port.post(drops.make()).unwrap();
@@ -238,7 +238,7 @@ impl Attach for Told {
 }
 
 #[test]
-fn sem_g79_a_branch_behind_one_that_has_its_items_does_not_go_to_work() {
+fn sem_g17_a_branch_behind_one_that_has_its_items_does_not_go_to_work() {
     let ports = [(); 4].map(|()| Port::new());
     let (made, log) = (Log::new(), Log::new());
     let choose = |numbers: std::ops::Range<u32>| {
@@ -269,7 +269,7 @@ fn sem_g79_a_branch_behind_one_that_has_its_items_does_not_go_to_work() {
 }
 
 #[test]
-fn sem_g79_a_choice_as_a_branch_registers_its_own_branches_in_turn() {
+fn sem_g17_a_choice_as_a_branch_registers_its_own_branches_in_turn() {
     let ports = [(); 3].map(|()| Port::new());
     let log = Log::new();
     let receive = |number: usize| {
@@ -347,7 +347,7 @@ impl Active for CountingCore {
 }
 
 #[test]
-fn sem_g82_an_own_arbiter_may_be_made_of_a_choice() {
+fn sem_g20_an_own_arbiter_may_be_made_of_a_choice() {
     let (a, b, log, registrations) = (Port::new(), Port::new(), Log::new(), Log::new());
     let logs = |port: &Port<u32>| {
         let log = log.clone();
@@ -375,7 +375,7 @@ fn sem_g82_an_own_arbiter_may_be_made_of_a_choice() {
 }
 
 #[test]
-fn sem_g82_what_is_never_registered_keeps_no_ports() {
+fn sem_g20_what_is_never_registered_keeps_no_ports() {
     let (dispatcher, queue) = dispatcher(1);
     queue.suspend();
     let (drops, port) = (Drops::new(), Port::new());
@@ -464,7 +464,7 @@ impl Active for EitherCore {
 }
 
 #[test]
-fn sem_g463_a_branch_that_wins_leaves_all_its_ports() {
+fn sem_g21_a_branch_that_wins_leaves_all_its_ports() {
     let (ports, other) = ([Port::new(), Port::new()], Port::new());
     let log = Log::new();
     let either = || Either {

@@ -26,7 +26,7 @@ fn loops(queue: &impl Enqueue) -> impl Iterator<Item = ParallelLoop> {
 }
 
 #[test]
-fn sem_g337_each_block_runs_once_and_results_come_in_order() {
+fn sem_g32_each_block_runs_once_and_results_come_in_order() {
     for parallel in loops(&here()) {
         for blocks in [0, 1, 2, 6, 7, 8, 100] {
             let doubled = wait_blocking(parallel.map(0..blocks, |n| 2 * n)).unwrap();
@@ -48,7 +48,7 @@ fn sem_g337_each_block_runs_once_and_results_come_in_order() {
 }
 
 #[test]
-fn sem_g337_at_most_degree_bodies_run_at_a_time() {
+fn sem_g32_at_most_degree_bodies_run_at_a_time() {
     on_dispatchers(1, |_, queue| {
         let now = Arc::new(AtomicUsize::new(0));
         for degree in [1, 2] {
@@ -67,7 +67,7 @@ fn sem_g337_at_most_degree_bodies_run_at_a_time() {
 }
 
 #[test]
-fn sem_g338_a_sum_has_the_same_bits_for_any_schedule_degree_and_dispatcher() {
+fn sem_g33_a_sum_has_the_same_bits_for_any_schedule_degree_and_dispatcher() {
     /// Neighbours in pairs, then pairs of pairs.
     fn known(values: &[f64]) -> f64 {
         match values {
@@ -94,7 +94,7 @@ fn sem_g338_a_sum_has_the_same_bits_for_any_schedule_degree_and_dispatcher() {
 }
 
 #[test]
-fn sem_g337_a_panic_ends_the_loop_and_comes_to_the_caller() {
+fn sem_g32_a_panic_ends_the_loop_and_comes_to_the_caller() {
     on_dispatchers(3, |dispatcher, queue| {
         for parallel in loops(queue) {
             let drops = Drops::new();
@@ -112,7 +112,7 @@ fn sem_g337_a_panic_ends_the_loop_and_comes_to_the_caller() {
 }
 
 #[test]
-fn sem_g337_a_loop_that_is_not_awaited_drops_its_blocks_and_tells_its_panic() {
+fn sem_g32_a_loop_that_is_not_awaited_drops_its_blocks_and_tells_its_panic() {
     on_dispatchers(3, |dispatcher, queue| {
         let (drops, told) = (Drops::new(), Log::new());
         let heard = told.clone();
@@ -136,7 +136,7 @@ fn sem_g337_a_loop_that_is_not_awaited_drops_its_blocks_and_tells_its_panic() {
 }
 
 #[test]
-fn sem_g337_a_queue_that_takes_no_task_is_an_error() {
+fn sem_g32_a_queue_that_takes_no_task_is_an_error() {
     let dispatcher = Dispatcher::new(1);
     let depth = 1.try_into().unwrap();
     let narrow = dispatcher.queue(QueueConfig {
@@ -173,7 +173,7 @@ fn sem_g337_a_queue_that_takes_no_task_is_an_error() {
 }
 
 #[test]
-fn sem_g338_a_loop_gives_the_same_in_any_order_of_its_tasks() {
+fn sem_g33_a_loop_gives_the_same_in_any_order_of_its_tasks() {
     explore(0..50, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         let log = Log::new();

@@ -10,7 +10,7 @@ use std::task::Poll;
 const MANY: u32 = 2_000;
 
 #[test]
-fn sem_g420_items_of_a_pile_have_no_allocation_of_their_own() {
+fn sem_g26_items_of_a_pile_have_no_allocation_of_their_own() {
     let port = Port::new();
     let few = measure(|| post_all(&port, 0..64)).count_total;
     assert_eq!(few, 64, "each is in its node");
@@ -23,7 +23,7 @@ fn sem_g420_items_of_a_pile_have_no_allocation_of_their_own() {
 }
 
 #[test]
-fn sem_g420_a_receiver_gets_what_lies_on_a_pile_and_what_comes_after() {
+fn sem_g26_a_receiver_gets_what_lies_on_a_pile_and_what_comes_after() {
     let (port, log) = (port_with(0..MANY), Log::new());
     assert_eq!(port.test(), Some(0));
     let handled = log.clone();
@@ -36,7 +36,7 @@ fn sem_g420_a_receiver_gets_what_lies_on_a_pile_and_what_comes_after() {
 }
 
 #[test]
-fn sem_g420_a_join_finds_what_lies_on_piles() {
+fn sem_g26_a_join_finds_what_lies_on_piles() {
     let (p, q, log) = (port_with(0..MANY), port_with(0..MANY), Log::new());
     let handled = log.clone();
     JoinedReceive::persistent((&p, &q), move |pair| handled.push(pair))
@@ -48,7 +48,7 @@ fn sem_g420_a_join_finds_what_lies_on_piles() {
 }
 
 #[test]
-fn sem_g420_what_is_put_back_stands_before_a_pile() {
+fn sem_g26_what_is_put_back_stands_before_a_pile() {
     let port = port_with(0..MANY);
     (0..100).for_each(|n| assert_eq!(port.test(), Some(n)));
     (0..100).rev().for_each(|n| port.put_back(n).unwrap());
@@ -57,7 +57,7 @@ fn sem_g420_what_is_put_back_stands_before_a_pile() {
 }
 
 #[test]
-fn sem_g420_what_comes_back_from_a_task_stands_where_it_stood() {
+fn sem_g26_what_comes_back_from_a_task_stands_where_it_stood() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let port = Port::new();
@@ -77,7 +77,7 @@ fn sem_g420_what_comes_back_from_a_task_stands_where_it_stood() {
 }
 
 #[test]
-fn sem_g420_counters_count_what_lies_on_a_pile() {
+fn sem_g26_counters_count_what_lies_on_a_pile() {
     let port = port_with(0..MANY);
     assert_eq!(port.test(), Some(0));
     let counters = port.counters();
@@ -89,7 +89,7 @@ fn sem_g420_counters_count_what_lies_on_a_pile() {
 }
 
 #[test]
-fn sem_g420_items_of_a_pile_carry_their_causalities() {
+fn sem_g26_items_of_a_pile_carry_their_causalities() {
     let (port, log, queue) = (Port::new(), Log::new(), here());
     let cause = Causality::new("cause");
     post_all(&port, 0..100);
@@ -118,7 +118,7 @@ fn sem_g420_items_of_a_pile_carry_their_causalities() {
 }
 
 #[test]
-fn sem_g420_a_port_that_goes_drops_its_pile() {
+fn sem_g26_a_port_that_goes_drops_its_pile() {
     let drops = Drops::new();
     let port = Port::new();
     (0..MANY).for_each(|_| port.post(drops.make()).unwrap());
@@ -129,7 +129,7 @@ fn sem_g420_a_port_that_goes_drops_its_pile() {
 }
 
 #[test]
-fn sem_g420_a_receive_that_is_dropped_takes_nothing_from_a_pile() {
+fn sem_g26_a_receive_that_is_dropped_takes_nothing_from_a_pile() {
     let (port, (_, waker)) = (port_with(0..MANY), Wakes::new());
     drop(port.recv());
     assert_eq!(poll(&mut port.recv(), &waker), Poll::Ready(0));
@@ -138,7 +138,7 @@ fn sem_g420_a_receive_that_is_dropped_takes_nothing_from_a_pile() {
 
 /// Posters and takers without end, so that the port is now empty and now full.
 #[test]
-fn stress_sem_g420_order_holds_for_each_poster() {
+fn stress_sem_g26_order_holds_for_each_poster() {
     const POSTERS: usize = 3;
     const ITEMS: usize = 20_000;
     within(patience(), || {

@@ -26,7 +26,7 @@ impl Shape for Circle {
 type AnyShape = Box<dyn Shape>;
 
 #[test]
-fn ccr_035_sem_g67_each_item_lands_in_the_port_of_its_type() {
+fn ccr_035_sem_g258_each_item_lands_in_the_port_of_its_type() {
     let set = PortSet::<(i32, String)>::new();
     set.post(7).unwrap();
     set.post("seven".to_owned()).unwrap();
@@ -39,7 +39,7 @@ fn ccr_035_sem_g67_each_item_lands_in_the_port_of_its_type() {
 }
 
 #[test]
-fn ccr_036_ccr_124_sem_g67_the_exact_type_decides_not_the_order_in_the_set() {
+fn ccr_036_ccr_124_sem_g258_the_exact_type_decides_not_the_order_in_the_set() {
     // "Base before derived": the trait object stands first.
     let set = PortSet::<(AnyShape, Circle)>::new();
     set.post(Circle(1)).unwrap();
@@ -56,7 +56,7 @@ fn ccr_036_ccr_124_sem_g67_the_exact_type_decides_not_the_order_in_the_set() {
 }
 
 #[test]
-fn ccr_037_sem_g67_an_item_of_no_type_of_the_set_comes_back() {
+fn ccr_037_sem_g258_an_item_of_no_type_of_the_set_comes_back() {
     let set = PortSet::<(i32, String)>::new();
     let drops = Drops::new();
     let error = set.post_any(Box::new(drops.make())).unwrap_err();
@@ -75,7 +75,7 @@ fn ccr_037_sem_g67_an_item_of_no_type_of_the_set_comes_back() {
 }
 
 #[test]
-fn ccr_038_sem_g67_nothing_is_a_type_of_its_own() {
+fn ccr_038_sem_g258_nothing_is_a_type_of_its_own() {
     let set = PortSet::<(u32, Option<String>)>::new();
     set.post(None::<String>).unwrap();
     set.post_any(Box::new(None::<String>)).unwrap();
@@ -89,7 +89,7 @@ fn ccr_038_sem_g67_nothing_is_a_type_of_its_own() {
 }
 
 #[test]
-fn ccr_039_sem_g68_a_shared_set_keeps_the_order_of_posts_between_types() {
+fn ccr_039_sem_g259_a_shared_set_keeps_the_order_of_posts_between_types() {
     let set = SharedPortSet::<(i32, &str, bool)>::new();
     set.post("one").unwrap();
     set.post(2).unwrap();
@@ -109,7 +109,7 @@ fn ccr_039_sem_g68_a_shared_set_keeps_the_order_of_posts_between_types() {
 // Behaviours 40 and 41 are compile errors: see the documentation of `SharedPortSet`. What does
 // compile is to match.
 #[test]
-fn ccr_040_ccr_041_sem_g68_a_shared_set_has_one_port_and_its_receivers_match() {
+fn ccr_040_ccr_041_sem_g259_a_shared_set_has_one_port_and_its_receivers_match() {
     let set = SharedPortSet::<(u32, String)>::new();
     let log = Log::new();
     let told = log.clone();
@@ -154,7 +154,7 @@ fn ccr_042_ports_of_a_set_are_ports_of_their_own() {
 }
 
 #[test]
-fn sem_g67_ports_of_a_set_take_part_in_joins() {
+fn sem_g258_ports_of_a_set_take_part_in_joins() {
     let set = PortSet::<(&str, u32)>::new();
     let log = Log::new();
     let told = log.clone();
@@ -169,7 +169,7 @@ fn sem_g67_ports_of_a_set_take_part_in_joins() {
 }
 
 #[test]
-fn sem_g67_a_refused_item_comes_back_as_it_was() {
+fn sem_g258_a_refused_item_comes_back_as_it_was() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
@@ -215,7 +215,7 @@ fn sem_g67_a_refused_item_comes_back_as_it_was() {
 }
 
 #[test]
-fn sem_g67_a_success_failure_port_takes_results() {
+fn sem_g258_a_success_failure_port_takes_results() {
     let done = SuccessFailurePort::<(), String>::new();
     done.post_result(Ok(())).unwrap();
     done.post_result(Err("out of paper".to_owned())).unwrap();
@@ -228,7 +228,7 @@ fn sem_g67_a_success_failure_port_takes_results() {
 }
 
 #[test]
-fn sem_g67_sets_may_have_twenty_types() {
+fn sem_g258_sets_may_have_twenty_types() {
     struct Of<const N: usize>;
     #[rustfmt::skip]
     type Twenty = (
@@ -246,7 +246,7 @@ fn sem_g67_sets_may_have_twenty_types() {
 }
 
 #[test]
-fn sem_g68_what_came_through_a_shared_set_can_go_to_ports_of_its_own() {
+fn sem_g259_what_came_through_a_shared_set_can_go_to_ports_of_its_own() {
     let shared = SharedPortSet::<(u32, &str)>::new();
     let set = PortSet::<(u32, &str)>::new();
     let out = set.clone();
@@ -261,7 +261,7 @@ fn sem_g68_what_came_through_a_shared_set_can_go_to_ports_of_its_own() {
 }
 
 #[test]
-fn sem_g68_the_order_of_each_poster_holds_between_types() {
+fn sem_g259_the_order_of_each_poster_holds_between_types() {
     within(patience(), || {
         const POSTERS: u32 = 3;
         const EACH: u32 = 2_000;
@@ -321,7 +321,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn prop_sem_g68_a_shared_set_is_a_list_of_what_was_posted(
+    fn prop_sem_g259_a_shared_set_is_a_list_of_what_was_posted(
         steps in proptest::collection::vec(step(), 0..60)
     ) {
         let set = SharedPortSet::<(u32, String)>::new();
@@ -360,7 +360,7 @@ proptest! {
 }
 
 #[test]
-fn sem_g67_clones_of_a_set_have_the_same_ports() {
+fn sem_g258_clones_of_a_set_have_the_same_ports() {
     let given = Port::named("given");
     let set = PortSet::<(u32, bool)>::with_ports((given.clone(), Port::default()));
     let twin = set.clone();
@@ -383,7 +383,7 @@ fn choose(set: &PortSet<(u32, &'static str, Vec<u8>)>, log: &Log<String>) {
 }
 
 #[test]
-fn sem_g903_a_choice_over_a_port_set_handles_one_item_of_whichever_type() {
+fn sem_g266_a_choice_over_a_port_set_handles_one_item_of_whichever_type() {
     let (set, log) = (PortSet::new(), Log::new());
     choose(&set, &log);
     set.post("first").unwrap();
@@ -400,7 +400,7 @@ fn sem_g903_a_choice_over_a_port_set_handles_one_item_of_whichever_type() {
 }
 
 #[test]
-fn sem_g903_the_order_of_the_types_decides_among_items_that_are_there() {
+fn sem_g266_the_order_of_the_types_decides_among_items_that_are_there() {
     let (set, log) = (PortSet::new(), Log::new());
     set.post(vec![1_u8, 2]).unwrap();
     set.post("second").unwrap();

@@ -248,7 +248,7 @@ proptest! {
 
     /// Where so many wait that most lie on a pile. A look at them makes nodes of all: it is rare.
     #[test]
-    fn prop_sem_g420_programs_do_what_the_model_does_where_many_wait(
+    fn prop_sem_g26_programs_do_what_the_model_does_where_many_wait(
         many in 62_u32..600,
         program in prop::collection::vec((step(), 0..8), 1..80),
     ) {

@@ -415,7 +415,7 @@ fn sem_g14_a_clone_that_uses_its_port_panics_instead_of_waiting() {
 }
 
 #[test]
-fn sem_g470_receivers_go_with_the_last_handle_of_their_port() {
+fn sem_g22_receivers_go_with_the_last_handle_of_their_port() {
     let (port, alive) = (Port::<u32>::new(), Arc::new(()));
     let (weak, held) = (port.downgrade(), Arc::clone(&alive));
     let activation = Receive::persistent(&port, move |n| {
@@ -439,7 +439,7 @@ fn sem_g470_receivers_go_with_the_last_handle_of_their_port() {
 }
 
 #[test]
-fn sem_g470_a_handler_that_holds_its_port_stays_with_it_until_it_is_cleaned_up() {
+fn sem_g22_a_handler_that_holds_its_port_stays_with_it_until_it_is_cleaned_up() {
     let (port, alive) = (Port::<u32>::new(), Arc::new(()));
     let (own, held) = (port.clone(), Arc::clone(&alive));
     let activation = Receive::persistent(&port, move |_| {

@@ -247,7 +247,7 @@ fn sem_g02_a_bounded_queue_under_load_hands_back_what_it_refuses() {
 }
 
 #[test]
-fn sem_g02_sem_g16_a_handler_that_panics_holding_items_loses_no_others() {
+fn sem_g02_sem_g34_a_handler_that_panics_holding_items_loses_no_others() {
     on_dispatchers(5, |dispatcher, queue| {
         let exceptions = queue.exception_port();
         let drops = Drops::new();

@@ -36,7 +36,7 @@ fn repeats<R: PartialEq + std::fmt::Debug>(program: impl Fn(&Replay) -> R) {
 }
 
 #[test]
-fn sem_g49_philosophers_eat_in_the_order_of_the_seed() {
+fn sem_g56_philosophers_eat_in_the_order_of_the_seed() {
     const MEALS: usize = 20;
     repeats(|replay| {
         let queue = replay.queue(QueueConfig::named("table"));
@@ -65,7 +65,7 @@ fn sem_g49_philosophers_eat_in_the_order_of_the_seed() {
 }
 
 #[test]
-fn sem_g49_a_bank_of_ports_repeats() {
+fn sem_g56_a_bank_of_ports_repeats() {
     repeats(|replay| {
         let queues = ["counter", "vault"].map(|name| replay.queue(QueueConfig::named(name)));
         let accounts: Vec<Port<i64>> = (0..4).map(|_| Port::new()).collect();
@@ -105,7 +105,7 @@ fn sem_g49_a_bank_of_ports_repeats() {
 }
 
 #[test]
-fn sem_g49_timers_repeat() {
+fn sem_g56_timers_repeat() {
     repeats(|replay| {
         let queue = replay.queue(QueueConfig::named("clock"));
         let (ticks, begun) = (Port::new(), replay.clock().now());
@@ -136,7 +136,7 @@ fn sem_g49_timers_repeat() {
 }
 
 #[test]
-fn sem_g49_async_chains_repeat() {
+fn sem_g56_async_chains_repeat() {
     repeats(|replay| {
         let queue = replay.queue(QueueConfig::named("relay"));
         let stations: Vec<Port<u32>> = (0..6).map(|_| Port::new()).collect();

@@ -18,7 +18,7 @@ struct Get {
 }
 
 #[test]
-fn sem_g69_an_answer_reaches_the_asker() {
+fn sem_g260_an_answer_reaches_the_asker() {
     let (_, waker) = Wakes::new();
     let (to, mut answer) = reply();
     assert!(poll(&mut answer, &waker).is_pending());
@@ -27,7 +27,7 @@ fn sem_g69_an_answer_reaches_the_asker() {
 }
 
 #[test]
-fn sem_g69_only_the_last_waker_is_woken_and_once() {
+fn sem_g260_only_the_last_waker_is_woken_and_once() {
     let ((old, old_waker), (new, new_waker)) = (Wakes::new(), Wakes::new());
     let (to, mut answer) = reply();
     assert!(poll(&mut answer, &old_waker).is_pending());
@@ -37,7 +37,7 @@ fn sem_g69_only_the_last_waker_is_woken_and_once() {
 }
 
 #[test]
-fn sem_g69_a_reply_port_dropped_without_an_answer_says_so_and_where_it_was_asked() {
+fn sem_g260_a_reply_port_dropped_without_an_answer_says_so_and_where_it_was_asked() {
     let (wakes, waker) = Wakes::new();
     let line = line!() + 1;
     let (to, mut answer) = reply::<u32>();
@@ -61,7 +61,7 @@ fn sem_g69_a_reply_port_dropped_without_an_answer_says_so_and_where_it_was_asked
 }
 
 #[test]
-fn sem_g69_a_handler_that_panics_leaves_no_asker_waiting() {
+fn sem_g260_a_handler_that_panics_leaves_no_asker_waiting() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let exceptions = dispatcher.exception_port();
@@ -86,7 +86,7 @@ fn sem_g69_a_handler_that_panics_leaves_no_asker_waiting() {
 }
 
 #[test]
-fn sem_g69_requests_that_nobody_handles_any_more_are_answered_so() {
+fn sem_g260_requests_that_nobody_handles_any_more_are_answered_so() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let requests = Port::new();
@@ -106,7 +106,7 @@ fn sem_g69_requests_that_nobody_handles_any_more_are_answered_so() {
 }
 
 #[test]
-fn sem_g69_an_answer_that_nobody_wants_comes_back() {
+fn sem_g260_an_answer_that_nobody_wants_comes_back() {
     let (to, answer) = reply();
     assert!(to.is_wanted());
     drop(answer);
@@ -121,7 +121,7 @@ fn sem_g69_an_answer_that_nobody_wants_comes_back() {
 }
 
 #[test]
-fn sem_g69_both_ends_take_one_allocation() {
+fn sem_g260_both_ends_take_one_allocation() {
     let (_, waker) = Wakes::new();
     let mut ends = None;
     assert_eq!(measure(|| ends = Some(reply::<u64>())).count_total, 1);
@@ -135,7 +135,7 @@ fn sem_g69_both_ends_take_one_allocation() {
 }
 
 #[test]
-fn sem_g69_answers_may_come_to_a_port_for_joins_to_wait_for() {
+fn sem_g260_answers_may_come_to_a_port_for_joins_to_wait_for() {
     let (names, ages) = (Port::new(), Port::new());
     let log = Log::new();
     let told = log.clone();
@@ -157,7 +157,7 @@ fn sem_g69_answers_may_come_to_a_port_for_joins_to_wait_for() {
 }
 
 #[test]
-fn sem_g69_a_port_without_room_gives_the_answer_back_and_still_learns_that_there_is_none() {
+fn sem_g260_a_port_without_room_gives_the_answer_back_and_still_learns_that_there_is_none() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
@@ -195,7 +195,7 @@ fn sem_g69_a_port_without_room_gives_the_answer_back_and_still_learns_that_there
 }
 
 #[test]
-fn sem_g69_ten_thousand_askers_wait_on_one_thread() {
+fn sem_g260_ten_thousand_askers_wait_on_one_thread() {
     const ASKERS: u64 = 10_000;
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
@@ -222,7 +222,7 @@ fn sem_g69_ten_thousand_askers_wait_on_one_thread() {
 }
 
 #[test]
-fn sem_g69_answers_race_with_askers_that_give_up_and_none_is_lost_or_doubled() {
+fn sem_g260_answers_race_with_askers_that_give_up_and_none_is_lost_or_doubled() {
     on_dispatchers(5, |dispatcher, queue| {
         const EACH: usize = 300;
         let (drops, back) = (Drops::new(), Log::new());
@@ -267,7 +267,7 @@ enum Act {
 
 proptest! {
     #[test]
-    fn prop_sem_g69_ends_used_and_dropped_in_any_order_leak_nothing(
+    fn prop_sem_g260_ends_used_and_dropped_in_any_order_leak_nothing(
         acts in proptest::collection::vec(
             prop_oneof![
                 Just(Act::Answer),

@@ -6,7 +6,7 @@ use motet_ports::{
 };
 
 #[test]
-fn sem_g72_a_port_remembers_where_it_was_made() {
+fn sem_g263_a_port_remembers_where_it_was_made() {
     let line = line!() + 1;
     let ports = [Port::<u32>::new(), Port::default(), Port::named("third")];
     let set = PortSet::<(u32, u64)>::new();
@@ -28,7 +28,7 @@ fn sem_g72_a_port_remembers_where_it_was_made() {
 }
 
 #[test]
-fn sem_g72_a_port_is_named_once() {
+fn sem_g263_a_port_is_named_once() {
     let port = Port::<u32>::new();
     assert_eq!(port.name(), None);
     let twin = port.clone();
@@ -43,7 +43,7 @@ fn sem_g72_a_port_is_named_once() {
 }
 
 #[test]
-fn sem_g72_a_port_describes_what_it_holds_and_who_waits() {
+fn sem_g263_a_port_describes_what_it_holds_and_who_waits() {
     let (port, other) = (Port::named("p"), Port::<u32>::new());
     let queue = here();
     Receive::persistent(&port, |_: u32| ())
@@ -79,7 +79,7 @@ fn sem_g72_a_port_describes_what_it_holds_and_who_waits() {
 }
 
 #[test]
-fn sem_g72_who_awaits_is_described_too() {
+fn sem_g263_who_awaits_is_described_too() {
     let port = Port::<u32>::new();
     let (_, waker) = Wakes::new();
     let (mut recv, mut ready) = (port.recv(), port.ready());
@@ -94,7 +94,7 @@ fn sem_g72_who_awaits_is_described_too() {
 }
 
 #[test]
-fn sem_g72_a_snapshot_of_receivers_can_be_used_to_unregister_them() {
+fn sem_g263_a_snapshot_of_receivers_can_be_used_to_unregister_them() {
     let port = port_with([1, 2]);
     let probe = Probe::rejecting();
     probe.register(&port);
@@ -106,7 +106,7 @@ fn sem_g72_a_snapshot_of_receivers_can_be_used_to_unregister_them() {
 }
 
 #[test]
-fn sem_g72_joins_of_many_are_described() {
+fn sem_g263_joins_of_many_are_described() {
     let (p, q, r) = (
         Port::<u32>::named("p"),
         Port::<u32>::named("q"),

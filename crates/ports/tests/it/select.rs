@@ -42,7 +42,7 @@ fn receivers(ports: &[&Port<u32>]) -> usize {
 }
 
 #[test]
-fn ccr_049_sem_g81_a_wait_for_several_ports_leaves_the_item_there() {
+fn ccr_049_sem_g19_a_wait_for_several_ports_leaves_the_item_there() {
     let (numbers, texts, log) = (Port::<u32>::new(), Port::new(), Log::new());
     let (ports, told) = ((numbers.clone(), texts.clone()), log.clone());
     FromHandler::new_async(move || async move {
@@ -62,7 +62,7 @@ fn ccr_049_sem_g81_a_wait_for_several_ports_leaves_the_item_there() {
 }
 
 #[test]
-fn ccr_049_sem_g81_an_item_that_is_only_looked_at_goes_on_to_the_next_receiver() {
+fn ccr_049_sem_g19_an_item_that_is_only_looked_at_goes_on_to_the_next_receiver() {
     let (port, other, log) = (Port::new(), Port::<u32>::new(), Log::new());
     let (_, waker) = Wakes::new();
     let mut ready = select().ready(&port, || 1).recv(&other, |_| 2);
@@ -77,7 +77,7 @@ fn ccr_049_sem_g81_an_item_that_is_only_looked_at_goes_on_to_the_next_receiver()
 }
 
 #[test]
-fn sem_g81_the_first_that_is_there_is_taken_and_the_other_stays() {
+fn sem_g19_the_first_that_is_there_is_taken_and_the_other_stays() {
     let (a, b) = (port_with([1, 2]), port_with([3]));
     let (_, waker) = Wakes::new();
     assert_eq!(poll(&mut first(&a, &b), &waker), Poll::Ready(Of::A(1)));
@@ -87,7 +87,7 @@ fn sem_g81_the_first_that_is_there_is_taken_and_the_other_stays() {
 }
 
 #[test]
-fn sem_g81_one_is_taken_and_the_losers_items_stay_all_the_time() {
+fn sem_g19_one_is_taken_and_the_losers_items_stay_all_the_time() {
     let (a, b) = (Port::new(), Port::new());
     let (wakes, waker) = Wakes::new();
     let mut wait = first(&a, &b);
@@ -112,7 +112,7 @@ fn sem_g81_one_is_taken_and_the_losers_items_stay_all_the_time() {
 }
 
 #[test]
-fn sem_g81_only_the_last_waker_is_woken() {
+fn sem_g19_only_the_last_waker_is_woken() {
     let (a, b) = (Port::new(), Port::new());
     let ((old, old_waker), (new, new_waker)) = (Wakes::new(), Wakes::new());
     let mut wait = first(&a, &b);
@@ -124,7 +124,7 @@ fn sem_g81_only_the_last_waker_is_woken() {
 }
 
 #[test]
-fn sem_g81_a_select_dropped_before_its_first_poll_leaves_no_trace() {
+fn sem_g19_a_select_dropped_before_its_first_poll_leaves_no_trace() {
     let (a, b) = (port_with([1]), port_with([2]));
     drop(first(&a, &b));
     drop(join((&a, &b)));
@@ -135,7 +135,7 @@ fn sem_g81_a_select_dropped_before_its_first_poll_leaves_no_trace() {
 }
 
 #[test]
-fn sem_g81_a_select_dropped_while_it_waits_leaves_no_trace() {
+fn sem_g19_a_select_dropped_while_it_waits_leaves_no_trace() {
     let (a, b, c) = (Port::new(), Port::new(), Port::new());
     let (wakes, waker) = Wakes::new();
     let (mut wait, mut joined, mut both) = (first(&a, &b), both_or_one(&a, &b, &c), join((&a, &c)));
@@ -156,7 +156,7 @@ fn sem_g81_a_select_dropped_while_it_waits_leaves_no_trace() {
 }
 
 #[test]
-fn sem_g81_an_item_meant_for_a_dropped_select_goes_back_to_the_front() {
+fn sem_g19_an_item_meant_for_a_dropped_select_goes_back_to_the_front() {
     let (a, b) = (Port::new(), Port::new());
     let (_, waker) = Wakes::new();
     let mut wait = first(&a, &b);
@@ -168,7 +168,7 @@ fn sem_g81_an_item_meant_for_a_dropped_select_goes_back_to_the_front() {
 }
 
 #[test]
-fn sem_g81_an_item_meant_for_a_dropped_select_goes_to_the_next_who_waits() {
+fn sem_g19_an_item_meant_for_a_dropped_select_goes_to_the_next_who_waits() {
     let (a, b) = (Port::new(), Port::new());
     let (_, waker) = Wakes::new();
     let (mut one, mut two) = (first(&a, &b), first(&b, &a));
@@ -181,7 +181,7 @@ fn sem_g81_an_item_meant_for_a_dropped_select_goes_to_the_next_who_waits() {
 }
 
 #[test]
-fn sem_g81_a_join_is_awaited_all_or_nothing() {
+fn sem_g19_a_join_is_awaited_all_or_nothing() {
     let (a, b) = (Port::new(), Port::new());
     let (wakes, waker) = Wakes::new();
     let mut both = join((&a, &b));
@@ -204,7 +204,7 @@ fn sem_g81_a_join_is_awaited_all_or_nothing() {
 }
 
 #[test]
-fn sem_g81_items_of_a_dropped_join_go_back_to_the_front_of_both_ports() {
+fn sem_g19_items_of_a_dropped_join_go_back_to_the_front_of_both_ports() {
     let (a, b) = (Port::new(), Port::new());
     let (_, waker) = Wakes::new();
     let mut both = join((&a, &b));
@@ -218,13 +218,13 @@ fn sem_g81_items_of_a_dropped_join_go_back_to_the_front_of_both_ports() {
 
 #[test]
 #[should_panic(expected = "names a port twice")]
-fn sem_g81_a_join_of_a_port_with_itself_is_refused() {
+fn sem_g19_a_join_of_a_port_with_itself_is_refused() {
     let port: Port<u32> = Port::new();
     drop(join((&port, &port)));
 }
 
 #[test]
-fn sem_g81_a_join_is_one_of_several() {
+fn sem_g19_a_join_is_one_of_several() {
     let (p, q, plain) = (port_with([1, 2]), Port::new(), Port::new());
     let (_, waker) = Wakes::new();
     let mut wait = both_or_one(&p, &q, &plain);
@@ -245,7 +245,7 @@ fn sem_g81_a_join_is_one_of_several() {
 }
 
 #[test]
-fn sem_g81_several_items_and_any_of_many_ports_are_alternatives() {
+fn sem_g19_several_items_and_any_of_many_ports_are_alternatives() {
     let (batch, many) = (Port::new(), [Port::new(), Port::new(), Port::new()]);
     let (_, waker) = Wakes::new();
     let begin = || {
@@ -271,13 +271,13 @@ fn sem_g81_several_items_and_any_of_many_ports_are_alternatives() {
 }
 
 #[test]
-fn sem_g81_a_select_of_nothing_waits() {
+fn sem_g19_a_select_of_nothing_waits() {
     let (_, waker) = Wakes::new();
     assert!(poll(&mut select::<()>(), &waker).is_pending());
 }
 
 #[test]
-fn sem_g81_a_select_keeps_its_ports() {
+fn sem_g19_a_select_keeps_its_ports() {
     let (a, b) = (Port::new(), Port::new());
     let (wakes, waker) = Wakes::new();
     let mut wait = first(&a, &b);
@@ -292,7 +292,7 @@ fn sem_g81_a_select_keeps_its_ports() {
 }
 
 #[test]
-fn sem_g81_a_function_that_panics_is_a_panic_of_the_waiting_code() {
+fn sem_g19_a_function_that_panics_is_a_panic_of_the_waiting_code() {
     let (a, b) = (Port::new(), Port::new());
     let (_, waker) = Wakes::new();
     let mut wait = select()
@@ -311,7 +311,7 @@ fn sem_g81_a_function_that_panics_is_a_panic_of_the_waiting_code() {
 }
 
 #[test]
-fn sem_g81_dropping_a_select_races_with_posts_and_loses_nothing() {
+fn sem_g19_dropping_a_select_races_with_posts_and_loses_nothing() {
     within(patience(), || {
         const ROUNDS: u32 = 20_000;
         let ports = [Port::new(), Port::new()];
@@ -345,7 +345,7 @@ fn sem_g81_dropping_a_select_races_with_posts_and_loses_nothing() {
 }
 
 #[test]
-fn sem_g81_selects_on_shared_ports_in_opposite_orders_lose_and_double_nothing() {
+fn sem_g19_selects_on_shared_ports_in_opposite_orders_lose_and_double_nothing() {
     on_dispatchers(5, |dispatcher, queue| {
         const EACH: u32 = 500;
         let (a, b, c, taken) = (Port::new(), Port::new(), Port::new(), Log::new());

@@ -14,7 +14,7 @@ fn next<S: Stream + Unpin>(stream: &mut S, waker: &Waker) -> Poll<Option<S::Item
 }
 
 #[test]
-fn sem_g70_a_stream_takes_items_in_order_as_they_come() {
+fn sem_g261_a_stream_takes_items_in_order_as_they_come() {
     let port = port_with([1, 2]);
     let (wakes, waker) = Wakes::new();
     let mut stream = port.stream();
@@ -31,7 +31,7 @@ fn sem_g70_a_stream_takes_items_in_order_as_they_come() {
 }
 
 #[test]
-fn sem_g70_a_stream_that_is_dropped_loses_nothing() {
+fn sem_g261_a_stream_that_is_dropped_loses_nothing() {
     let port = Port::new();
     let (_, waker) = Wakes::new();
     let mut stream = port.stream();
@@ -43,7 +43,7 @@ fn sem_g70_a_stream_that_is_dropped_loses_nothing() {
 }
 
 #[test]
-fn sem_g70_two_streams_share_the_items() {
+fn sem_g261_two_streams_share_the_items() {
     let port = Port::new();
     let (_, waker) = Wakes::new();
     let (mut one, mut two) = (port.stream(), port.stream());
@@ -55,7 +55,7 @@ fn sem_g70_two_streams_share_the_items() {
 }
 
 #[test]
-fn sem_g70_until_lets_what_waits_come_and_ends() {
+fn sem_g261_until_lets_what_waits_come_and_ends() {
     let (port, end) = (port_with([1, 2]), Port::new());
     let (_, waker) = Wakes::new();
     let mut stream = port.stream().until(end.recv());
@@ -71,7 +71,7 @@ fn sem_g70_until_lets_what_waits_come_and_ends() {
 }
 
 #[test]
-fn sem_g70_until_wakes_a_stream_that_waits_and_counts_what_was_meant_for_it() {
+fn sem_g261_until_wakes_a_stream_that_waits_and_counts_what_was_meant_for_it() {
     let (port, end) = (Port::new(), Port::new());
     let (wakes, waker) = Wakes::new();
     let mut stream = port.stream().until(end.recv());
@@ -86,7 +86,7 @@ fn sem_g70_until_wakes_a_stream_that_waits_and_counts_what_was_meant_for_it() {
 }
 
 #[test]
-fn sem_g70_until_ends_early_when_others_take_the_rest() {
+fn sem_g261_until_ends_early_when_others_take_the_rest() {
     let (port, end) = (port_with([1, 2, 3]), port_with([()]));
     let (_, waker) = Wakes::new();
     let mut stream = port.stream().until(end.recv());
@@ -98,7 +98,7 @@ fn sem_g70_until_ends_early_when_others_take_the_rest() {
 }
 
 #[test]
-fn sem_g70_combinators_run_in_handlers() {
+fn sem_g261_combinators_run_in_handlers() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let (numbers, sums, end) = (Port::new(), Port::new(), Port::new());
@@ -120,7 +120,7 @@ fn sem_g70_combinators_run_in_handlers() {
 }
 
 #[test]
-fn sem_g70_a_sink_posts() {
+fn sem_g261_a_sink_posts() {
     let (port, log) = (Port::new(), Log::new());
     let told = log.clone();
     Receive::persistent(&port, move |n: u32| told.push(n))
@@ -139,7 +139,7 @@ fn sem_g70_a_sink_posts() {
 }
 
 #[test]
-fn sem_g902_a_sink_waits_for_room_in_its_port() {
+fn sem_g265_a_sink_waits_for_room_in_its_port() {
     let port = Port::bounded(2, Overflow::Wait);
     let (wakes, waker) = Wakes::new();
     let mut cx = Context::from_waker(&waker);
@@ -164,7 +164,7 @@ fn sem_g902_a_sink_waits_for_room_in_its_port() {
 }
 
 #[test]
-fn sem_g902_a_stream_goes_through_narrow_ports_and_queues_without_loss() {
+fn sem_g265_a_stream_goes_through_narrow_ports_and_queues_without_loss() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(2);
         let wide = dispatcher.queue(QueueConfig::named("wide"));
@@ -196,7 +196,7 @@ fn sem_g902_a_stream_goes_through_narrow_ports_and_queues_without_loss() {
 }
 
 #[test]
-fn sem_g902_a_sink_that_is_dropped_drops_the_item_that_waits() {
+fn sem_g265_a_sink_that_is_dropped_drops_the_item_that_waits() {
     let port = Port::bounded(1, Overflow::Wait);
     let mut sink = port.sink();
     for n in 1..=2 {
@@ -207,7 +207,7 @@ fn sem_g902_a_sink_that_is_dropped_drops_the_item_that_waits() {
 }
 
 #[test]
-fn sem_g70_a_sink_hands_a_refused_item_back() {
+fn sem_g261_a_sink_hands_a_refused_item_back() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));

@@ -23,7 +23,7 @@ fn reply_or_timeout(replies: &Port<u32>, log: &Log<Option<u32>>) -> impl Attach 
 }
 
 #[test]
-fn ccr_050_sem_g80_a_reply_that_comes_late_stays_in_its_port() {
+fn ccr_050_sem_g18_a_reply_that_comes_late_stays_in_its_port() {
     let ((replay, queue), replies, log) = (replay(), Port::new(), Log::new());
     let active = reply_or_timeout(&replies, &log).activate(&queue).unwrap();
     replay.run_for(SECOND / 2);
@@ -39,7 +39,7 @@ fn ccr_050_sem_g80_a_reply_that_comes_late_stays_in_its_port() {
 }
 
 #[test]
-fn ccr_050_sem_g80_the_timer_is_cancelled_when_another_wins() {
+fn ccr_050_sem_g18_the_timer_is_cancelled_when_another_wins() {
     let ((replay, queue), replies, log) = (replay(), Port::new(), Log::new());
     let drops = Drops::new();
     let value = drops.make();
@@ -67,7 +67,7 @@ fn ccr_050_sem_g80_the_timer_is_cancelled_when_another_wins() {
 }
 
 #[test]
-fn sem_g80_a_choice_that_is_cleaned_up_cancels_its_timer() {
+fn sem_g18_a_choice_that_is_cleaned_up_cancels_its_timer() {
     let ((replay, queue), replies, log) = (replay(), Port::new(), Log::new());
     let active = reply_or_timeout(&replies, &log).activate(&queue).unwrap();
     replay.run_for(SECOND / 2);
@@ -77,7 +77,7 @@ fn sem_g80_a_choice_that_is_cleaned_up_cancels_its_timer() {
 }
 
 #[test]
-fn sem_g80_a_timeout_that_lost_at_the_activation_is_cancelled() {
+fn sem_g18_a_timeout_that_lost_at_the_activation_is_cancelled() {
     let ((replay, queue), replies, log) = (replay(), port_with([7]), Log::new());
     reply_or_timeout(&replies, &log).activate(&queue).unwrap();
     let (told, missed) = (log.clone(), log.clone());
@@ -93,7 +93,7 @@ fn sem_g80_a_timeout_that_lost_at_the_activation_is_cancelled() {
 }
 
 #[test]
-fn sem_g80_a_timeout_needs_no_room_in_the_queue() {
+fn sem_g18_a_timeout_needs_no_room_in_the_queue() {
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::bounded("small", 1));
     let (replies, log) = (Port::new(), Log::new());
@@ -112,7 +112,7 @@ fn sem_g80_a_timeout_needs_no_room_in_the_queue() {
 }
 
 #[test]
-fn sem_g80_replies_race_with_the_real_clock_and_one_branch_runs() {
+fn sem_g18_replies_race_with_the_real_clock_and_one_branch_runs() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let (log, mut ports) = (Log::new(), Vec::new());
@@ -147,7 +147,7 @@ fn sem_g80_replies_race_with_the_real_clock_and_one_branch_runs() {
 }
 
 #[test]
-fn sem_g80_after_stands_alone() {
+fn sem_g18_after_stands_alone() {
     let ((replay, queue), log) = (replay(), Log::new());
     let told = log.clone();
     let active = After::new(SECOND, move || told.push(()))
@@ -164,7 +164,7 @@ fn sem_g80_after_stands_alone() {
 }
 
 #[test]
-fn sem_g81_a_select_gives_up_in_time_and_leaves_late_items() {
+fn sem_g19_a_select_gives_up_in_time_and_leaves_late_items() {
     let ((replay, queue), replies, log) = (replay(), Port::new(), Log::new());
     let (port, told) = (replies.clone(), log.clone());
     spawn(&queue.handle(), async move {
@@ -188,7 +188,7 @@ fn sem_g81_a_select_gives_up_in_time_and_leaves_late_items() {
 }
 
 #[test]
-fn sem_g81_the_timer_of_a_select_is_cancelled_when_another_is_there() {
+fn sem_g19_the_timer_of_a_select_is_cancelled_when_another_is_there() {
     let ((replay, queue), replies, log) = (replay(), Port::new(), Log::new());
     let (port, told) = (replies.clone(), log.clone());
     spawn(&queue.handle(), async move {
@@ -203,7 +203,7 @@ fn sem_g81_the_timer_of_a_select_is_cancelled_when_another_is_there() {
 }
 
 #[test]
-fn sem_g81_a_join_may_be_given_up_in_time() {
+fn sem_g19_a_join_may_be_given_up_in_time() {
     let ((replay, queue), log) = (replay(), Log::new());
     let (p, q) = (port_with([1u32]), Port::<u32>::new());
     let (ports, told) = ((p.clone(), q.clone()), log.clone());

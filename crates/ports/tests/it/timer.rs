@@ -26,7 +26,7 @@ fn start(queue: &impl Enqueue, future: impl Future<Output = ()> + Send + 'static
 }
 
 #[test]
-fn ccr_105_sem_g47_enqueue_timer_follows_the_timescale() {
+fn ccr_105_sem_g54_enqueue_timer_follows_the_timescale() {
     let slow = || QueueConfig {
         timescale: Timescale::new(2.0),
         ..QueueConfig::named("slow")
@@ -52,7 +52,7 @@ fn ccr_105_sem_g47_enqueue_timer_follows_the_timescale() {
 }
 
 #[test]
-fn ccr_106_sem_g44_a_timeout_port_gets_exactly_one_time() {
+fn ccr_106_sem_g51_a_timeout_port_gets_exactly_one_time() {
     let (replay, queue) = replay();
     let begun = replay.clock().now();
     let port = timer::timeout_port(&queue, 50 * MS);
@@ -91,7 +91,7 @@ fn a_time_that_a_full_queue_refuses_stays_in_the_port() {
 }
 
 #[test]
-fn sem_g46_a_periodic_timer_posts_whole_periods_apart() {
+fn sem_g53_a_periodic_timer_posts_whole_periods_apart() {
     let (replay, queue) = replay();
     let (port, begun) = (Port::new(), replay.clock().now());
     let timer = timer::enqueue_periodic_timer(&queue, 7 * MS, &port);
@@ -102,7 +102,7 @@ fn sem_g46_a_periodic_timer_posts_whole_periods_apart() {
 }
 
 #[test]
-fn sem_g51_sleepers_wake_in_the_order_of_their_times() {
+fn sem_g58_sleepers_wake_in_the_order_of_their_times() {
     let (replay, queue) = replay();
     let log = Log::new();
     for hours in [5, 1, 3] {
@@ -135,7 +135,7 @@ fn sleep_works_on_a_dispatcher() {
 }
 
 #[test]
-fn sem_g45_a_sleep_that_is_dropped_holds_no_timer() {
+fn sem_g52_a_sleep_that_is_dropped_holds_no_timer() {
     let (replay, queue) = replay();
     let never = Port::<()>::new();
     let wait = never.clone();
@@ -149,7 +149,7 @@ fn sem_g45_a_sleep_that_is_dropped_holds_no_timer() {
 }
 
 #[test]
-fn sem_g48_what_comes_in_time_is_taken_what_comes_late_stays() {
+fn sem_g55_what_comes_in_time_is_taken_what_comes_late_stays() {
     let (replay, queue) = replay();
     let (port, log) = (Port::new(), Log::new());
     let (waited, told) = (port.clone(), log.clone());
@@ -170,7 +170,7 @@ fn sem_g48_what_comes_in_time_is_taken_what_comes_late_stays() {
 }
 
 #[test]
-fn sem_g48_an_item_meant_for_a_wait_that_is_dropped_goes_back() {
+fn sem_g55_an_item_meant_for_a_wait_that_is_dropped_goes_back() {
     let (port, waker) = (Port::new(), Waker::noop());
     let mut wait = port.recv().within(HOUR);
     assert!(poll(&mut wait, waker).is_pending());
@@ -180,7 +180,7 @@ fn sem_g48_an_item_meant_for_a_wait_that_is_dropped_goes_back() {
 }
 
 #[test]
-fn sem_g48_what_is_there_when_both_have_come_is_taken() {
+fn sem_g55_what_is_there_when_both_have_come_is_taken() {
     for post_first in [true, false] {
         let (replay, queue) = replay();
         let (port, log) = (Port::new(), Log::new());
@@ -206,7 +206,7 @@ fn sem_g48_what_is_there_when_both_have_come_is_taken() {
 }
 
 #[test]
-fn sem_g48_any_future_may_have_a_deadline() {
+fn sem_g55_any_future_may_have_a_deadline() {
     let (replay, queue) = replay();
     let log = Log::new();
     let told = log.clone();
@@ -224,7 +224,7 @@ fn sem_g48_any_future_may_have_a_deadline() {
 }
 
 #[test]
-fn sem_g48_no_item_is_lost_between_a_deadline_and_a_post() {
+fn sem_g55_no_item_is_lost_between_a_deadline_and_a_post() {
     within(patience(), || {
         const ITEMS: usize = 2_000;
         let (_dispatcher, queue) = dispatcher(2);
@@ -250,7 +250,7 @@ fn sem_g48_no_item_is_lost_between_a_deadline_and_a_post() {
 }
 
 #[test]
-fn sem_g48_no_item_is_lost_whatever_the_order() {
+fn sem_g55_no_item_is_lost_whatever_the_order() {
     explore(0..300, |replay| {
         let queue = replay.queue(QueueConfig::default());
         let (port, got) = (Port::new(), Log::new());

@@ -18,7 +18,7 @@ fn in_short(wait: &Wait) -> (&'static str, Vec<bool>) {
 }
 
 #[test]
-fn sem_g91_who_waits_for_what() {
+fn sem_g283_who_waits_for_what() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(2);
         let queue = dispatcher.queue(QueueConfig::named("kitchen"));
@@ -69,7 +69,7 @@ fn sem_g91_who_waits_for_what() {
 }
 
 #[test]
-fn sem_g91_a_choice_that_is_not_registered_waits_for_that() {
+fn sem_g283_a_choice_that_is_not_registered_waits_for_that() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::named("kitchen"));
@@ -93,7 +93,7 @@ fn sem_g91_a_choice_that_is_not_registered_waits_for_that() {
 }
 
 #[test]
-fn sem_g92_a_wait_that_is_over_is_not_listed() {
+fn sem_g284_a_wait_that_is_over_is_not_listed() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::default());
@@ -145,7 +145,7 @@ fn sem_g92_a_wait_that_is_over_is_not_listed() {
 }
 
 #[test]
-fn sem_g91_waits_elsewhere_are_not_listed() {
+fn sem_g283_waits_elsewhere_are_not_listed() {
     let (dispatcher, other) = (Dispatcher::new(1), Dispatcher::new(1));
     let port = Port::<u32>::new();
     let queue = other.queue(QueueConfig::default());
@@ -156,7 +156,7 @@ fn sem_g91_waits_elsewhere_are_not_listed() {
 }
 
 #[test]
-fn sem_g91_members_and_choices_that_are_awaited_are_listed() {
+fn sem_g283_members_and_choices_that_are_awaited_are_listed() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::default());
@@ -200,7 +200,7 @@ fn for_room(wait: &Wait, here: u32) -> Option<(u32, &'static str, &str)> {
 
 /// Who waits for room in a port, and who for room in a queue, in whatever way.
 #[test]
-fn sem_g900_those_who_wait_for_room_are_listed() {
+fn sem_g285_those_who_wait_for_room_are_listed() {
     let replay = Replay::new(1);
     let depth = 1.try_into().unwrap();
     let wide = replay.queue(QueueConfig::named("wide"));
@@ -265,7 +265,7 @@ fn sem_g900_those_who_wait_for_room_are_listed() {
 
 /// A wait for room that is dropped is over.
 #[test]
-fn sem_g900_a_wait_for_room_that_is_given_up_is_not_listed() {
+fn sem_g285_a_wait_for_room_that_is_given_up_is_not_listed() {
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::named("wide"));
     let (full, enough) = (Port::bounded(1, Overflow::Wait), Port::<()>::new());

@@ -52,7 +52,7 @@ const ORDERS: [Order; 3] = [
 ];
 
 #[test]
-fn sem_g710_queens() {
+fn sem_g195_queens() {
     for ranks in RANKS {
         for (size, solutions, all) in [(8, 92, 2_057), (10, 724, 35_539)] {
             let queens = Queens { size };
@@ -73,7 +73,7 @@ fn sem_g710_queens() {
 }
 
 #[test]
-fn sem_g710_unbalanced_trees() {
+fn sem_g195_unbalanced_trees() {
     for ranks in RANKS {
         assert_eq!(nodes(ranks, &Uts::SMALL), 1_732, "{ranks}");
     }
@@ -83,7 +83,7 @@ fn sem_g710_unbalanced_trees() {
 
 #[test]
 #[ignore = "takes long"]
-fn deep_sem_g710_more_trees() {
+fn deep_sem_g195_more_trees() {
     for ranks in RANKS {
         assert_eq!(nodes(ranks, &Uts::T1), 4_130_071, "{ranks}");
         assert_eq!(nodes(ranks, &Uts::T2), 4_117_769, "{ranks}");
@@ -97,7 +97,7 @@ fn deep_sem_g710_more_trees() {
 }
 
 #[test]
-fn sem_g711_cliques() {
+fn sem_g196_cliques() {
     for ranks in RANKS {
         for order in ORDERS {
             for (graph, known) in [
@@ -115,7 +115,7 @@ fn sem_g711_cliques() {
 }
 
 #[test]
-fn sem_g711_knapsacks_tours_and_rulers() {
+fn sem_g196_knapsacks_tours_and_rulers() {
     for ranks in RANKS {
         for order in ORDERS {
             let label = format!("{order:?} on {ranks}");
@@ -139,7 +139,7 @@ fn sem_g711_knapsacks_tours_and_rulers() {
 
 #[test]
 #[ignore = "takes long"]
-fn deep_sem_g711_longer_ones() {
+fn deep_sem_g196_longer_ones() {
     for ranks in RANKS {
         assert_eq!(least(ranks, Order::Any, &Golomb { marks: 10 }), Some(55));
         assert_eq!(least(ranks, Order::Any, &Golomb { marks: 11 }), Some(72));
@@ -195,7 +195,7 @@ fn replicable(graph: &Graph, window: usize, ranks: usize) -> u64 {
 }
 
 #[test]
-fn sem_g713_the_nodes_are_the_known_ones() {
+fn sem_g198_the_nodes_are_the_known_ones() {
     let graph = Graph::hamming(8, 4);
     for (window, known) in [(1, 36_452), (16, 36_617), (64, 78_883)] {
         for ranks in [1, 2] {
@@ -211,7 +211,7 @@ fn sem_g713_the_nodes_are_the_known_ones() {
 
 #[test]
 #[ignore = "takes long"]
-fn deep_sem_g713_the_nodes_are_the_known_ones() {
+fn deep_sem_g198_the_nodes_are_the_known_ones() {
     let graph = Graph::johnson(16, 2, 4);
     for (window, known) in [(1, 256_100), (16, 256_115), (64, 256_314)] {
         for ranks in RANKS {
@@ -225,7 +225,7 @@ fn deep_sem_g713_the_nodes_are_the_known_ones() {
 }
 
 #[test]
-fn sem_g714_fifteen() {
+fn sem_g199_fifteen() {
     for ranks in RANKS {
         for (puzzle, moves, before) in [
             (Fifteen::KORF_12, 45, 105_189),
@@ -263,7 +263,7 @@ fn value<G: Game + Sync>(ranks: usize, game: &G, depth: u32, table: usize) -> i3
 }
 
 #[test]
-fn sem_g715_games() {
+fn sem_g200_games() {
     for ranks in RANKS {
         for table in [0, 1 << 12] {
             assert_eq!(value(ranks, &TicTacToe, 9, table), 0);
@@ -278,7 +278,7 @@ fn sem_g715_games() {
 
 #[test]
 #[ignore = "takes long"]
-fn deep_sem_g715_larger_games() {
+fn deep_sem_g200_larger_games() {
     for (width, height, known) in [(5, 5, 0), (6, 4, -1)] {
         let game = ConnectFour { width, height };
         let found = value(2, &game, width * height, 1 << 22);

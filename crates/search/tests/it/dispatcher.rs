@@ -40,7 +40,7 @@ fn fault<T: Tree + Clone + Send + 'static>(workers: usize, limits: Limits, tree:
 }
 
 #[test]
-fn sem_g720_a_dispatcher_folds_in_the_order_of_the_tree() {
+fn sem_g205_a_dispatcher_folds_in_the_order_of_the_tree() {
     within(patience(), || {
         for workers in WORKERS {
             let (_dispatcher, search) = on(workers, &Search::default());
@@ -80,7 +80,7 @@ fn below(queens: Queens, rows: motet_problems::Rows, all: &mut Vec<motet_problem
 }
 
 #[test]
-fn sem_g720_a_dispatcher_finds_the_known_answers() {
+fn sem_g205_a_dispatcher_finds_the_known_answers() {
     within(patience(), || {
         for workers in WORKERS {
             for order in [Order::Any, Order::First] {
@@ -115,7 +115,7 @@ fn sem_g720_a_dispatcher_finds_the_known_answers() {
 }
 
 #[test]
-fn sem_g720_first_is_the_first_also_on_a_dispatcher() {
+fn sem_g205_first_is_the_first_also_on_a_dispatcher() {
     let search = Search {
         order: Order::First,
         ..Search::default()
@@ -131,7 +131,7 @@ fn sem_g720_first_is_the_first_also_on_a_dispatcher() {
 }
 
 #[test]
-fn sem_g721_a_search_on_a_dispatcher_ends_with_what_ends_it() {
+fn sem_g206_a_search_on_a_dispatcher_ends_with_what_ends_it() {
     within(patience(), || {
         for workers in WORKERS {
             let limits = Limits {
@@ -174,7 +174,7 @@ fn sem_g721_a_search_on_a_dispatcher_ends_with_what_ends_it() {
 }
 
 #[test]
-fn sem_g721_a_search_on_a_dispatcher_is_cancelled_told_of_and_dropped() {
+fn sem_g206_a_search_on_a_dispatcher_is_cancelled_told_of_and_dropped() {
     within(patience(), || {
         let causality = Causality::new("search");
         let cancel = causality.clone();

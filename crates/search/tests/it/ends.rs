@@ -84,7 +84,7 @@ fn fault<T: Tree + Sync>(ranks: usize, limits: Limits, tree: &T) -> Fault {
 }
 
 #[test]
-fn sem_g716_a_limit_ends_a_search() {
+fn sem_g201_a_limit_ends_a_search() {
     within(patience(), || {
         for ranks in RANKS {
             let limits = Limits {
@@ -109,7 +109,7 @@ fn sem_g716_a_limit_ends_a_search() {
 }
 
 #[test]
-fn sem_g716_time_ends_a_search() {
+fn sem_g201_time_ends_a_search() {
     let limits = Limits {
         time: Duration::from_millis(20),
         ..Limits::default()
@@ -127,7 +127,7 @@ fn sem_g716_time_ends_a_search() {
 }
 
 #[test]
-fn sem_g717_a_panic_has_a_path_on_every_rank() {
+fn sem_g202_a_panic_has_a_path_on_every_rank() {
     for ranks in RANKS {
         let found = fault(ranks, Limits::default(), &Fragile(&[17, 4]));
         let Fault::Panicked { path, message, .. } = &found else {
@@ -171,7 +171,7 @@ impl Tree for Loop {
 }
 
 #[test]
-fn sem_g717_what_is_no_tree_is_told_by_the_limit() {
+fn sem_g202_what_is_no_tree_is_told_by_the_limit() {
     for ranks in RANKS {
         let found = fault(ranks, Limits::default(), &Loop);
         let Fault::TooDeep { path, limit, .. } = &found else {
@@ -196,7 +196,7 @@ fn sem_g717_what_is_no_tree_is_told_by_the_limit() {
 }
 
 #[test]
-fn sem_g717_too_many_nodes_are_told() {
+fn sem_g202_too_many_nodes_are_told() {
     let limits = Limits {
         held: 50,
         ..Limits::default()
@@ -219,7 +219,7 @@ fn sem_g717_too_many_nodes_are_told() {
 }
 
 #[test]
-fn sem_g718_a_cancelled_search_ends_everywhere() {
+fn sem_g203_a_cancelled_search_ends_everywhere() {
     within(patience(), || {
         for ranks in RANKS {
             let causality = Causality::new("search");
@@ -249,7 +249,7 @@ fn sem_g718_a_cancelled_search_ends_everywhere() {
 }
 
 #[test]
-fn sem_g719_progress_is_told() {
+fn sem_g204_progress_is_told() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let progress = OnProgress {
         every: Duration::ZERO,
@@ -322,7 +322,7 @@ impl Game for Fragile {
 }
 
 #[test]
-fn sem_g717_a_game_without_a_value_is_told() {
+fn sem_g202_a_game_without_a_value_is_told() {
     let search = Search::default();
     for ranks in RANKS {
         let played = |depth, tree: Fragile| {

@@ -50,7 +50,7 @@ const ORDERS: [Order; 3] = [
 ];
 
 #[test]
-fn sem_g722_processes_find_the_known_answers() {
+fn sem_g207_processes_find_the_known_answers() {
     for ranks in [1, 2] {
         let counts = on_two(ranks, async |comm| {
             let queens = nodes(&comm, &Queens { size: 10 }).await?;
@@ -87,7 +87,7 @@ fn sem_g722_processes_find_the_known_answers() {
 }
 
 #[test]
-fn sem_g722_a_replicable_search_visits_the_same_nodes_on_processes() {
+fn sem_g207_a_replicable_search_visits_the_same_nodes_on_processes() {
     let order = Order::Replicable {
         window: 16,
         split: 1,
@@ -108,7 +108,7 @@ fn sem_g722_a_replicable_search_visits_the_same_nodes_on_processes() {
 }
 
 #[test]
-fn sem_g723_a_better_value_goes_to_other_processes() {
+fn sem_g208_a_better_value_goes_to_other_processes() {
     // Whatever is found first, the other process hears of it before the end.
     let (sent, used) = on_two(1, async |comm| {
         let (_, report) = best(&comm, Order::Any, &Knapsack::p08()).await?;

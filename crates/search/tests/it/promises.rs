@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn prop_sem_g710_a_fold_is_in_the_order_of_the_tree(tree in grown()) {
+    fn prop_sem_g195_a_fold_is_in_the_order_of_the_tree(tree in grown()) {
         let known: Vec<u64> = all(&tree).iter().map(|(_, node)| node.hash).collect();
         for ranks in RANKS {
             let search = Search { seed: tree.seed, ..Search::default() };
@@ -121,7 +121,7 @@ proptest! {
     }
 
     #[test]
-    fn prop_sem_g711_the_best_is_found(tree in grown()) {
+    fn prop_sem_g196_the_best_is_found(tree in grown()) {
         let nodes = all(&tree);
         let known = first_best(&nodes, &tree);
         let replicable = Order::Replicable { window: 3, split: 2 };
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn prop_sem_g712_the_first_is_found(tree in grown(), number in 0..7u64) {
+    fn prop_sem_g197_the_first_is_found(tree in grown(), number in 0..7u64) {
         let wanted = |node: &Node| (node.hash >> 40) % 7 == number;
         let nodes = all(&tree);
         let known = nodes.iter().find(|(_, node)| wanted(node));
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn prop_sem_g713_replicable_visits_the_same(
+    fn prop_sem_g198_replicable_visits_the_same(
         tree in grown(),
         window in 1..9usize,
         split in 1..4u32,

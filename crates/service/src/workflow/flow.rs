@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g550_a_flow_that_is_wrong_is_refused_with_what_is_wrong() {
+    fn sem_g404_a_flow_that_is_wrong_is_refused_with_what_is_wrong() {
         let cases = [
             ("[[step]]\nname = 3", "line 2"),
             ("[[step]]\nname = \"a\"\ncal = \"/x:y\"", "cal"),

@@ -43,7 +43,7 @@ fn dss_031_a_one_way_panic_goes_to_the_poster() {
 }
 
 #[test]
-fn sem_g954_each_panic_of_one_way_operations_is_told_and_keeps_no_other() {
+fn sem_g377_each_panic_of_one_way_operations_is_told_and_keeps_no_other() {
     let dispatcher = Dispatcher::new(1);
     let heard = Port::new();
     let hears = heard.clone();
@@ -91,7 +91,7 @@ fn dss_033_headers_are_found_by_their_type() {
 }
 
 #[test]
-fn dss_040_sem_g518_a_service_that_waits_for_itself() {
+fn dss_040_sem_g381_a_service_that_waits_for_itself() {
     replayed(async |node| {
         let shop = shop(&node).await;
         assert_eq!(code(shop.call_self().await), FaultCode::SelfCall);
@@ -115,7 +115,7 @@ fn dss_048_a_panic_stays_in_its_service() {
 }
 
 #[test]
-fn sem_g510_torn_state_is_never_served() {
+fn sem_g371_torn_state_is_never_served() {
     replayed(async |node| {
         let shop = shop(&node).await;
         shop.tear(Line::new("torn", 1)).await.unwrap_err();
@@ -133,7 +133,7 @@ fn sem_g510_torn_state_is_never_served() {
 }
 
 #[test]
-fn sem_g511_a_rollback_undoes_panics_and_faults() {
+fn sem_g372_a_rollback_undoes_panics_and_faults() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let version = shop.get().await.unwrap().version;
@@ -148,7 +148,7 @@ fn sem_g511_a_rollback_undoes_panics_and_faults() {
 }
 
 #[test]
-fn sem_g512_a_service_that_fails_too_often_has_failed() {
+fn sem_g373_a_service_that_fails_too_often_has_failed() {
     replayed(async |node| {
         let how = Supervise {
             times: 2,
@@ -184,7 +184,7 @@ fn sem_g512_a_service_that_fails_too_often_has_failed() {
 }
 
 #[test]
-fn sem_g513_a_key_is_carried_out_once() {
+fn sem_g374_a_key_is_carried_out_once() {
     replayed(async |node| {
         let shop = shop(&node).await;
         assert_eq!(shop.add(1).key("k").await, Ok(9));
@@ -210,7 +210,7 @@ fn sem_g513_a_key_is_carried_out_once() {
 }
 
 #[test]
-fn sem_g514_a_key_is_forgotten_after_a_day() {
+fn sem_g375_a_key_is_forgotten_after_a_day() {
     replayed(async |node| {
         let shop = shop(&node).await;
         shop.add(1).key("k").await.unwrap();
@@ -220,7 +220,7 @@ fn sem_g514_a_key_is_forgotten_after_a_day() {
 }
 
 #[test]
-fn sem_g952_keys_take_at_most_so_many_bytes() {
+fn sem_g376_keys_take_at_most_so_many_bytes() {
     replayed(async |node| {
         let create = Create::<CornerShop>::of().at("/shop").key_bytes(100_000);
         let shop = node.create(create).await.unwrap();
@@ -273,7 +273,7 @@ fn dss_103_more_operations_than_may_wait() {
 }
 
 #[test]
-fn sem_g515_who_waits_for_room_waits_no_longer_than_it_may() {
+fn sem_g378_who_waits_for_room_waits_no_longer_than_it_may() {
     replayed(async |node| {
         let create = Create::<CornerShop>::of().at("/shop").depth(1);
         let shop = node.create(create).await.unwrap();
@@ -316,7 +316,7 @@ fn dss_101_rights_are_checked_before_the_port() {
 }
 
 #[test]
-fn sem_g502_changes_of_one_client_are_in_order() {
+fn sem_g367_changes_of_one_client_are_in_order() {
     threaded(async |node| {
         let shop = node
             .create(Create::<CornerShop>::of().at("/shop").depth(5000))

@@ -57,7 +57,7 @@ fn dss_029_without_a_limit_the_node_has_one() {
 }
 
 #[test]
-fn sem_g516_a_call_may_have_all_the_time_there_is() {
+fn sem_g379_a_call_may_have_all_the_time_there_is() {
     replayed(async |node| {
         let shop = shop(&node).await;
         shop.upsert(Line::new("figs", 1))
@@ -69,7 +69,7 @@ fn sem_g516_a_call_may_have_all_the_time_there_is() {
 }
 
 #[test]
-fn sem_g516_a_call_in_the_line_that_is_over_never_runs() {
+fn sem_g379_a_call_in_the_line_that_is_over_never_runs() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let busy = shop.add_slowly(500).into_future();
@@ -83,7 +83,7 @@ fn sem_g516_a_call_in_the_line_that_is_over_never_runs() {
 }
 
 #[test]
-fn sem_g517_calls_with_deadlines_share_a_timer() {
+fn sem_g380_calls_with_deadlines_share_a_timer() {
     let replay = Replay::new(1);
     replay_with(&replay, &node(&replay), async |node| {
         let shop = shop(&node).await;
@@ -109,7 +109,7 @@ fn dss_027_with_real_threads() {
 }
 
 #[test]
-fn dss_034_to_036_sem_g500_reads_together_changes_alone() {
+fn dss_034_to_036_sem_g366_reads_together_changes_alone() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let clock = node.queue().clock();
@@ -132,7 +132,7 @@ fn dss_034_to_036_sem_g500_reads_together_changes_alone() {
 }
 
 #[test]
-fn sem_g574_who_waits_for_whom_is_told() {
+fn sem_g426_who_waits_for_whom_is_told() {
     clerk::replay(async |node| {
         let shop = shop(&node).await;
         let clerk = node.create(Create::<ShopClerk>::of()).await.unwrap();

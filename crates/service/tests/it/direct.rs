@@ -151,7 +151,7 @@ fn answer<T>(call: impl IntoFuture<Output = Result<T, Fault>>) -> Option<Result<
 }
 
 #[test]
-fn sem_g544_a_short_operation_is_carried_out_where_it_is_called() {
+fn sem_g398_a_short_operation_is_carried_out_where_it_is_called() {
     on_workers(1, async |node| {
         let diary = diary(&node).await;
         let before = diary.get().await.unwrap().steps.len();
@@ -166,7 +166,7 @@ fn sem_g544_a_short_operation_is_carried_out_where_it_is_called() {
 }
 
 #[test]
-fn sem_g544_what_was_posted_before_comes_first() {
+fn sem_g398_what_was_posted_before_comes_first() {
     for threads in [1, 2] {
         on_workers(threads, async |node| {
             let diary = diary(&node).await;
@@ -189,7 +189,7 @@ fn sem_g544_what_was_posted_before_comes_first() {
 }
 
 #[test]
-fn sem_g544_a_long_handler_goes_by_the_queue() {
+fn sem_g398_a_long_handler_goes_by_the_queue() {
     on_workers(2, async |node| {
         let diary = diary(&node).await;
         diary.hold(1).await.unwrap();
@@ -200,7 +200,7 @@ fn sem_g544_a_long_handler_goes_by_the_queue() {
 }
 
 #[test]
-fn sem_g544_a_task_that_only_calls_lets_others_run() {
+fn sem_g398_a_task_that_only_calls_lets_others_run() {
     on_workers(1, async |node| {
         let diary = diary(&node).await;
         let (said, ended) = reply();
@@ -219,7 +219,7 @@ fn sem_g544_a_task_that_only_calls_lets_others_run() {
 }
 
 #[test]
-fn sem_g544_other_threads_post_their_calls() {
+fn sem_g398_other_threads_post_their_calls() {
     on_workers(1, async |node| {
         let apart = Create::<Notes>::of().at("/apart").threads(1);
         let apart = node.create(apart).await.unwrap();
@@ -234,7 +234,7 @@ fn sem_g544_other_threads_post_their_calls() {
 }
 
 #[test]
-fn sem_g544_faults_and_panics_are_the_same() {
+fn sem_g398_faults_and_panics_are_the_same() {
     on_workers(1, async |node| {
         let diary = diary(&node).await;
         let version = diary.get().await.unwrap().version;
@@ -266,7 +266,7 @@ fn sem_g544_faults_and_panics_are_the_same() {
 }
 
 #[test]
-fn sem_g544_a_change_is_told_and_runs_under_the_causality_of_its_caller() {
+fn sem_g398_a_change_is_told_and_runs_under_the_causality_of_its_caller() {
     on_workers(1, async |node| {
         let diary = diary(&node).await;
         let told = diary
@@ -284,7 +284,7 @@ fn sem_g544_a_change_is_told_and_runs_under_the_causality_of_its_caller() {
 }
 
 #[test]
-fn sem_g545_many_callers_on_many_workers_lose_nothing() {
+fn sem_g399_many_callers_on_many_workers_lose_nothing() {
     on_workers(3, async |node| {
         let diary = diary(&node).await;
         let before = diary.get().await.unwrap().steps.len();

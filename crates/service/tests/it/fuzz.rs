@@ -252,28 +252,28 @@ fn pointers(inputs: u32) {
 }
 
 #[test]
-fn prop_sem_g549_any_manifest_is_loaded_or_refused() {
+fn prop_sem_g403_any_manifest_is_loaded_or_refused() {
     manifests(1_000);
 }
 
 #[test]
-fn prop_sem_g549_any_flow_is_read_or_refused() {
+fn prop_sem_g403_any_flow_is_read_or_refused() {
     flows(2_000);
 }
 
 #[test]
-fn prop_sem_g549_any_body_is_answered_or_refused() {
+fn prop_sem_g403_any_body_is_answered_or_refused() {
     bodies(1_000);
 }
 
 #[test]
-fn prop_sem_g549_any_pointer_finds_what_is_there() {
+fn prop_sem_g403_any_pointer_finds_what_is_there() {
     pointers(1_000);
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn deep_sem_g549_a_million_of_each() {
+fn deep_sem_g403_a_million_of_each() {
     manifests(1_000_000);
     flows(1_000_000);
     bodies(1_000_000);
@@ -281,7 +281,7 @@ fn deep_sem_g549_a_million_of_each() {
 }
 
 #[test]
-fn sem_g549_records_that_all_need_each_other_are_refused_in_time() {
+fn sem_g403_records_that_all_need_each_other_are_refused_in_time() {
     let records: Vec<Value> = (0..60)
         .map(|own| {
             let others = (0..60).filter(|other| *other != own);

@@ -11,7 +11,7 @@ use motet_service::{
 use std::time::Duration;
 
 #[test]
-fn sem_g540_a_job_goes_on_after_its_caller_was_answered() {
+fn sem_g394_a_job_goes_on_after_its_caller_was_answered() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let job: JobClient = node.client(&shop.sum(10).await.unwrap().path).unwrap();
@@ -34,7 +34,7 @@ fn sem_g540_a_job_goes_on_after_its_caller_was_answered() {
 }
 
 #[test]
-fn sem_g541_a_job_that_is_cancelled_ends_where_it_waits() {
+fn sem_g395_a_job_that_is_cancelled_ends_where_it_waits() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let job: JobClient = node.client(&shop.sum(1000).await.unwrap().path).unwrap();
@@ -97,7 +97,7 @@ impl Sums for RankSums {
 }
 
 #[test]
-fn sem_g542_ranks_behind_an_operation() {
+fn sem_g396_ranks_behind_an_operation() {
     motet_testkit::within(Duration::from_secs(60), || {
         let dispatcher = Dispatcher::new(2);
         let node = Node::builder("ranks")

@@ -149,12 +149,12 @@ fn kill_and_look(kills: u32) {
 }
 
 #[test]
-fn sem_g535_what_was_answered_is_there_after_20_kills() {
+fn sem_g392_what_was_answered_is_there_after_20_kills() {
     kill_and_look(20);
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn deep_sem_g535_what_was_answered_is_there_after_1000_kills() {
+fn deep_sem_g392_what_was_answered_is_there_after_1000_kills() {
     kill_and_look(1000);
 }

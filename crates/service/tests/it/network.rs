@@ -82,7 +82,7 @@ at = "/abroad"
 "#;
 
 #[test]
-fn dss_102_sem_g546_a_service_without_the_network_calls_here_only() {
+fn dss_102_sem_g400_a_service_without_the_network_calls_here_only() {
     for seed in 0..4 {
         let replay = Replay::new(seed);
         let builder = Node::builder("agents").register::<CornerShop>();

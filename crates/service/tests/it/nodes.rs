@@ -222,7 +222,7 @@ fn dss_077_two_that_wait_for_each_other() {
 }
 
 #[test]
-fn dss_081_sem_g530_a_start_that_fails_leaves_nothing() {
+fn dss_081_sem_g389_a_start_that_fails_leaves_nothing() {
     replay(async |node| {
         shop(&node).await;
         let fault = node.create(Create::<BadClerk>::of()).await.unwrap_err();
@@ -279,7 +279,7 @@ fn dss_075_076_078_079_manifests() {
 }
 
 #[test]
-fn sem_g531_a_text_that_is_no_manifest_is_refused_with_its_place() {
+fn sem_g390_a_text_that_is_no_manifest_is_refused_with_its_place() {
     replay(async |node| {
         let fault = node.load(["[[service]]\ntypo = 3\n"]).await.unwrap_err();
         assert!(fault.reason().contains("typo"), "{fault}");
@@ -316,7 +316,7 @@ fn dss_080_the_constructor_makes_by_name() {
 }
 
 #[test]
-fn dss_098_sem_g532_a_node_ends_in_the_order_of_its_partners() {
+fn dss_098_sem_g391_a_node_ends_in_the_order_of_its_partners() {
     replay(async |node| {
         let shop = shop(&node).await;
         let clerk = node.create(Create::<ShopClerk>::of()).await.unwrap();

@@ -94,7 +94,7 @@ async fn refill(node: &Node) {
 }
 
 #[test]
-fn dss_085_sem_g535_what_was_answered_is_there_after_a_restart() {
+fn dss_085_sem_g392_what_was_answered_is_there_after_a_restart() {
     let folder = std::env::temp_dir().join(format!("motet-store-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let memory = Memory::default();
@@ -148,7 +148,7 @@ impl Store for Full {
 }
 
 #[test]
-fn sem_g536_what_cannot_be_stored_is_not_answered() {
+fn sem_g393_what_cannot_be_stored_is_not_answered() {
     let replay = Replay::new(1);
     let node = node_with(&replay, Full(motet_sync::Mutex::new(1)));
     replay_with(&replay, &node, async |node| {

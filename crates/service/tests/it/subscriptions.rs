@@ -88,7 +88,7 @@ fn dss_055_the_state_first_and_to_the_new_one_only() {
 }
 
 #[test]
-fn sem_g521_no_gap_and_no_doubling_on_entering() {
+fn sem_g382_no_gap_and_no_doubling_on_entering() {
     replayed(async |node| {
         let shop = node
             .create(Create::<CornerShop>::of().at("/shop"))
@@ -113,7 +113,7 @@ fn sem_g521_no_gap_and_no_doubling_on_entering() {
 }
 
 #[test]
-fn dss_056_sem_g522_in_order_for_each_subscriber() {
+fn dss_056_sem_g383_in_order_for_each_subscriber() {
     threaded(async |node| {
         let shop = node
             .create(Create::<CornerShop>::of().at("/shop"))
@@ -177,7 +177,7 @@ impl<C: motet_service::Contract> ItemsLeft for motet_service::Subscription<C> {
 }
 
 #[test]
-fn sem_g523_since_replays_what_was_missed() {
+fn sem_g384_since_replays_what_was_missed() {
     replayed(async |node| {
         let shop = shop(&node).await;
         drop(shop.subscribe(Subscribe::all()).await.unwrap());
@@ -252,7 +252,7 @@ fn dss_063_a_subscription_that_is_refused() {
 }
 
 #[test]
-fn dss_065_sem_g524_a_fault_is_no_change() {
+fn dss_065_sem_g385_a_fault_is_no_change() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let told = shop.subscribe(Subscribe::all()).await.unwrap();
@@ -263,7 +263,7 @@ fn dss_065_sem_g524_a_fault_is_no_change() {
 }
 
 #[test]
-fn sem_g525_gone_at_the_end() {
+fn sem_g386_gone_at_the_end() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let told = shop.subscribe(Subscribe::all()).await.unwrap();
@@ -273,7 +273,7 @@ fn sem_g525_gone_at_the_end() {
 }
 
 #[test]
-fn sem_g526_a_subscriber_without_a_contract() {
+fn sem_g387_a_subscriber_without_a_contract() {
     replayed(async |node| {
         let shop = shop(&node).await;
         let any = node.find("/shop").unwrap();
@@ -292,7 +292,7 @@ fn sem_g526_a_subscriber_without_a_contract() {
 }
 
 #[test]
-fn sem_g953_all_who_are_told_the_same_as_json_share_it() {
+fn sem_g388_all_who_are_told_the_same_as_json_share_it() {
     threaded(async |node| {
         let shop = shop(&node).await;
         let any = node.find("/shop").unwrap();

@@ -226,7 +226,7 @@ fn dss_023_after_drop_everything_is_gone() {
 }
 
 #[test]
-fn sem_g503_the_teardown_operation_takes_the_service() {
+fn sem_g368_the_teardown_operation_takes_the_service() {
     everywhere(async |node| {
         let shop = shop(&node).await;
         assert_eq!(shop.close().await, Ok(7));
@@ -301,7 +301,7 @@ fn dss_104_what_no_handler_takes_is_refused_and_not_kept() {
 }
 
 #[test]
-fn sem_g505_a_version_counts_the_changes() {
+fn sem_g369_a_version_counts_the_changes() {
     everywhere(async |node| {
         let shop = node
             .create(Create::<CornerShop>::of().at("/shop"))
@@ -319,7 +319,7 @@ fn sem_g505_a_version_counts_the_changes() {
 }
 
 #[test]
-fn sem_g507_a_merge_patch_is_checked_and_atomic() {
+fn sem_g370_a_merge_patch_is_checked_and_atomic() {
     everywhere(async |node| {
         let shop = shop(&node).await;
         shop.patch(serde_json::json!({"items": {"apples": null, "figs": 2}}))

@@ -237,12 +237,12 @@ fn explore_with(seeds: u64) {
 }
 
 #[test]
-fn sem_g548_calls_over_a_bad_network_end_by_their_deadlines_and_keyed_ones_are_done_once() {
+fn sem_g402_calls_over_a_bad_network_end_by_their_deadlines_and_keyed_ones_are_done_once() {
     explore_with(100);
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn deep_sem_g548_ten_thousand_bad_networks() {
+fn deep_sem_g402_ten_thousand_bad_networks() {
     explore_with(10_000);
 }

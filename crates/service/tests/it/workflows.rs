@@ -73,7 +73,7 @@ async fn run(node: &Node, flows: &WorkflowsClient, begin: Begin) -> JobState {
 }
 
 #[test]
-fn sem_g551_a_step_begins_when_those_have_ended_that_it_needs() {
+fn sem_g405_a_step_begins_when_those_have_ended_that_it_needs() {
     with_flows(async |node, shop, flows| {
         let flow = r#"
             [[step]]
@@ -117,7 +117,7 @@ fn sem_g551_a_step_begins_when_those_have_ended_that_it_needs() {
 }
 
 #[test]
-fn sem_g551_a_step_is_left_out_with_those_that_need_it() {
+fn sem_g405_a_step_is_left_out_with_those_that_need_it() {
     with_flows(async |node, shop, flows| {
         let flow = r#"{"step": [
             {"name": "state", "call": "/shop:get"},
@@ -136,7 +136,7 @@ fn sem_g551_a_step_is_left_out_with_those_that_need_it() {
 }
 
 #[test]
-fn sem_g552_a_step_is_tried_again_as_its_retry_says() {
+fn sem_g406_a_step_is_tried_again_as_its_retry_says() {
     with_flows(async |node, shop, flows| {
         let flow = |times: u32, on: &str| {
             let flow = format!(
@@ -171,7 +171,7 @@ fn sem_g552_a_step_is_tried_again_as_its_retry_says() {
 }
 
 #[test]
-fn sem_g553_sem_g554_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
+fn sem_g407_sem_g408_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
     let flow = r#"
         [[step]]
         name = "stock"
@@ -235,7 +235,7 @@ fn sem_g553_sem_g554_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
 }
 
 #[test]
-fn sem_g550_an_unknown_service_fails_its_step() {
+fn sem_g404_an_unknown_service_fails_its_step() {
     with_flows(async |node, _, flows| {
         let flow = r#"{"step": [{"name": "a", "call": "/nowhere:get"}]}"#;
         let fault = run(&node, &flows, begin("one", flow)).await.fault.unwrap();

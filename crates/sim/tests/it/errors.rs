@@ -66,7 +66,7 @@ fn refused(at_50: fn(&mut Out<'_, ()>)) -> [ModelError; 4] {
 }
 
 #[test]
-fn sem_g703_every_rank_gets_the_same_error() {
+fn sem_g180_every_rank_gets_the_same_error() {
     let nobody = ModelError::NoSuchProcess {
         from: 2,
         to: 4,
@@ -175,7 +175,7 @@ fn modes_say_what_they_need() {
 }
 
 #[test]
-fn sem_g704_a_panic_of_a_handler_ends_the_run() {
+fn sem_g181_a_panic_of_a_handler_ends_the_run() {
     for mode in MODES {
         let model = Model::new(
             4,
@@ -222,7 +222,7 @@ impl Logical for Divider {
 }
 
 #[test]
-fn sem_g704_what_is_taken_back_does_not_panic() {
+fn sem_g181_what_is_taken_back_does_not_panic() {
     let options = Options {
         end: 400,
         lookahead: 1,

@@ -17,7 +17,7 @@ fn pause(span: Duration) {
 }
 
 #[test]
-fn sem_g737_a_paced_run_is_not_ahead_of_real_time() {
+fn sem_g190_a_paced_run_is_not_ahead_of_real_time() {
     let (simulation, begin) = (Simulation::new(1), Instant::now());
     for step in [7, 10, 15] {
         simulation.spawn("clock", async move |sim| {
@@ -41,7 +41,7 @@ fn sem_g737_a_paced_run_is_not_ahead_of_real_time() {
 }
 
 #[test]
-fn sem_g737_a_paced_run_without_anything_to_come_is_stuck() {
+fn sem_g190_a_paced_run_without_anything_to_come_is_stuck() {
     let simulation = Simulation::new(1);
     let tank = simulation.container("tank", 10, 0);
     simulation.spawn("car", async move |_| tank.get(5).await);
@@ -53,7 +53,7 @@ fn sem_g737_a_paced_run_without_anything_to_come_is_stuck() {
 }
 
 #[test]
-fn sem_g738_injected_events_come_in_their_order_and_at_their_time() {
+fn sem_g191_injected_events_come_in_their_order_and_at_their_time() {
     within(patience(), || {
         let (simulation, port) = (Simulation::new(1), Port::<(u32, Time)>::new());
         let (posted, from_thread) = (port.clone(), port);
@@ -92,7 +92,7 @@ fn sem_g738_injected_events_come_in_their_order_and_at_their_time() {
 }
 
 #[test]
-fn sem_g738_a_post_of_another_thread_ends_a_paced_wait() {
+fn sem_g191_a_post_of_another_thread_ends_a_paced_wait() {
     within(patience(), || {
         let (simulation, port) = (Simulation::new(1), Port::<u8>::new());
         let posted = port.clone();
@@ -118,7 +118,7 @@ fn sem_g738_a_post_of_another_thread_ends_a_paced_wait() {
 }
 
 #[test]
-fn sem_g738_an_act_takes_place_before_processes_go_on() {
+fn sem_g191_an_act_takes_place_before_processes_go_on() {
     let simulation = Simulation::new(1);
     simulation.keep_trace();
     let injector = simulation.injector();
@@ -144,7 +144,7 @@ fn sem_g738_an_act_takes_place_before_processes_go_on() {
 }
 
 #[test]
-fn sem_g739_statistics_forget_the_warm_up() {
+fn sem_g192_statistics_forget_the_warm_up() {
     let simulation = Simulation::new(1);
     let desk = simulation.resource("desk", 1);
     let own = desk.clone();

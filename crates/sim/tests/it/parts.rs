@@ -64,7 +64,7 @@ fn part(
 }
 
 #[test]
-fn sem_g741_a_run_in_parts_is_the_run() {
+fn sem_g194_a_run_in_parts_is_the_run() {
     let whole = model(5, END);
     let (all, _) = part(&whole, (Mode::Sequential, 1), &[], END).unwrap();
     assert!(all.0.len() > 500, "{} events", all.0.len());
@@ -88,7 +88,7 @@ fn sem_g741_a_run_in_parts_is_the_run() {
 }
 
 #[test]
-fn sem_g741_parts_of_another_run_are_refused() {
+fn sem_g194_parts_of_another_run_are_refused() {
     let (own, how) = (model(5, END), (Mode::Windows, 2));
     let (_, saved) = part(&own, how, &[], 40).unwrap();
     let refused = |model: &Model<_>, saved: &[Vec<u8>]| match part(model, how, saved, END) {

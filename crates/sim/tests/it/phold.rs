@@ -68,27 +68,27 @@ fn agrees(row: usize, ranks: &[usize]) {
 }
 
 #[test]
-fn sem_g700_one_process() {
+fn sem_g177_one_process() {
     agrees(0, &[1, 2, 3]);
 }
 
 #[test]
-fn sem_g700_many_events_at_one_time() {
+fn sem_g177_many_events_at_one_time() {
     agrees(1, &[1, 2, 3, 8]);
 }
 
 #[test]
-fn sem_g700_little_lookahead() {
+fn sem_g177_little_lookahead() {
     agrees(2, &[1, 2, 3, 8]);
 }
 
 #[test]
-fn sem_g700_all_events_go_away() {
+fn sem_g177_all_events_go_away() {
     agrees(3, &[2]);
 }
 
 #[test]
-fn sem_g700_many_events() {
+fn sem_g177_many_events() {
     let (given, known) = Phold::KNOWN[4];
     for (way, ranks) in WAYS.into_iter().zip([1, 3, 2, 2, 2]) {
         assert_eq!(run(given, way, ranks).0, known, "{way:?} on {ranks} ranks");
@@ -109,7 +109,7 @@ fn agrees_on_processes(row: usize, ways: &[Way], ranks: &[usize]) {
 }
 
 #[test]
-fn sem_g705_two_processes_commit_the_same() {
+fn sem_g182_two_processes_commit_the_same() {
     agrees_on_processes(0, &WAYS, &[1]);
     agrees_on_processes(1, &WAYS, &[1, 3]);
     agrees_on_processes(2, &WAYS, &[2]);
@@ -117,7 +117,7 @@ fn sem_g705_two_processes_commit_the_same() {
 
 #[test]
 #[ignore = "takes long"]
-fn deep_sem_g705_every_mode_on_ranks_and_processes() {
+fn deep_sem_g182_every_mode_on_ranks_and_processes() {
     for row in 0..Phold::KNOWN.len() {
         agrees(row, &[1, 2, 3, 8]);
         agrees_on_processes(row, &WAYS, &[1, 2, 3, 8]);
@@ -125,7 +125,7 @@ fn deep_sem_g705_every_mode_on_ranks_and_processes() {
 }
 
 #[test]
-fn sem_g702_time_warp_takes_back_and_says_so() {
+fn sem_g179_time_warp_takes_back_and_says_so() {
     let (_, report) = run(Phold::KNOWN[2].0, Way::In(Mode::TimeWarp), 3);
     assert!(
         report.rolled_back > 0 && report.efficiency() < 1.0,

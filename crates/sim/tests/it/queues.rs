@@ -101,7 +101,7 @@ fn is_within(found: f64, known: f64, within: f64) {
 }
 
 #[test]
-fn sem_g740_a_balanced_closed_network_is_as_busy_as_the_formula_says() {
+fn sem_g193_a_balanced_closed_network_is_as_busy_as_the_formula_says() {
     let (stations, customers) = (4, 6);
     let found = closed(stations, customers, |_, at| ((at + 1) % 4, 1.0));
     let (m, n) = (stations as f64, customers as f64);
@@ -112,7 +112,7 @@ fn sem_g740_a_balanced_closed_network_is_as_busy_as_the_formula_says() {
 }
 
 #[test]
-fn sem_g740_a_central_server_is_as_busy_as_the_formula_says() {
+fn sem_g193_a_central_server_is_as_busy_as_the_formula_says() {
     let next = |sim: &Sim, at: usize| match at {
         0 if sim.uniform() < 0.6 => (1, 2.0),
         0 => (2, 3.0),

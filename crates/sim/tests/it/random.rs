@@ -91,7 +91,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn prop_sem_g701_every_mode_commits_the_same(
+    fn prop_sem_g178_every_mode_commits_the_same(
         seed: u64,
         processes in 1_usize..9,
         links in prop::collection::vec((0_usize..9, 0_usize..9, 1_u64..6), 0..20),

@@ -25,7 +25,7 @@ impl Notes {
 }
 
 #[test]
-fn sem_g730_at_one_time_who_waited_first_goes_on_first() {
+fn sem_g183_at_one_time_who_waited_first_goes_on_first() {
     let (simulation, notes) = (Simulation::new(1), Notes::default());
     for (name, first, second) in [("a", 5, 5), ("b", 3, 7), ("c", 10, 0), ("d", 0, 0)] {
         let notes = notes.clone();
@@ -60,7 +60,7 @@ fn requests(units: usize, of: &[(u64, i32, u64)]) -> (Notes, Simulation) {
 }
 
 #[test]
-fn sem_g731_a_resource_serves_by_priority_then_in_order() {
+fn sem_g184_a_resource_serves_by_priority_then_in_order() {
     let (notes, _) = requests(
         1,
         &[(0, 0, 10), (1, 1, 10), (2, 0, 10), (3, -1, 10), (4, 0, 10)],
@@ -72,7 +72,7 @@ fn sem_g731_a_resource_serves_by_priority_then_in_order() {
 }
 
 #[test]
-fn sem_g731_who_gives_up_leaves_the_line() {
+fn sem_g184_who_gives_up_leaves_the_line() {
     let (simulation, notes) = (Simulation::new(1), Notes::default());
     let desk = simulation.resource("desk", 1);
     for (number, patience) in [(0, 100), (1, 3), (2, 100)] {
@@ -96,7 +96,7 @@ fn sem_g731_who_gives_up_leaves_the_line() {
 }
 
 #[test]
-fn sem_g732_who_is_preempted_hears_of_it() {
+fn sem_g185_who_is_preempted_hears_of_it() {
     let (simulation, notes) = (Simulation::new(1), Notes::default());
     let machine = simulation.resource("machine", 1);
     let (own, log) = (machine.clone(), notes.clone());
@@ -123,7 +123,7 @@ fn sem_g732_who_is_preempted_hears_of_it() {
 }
 
 #[test]
-fn sem_g732_an_interrupt_waits_until_it_is_heard() {
+fn sem_g185_an_interrupt_waits_until_it_is_heard() {
     let simulation = Simulation::new(1);
     let worker = simulation.spawn("worker", async |sim| {
         sim.sleep(10).await;
@@ -141,7 +141,7 @@ fn sem_g732_an_interrupt_waits_until_it_is_heard() {
 }
 
 #[test]
-fn sem_g733_containers_and_stores_serve_in_order() {
+fn sem_g186_containers_and_stores_serve_in_order() {
     let (simulation, notes) = (Simulation::new(1), Notes::default());
     let tank = simulation.container("tank", 100, 10);
     for amount in [50, 5, 20] {
@@ -190,7 +190,7 @@ fn sem_g733_containers_and_stores_serve_in_order() {
 }
 
 #[test]
-fn sem_g734_a_stuck_simulation_says_who_waits_for_what() {
+fn sem_g187_a_stuck_simulation_says_who_waits_for_what() {
     let simulation = Simulation::new(1);
     let (tank, pump) = (
         simulation.container("tank", 60, 24),
@@ -218,7 +218,7 @@ fn sem_g734_a_stuck_simulation_says_who_waits_for_what() {
 }
 
 #[test]
-fn sem_g735_ports_work_in_virtual_time() {
+fn sem_g188_ports_work_in_virtual_time() {
     let (simulation, notes) = (Simulation::new(1), Notes::default());
     let port: Port<u32> = Port::new();
     let (post, log) = (port.clone(), notes.clone());
@@ -277,7 +277,7 @@ fn served(sim: &Sim) -> u64 {
 }
 
 #[test]
-fn sem_g736_a_run_is_repeated_by_its_seed() {
+fn sem_g189_a_run_is_repeated_by_its_seed() {
     let run = |seed| queue(seed, (0.8, 1, usize::MAX), served, 200);
     let (first, again, other) = (run(1), run(1), run(2));
     assert_eq!(first, again);

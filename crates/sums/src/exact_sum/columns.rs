@@ -436,7 +436,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sem_g313_columns_are_added_up_alike_however_rows_are_cut(
+        fn sem_g98_columns_are_added_up_alike_however_rows_are_cut(
             rows in prop::collection::vec(prop::collection::vec(numbers(), 150), 1..9),
             kind in 0..3,
             columns in 1_usize..150,

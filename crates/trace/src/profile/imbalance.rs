@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1020_ranks_that_share_a_thread_count_together() {
+    fn sem_g328_ranks_that_share_a_thread_count_together() {
         // 5 ranks on 2 threads: 3 on the first, 2 on the other.
         let ranks = (0..5).map(|at| rank(at, at / 3, &[("barrier", 10, 0.1, 0.0)]));
         let profile = Profile::new(3.0, 2, ranks.collect());
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1020_what_only_one_rank_does_is_found_without_a_stage() {
+    fn sem_g328_what_only_one_rank_does_is_found_without_a_stage() {
         let ranks = vec![
             rank(0, 0, &[("send", 1, 2.0, 0.0), ("barrier", 1, 0.0, 0.0)]),
             rank(1, 1, &[("recv", 1, 0.0, 0.0), ("barrier", 1, 0.0, 0.0)]),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g1020_chance_grows_with_the_deviation_and_the_number_of_threads() {
+    fn sem_g328_chance_grows_with_the_deviation_and_the_number_of_threads() {
         let found = |threads: usize, deviation: f64| {
             let longer = |at| if at == 1 { 0.11 } else { 0.1 };
             let of = |at| rank(at, at, &[("barrier", 100, longer(at), deviation)]);

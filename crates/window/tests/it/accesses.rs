@@ -7,7 +7,7 @@ use motet_testkit::{patience, within};
 use motet_window::{Op, Window, WindowError};
 
 #[test]
-fn sem_g1031_an_access_past_a_window_is_refused_by_rank_offset_and_length() {
+fn sem_g346_an_access_past_a_window_is_refused_by_rank_offset_and_length() {
     everywhere(async |comm| {
         let last = comm.size() - 1;
         let window = Window::create(&comm, vec![7_i32; 4 + comm.rank()]).await?;
@@ -46,7 +46,7 @@ fn sem_g1031_an_access_past_a_window_is_refused_by_rank_offset_and_length() {
 }
 
 #[test]
-fn sem_g1031_numbers_without_the_operation_refuse_it() {
+fn sem_g346_numbers_without_the_operation_refuse_it() {
     everywhere(async |comm| {
         let window = Window::create(&comm, vec![0.5]).await?;
         let refused = window.accumulate(0, 0, &[1.0], Op::Xor).await.unwrap_err();
@@ -60,7 +60,7 @@ fn sem_g1031_numbers_without_the_operation_refuse_it() {
 }
 
 #[test]
-fn sem_g1032_fetches_and_swaps_are_atomic() {
+fn sem_g347_fetches_and_swaps_are_atomic() {
     const EACH: u64 = 20;
     everywhere(async |comm| {
         let window = Window::create(&comm, vec![0_u64, 0]).await?;
@@ -88,7 +88,7 @@ fn sem_g1032_fetches_and_swaps_are_atomic() {
 }
 
 #[test]
-fn sem_g1034_a_rank_that_computes_is_accessed() {
+fn sem_g349_a_rank_that_computes_is_accessed() {
     within(patience(), || {
         let ended = over(2, 1, async |comm| {
             let window = Window::create(&comm, vec![0_u64; 20_000]).await?;
@@ -110,7 +110,7 @@ fn sem_g1034_a_rank_that_computes_is_accessed() {
 }
 
 #[test]
-fn sem_g1035_what_was_flushed_is_there_without_the_target() {
+fn sem_g350_what_was_flushed_is_there_without_the_target() {
     everywhere(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -135,7 +135,7 @@ fn sem_g1035_what_was_flushed_is_there_without_the_target() {
 }
 
 #[test]
-fn sem_g1030_elements_of_layouts_are_put_and_got() {
+fn sem_g345_elements_of_layouts_are_put_and_got() {
     everywhere(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -166,7 +166,7 @@ fn sem_g1030_elements_of_layouts_are_put_and_got() {
 }
 
 #[test]
-fn sem_g1036_some_ranks_have_epochs_with_some() {
+fn sem_g351_some_ranks_have_epochs_with_some() {
     everywhere(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let others: Vec<usize> = (1..size).collect();
@@ -188,7 +188,7 @@ fn sem_g1036_some_ranks_have_epochs_with_some() {
 }
 
 #[test]
-fn sem_g1030_ranks_of_one_process_look_at_each_others_numbers_where_they_lie() {
+fn sem_g345_ranks_of_one_process_look_at_each_others_numbers_where_they_lie() {
     everywhere(async |comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let window = Window::create(&comm, vec![rank]).await?;
@@ -211,7 +211,7 @@ fn sem_g1030_ranks_of_one_process_look_at_each_others_numbers_where_they_lie() {
 }
 
 #[test]
-fn sem_g1038_a_window_that_was_dropped_is_closed_to_the_others() {
+fn sem_g353_a_window_that_was_dropped_is_closed_to_the_others() {
     everywhere(async |comm| {
         let window = Window::create(&comm, vec![comm.rank(); 2]).await?;
         if comm.rank() == 0 {

@@ -29,7 +29,7 @@ fn check(ended: Result<Vec<()>, RunError<WindowError>>) {
 }
 
 #[test]
-fn sem_g1037_a_process_that_is_lost_with_a_lock_ends_the_run() {
+fn sem_g352_a_process_that_is_lost_with_a_lock_ends_the_run() {
     within(patience(), || {
         processes(3, |end| {
             let dying = std::sync::Arc::clone(&end);

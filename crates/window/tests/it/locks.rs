@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 #[test]
-fn sem_g1033_nobody_else_holds_an_exclusive_lock() {
+fn sem_g348_nobody_else_holds_an_exclusive_lock() {
     const EACH: usize = 12;
     everywhere(async |comm| {
         let last = comm.size() - 1;
@@ -44,7 +44,7 @@ fn sem_g1033_nobody_else_holds_an_exclusive_lock() {
 }
 
 #[test]
-fn sem_g1033_shared_locks_are_held_together() {
+fn sem_g348_shared_locks_are_held_together() {
     everywhere(async |comm| {
         let window = Window::create(&comm, vec![0_u8]).await?;
         let all = window.lock_all().await?;
@@ -61,7 +61,7 @@ fn sem_g1033_shared_locks_are_held_together() {
 }
 
 #[test]
-fn sem_g1033_a_lock_that_is_not_waited_for_any_more_is_not_taken() {
+fn sem_g348_a_lock_that_is_not_waited_for_any_more_is_not_taken() {
     everywhere(async |comm| {
         let window = Window::create(&comm, vec![0_u8]).await?;
         if comm.rank() == 0 {
@@ -97,7 +97,7 @@ fn sem_g1033_a_lock_that_is_not_waited_for_any_more_is_not_taken() {
 }
 
 #[test]
-fn sem_g1033_a_window_with_a_lock_is_not_freed() {
+fn sem_g348_a_window_with_a_lock_is_not_freed() {
     within(patience(), || {
         World::solo()
             .run(async |comm| -> Result<_, WindowError> {

@@ -100,7 +100,7 @@ async fn round(comm: &Communicator, seed: u64) -> Result<(), WindowError> {
 }
 
 #[test]
-fn sem_g1030_windows_hold_what_was_put_and_combined_before_the_fence() {
+fn sem_g345_windows_hold_what_was_put_and_combined_before_the_fence() {
     everywhere(async |comm| {
         for seed in 0..6 {
             round(&comm, seed).await?;

@@ -146,7 +146,7 @@ mod tests {
         let dss = &ALL[1];
         let all = dss.last as usize;
         assert_eq!(missing_of(dss, "", ""), all);
-        let code = "#[test]\nfn dss_001_to_003_x() {}\n#[test]\nfn dss_053_054_064_sem_g500_y() {}";
+        let code = "#[test]\nfn dss_001_to_003_x() {}\n#[test]\nfn dss_053_054_064_sem_g366_y() {}";
         assert_eq!(missing_of(dss, "", code), all - 6);
         assert_eq!(missing_of(dss, "| 1 |", code), all - 6);
     }

@@ -286,7 +286,7 @@ mod tests {
 
         /// Many receives with an index are the same as a plain list of them.
         #[test]
-        fn prop_sem_g480_an_index_is_a_list(
+        fn prop_sem_g101_an_index_is_a_list(
             acts in proptest::collection::vec((0..10_u8, 0..40_u32, 0..1000_u64), 200..900)
         ) {
             let (mut indexed, mut twin) = (Receives::default(), Receives::default());

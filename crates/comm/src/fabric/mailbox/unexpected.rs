@@ -307,7 +307,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
         #[test]
-        fn prop_sem_g480_a_long_row_is_a_list(
+        fn prop_sem_g101_a_long_row_is_a_list(
             up in proptest::collection::vec((0..16_u8, 0..64_u32), 100..300),
             down in proptest::collection::vec((0..7_u8, 0..64_u32), 0..300)
         ) {

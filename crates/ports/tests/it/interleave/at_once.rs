@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[test]
-fn sem_g543_what_would_have_to_wait_does_not_begin() {
+fn sem_g397_what_would_have_to_wait_does_not_begin() {
     let (writes, log) = (Port::new(), Log::new());
     let notes = log.clone();
     let interleave = Interleave::new()
@@ -37,7 +37,7 @@ fn sem_g543_what_would_have_to_wait_does_not_begin() {
 }
 
 #[test]
-fn sem_g543_nothing_begins_after_a_teardown_item() {
+fn sem_g397_nothing_begins_after_a_teardown_item() {
     let (ends, log) = (Port::new(), Log::new());
     let notes = log.clone();
     let interleave = Interleave::new()

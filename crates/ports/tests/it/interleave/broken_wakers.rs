@@ -17,7 +17,7 @@ fn throttled(dispatcher: &Dispatcher, depth: usize) -> DispatcherQueue {
 }
 
 #[test]
-fn sem_g16_sem_g460_a_waker_that_panics_does_not_take_the_floor_from_exclusive_handlers() {
+fn sem_g34_sem_g49_a_waker_that_panics_does_not_take_the_floor_from_exclusive_handlers() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let narrow = throttled(&dispatcher, 1);
@@ -45,7 +45,7 @@ fn sem_g16_sem_g460_a_waker_that_panics_does_not_take_the_floor_from_exclusive_h
 }
 
 #[test]
-fn sem_g16_sem_g460_a_waker_that_panics_keeps_no_held_concurrent_handler_from_its_turn() {
+fn sem_g34_sem_g49_a_waker_that_panics_keeps_no_held_concurrent_handler_from_its_turn() {
     within(patience(), || {
         let (dispatcher, wide) = dispatcher(2);
         let narrow = throttled(&dispatcher, 2);

@@ -12,7 +12,7 @@ use motet_testkit::{Log, patience, within};
 use std::panic::catch_unwind;
 
 #[test]
-fn ccr_079_sem_g87_teardown_waits_for_those_who_run_and_nothing_new_starts() {
+fn ccr_079_sem_g290_teardown_waits_for_those_who_run_and_nothing_new_starts() {
     with_three(Fairness::default(), |dispatcher, three| {
         three.concurrent.post(1).unwrap();
         three.gate.wait_for(1);
@@ -32,7 +32,7 @@ fn ccr_079_sem_g87_teardown_waits_for_those_who_run_and_nothing_new_starts() {
 }
 
 #[test]
-fn ccr_080_sem_g87_what_comes_after_the_teardown_stays_in_its_port() {
+fn ccr_080_sem_g290_what_comes_after_the_teardown_stays_in_its_port() {
     on_dispatchers(1, |dispatcher, queue| {
         let three = Three::new(queue, Fairness::default());
         dispatcher.wait_idle();
@@ -58,7 +58,7 @@ fn ccr_080_sem_g87_what_comes_after_the_teardown_stays_in_its_port() {
 }
 
 #[test]
-fn ccr_081_sem_g87_the_first_of_several_teardown_items_wins_once() {
+fn ccr_081_sem_g290_the_first_of_several_teardown_items_wins_once() {
     on_dispatchers(20, |dispatcher, queue| {
         let (one, two, log) = (Port::new(), Port::new(), Log::new());
         let (first, second) = (log.clone(), log.clone());
@@ -88,7 +88,7 @@ fn ccr_082_a_persistent_teardown_member_is_refused() {
 }
 
 #[test]
-fn ccr_083_sem_g88_combined_interleaves_exclude_each_other() {
+fn ccr_083_sem_g291_combined_interleaves_exclude_each_other() {
     for at_work in [false, true] {
         within(patience(), move || {
             let (dispatcher, queue) = dispatcher(4);
@@ -120,7 +120,7 @@ fn ccr_083_sem_g88_combined_interleaves_exclude_each_other() {
 }
 
 #[test]
-fn sem_g88_what_has_been_torn_down_is_not_combined_into() {
+fn sem_g291_what_has_been_torn_down_is_not_combined_into() {
     let (end, port, log) = (port_with([()]), port_with([1]), Log::new());
     let handled = log.clone();
     let active = Interleave::new()
@@ -138,7 +138,7 @@ fn sem_g88_what_has_been_torn_down_is_not_combined_into() {
 }
 
 #[test]
-fn sem_g88_a_queue_without_room_hands_the_other_interleave_back() {
+fn sem_g291_a_queue_without_room_hands_the_other_interleave_back() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::bounded("narrow", 0));
@@ -149,7 +149,7 @@ fn sem_g88_a_queue_without_room_hands_the_other_interleave_back() {
 }
 
 #[test]
-fn ccr_084_sem_g87_what_has_not_begun_at_the_teardown_is_back_in_its_old_order() {
+fn ccr_084_sem_g290_what_has_not_begun_at_the_teardown_is_back_in_its_old_order() {
     on_dispatchers(1, |dispatcher, queue| {
         let three = Three::new(queue, Fairness::default());
         dispatcher.wait_idle();
@@ -171,7 +171,7 @@ fn ccr_084_sem_g87_what_has_not_begun_at_the_teardown_is_back_in_its_old_order()
 }
 
 #[test]
-fn sem_g90_a_dispatcher_that_stops_gives_everything_back_in_order() {
+fn sem_g293_a_dispatcher_that_stops_gives_everything_back_in_order() {
     within(patience(), || {
         for torn_down in [false, true] {
             let (dispatcher, queue) = dispatcher(2);
@@ -197,7 +197,7 @@ fn sem_g90_a_dispatcher_that_stops_gives_everything_back_in_order() {
 }
 
 #[test]
-fn sem_g83_items_that_waited_are_handled_when_it_begins() {
+fn sem_g286_items_that_waited_are_handled_when_it_begins() {
     on_dispatchers(5, |dispatcher, queue| {
         let (exclusive, concurrent, end) = (port_with(0..50), port_with(50..100), port_with([()]));
         let log = Log::new();
@@ -217,7 +217,7 @@ fn sem_g83_items_that_waited_are_handled_when_it_begins() {
 }
 
 #[test]
-fn sem_g90_nothing_is_left_behind_when_ports_and_dispatcher_are_gone() {
+fn sem_g293_nothing_is_left_behind_when_ports_and_dispatcher_are_gone() {
     within(patience(), || {
         let alive = Arc::new(());
         for torn_down in [false, true] {
@@ -284,7 +284,7 @@ impl Machine {
 }
 
 #[test]
-fn ccr_123_sem_g87_two_interleaves_that_activate_each_other_lose_nothing() {
+fn ccr_123_sem_g290_two_interleaves_that_activate_each_other_lose_nothing() {
     on_dispatchers(2, |dispatcher, queue| {
         let machine = Arc::new(Machine {
             queue: queue.clone(),
@@ -323,7 +323,7 @@ fn ccr_123_sem_g87_two_interleaves_that_activate_each_other_lose_nothing() {
 }
 
 #[test]
-fn sem_g87_items_of_both_groups_and_of_batches_are_back_in_the_order_of_their_port() {
+fn sem_g290_items_of_both_groups_and_of_batches_are_back_in_the_order_of_their_port() {
     on_dispatchers(1, |dispatcher, queue| {
         let three = Three::new(queue, Fairness::default());
         let port = Port::new();
@@ -347,7 +347,7 @@ fn sem_g87_items_of_both_groups_and_of_batches_are_back_in_the_order_of_their_po
 }
 
 #[test]
-fn sem_g90_a_task_that_its_owner_drops_does_not_hold_up_the_teardown() {
+fn sem_g293_a_task_that_its_owner_drops_does_not_hold_up_the_teardown() {
     /// Keeps tasks for the test.
     #[derive(Clone, Default)]
     struct Keeper(Arc<motet_sync::Mutex<Vec<Task>>>);
@@ -395,7 +395,7 @@ fn sem_g90_a_task_that_its_owner_drops_does_not_hold_up_the_teardown() {
 }
 
 #[test]
-fn sem_g90_a_turn_that_its_queue_gives_up_loses_nothing() {
+fn sem_g293_a_turn_that_its_queue_gives_up_loses_nothing() {
     within(patience(), || {
         let (first, second) = (Dispatcher::new(1), Dispatcher::new(1));
         let queues = [&first, &second].map(|dispatcher| dispatcher.queue(QueueConfig::default()));
@@ -427,7 +427,7 @@ fn sem_g90_a_turn_that_its_queue_gives_up_loses_nothing() {
 }
 
 #[test]
-fn sem_g52_the_registration_of_an_interleave_is_not_discarded() {
+fn sem_g45_the_registration_of_an_interleave_is_not_discarded() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let rate = Rate::per_second(0.001).unwrap();
@@ -454,7 +454,7 @@ fn sem_g52_the_registration_of_an_interleave_is_not_discarded() {
 fn keep(_: &Bomb) {}
 
 #[test]
-fn sem_g16_sem_g87_destructors_that_panic_at_the_teardown_do_not_keep_it_from_running() {
+fn sem_g34_sem_g290_destructors_that_panic_at_the_teardown_do_not_keep_it_from_running() {
     on_dispatchers(1, |dispatcher, queue| {
         let (doomed, waits, ends, stage) = (Port::new(), Port::new(), Port::new(), stage());
         let exceptions = queue.exception_port();

@@ -78,7 +78,7 @@ impl Ports {
 }
 
 #[test]
-fn sem_g331_readers_share_the_state_a_writer_has_it_alone_and_the_end_owns_it() {
+fn sem_g294_readers_share_the_state_a_writer_has_it_alone_and_the_end_owns_it() {
     explore(0..60, |replay| {
         for (fairness, slow) in [
             (Fairness::ExclusiveFirst, false),
@@ -117,7 +117,7 @@ fn sem_g331_readers_share_the_state_a_writer_has_it_alone_and_the_end_owns_it() 
 }
 
 #[test]
-fn sem_g331_handlers_take_items_guarded_items_batches_and_sets() {
+fn sem_g294_handlers_take_items_guarded_items_batches_and_sets() {
     let (queue, out) = (here(), Port::new());
     let [numbers, even, three, left] = [(); 4].map(|()| Port::<u32>::new());
     let (right, asks) = (Port::<&str>::new(), Port::<()>::new());
@@ -145,7 +145,7 @@ fn sem_g331_handlers_take_items_guarded_items_batches_and_sets() {
 }
 
 #[test]
-fn sem_g332_after_a_panic_the_state_is_as_the_handler_left_it() {
+fn sem_g295_after_a_panic_the_state_is_as_the_handler_left_it() {
     explore(0..20, |replay| {
         let queue = replay.queue(QueueConfig::named("any order"));
         let (told, out) = (Log::new(), Port::new());
@@ -185,7 +185,7 @@ fn sem_g332_after_a_panic_the_state_is_as_the_handler_left_it() {
 }
 
 #[test]
-fn sem_g332_a_future_that_is_dropped_leaves_the_state_to_the_next() {
+fn sem_g295_a_future_that_is_dropped_leaves_the_state_to_the_next() {
     let (queue, writes, asks) = (here(), Port::new(), Port::<Port<u32>>::new());
     Interleave::with_state(1)
         .exclusive_async(&writes, |mut state, n| async move {
@@ -203,7 +203,7 @@ fn sem_g332_a_future_that_is_dropped_leaves_the_state_to_the_next() {
 }
 
 #[test]
-fn sem_g331_a_handler_that_gives_its_state_away_runs_until_that_is_dropped() {
+fn sem_g294_a_handler_that_gives_its_state_away_runs_until_that_is_dropped() {
     let (queue, out) = (here(), Port::new());
     let (takes, looks, asks) = (Port::new(), Port::new(), Port::<Port<u32>>::new());
     let (kept, seen) = (
@@ -240,7 +240,7 @@ fn sem_g331_a_handler_that_gives_its_state_away_runs_until_that_is_dropped() {
 }
 
 #[test]
-fn sem_g331_the_state_is_dropped_once() {
+fn sem_g294_the_state_is_dropped_once() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let (drops, closes) = (Drops::new(), Port::new());

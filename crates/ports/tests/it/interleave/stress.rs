@@ -105,7 +105,7 @@ fn mixed(ports: &[Port<Item>; 4], inside: &Inside, handled: &Log<(usize, Item)>)
 }
 
 #[test]
-fn ccr_086_sem_g83_random_mixes_keep_exclusive_handlers_alone() {
+fn ccr_086_sem_g286_random_mixes_keep_exclusive_handlers_alone() {
     const ITEMS: u32 = 400;
     for (fairness, threads) in [
         (Fairness::ExclusiveFirst, 2),
@@ -155,7 +155,7 @@ fn ccr_086_sem_g83_random_mixes_keep_exclusive_handlers_alone() {
 }
 
 #[test]
-fn sem_g85_exclusive_items_of_many_posters_keep_their_order_and_leave_nothing() {
+fn sem_g288_exclusive_items_of_many_posters_keep_their_order_and_leave_nothing() {
     const ITEMS: u32 = 5_000;
     within(patience(), || {
         let dispatcher = Dispatcher::new(2);
@@ -186,7 +186,7 @@ fn sem_g85_exclusive_items_of_many_posters_keep_their_order_and_leave_nothing() 
 }
 
 #[test]
-fn sem_g87_a_teardown_in_the_middle_of_everything_loses_and_doubles_nothing() {
+fn sem_g290_a_teardown_in_the_middle_of_everything_loses_and_doubles_nothing() {
     const ITEMS: u32 = 200;
     for round in 0..30 {
         within(patience(), move || {

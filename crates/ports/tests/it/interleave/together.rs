@@ -11,7 +11,7 @@ use motet_testkit::{Log, Overlap, explore};
 use std::time::Duration;
 
 #[test]
-fn sem_g83_joins_and_batches_may_be_members() {
+fn sem_g286_joins_and_batches_may_be_members() {
     on_dispatchers(1, |dispatcher, queue| {
         let (p, q, batch, log) = (Port::new(), Port::new(), Port::new(), Log::new());
         let (end, overlap) = (Port::new(), Overlap::new());
@@ -65,7 +65,7 @@ fn sem_g83_joins_and_batches_may_be_members() {
 }
 
 #[test]
-fn sem_g83_a_choice_may_be_a_member() {
+fn sem_g286_a_choice_may_be_a_member() {
     on_dispatchers(5, |dispatcher, queue| {
         let three = Three::new(queue, Fairness::default());
         let (stop, halt, both, asks) = (Port::new(), Port::new(), Port::new(), Port::new());
@@ -99,7 +99,7 @@ fn sem_g83_a_choice_may_be_a_member() {
 }
 
 #[test]
-fn sem_g45_sem_g83_handlers_run_under_the_causalities_of_their_items() {
+fn sem_g52_sem_g286_handlers_run_under_the_causalities_of_their_items() {
     with_three(Fairness::default(), |dispatcher, three| {
         let log = Log::new();
         let names = [(); 2].map(|()| log.clone());
@@ -143,7 +143,7 @@ fn sem_g45_sem_g83_handlers_run_under_the_causalities_of_their_items() {
 }
 
 #[test]
-fn sem_g65_sem_g83_work_that_was_cancelled_is_skipped_and_holds_nobody_up() {
+fn sem_g65_sem_g286_work_that_was_cancelled_is_skipped_and_holds_nobody_up() {
     with_three(Fairness::default(), |dispatcher, three| {
         three.exclusive.post(0).unwrap();
         three.gate.wait_for(1);
@@ -164,7 +164,7 @@ fn sem_g65_sem_g83_work_that_was_cancelled_is_skipped_and_holds_nobody_up() {
 }
 
 #[test]
-fn sem_g83_replays_of_an_interleave_keep_its_rules() {
+fn sem_g286_replays_of_an_interleave_keep_its_rules() {
     explore(0..60, |replay| {
         let queue = replay.queue(QueueConfig::default());
         let (exclusive, concurrent, end) = (Port::new(), Port::new(), Port::<()>::new());
