@@ -2,27 +2,29 @@
 
 use crate::till::{Answer, Shop};
 use motet_dispatch::spawn;
+use motet_sync::thread;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::sync::{Arc, Barrier};
+use std::sync::mpsc::channel;
 
 #[test]
 fn sem_g414_a_change_ends_by_its_deadline_though_all_workers_are_busy() {
     let shop = Shop::open();
-    let (begun, ends) = (Arc::new(Barrier::new(3)), Arc::new(Barrier::new(3)));
-    for _ in 0..2 {
-        let (begun, ends) = (Arc::clone(&begun), Arc::clone(&ends));
+    let (begins, begun) = channel();
+    let ends = [(); 2].map(|()| {
+        let (begins, (end, ends)) = (begins.clone(), channel::<()>());
         let busy = async move {
-            begun.wait();
-            ends.wait();
+            begins.send(()).unwrap();
+            ends.recv().unwrap();
         };
         spawn(&shop.node.queue(), busy).unwrap();
-    }
-    begun.wait();
+        end
+    });
+    (0..2).for_each(|_| begun.recv().unwrap());
     let entry = r#"{"name": "ann", "cents": 5}"#;
     let late = shop.send("POST", "/till/-/deposit", "motet-timeout: 50\r\n", entry);
     assert_eq!(late.status, 504, "{late:?}");
-    ends.wait();
+    ends.iter().for_each(|end| end.send(()).unwrap());
     let next = shop.send("POST", "/till/-/deposit", "", entry);
     assert_eq!(next.json(), 5, "{next:?}");
 }
@@ -56,11 +58,15 @@ fn deposit(stream: &mut BufReader<TcpStream>) {
 fn sem_g415_changes_that_come_together_are_each_carried_out_once() {
     let shop = Shop::open();
     let (clients, each) = (16, 100);
-    let client = || {
-        let mut stream = BufReader::new(shop.connect());
-        (0..each).for_each(|_| deposit(&mut stream));
-    };
-    std::thread::scope(|scope| (0..clients).for_each(|_| drop(scope.spawn(client))));
+    let at_work: Vec<_> = (0..clients)
+        .map(|_| {
+            let mut stream = BufReader::new(shop.connect());
+            thread::spawn(move || (0..each).for_each(|_| deposit(&mut stream)))
+        })
+        .collect();
+    for client in at_work {
+        client.join().unwrap();
+    }
     assert_eq!(shop.get("/till/cents/bob").json(), clients * each);
 }
 
