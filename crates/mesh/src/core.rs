@@ -242,6 +242,11 @@ impl Core {
 
     /// Ends all that the node has. What waits for peers is lost.
     pub(crate) fn leave(&self) {
+        let subscriptions = self.state.lock().all_subscriptions();
+        subscriptions
+            .iter()
+            .for_each(|subscription| subscription.ends());
+        drop(subscriptions);
         let (topics, subscriptions, ended) = self.change(|state| {
             state.left = true;
             let topics = std::mem::take(&mut state.topics);

@@ -106,6 +106,8 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &Source, samples: &[Data<'_>]);
     fn closed(&self, source: &Source);
+    /// It ends with its node: publishers are told what is accepted.
+    fn ends(&self);
     fn info(&self) -> SubscriptionInfo;
     /// The peer does not come back, or comes back as another.
     fn forget(&self, peer: &PeerName);

@@ -39,6 +39,8 @@ struct State<T> {
     came: VecDeque<(Source, Sample<T>)>,
     /// Somebody posts them.
     posting: bool,
+    /// Who posts waits for room in the port.
+    waits_for_room: bool,
     /// A task will tell publishers what is accepted.
     telling: bool,
     /// Samples that have come for the port.
@@ -66,6 +68,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             flows: BTreeMap::new(),
             came: VecDeque::new(),
             posting: false,
+            waits_for_room: false,
             telling: false,
             counted: 0,
             unreadable: 0,
@@ -99,6 +102,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     pub(crate) fn unsubscribe(&self) {
+        self.tell_rest();
         if let Some(core) = self.core.upgrade() {
             core.unsubscribe(self.id);
         }
@@ -309,6 +313,10 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
 
     fn closed(&self, source: &Source) {
         self.state.lock().flows.remove(source);
+    }
+
+    fn ends(&self) {
+        self.tell_rest();
     }
 
     fn info(&self) -> SubscriptionInfo {

@@ -4,7 +4,11 @@ use super::{State, Subscribed};
 use crate::flow::Source;
 use crate::incoming::ToBeTold;
 use crate::{Ack, Gap};
+use motet_sync::thread;
 use std::sync::{Arc, Weak};
+
+/// So often a subscription that ends looks whether somebody posts to its port.
+const LOOKS: usize = 1000;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// The port refused a sample for good.
@@ -83,6 +87,27 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
             core.tell_accepted(source, self.id, upto, self.window);
         }
+    }
+
+    /// Tells publishers all that is accepted: there will be no more.
+    pub(super) fn tell_rest(&self) {
+        // Who posts counts what he has posted in a moment: the port's owner may have taken it.
+        for _ in 0..LOOKS {
+            let state = self.state.lock();
+            if !state.posting || state.waits_for_room {
+                break;
+            }
+            drop(state);
+            thread::yield_now();
+        }
+        let mut state = self.state.lock();
+        let flows = state.flows.iter_mut();
+        let news = flows.filter(|(_, flow)| flow.numbers.has_news());
+        let told: Vec<_> = news
+            .map(|(source, flow)| (source.clone(), flow.numbers.tell()))
+            .collect();
+        drop(state);
+        self.tell_all(told);
     }
 
     /// A task tells publishers, behind what the queue has now: so one frame tells of many samples.

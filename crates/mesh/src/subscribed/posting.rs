@@ -130,9 +130,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             return;
         };
         let this = Arc::clone(self);
+        self.state.lock().waits_for_room = true;
         core.spawn(Box::pin(async move {
             let number = sample.number;
-            match this.port.post_wait(sample).await {
+            let posted = this.port.post_wait(sample).await;
+            this.state.lock().waits_for_room = false;
+            match posted {
                 Ok(()) => {
                     if this.ack == Ack::Accepted {
                         this.accept(&source, number);

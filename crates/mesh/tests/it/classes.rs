@@ -395,3 +395,30 @@ fn a_value_that_no_frame_holds_is_refused_and_later_ones_come() {
     net.replay.run();
     assert_eq!(*samples.port().test().unwrap().value, [2]);
 }
+
+#[test]
+fn sem_g494_what_was_accepted_is_not_lost_with_a_subscription_that_ends() {
+    for leaves in [false, true] {
+        let net = Net::new(5);
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        let config = SubscribeConfig {
+            ack: Ack::Handled,
+            ..SubscribeConfig::default()
+        };
+        let samples = subscriber.subscribe::<u32>("n", &config).unwrap();
+        let topic = publisher.topic::<u32>("n", Qos::reliable(64)).unwrap();
+        net.replay.run();
+        for n in 1..=3 {
+            topic.publish(n).unwrap();
+        }
+        net.replay.run();
+        // Handled, and gone before anybody tells of it by himself.
+        while samples.port().test().is_some() {}
+        match leaves {
+            true => subscriber.leave(),
+            false => drop(samples),
+        }
+        net.replay.run();
+        assert_eq!(topic.losses().test(), None, "leaves: {leaves}");
+    }
+}
