@@ -77,7 +77,6 @@ mod cbor;
 mod config;
 mod console;
 mod content;
-mod crossing;
 #[cfg(feature = "dssp")]
 mod dssp;
 mod events;

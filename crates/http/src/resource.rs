@@ -50,7 +50,7 @@ pub(crate) async fn answer(
                 caller.may_change()?;
                 let options = options?;
                 let body = body(site, request, &["application/json"]).await?;
-                Ok(json(&site.call(service, "replace", body, options).await?))
+                Ok(json(&service.call_with("replace", body, options).await?))
             }
             Method::PATCH => {
                 caller.may_change()?;
@@ -61,7 +61,7 @@ pub(crate) async fn answer(
                     _ => "patch",
                 };
                 let body = body(site, request, &kinds).await?;
-                Ok(json(&site.call(service, operation, body, options).await?))
+                Ok(json(&service.call_with(operation, body, options).await?))
             }
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
@@ -217,7 +217,7 @@ async fn operation(
             ));
         }
     };
-    let answer = site.call(service, name, body, options).await?;
+    let answer = service.call_with(name, body, options).await?;
     let job = service.operation(name).is_some_and(|own| own.job);
     let mut reply = json(&answer);
     if let (true, Some(path)) = (job, answer["path"].as_str()) {

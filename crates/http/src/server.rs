@@ -1,7 +1,6 @@
 //! The server: a thread with the accept loop, and a task for each connection.
 
 use crate::answer::answer;
-use crate::crossing::Crossing;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
 use crate::site::Site;
@@ -68,7 +67,6 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let site = Arc::new(Site {
             node: node.clone(),
-            crossing: Crossing::to(node.queue()),
             hosts: config
                 .hosts
                 .iter()
@@ -122,7 +120,6 @@ impl Drop for Server {
 }
 
 async fn accept(listener: tokio::net::TcpListener, site: Arc<Site>) {
-    tokio::spawn(site.crossing.pump());
     let most = site.limits.connections;
     let (room, refusals) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(64)));
     let mut stop = site.stop.clone();

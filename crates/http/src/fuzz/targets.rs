@@ -3,7 +3,6 @@
 use super::corpus::{CBOR, FORMS, HEADS, JSON, RESUMED, STREAMS, TARGETS, TOKENS};
 use super::{LONGEST, many};
 use crate::caller::Caller;
-use crate::crossing::Crossing;
 use crate::resource::options;
 use crate::site::Site;
 use crate::target::Target;
@@ -75,7 +74,6 @@ fn site() -> (Dispatcher, Arc<Site>) {
     created.unwrap().unwrap();
     let (_, stop) = watch::channel(false);
     let site = Site {
-        crossing: Crossing::to(node.queue()),
         node,
         hosts: Vec::new(),
         keys: None,
@@ -99,7 +97,6 @@ pub(super) fn heads(inputs: usize) {
         .unwrap();
     many(inputs, &HEADS, CONNECTION, |bytes| {
         let answer = runtime.block_on(async {
-            let pump = tokio::spawn(site.crossing.pump());
             let (mut here, there) = duplex(64 << 10);
             let served = tokio::spawn(server::exchange(there, Arc::clone(&site), None));
             here.write_all(bytes).await.unwrap();
@@ -108,7 +105,6 @@ pub(super) fn heads(inputs: usize) {
             let read = timeout(Duration::from_millis(100), here.read_exact(&mut answer)).await;
             drop(here);
             served.await.unwrap();
-            pump.abort();
             matches!(read, Ok(Ok(_))).then_some(answer)
         });
         if let Some(answer) = answer {

@@ -2,8 +2,8 @@
 
 mod bank;
 mod browser;
+mod changes;
 mod console;
-mod crossing;
 mod dss;
 #[cfg(feature = "dssp")]
 mod dssp;

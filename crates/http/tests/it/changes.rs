@@ -1,4 +1,4 @@
-//! Changes on their way to the node's workers.
+//! Changes of many clients, and of clients that do not wait.
 
 use crate::till::{Answer, Shop};
 use motet_dispatch::spawn;
