@@ -3,8 +3,9 @@
 //! Question: what does a node cost when ranks search a tree? Definition: time of the whole search
 //! over the nodes. `plain` is a recursion without any library. rayon: halves of a stack, given away
 //! after each thousand nodes (UTS), or a task for each node down to a depth (queens): its best
-//! forms. Threads are bound to cores on both sides. Threats: the work of a node hides the rest; on
-//! two threads the system's balance shows.
+//! forms. Queens twice: every node by motet's walk, and as rayon does it, by recursion from a row
+//! on. Threads are bound to cores on both sides. Threats: the work of a node hides the rest; on two
+//! threads the system's balance shows.
 
 use crate::contest::{Bar, Contest, Program};
 use crate::peers::rayon;
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 /// Nodes after which a task of rayon gives half of its stack away.
 const SHARE: usize = 1000;
-/// Tasks of rayon for queens down to this row.
+/// Tasks of rayon for queens down to this row, and subtrees that motet's visit takes in whole.
 const ROWS: u32 = 4;
 
 /// The rows.
@@ -41,6 +42,17 @@ pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
             threads,
             1.1,
             Box::new(move || folded(&queens, threads)),
+            Box::new(move || timed(|| queens.plain(queens.root())[1])),
+            Box::new(move || pooled(threads, || below(queens, queens.root(), 0))),
+        ));
+        contests.push(row(
+            format!(
+                "{size} queens, by recursion from row {ROWS} on, {}",
+                on(threads)
+            ),
+            threads,
+            1.1,
+            Box::new(move || in_subtrees(queens, threads)),
             Box::new(move || timed(|| queens.plain(queens.root())[1])),
             Box::new(move || pooled(threads, || below(queens, queens.root(), 0))),
         ));
@@ -99,26 +111,49 @@ fn timed(count: impl FnOnce() -> u64) -> Result<f64, String> {
 
 fn folded<T: Tree + Sync>(tree: &T, ranks: usize) -> Result<f64, String> {
     let world = World::threads(ranks).pin(true);
-    let [taken, nodes] = counted(&world, tree, 1)?;
+    let [taken, nodes] = counted(&world, tree, each, 1)?;
+    Ok(taken * 1e9 / nodes)
+}
+
+/// Counts a node.
+fn each<N>(sum: &mut u64, _: &N) -> bool {
+    *sum += 1;
+    true
+}
+
+/// A walk down to some row, and the plain program from there on.
+fn in_subtrees(queens: Queens, ranks: usize) -> Result<f64, String> {
+    let world = World::threads(ranks).pin(true);
+    let count = |sum: &mut u64, rows: &Rows| {
+        let whole = rows.count() == ROWS;
+        *sum += if whole { queens.plain(*rows)[1] } else { 1 };
+        !whole
+    };
+    let [taken, nodes] = counted(&world, &queens, count, 1)?;
     Ok(taken * 1e9 / nodes)
 }
 
 /// The time of one of so many counts of a tree's nodes by all ranks, in µs.
 pub(crate) fn run_on<T: Tree + Sync>(world: &World, tree: &T, rounds: u64) -> Result<f64, String> {
-    let [taken, _] = counted(world, tree, rounds)?;
+    let [taken, _] = counted(world, tree, each, rounds)?;
     Ok(taken * 1e6 / rounds as f64)
 }
 
 /// All ranks count the nodes so often: the seconds that it took, and the nodes.
-fn counted<T: Tree + Sync>(world: &World, tree: &T, rounds: u64) -> Result<[f64; 2], String> {
+fn counted<T: Tree + Sync>(
+    world: &World,
+    tree: &T,
+    count: impl Fn(&mut u64, &T::Node) -> bool + Sync,
+    rounds: u64,
+) -> Result<[f64; 2], String> {
     let search = Search::default();
     let counts = world.run(async |comm| -> Result<_, SearchError> {
         comm.barrier().await?;
         let begin = Instant::now();
         let mut nodes = 0;
         for _ in 0..rounds {
-            let count = |sum: &mut u64, _: &T::Node| *sum += 1;
-            let counted = search.fold(&comm, tree, || 0, count, |a, b| a + b).await?;
+            let counted = search.fold_pruned(&comm, tree, || 0, &count, |a, b| a + b);
+            let counted = counted.await?;
             nodes = counted.result;
         }
         Ok([begin.elapsed().as_secs_f64(), nodes as f64])

@@ -25,7 +25,7 @@ impl Queens {
     #[must_use]
     #[inline]
     pub fn is_solution(self, rows: &Rows) -> bool {
-        rows.columns.count_ones() == self.size
+        rows.count() == self.size
     }
 
     #[inline]
@@ -49,6 +49,13 @@ impl Queens {
 }
 
 impl Rows {
+    /// How many they are.
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.columns.count_ones()
+    }
+
     #[inline]
     fn with(self, queen: u32) -> Rows {
         Rows {

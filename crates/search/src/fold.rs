@@ -10,6 +10,7 @@ use std::collections::HashMap;
 pub(crate) struct Fold<T, Z, V, A> {
     pub(crate) tree: T,
     pub(crate) zero: Z,
+    /// Takes a node in, and says whether to look below it.
     pub(crate) visit: V,
     pub(crate) value: A,
 }
@@ -23,7 +24,7 @@ pub(crate) struct Segment<A> {
     pub(crate) part: A,
 }
 
-impl<T: Tree, Z: Fn() -> A, V: FnMut(&mut A, &T::Node), A: motet_comm::Value> Job
+impl<T: Tree, Z: Fn() -> A, V: FnMut(&mut A, &T::Node) -> bool, A: motet_comm::Value> Job
     for Fold<T, Z, V, A>
 {
     type Node = T::Node;
@@ -32,8 +33,7 @@ impl<T: Tree, Z: Fn() -> A, V: FnMut(&mut A, &T::Node), A: motet_comm::Value> Jo
 
     #[inline]
     fn visit(&mut self, node: &T::Node, _: &Path<'_, T::Node>) -> bool {
-        (self.visit)(&mut self.value, node);
-        true
+        (self.visit)(&mut self.value, node)
     }
 
     #[inline]

@@ -98,7 +98,25 @@ impl OnDispatcher {
         &self,
         tree: T,
         zero: impl Fn() -> A + Clone + Send + 'static,
-        visit: impl FnMut(&mut A, &T::Node) + Clone + Send + 'static,
+        mut visit: impl FnMut(&mut A, &T::Node) + Clone + Send + 'static,
+        join: impl FnMut(A, A) -> A,
+    ) -> Result<Outcome<A>, SearchError> {
+        let visit = move |value: &mut A, node: &T::Node| {
+            visit(value, node);
+            true
+        };
+        self.fold_pruned(tree, zero, visit, join).await
+    }
+
+    /// As [`Search::fold_pruned`].
+    ///
+    /// # Errors
+    /// As [`OnDispatcher::fold`].
+    pub async fn fold_pruned<T: Tree + Clone + Send + 'static, A: Value>(
+        &self,
+        tree: T,
+        zero: impl Fn() -> A + Clone + Send + 'static,
+        visit: impl FnMut(&mut A, &T::Node) -> bool + Clone + Send + 'static,
         join: impl FnMut(A, A) -> A,
     ) -> Result<Outcome<A>, SearchError> {
         let make = || Fold {

@@ -2,7 +2,7 @@
 
 use crate::{RANKS, on};
 use motet_problems::{
-    Clique, ConnectFour, Fifteen, Golomb, Graph, Knapsack, Queens, TicTacToe, Tour, Uts,
+    Clique, ConnectFour, Fifteen, Golomb, Graph, Knapsack, Queens, Rows, TicTacToe, Tour, Uts,
 };
 use motet_search::{Bounded, Game, Order, Search, Tree};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -70,6 +70,40 @@ fn sem_g195_queens() {
     let queens = Queens { size: 12 };
     assert_eq!(queens.plain(queens.root()), [14_200, 856_189]);
     assert_eq!(nodes(2, &queens), 856_189);
+}
+
+#[test]
+fn sem_g195_subtrees_that_are_taken_in_whole() {
+    let queens = Queens { size: 10 };
+    for ranks in RANKS {
+        for last in [0, 1, 3, 10, 11] {
+            let [solutions, all, whole] = on(ranks, async |comm| {
+                let take = |sum: &mut [u64; 3], rows: &Rows| {
+                    let whole = rows.count() == last;
+                    let below = match whole {
+                        true => queens.plain(*rows),
+                        false => [queens.is_solution(rows).into(), 1],
+                    };
+                    *sum = [
+                        sum[0] + below[0],
+                        sum[1] + below[1],
+                        sum[2] + u64::from(whole),
+                    ];
+                    !whole
+                };
+                let add = |a: [u64; 3], b: [u64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+                let search = Search::default();
+                let found = search.fold_pruned(&comm, &queens, || [0; 3], take, add);
+                let found = found.await?;
+                let visited = found.report.nodes;
+                let [solutions, all, whole] = found.result;
+                assert_eq!(visited < all, last < 9, "{visited} of {all}");
+                Ok([solutions, all, whole])
+            });
+            assert_eq!([solutions, all], [724, 35_539], "row {last} on {ranks}");
+            assert_eq!(whole == 0, last == 11);
+        }
+    }
 }
 
 #[test]

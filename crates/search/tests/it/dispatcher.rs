@@ -2,7 +2,7 @@
 
 use crate::ends::{Endless, Fragile, Loop};
 use motet_dispatch::{Causality, Dispatcher};
-use motet_problems::{Fifteen, Golomb, Graph, Knapsack, Queens, Tour, Uts};
+use motet_problems::{Fifteen, Golomb, Graph, Knapsack, Queens, Rows, Tour, Uts};
 use motet_search::{
     Fault, Limit, Limits, OnDispatcher, OnProgress, Order, Outcome, Search, SearchError, Tree,
 };
@@ -60,6 +60,14 @@ fn sem_g205_a_dispatcher_folds_in_the_order_of_the_tree() {
             assert_eq!(unbalanced.result, 1_732);
         }
         let (_dispatcher, search) = on(2, &Search::default());
+        let queens = Queens { size: 10 };
+        let take = move |sum: &mut u64, rows: &Rows| {
+            let whole = rows.count() == 3;
+            *sum += if whole { queens.plain(*rows)[1] } else { 1 };
+            !whole
+        };
+        let pruned = block_on(search.fold_pruned(queens, || 0, take, |a, b| a + b)).unwrap();
+        assert_eq!(pruned.result, 35_539);
         let large = block_on(count(&search, Queens { size: 12 })).unwrap();
         assert_eq!(large.result, 856_189);
         assert!(
@@ -70,7 +78,7 @@ fn sem_g205_a_dispatcher_folds_in_the_order_of_the_tree() {
     });
 }
 
-fn below(queens: Queens, rows: motet_problems::Rows, all: &mut Vec<motet_problems::Rows>) {
+fn below(queens: Queens, rows: Rows, all: &mut Vec<Rows>) {
     all.push(rows);
     let mut children = Vec::new();
     queens.children(&rows, &mut children);
