@@ -12,11 +12,14 @@
 //! What it is to combine or to pass on does not.
 
 mod counts;
+mod room;
 mod windows;
 
-use crate::buffer_pool::Parcel;
+pub(crate) use room::Room;
+
 use crate::collective_part::CollectivePart;
 use crate::fabric::{Beside, Call, FOLDED, Place, Row, fold_rows};
+use crate::non_temporal::copy_piece;
 use crate::pending::{Pending, Whys};
 use crate::profile::Called;
 use crate::schedule::{From, Receive, Schedule};
@@ -24,15 +27,8 @@ use crate::{CommError, Communicator, Plain};
 use smallvec::SmallVec;
 use std::any::type_name;
 use std::cell::RefCell;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::Range;
 use windows::Windows;
-
-/// Where a rank puts what comes.
-pub(crate) enum Room<'c, T> {
-    There(&'c mut [T]),
-    /// The call gives it to nobody.
-    Own(Parcel<T>),
-}
 
 /// The collective, to which nothing is brought.
 type Agreed<'c> = CollectivePart<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
@@ -200,6 +196,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         let (own, combined) = (self.comm.rank(), self.made);
         let rows = &mut self.rows;
         let room: &mut [u8] = bytemuck::cast_slice_mut(&mut self.room);
+        let length = room.len();
         for (at, receive) in receives.iter().enumerate() {
             if receive
                 .after
@@ -221,7 +218,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
                     Some(place) => {
                         match receive.is_row {
                             true => rows.put(row_of(receive.peer, own), came, piece),
-                            false => place.copy_from_slice(piece),
+                            false => copy_piece(piece, place, length),
                         }
                         came += piece.len();
                     }
@@ -336,26 +333,6 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
 
     fn called(&self) -> Option<Called> {
         self.meet.called()
-    }
-}
-
-impl<T> Deref for Room<'_, T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        match self {
-            Room::There(room) => room,
-            Room::Own(room) => room,
-        }
-    }
-}
-
-impl<T> DerefMut for Room<'_, T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        match self {
-            Room::There(room) => room,
-            Room::Own(room) => room,
-        }
     }
 }
 

@@ -21,6 +21,20 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
+/// Copies a piece of what is `all` bytes long, past the caches if that is large.
+///
+/// # Panics
+/// The lengths differ.
+#[inline]
+pub fn copy_piece(from: &[u8], to: &mut [u8], all: usize) {
+    if all < LEAST {
+        return to.copy_from_slice(from);
+    }
+    assert_eq!(from.len(), to.len(), "the room is for other bytes");
+    // SAFETY: both are as long, and one is borrowed for writing.
+    unsafe { copy(from.as_ptr(), to.as_mut_ptr(), from.len()) }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};

@@ -9,6 +9,10 @@ use super::sides::Side;
 use crate::error::MpiError;
 use motet_comm::{Gone, Header};
 
+/// Pieces of long messages that are under way to one process over MPI, at most: each holds memory
+/// here, and MPI is asked about all of them.
+const AHEAD: usize = 16;
+
 impl Engine {
     /// Sends a message. It goes on in the background; messages from here to one process come in the
     /// order in which they were sent. What `payload` holds afterwards means nothing; its memory may
@@ -42,7 +46,8 @@ impl Engine {
     }
 
     /// Sends as much of these bytes as there is room for: as many messages with this header, cut at
-    /// multiples of 64 bytes; where MPI carries them, all as one.
+    /// multiples of 64 bytes. Where MPI carries them, all go as one, or none: when 16 messages that
+    /// the other process has not taken are under way.
     ///
     /// # Errors
     /// As [`Engine::send`].
@@ -57,11 +62,19 @@ impl Engine {
             let gone = self.shared.send_some(process, &header, bytes);
             return gone.ok_or(MpiError::Closed);
         }
+        if self.is_full(process) {
+            return Ok(Gone::default());
+        }
         self.send_pieces(process, header, &[bytes])?;
         Ok(Gone {
             bytes: bytes.len(),
             messages: 1,
         })
+    }
+
+    fn is_full(&self, process: usize) -> bool {
+        let sending = self.sending.lock();
+        sending.keys().filter(|to| **to == process).count() >= AHEAD
     }
 
     #[inline]
@@ -116,20 +129,21 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets sends that have ended, and loses who could not be sent to; how many parts of long
-    /// messages have gone.
+    /// Forgets sends that have ended, and loses who could not be sent to; how many have ended, and
+    /// parts of long messages have gone through memory.
     pub(super) fn finish_sends(
         &self,
         receiving: &mut Receiving,
         deliver: &mut impl FnMut(Envelope<'_>),
     ) -> Result<usize, MpiError> {
-        let gone = self.shared.go_on();
+        let mut gone = self.shared.go_on();
         if !self.asks_mpi {
             return Ok(gone);
         }
         let mut failed = Vec::new();
         let mut sending = self.sending.lock();
         let tested = sending.test(|process, _, fine| {
+            gone += 1;
             if !fine {
                 failed.push(process);
             }

@@ -84,6 +84,55 @@ fn sem_g300_needs_mpi_all_comes_whole_and_in_order_on_two() {
 }
 
 #[test]
+fn sem_g312_needs_mpi_what_is_under_way_over_mpi_is_bounded() {
+    on_processes(
+        "messages::sem_g312_needs_mpi_what_is_under_way_over_mpi_is_bounded",
+        2,
+        |mpi| {
+            const PIECES: usize = 40;
+            let world = mpi.world().unwrap();
+            let config = EngineConfig {
+                share_memory: false,
+                ..EngineConfig::default()
+            };
+            let engine = Engine::new(&world, config).unwrap();
+            let (me, piece) = (engine.process(), vec![7_u8; 1 << 20]);
+            let mut gone = 0;
+            let mut send = || {
+                let sent = engine.send_some(1, header(0, 1, 0), &piece).unwrap();
+                assert!(sent.bytes == 0 || sent.bytes == piece.len());
+                gone += usize::from(sent.bytes > 0);
+                gone
+            };
+            if me == 0 {
+                // Nobody takes anything yet: pieces as long as these wait for who does, but for a
+                // few that the library copies.
+                let before: Vec<usize> = (0..PIECES).map(|_| send()).collect();
+                assert!((16..24).contains(&before[PIECES - 1]), "{before:?}");
+            }
+            world.barrier().unwrap();
+            let (begun, mut came) = (Instant::now(), 0);
+            let mut is_over = me == 0 && send() == PIECES;
+            while !is_over {
+                assert!(begun.elapsed() < patience(), "{came} have come");
+                engine
+                    .progress(|envelope| {
+                        assert_eq!(*envelope.payload, piece);
+                        came += 1;
+                    })
+                    .unwrap();
+                is_over = if me == 0 {
+                    send() == PIECES
+                } else {
+                    came == PIECES
+                };
+            }
+            assert_eq!(engine.close(patience() / 2, |_| ()), Ok(()));
+        },
+    );
+}
+
+#[test]
 fn sem_g300_needs_mpi_all_comes_whole_and_in_order_on_four() {
     on_processes(
         "messages::sem_g300_needs_mpi_all_comes_whole_and_in_order_on_four",

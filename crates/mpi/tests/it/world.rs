@@ -155,6 +155,70 @@ fn sem_g310_needs_mpi_slices_of_any_length() {
     );
 }
 
+/// Numbers of which the first of each chunk tells which it is.
+fn marked(length: usize, mark: impl Fn(usize) -> u8, rest: u8) -> Vec<u8> {
+    let mut numbers = vec![rest; length];
+    for (chunk, numbers) in numbers.chunks_mut(CHUNK).enumerate() {
+        numbers[0] = mark(chunk);
+    }
+    numbers
+}
+
+fn is_marked(numbers: &[u8], mark: impl Fn(usize) -> u8, rest: u8) -> bool {
+    let rest = [rest; CHUNK];
+    let mut chunks = numbers.chunks(CHUNK).enumerate();
+    chunks.all(|(chunk, numbers)| {
+        numbers[0] == mark(chunk) && numbers[1..] == rest[..numbers.len() - 1]
+    })
+}
+
+const CHUNK: usize = 4099;
+
+/// Bytes and elements that no 32-bit number counts. It needs 16 GB of memory.
+#[test]
+#[ignore = "takes long"]
+fn deep_sem_g310_needs_mpi_messages_of_more_than_two_gibibytes() {
+    on_layouts(
+        "world::deep_sem_g310_needs_mpi_messages_of_more_than_two_gibibytes",
+        |mpi, ranks| {
+            let body = async |comm: Communicator| {
+                if comm.size() > 2 {
+                    return Ok(());
+                }
+                let (rank, other) = (comm.rank(), 1 - comm.rank());
+                let length = (1 << 31) + 77_777;
+                let numbers = marked(length, |chunk| chunk as u8, rank as u8 + 1);
+                let is =
+                    |came: &[u8], rank: usize| is_marked(came, |chunk| chunk as u8, rank as u8 + 1);
+                let mut came = vec![0; length];
+                if rank == 0 {
+                    comm.send_slice(other, 0, &numbers).await?;
+                    let all: Vec<u8> = comm.recv(other, 1).await?;
+                    assert!(is(&all, other), "a vector");
+                } else {
+                    let receive = comm.irecv_into(&mut came, other, 0);
+                    let (count, _) = receive.wait().await?;
+                    assert!(count == length && is(&came, other), "a slice");
+                    comm.send(other, 1, numbers.clone()).await?;
+                }
+                comm.allreduce_into(&numbers, &mut came, |a, b| a ^ b)
+                    .await?;
+                assert!(is_marked(&came, |_| 0, 3), "totals");
+                came.copy_from_slice(&numbers);
+                comm.broadcast_into(1, &mut came).await?;
+                assert!(is(&came, 1), "a broadcast");
+                drop(numbers);
+                let half: Vec<u8> = came.drain(..length / 2 + 1).collect();
+                let mut both = vec![0; half.len() * 2];
+                comm.allgather_into(&half, &mut both).await?;
+                assert!(both[..half.len()] == half && both[half.len()..] == half);
+                Ok(())
+            };
+            check(mpi, ranks, body, |_, _| ());
+        },
+    );
+}
+
 #[test]
 fn sem_g310_needs_mpi_the_same_bits_as_on_threads() {
     on_layouts(
