@@ -162,6 +162,13 @@ fn sample(args: &MethodArgs) -> Result<Option<Sample>, OptionError> {
         Method::Kmeans => 1,
     };
     let seed = args.seed.unwrap_or(SEED);
+    if args.sample == Some(1) {
+        return Err(OptionError::Value {
+            option: "--sample",
+            value: "1".to_owned(),
+            advice: "give 2 rows or more",
+        });
+    }
     Ok(args.sample.map(|size| Sample {
         sampling: Sampling { size, seed },
         draws,
