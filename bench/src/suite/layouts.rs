@@ -1,11 +1,14 @@
-//! Steps of pairwise annealing of sequences on t threads in each of m processes (E25 to E32), split
-//! by hand over ranks, or handed out by a loop of motet or by rayon.
+//! Steps of pairwise annealing of sequences on t threads in each of m processes on each of n nodes
+//! (E25 to E32), split by hand over ranks, or handed out by a loop of motet or by rayon.
+//!
+//! Nodes are namespaces of this machine, which share its cores: each has some of them for itself,
+//! so that t m n is at most their number.
 
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
-use crate::kernels::thread_counts;
-use crate::peers::mpi::Mpi;
+use crate::kernels::{Lazy, thread_counts};
+use crate::peers::mpi::{Mpi, Spread, can_play};
 use crate::rank_program::RankProgram;
 use crate::rows::over_processes::measured;
 use crate::rows::pairwise_steps::{self, Hands, LEAST};
@@ -31,11 +34,12 @@ enum Form {
     Rayon,
 }
 
-/// Threads in each of so many processes of one machine: t × m × 1.
+/// Threads in each of so many processes on each of so many nodes: t × m × n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) threads: usize,
     pub(crate) processes: usize,
+    pub(crate) nodes: usize,
 }
 
 /// Dissimilarities of so many sequences.
@@ -48,6 +52,8 @@ struct Layouts {
     /// motet can open is used.
     mpi: Option<Rc<[Mpi]>>,
     motet: Option<PathBuf>,
+    /// Whether this machine plays several nodes, which the first layout that has them asks.
+    plays: Rc<Lazy<()>>,
     budget_us: f64,
     clusters: usize,
     /// Threads that fill the machine are bound to their cores.
@@ -64,7 +70,7 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     ),
     ("threads", "t"),
     ("processes", "m"),
-    ("nodes", "n"),
+    ("nodes", "n: namespaces of this machine"),
     ("p", "t m n"),
     ("points", "N, the sequences"),
     ("p/N", "the inverse grain size"),
@@ -82,13 +88,23 @@ pub(crate) const SIZES: [usize; 3] = [1_000, 2_000, 4_000];
 /// The same with `--full`.
 pub(crate) const LARGE: [usize; 3] = [2_000, 4_000, 8_000];
 
-/// Threads alone: t × 1 × 1.
+/// Threads alone in one node: t × 1 × 1.
 pub(crate) fn threads_only() -> Vec<Layout> {
+    several(|layout| layout.processes == 1 && layout.nodes == 1)
+}
+
+/// Processes alone in one node: 1 × m × 1.
+pub(crate) fn processes_only() -> Vec<Layout> {
+    several(|layout| layout.threads == 1 && layout.nodes == 1)
+}
+
+/// Threads alone in each node: t × 1 × n.
+pub(crate) fn threads_in_nodes() -> Vec<Layout> {
     several(|layout| layout.processes == 1)
 }
 
-/// Processes alone: 1 × m × 1.
-pub(crate) fn processes_only() -> Vec<Layout> {
+/// Processes alone in each node: 1 × m × n.
+pub(crate) fn processes_in_nodes() -> Vec<Layout> {
     several(|layout| layout.threads == 1)
 }
 
@@ -117,7 +133,7 @@ pub(crate) fn cases(
     let forms = |layout: Layout| {
         let there = Form::ALL.into_iter().filter(move |form| match form {
             Form::Ranks => true,
-            Form::Ports => layout.processes == 1,
+            Form::Ports => layout.is_one_process(),
             Form::Loop => true,
             Form::Rayon => setting.wants("rayon"),
         });
@@ -148,7 +164,7 @@ pub(crate) fn differences(
     let all = Layouts::new(setting, layouts);
     let forms = |layout: Layout| {
         let there = [Form::Ranks, Form::Ports].into_iter();
-        let there = there.filter(move |form| *form == Form::Ranks || layout.processes == 1);
+        let there = there.filter(move |form| *form == Form::Ranks || layout.is_one_process());
         there
             .map(|form| (format!("{} less dynamic", form.name()), form))
             .collect()
@@ -178,33 +194,44 @@ impl Layout {
     const ALONE: Layout = Layout {
         threads: 1,
         processes: 1,
+        nodes: 1,
     };
 
-    /// All cuts of p, for each number of threads up to the cores.
+    /// All cuts of p, for each number of threads up to the cores; those of one node first.
     pub(crate) fn all() -> Vec<Layout> {
+        let factors = |p: usize| (1..=p).filter(move |factor| p.is_multiple_of(*factor));
         let cuts = |p: usize| {
-            let processes = (1..=p).filter(move |m| p.is_multiple_of(*m));
-            processes.map(move |processes| Layout {
-                threads: p / processes,
+            let nodes = factors(p).flat_map(move |nodes| {
+                let processes = factors(p / nodes);
+                processes.map(move |processes| (nodes, processes))
+            });
+            nodes.map(move |(nodes, processes)| Layout {
+                threads: p / nodes / processes,
                 processes,
+                nodes,
             })
         };
         thread_counts().into_iter().flat_map(cuts).collect()
     }
 
-    /// t × m.
+    /// t × m × n.
     fn p(self) -> usize {
-        self.threads * self.processes
+        self.threads * self.processes * self.nodes
+    }
+
+    fn is_one_process(self) -> bool {
+        self.processes * self.nodes == 1
     }
 }
 
 impl Layouts {
     /// For experiments with these layouts.
     fn new(setting: &Setting, layouts: &[Layout]) -> Layouts {
-        let processes = layouts.iter().any(|layout| layout.processes > 1);
+        let processes = layouts.iter().any(|layout| !layout.is_one_process());
         Layouts {
             mpi: processes.then(|| setting.mpi()),
             motet: setting.config().motet.clone(),
+            plays: Rc::new(Lazy::new(can_play)),
             budget_us: setting.by_effort(1.0, 20_000.0, 200_000.0),
             clusters: setting.by_effort(3, 10, 10),
             pinned: setting.config().pinned,
@@ -227,12 +254,16 @@ impl Layouts {
 
     /// Where a layout with so many points in all lies.
     fn place(&self, layout: Layout, points: usize) -> Point {
-        let Layout { threads, processes } = layout;
+        let Layout {
+            threads,
+            processes,
+            nodes,
+        } = layout;
         Point::new()
-            .with("pattern", format!("{threads}x{processes}x1"))
+            .with("pattern", format!("{threads}x{processes}x{nodes}"))
             .with("threads", threads)
             .with("processes", processes)
-            .with("nodes", 1)
+            .with("nodes", nodes)
             .with("p", layout.p())
             .with("points", points)
             .with("p/N", layout.p() as f64 / points as f64)
@@ -277,24 +308,31 @@ impl Layouts {
 
     /// The time of a step, in µs.
     fn us(&self, form: Form, layout: Layout, points: usize) -> Result<f64, String> {
-        let Layout { threads, processes } = layout;
-        let clusters = self.clusters;
-        if processes == 1 {
-            let pin = self.pinned && threads == thread::cores();
-            let (world, hands) = match form {
-                Form::Ranks => (World::threads(threads).pin(pin), Hands::Own),
-                Form::Ports => (World::ports(threads).pin(pin), Hands::Own),
-                // The rank waits for these threads: they must not share its core by order.
-                Form::Loop => (World::threads(1).pin(false), Hands::Loop(threads, pin)),
-                Form::Rayon => (World::threads(1).pin(false), Hands::Rayon(threads, pin)),
-            };
-            let pairs = self.pairs(points);
-            let us = measured(&world, self.budget_us, LEAST, |rounds| {
-                pairwise_steps::run_on(&world, (&pairs, clusters), hands, rounds)
-            });
-            return Ok(us?.us);
+        match layout.is_one_process() {
+            true => self.us_in_one_process(form, layout.threads, points),
+            false => self.us_in_several(form, layout, points),
         }
-        let rows = points;
+    }
+
+    fn us_in_one_process(&self, form: Form, threads: usize, points: usize) -> Result<f64, String> {
+        let clusters = self.clusters;
+        let pin = self.pinned && threads == thread::cores();
+        let (world, hands) = match form {
+            Form::Ranks => (World::threads(threads).pin(pin), Hands::Own),
+            Form::Ports => (World::ports(threads).pin(pin), Hands::Own),
+            // The rank waits for these threads: they must not share its core by order.
+            Form::Loop => (World::threads(1).pin(false), Hands::Loop(threads, pin)),
+            Form::Rayon => (World::threads(1).pin(false), Hands::Rayon(threads, pin)),
+        };
+        let pairs = self.pairs(points);
+        let us = measured(&world, self.budget_us, LEAST, |rounds| {
+            pairwise_steps::run_on(&world, (&pairs, clusters), hands, rounds)
+        });
+        Ok(us?.us)
+    }
+
+    fn us_in_several(&self, form: Form, layout: Layout, rows: usize) -> Result<f64, String> {
+        let (threads, clusters) = (layout.threads, self.clusters);
         let (program, ranks) = match form {
             Form::Ranks | Form::Ports => (RankProgram::Pairwise { rows, clusters }, threads),
             Form::Loop => {
@@ -314,6 +352,7 @@ impl Layouts {
                 (program, 1)
             }
         };
+        let program = program.to_string();
         let motet = self
             .motet
             .as_ref()
@@ -324,12 +363,17 @@ impl Layouts {
             .and_then(|all| all.iter().find(|mpi| mpi.library().is_some()));
         let mpi =
             found.ok_or("no MPI with the standard ABI is found: name installations with --mpi")?;
-        mpi.run_motet(
-            motet,
-            &program.to_string(),
-            (ranks, processes),
-            self.budget_us,
-        )
+        if layout.nodes == 1 {
+            return mpi.run_motet(motet, &program, (ranks, layout.processes), self.budget_us);
+        }
+        self.plays.get()?;
+        let spread = Spread {
+            ranks,
+            threads,
+            processes: layout.processes,
+            nodes: layout.nodes,
+        };
+        mpi.run_motet_on_nodes(motet, &program, spread, self.budget_us)
     }
 }
 
@@ -406,7 +450,7 @@ mod tests {
     fn all_forms_lose_against_the_same_time_on_one_thread() {
         let two = Layout {
             threads: 2,
-            processes: 1,
+            ..Layout::ALONE
         };
         // A dynamic split is slower, on one thread too.
         let us = |form: Form, layout: Layout| {
@@ -422,11 +466,21 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_has_its_threads() {
+    fn every_layout_has_its_cores() {
         let all = Layout::all();
-        assert_eq!((all[0].threads, all[0].processes), (1, 1));
+        assert_eq!(all[0], Layout::ALONE);
         let cores = thread::cores();
-        let full = all.iter().filter(|layout| layout.p() == cores);
-        assert!(full.count() >= if cores > 1 { 2 } else { 1 });
+        let full: Vec<&Layout> = all.iter().filter(|layout| layout.p() == cores).collect();
+        // Threads, processes, nodes.
+        assert!(full.len() >= if cores > 1 { 3 } else { 1 });
+        let of_one = |layout: &&&Layout| layout.nodes == 1;
+        assert_eq!(
+            full.iter().take_while(of_one).count(),
+            full.iter().filter(of_one).count()
+        );
+        assert!(all.iter().all(|layout| layout.p() <= cores));
+        for (number, layout) in all.iter().enumerate() {
+            assert!(!all[..number].contains(layout), "{layout:?} is there twice");
+        }
     }
 }

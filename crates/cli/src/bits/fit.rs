@@ -64,11 +64,7 @@ impl Run<'_> {
 
     /// Clusters samples, gives all rows to the clusters of each, and takes the one in which they
     /// cost least.
-    pub(super) fn sampled(
-        &self,
-        bits: &Bits,
-        sample: Sample,
-    ) -> Result<Option<Fitted>, CliError> {
+    pub(super) fn sampled(&self, bits: &Bits, sample: Sample) -> Result<Option<Fitted>, CliError> {
         let drawn = (0..sample.draws).map(|draw| {
             let rows = sample.sampling.rows(bits.len(), draw);
             let some = bits.some(&rows);

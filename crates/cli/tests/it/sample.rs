@@ -135,20 +135,37 @@ fn sem_g496_a_sample_of_bits_labels_all_rows_and_is_named() {
     assert!(one["inertia"].as_f64().unwrap() >= whole["inertia"].as_f64().unwrap());
     let labels = place.read("out/labels.csv");
     assert_eq!(labels.lines().count(), 91);
-    let clusters: Vec<&str> = labels.lines().skip(1).map(|line| &line[line.len() - 1..]).collect();
-    assert!((0..90).all(|row| clusters[row] == clusters[row % 3]), "{labels}");
+    let clusters: Vec<&str> = labels
+        .lines()
+        .skip(1)
+        .map(|line| &line[line.len() - 1..])
+        .collect();
+    assert!(
+        (0..90).all(|row| clusters[row] == clusters[row % 3]),
+        "{labels}"
+    );
     let sample = &one["sample"];
     let told = ["rows", "of", "seed", "draws", "draw"].map(|field| sample[field].as_u64());
     assert_eq!(told, [30, 90, 4, 1, 1].map(Some));
     let drawn = sample["drawn"].as_array().unwrap();
-    assert!(drawn.len() == 30 && drawn.iter().all(|row| (1..=90).contains(&row.as_u64().unwrap())));
+    assert!(
+        drawn.len() == 30
+            && drawn
+                .iter()
+                .all(|row| (1..=90).contains(&row.as_u64().unwrap()))
+    );
     // What is clustered is those rows and no others.
     let rows = fingerprints();
     let rows: Vec<&str> = rows.lines().collect();
-    let own = drawn.iter().map(|row| rows[row.as_u64().unwrap() as usize - 1]);
+    let own = drawn
+        .iter()
+        .map(|row| rows[row.as_u64().unwrap() as usize - 1]);
     place.write("some.txt", own.collect::<Vec<_>>().join("\n") + "\n");
     let some = run("cluster some.txt --bits -k 3 --json");
-    assert_eq!((&some["inertia"], &some["trace"]), (&sample["cost"], &one["trace"]));
+    assert_eq!(
+        (&some["inertia"], &some["trace"]),
+        (&sample["cost"], &one["trace"])
+    );
     for threads in [2, 3, 8] {
         let other = run(&format!("{line} -t {threads}"));
         for field in ["table", "trace", "inertia", "sample"] {
@@ -156,10 +173,20 @@ fn sem_g496_a_sample_of_bits_labels_all_rows_and_is_named() {
         }
     }
     let kmeans = run(&format!("{line} --method kmeans --restarts 4"));
-    assert_eq!((sizes(&kmeans), &kmeans["sample"]["draws"]), (vec![30; 3], &1.into()));
-    let text = place.run("cluster bits.txt --bits --sample 40").quiet_success();
-    assert!(text.contains("40 of 90 rows were clustered, seed 1"), "{text}");
-    let text = place.run("cluster bits.txt --bits -k 3 --sample 90").quiet_success();
+    assert_eq!(
+        (sizes(&kmeans), &kmeans["sample"]["draws"]),
+        (vec![30; 3], &1.into())
+    );
+    let text = place
+        .run("cluster bits.txt --bits --sample 40")
+        .quiet_success();
+    assert!(
+        text.contains("40 of 90 rows were clustered, seed 1"),
+        "{text}"
+    );
+    let text = place
+        .run("cluster bits.txt --bits -k 3 --sample 90")
+        .quiet_success();
     assert!(!text.contains("were clustered"), "{text}");
 }
 
@@ -195,9 +222,15 @@ fn sem_g496_samples_that_cannot_be_are_refused() {
         let (found, most) = (format!("there are {rows}"), format!("--sample {rows}"));
         for (options, words) in [
             ("-k 3 --sample 0".to_owned(), vec!["--sample"]),
-            ("-k 1 --sample 1".to_owned(), vec!["--sample is 1", "2 rows or more"]),
+            (
+                "-k 1 --sample 1".to_owned(),
+                vec!["--sample is 1", "2 rows or more"],
+            ),
             (format!("-k 3 --sample {more}"), vec![&*found, &*most]),
-            ("-k 9 --sample 4".to_owned(), vec!["9 clusters", "4 rows", "--sample"]),
+            (
+                "-k 9 --sample 4".to_owned(),
+                vec!["9 clusters", "4 rows", "--sample"],
+            ),
         ] {
             let told = place.run(&format!("cluster {what} {options} --out out"));
             assert_eq!(told.code, 2, "{what} {options}: {}", told.err);
