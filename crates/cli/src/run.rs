@@ -17,6 +17,7 @@ use motet_sync::thread;
 
 use crate::error::{CliError, OptionError, StartError, not_started};
 use crate::mpi_search::search;
+use crate::spread::SpreadArgs;
 use crate::stdout::print;
 
 /// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal
@@ -46,10 +47,18 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     };
     let (program, others) = parts::parts(&program)?;
     check_hostfile(spread.hostfile.as_deref())?;
+    let launcher_exec = launcher_exec(&spread)?;
     let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
+    if launcher_exec.is_some() && family == Family::Other {
+        return Err(CliError::Options(OptionError::Conflict {
+            option: "--launcher-exec",
+            other: "the launcher of this MPI library",
+            advice: "leave it out: only the options of MPICH and Intel MPI for it are known",
+        }));
+    }
     let place = meeting::Place::of(mesh.as_deref(), &spread);
     let in_job = mesh.as_deref().filter(|_| slurm || dry_run);
     let mut launch = Launch {
@@ -58,6 +67,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         processes: spread.processes,
         nodes: spread.nodes,
         hostfile: spread.hostfile,
+        launcher_exec,
         cores,
         why,
         balance,
@@ -121,6 +131,34 @@ fn check_hostfile(file: Option<&Path>) -> Result<(), CliError> {
             advice: "there is no such file; name one with a machine on each line",
         })),
     }
+}
+
+/// The program that starts processes on other nodes, by its whole path: the launcher may look for
+/// it from another folder.
+///
+/// # Errors
+/// There is no such program, or no node but this machine.
+fn launcher_exec(spread: &SpreadArgs) -> Result<Option<PathBuf>, CliError> {
+    let Some(program) = &spread.launcher_exec else {
+        return Ok(None);
+    };
+    let wrong = |advice| {
+        Err(CliError::Options(OptionError::Value {
+            option: "--launcher-exec",
+            value: program.display().to_string(),
+            advice,
+        }))
+    };
+    if !is_there(program.as_os_str()) {
+        return wrong("there is no such program; name one that is called as ssh is");
+    }
+    if spread.is_local() {
+        return wrong("all nodes are this machine; name the machines with --hostfile");
+    }
+    Ok(Some(match program.components().count() {
+        1 => program.clone(),
+        _ => std::path::absolute(program).unwrap_or_else(|_| program.clone()),
+    }))
 }
 
 /// What each process runs under, which answers for its end.
