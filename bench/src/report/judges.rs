@@ -187,7 +187,7 @@ pub(super) fn difference(a: Result<f64, String>, b: Result<f64, String>) -> Resu
 
 /// R² of f = a p / N.
 pub(super) fn one_factor(rows: &Evidence<'_>, experiment: &str) -> Result<f64, String> {
-    // Of one node: what several cost beside each other on one machine's cores is no matter of grain.
+    // Of one node: what several cost beside each other on one machine is no matter of grain.
     let all = rows.motet(experiment, F).form("motet");
     let points = all.with("nodes", 1.0).points("p/N")?;
     if points.len() < 3 {

@@ -4,10 +4,16 @@
 //! Nodes are namespaces of this machine, which share its cores: each has some of them for itself,
 //! so that t m n is at most their number.
 
+mod pattern;
+
+pub(crate) use pattern::{
+    Layout, low, processes_in_nodes, processes_only, threads_in_nodes, threads_only,
+};
+
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
-use crate::kernels::{Lazy, thread_counts};
+use crate::kernels::Lazy;
 use crate::peers::mpi::{Mpi, Spread, can_play};
 use crate::rank_program::RankProgram;
 use crate::rows::over_processes::measured;
@@ -32,14 +38,6 @@ enum Form {
     Loop,
     /// The same by rayon's threads.
     Rayon,
-}
-
-/// Threads in each of so many processes on each of so many nodes: t × m × n.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
-    pub(crate) threads: usize,
-    pub(crate) processes: usize,
-    pub(crate) nodes: usize,
 }
 
 /// Dissimilarities of so many sequences.
@@ -87,38 +85,6 @@ const DIFFERENCE: Quantity = Quantity::new("difference of f", "");
 pub(crate) const SIZES: [usize; 3] = [1_000, 2_000, 4_000];
 /// The same with `--full`.
 pub(crate) const LARGE: [usize; 3] = [2_000, 4_000, 8_000];
-
-/// Threads alone in one node: t × 1 × 1.
-pub(crate) fn threads_only() -> Vec<Layout> {
-    several(|layout| layout.processes == 1 && layout.nodes == 1)
-}
-
-/// Processes alone in one node: 1 × m × 1.
-pub(crate) fn processes_only() -> Vec<Layout> {
-    several(|layout| layout.threads == 1 && layout.nodes == 1)
-}
-
-/// Threads alone in each node: t × 1 × n.
-pub(crate) fn threads_in_nodes() -> Vec<Layout> {
-    several(|layout| layout.processes == 1)
-}
-
-/// Processes alone in each node: 1 × m × n.
-pub(crate) fn processes_in_nodes() -> Vec<Layout> {
-    several(|layout| layout.threads == 1)
-}
-
-/// All patterns of few cores.
-pub(crate) fn low() -> Vec<Layout> {
-    several(|layout| layout.p() < 64)
-}
-
-/// Layouts of more than one core: one has no overhead by definition.
-fn several(wanted: fn(&Layout) -> bool) -> Vec<Layout> {
-    let all = Layout::all().into_iter();
-    all.filter(|layout| layout.p() > 1 && wanted(layout))
-        .collect()
-}
 
 /// A case for each layout and size, with a series for each form that there is; `value` makes its
 /// quantity.
@@ -186,41 +152,6 @@ impl Form {
             Form::Loop => "motet dynamic",
             Form::Rayon => "rayon",
         }
-    }
-}
-
-impl Layout {
-    /// One thread.
-    const ALONE: Layout = Layout {
-        threads: 1,
-        processes: 1,
-        nodes: 1,
-    };
-
-    /// All cuts of p, for each number of threads up to the cores; those of one node first.
-    pub(crate) fn all() -> Vec<Layout> {
-        let factors = |p: usize| (1..=p).filter(move |factor| p.is_multiple_of(*factor));
-        let cuts = |p: usize| {
-            let nodes = factors(p).flat_map(move |nodes| {
-                let processes = factors(p / nodes);
-                processes.map(move |processes| (nodes, processes))
-            });
-            nodes.map(move |(nodes, processes)| Layout {
-                threads: p / nodes / processes,
-                processes,
-                nodes,
-            })
-        };
-        thread_counts().into_iter().flat_map(cuts).collect()
-    }
-
-    /// t × m × n.
-    fn p(self) -> usize {
-        self.threads * self.processes * self.nodes
-    }
-
-    fn is_one_process(self) -> bool {
-        self.processes * self.nodes == 1
     }
 }
 
@@ -463,24 +394,5 @@ mod tests {
         // The static split loses less, so its difference is negative.
         let less = difference(Form::Ranks, two, us).unwrap();
         assert!((less + 0.4).abs() < 1e-9, "{less}");
-    }
-
-    #[test]
-    fn every_layout_has_its_cores() {
-        let all = Layout::all();
-        assert_eq!(all[0], Layout::ALONE);
-        let cores = thread::cores();
-        let full: Vec<&Layout> = all.iter().filter(|layout| layout.p() == cores).collect();
-        // Threads, processes, nodes.
-        assert!(full.len() >= if cores > 1 { 3 } else { 1 });
-        let of_one = |layout: &&&Layout| layout.nodes == 1;
-        assert_eq!(
-            full.iter().take_while(of_one).count(),
-            full.iter().filter(of_one).count()
-        );
-        assert!(all.iter().all(|layout| layout.p() <= cores));
-        for (number, layout) in all.iter().enumerate() {
-            assert!(!all[..number].contains(layout), "{layout:?} is there twice");
-        }
     }
 }

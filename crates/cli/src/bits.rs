@@ -155,7 +155,7 @@ fn check_size(plan: &Plan, rows: usize) -> Result<(), CliError> {
                 "{file}: {clusters} clusters are asked for and there are {rows} rows: ask for fewer"
             )))
         }
-        search => sample::check(plan.sample, rows, search, &file.to_string()),
+        _ => plan.check_sample(rows),
     }
 }
 

@@ -139,7 +139,7 @@ fn prepare(mut plan: Plan, world: &World) -> Result<Ready, CliError> {
     bar.clear();
     let table = table?;
     check_size(&table, plan.search)?;
-    sample::check(plan.sample, table.rows(), plan.search, &table.file)?;
+    plan.check_sample(table.rows())?;
     let left_out = left_out(&table.left_out);
     let placed = Placed::new(table, plan.geo, plan.standardise)?;
     Ok(Ready {

@@ -133,8 +133,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             false => Pairs::read(file, &pairs_args.align)?,
         };
         check_size(file, pairs.rows(), plan.search)?;
-        let (rows, name) = (pairs.rows(), file.display().to_string());
-        sample::check(plan.sample, rows, plan.search, &name)?;
+        plan.check_sample(pairs.rows())?;
         Ok((folder, pairs))
     };
     let Some((world, (folder, pairs))) = start.begin(prepare)? else {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::args::{ClusterArgs, Method, MethodArgs};
-use crate::error::OptionError;
+use crate::error::{CliError, OptionError};
 use crate::read::Request;
 use crate::sample::Sample;
 use crate::table::request;
@@ -111,6 +111,32 @@ impl Plan {
             json: results.json,
             quiet: results.quiet,
         })
+    }
+
+    /// Whether so many rows have such a sample, and that as many clusters as are asked for.
+    ///
+    /// # Errors
+    /// A sample of more rows than there are, or of fewer rows than clusters.
+    pub(crate) fn check_sample(&self, rows: usize) -> Result<(), CliError> {
+        let Some(size) = self.sample.map(|sample| sample.sampling.size) else {
+            return Ok(());
+        };
+        let file = self.request.file.display();
+        if size > rows {
+            return Err(CliError::Data(format!(
+                "{file}: a sample of {size} rows is asked for and there are {rows}: \
+                 give --sample {rows} at most, or leave it out"
+            )));
+        }
+        match self.search {
+            Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > size => {
+                Err(CliError::Data(format!(
+                    "{file}: {clusters} clusters are asked for and the sample has {size} rows: \
+                     ask for fewer, or give a larger --sample"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

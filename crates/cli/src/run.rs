@@ -47,18 +47,11 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     };
     let (program, others) = parts::parts(&program)?;
     check_hostfile(spread.hostfile.as_deref())?;
-    let launcher_exec = launcher_exec(&spread)?;
+    check_launcher_exec(&spread)?;
     let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
-    if launcher_exec.is_some() && family == Family::Other {
-        return Err(CliError::Options(OptionError::Conflict {
-            option: "--launcher-exec",
-            other: "the launcher of this MPI library",
-            advice: "leave it out: only the options of MPICH and Intel MPI for it are known",
-        }));
-    }
     let place = meeting::Place::of(mesh.as_deref(), &spread);
     let in_job = mesh.as_deref().filter(|_| slurm || dry_run);
     let mut launch = Launch {
@@ -66,8 +59,8 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         threads,
         processes: spread.processes,
         nodes: spread.nodes,
+        launcher_exec: launcher_exec(&spread, family)?,
         hostfile: spread.hostfile,
-        launcher_exec,
         cores,
         why,
         balance,
@@ -133,27 +126,41 @@ fn check_hostfile(file: Option<&Path>) -> Result<(), CliError> {
     }
 }
 
+/// # Errors
+/// There is no such program, or no node but this machine.
+fn check_launcher_exec(spread: &SpreadArgs) -> Result<(), CliError> {
+    let advice = match &spread.launcher_exec {
+        Some(program) if !is_there(program.as_os_str()) => {
+            "there is no such program; name one that is called as ssh is"
+        }
+        Some(_) if spread.is_local() => {
+            "all nodes are this machine; name the machines with --hostfile"
+        }
+        _ => return Ok(()),
+    };
+    let value = spread.launcher_exec.as_deref().unwrap_or(Path::new(""));
+    Err(CliError::Options(OptionError::Value {
+        option: "--launcher-exec",
+        value: value.display().to_string(),
+        advice,
+    }))
+}
+
 /// The program that starts processes on other nodes, by its whole path: the launcher may look for
 /// it from another folder.
 ///
 /// # Errors
-/// There is no such program, or no node but this machine.
-fn launcher_exec(spread: &SpreadArgs) -> Result<Option<PathBuf>, CliError> {
+/// Nobody knows how the launcher is told.
+fn launcher_exec(spread: &SpreadArgs, family: Family) -> Result<Option<PathBuf>, CliError> {
     let Some(program) = &spread.launcher_exec else {
         return Ok(None);
     };
-    let wrong = |advice| {
-        Err(CliError::Options(OptionError::Value {
+    if family == Family::Other {
+        return Err(CliError::Options(OptionError::Conflict {
             option: "--launcher-exec",
-            value: program.display().to_string(),
-            advice,
-        }))
-    };
-    if !is_there(program.as_os_str()) {
-        return wrong("there is no such program; name one that is called as ssh is");
-    }
-    if spread.is_local() {
-        return wrong("all nodes are this machine; name the machines with --hostfile");
+            other: "the launcher of this MPI library",
+            advice: "leave it out: only the options of MPICH and Intel MPI for it are known",
+        }));
     }
     Ok(Some(match program.components().count() {
         1 => program.clone(),

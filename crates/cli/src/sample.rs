@@ -3,8 +3,6 @@
 use motet_mining::{Clustering, DataError, Points, Sampling};
 use serde::Serialize;
 
-use crate::error::CliError;
-use crate::plan::Search;
 use crate::text::grouped;
 
 /// A sample of the rows that is to be clustered.
@@ -72,36 +70,6 @@ impl Sampled {
 /// The sample, unless it is all rows: these are clustered as they are.
 pub(crate) fn smaller(sample: Option<Sample>, rows: usize) -> Option<Sample> {
     sample.filter(|sample| sample.sampling.size < rows)
-}
-
-/// Whether so many rows have such a sample, and that as many clusters as are asked for.
-///
-/// # Errors
-/// A sample of more rows than `file` has, or of fewer rows than clusters.
-pub(crate) fn check(
-    sample: Option<Sample>,
-    rows: usize,
-    search: Search,
-    file: &str,
-) -> Result<(), CliError> {
-    let Some(size) = sample.map(|sample| sample.sampling.size) else {
-        return Ok(());
-    };
-    if size > rows {
-        return Err(CliError::Data(format!(
-            "{file}: a sample of {size} rows is asked for and there are {rows}: \
-             give --sample {rows} at most, or leave it out"
-        )));
-    }
-    match search {
-        Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > size => {
-            Err(CliError::Data(format!(
-                "{file}: {clusters} clusters are asked for and the sample has {size} rows: ask for \
-                 fewer, or give a larger --sample"
-            )))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Some of the points.

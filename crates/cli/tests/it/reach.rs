@@ -89,7 +89,10 @@ fn sem_g497_needs_mpi_needs_hosts_a_program_starts_processes_on_another_machine(
             let found: Value = serde_json::from_str(&text).unwrap();
             found
         });
-        assert_eq!((&there["table"], &there["trace"]), (&here["table"], &here["trace"]));
+        assert_eq!(
+            (&there["table"], &there["trace"]),
+            (&here["table"], &here["trace"])
+        );
         assert_eq!(there["threads"], 2);
     }
 }
