@@ -7,7 +7,7 @@ use super::evidence::{Cut, quantity, ratio};
 use super::judges::{
     C_MPI, COPY, F, OVERHEAD, beside_java_mpi, beside_mpi, difference, falls, large, linear, modes,
     on_many_cores, one_factor, one_unit, scaled, separation, slope, static_ahead, stepped,
-    threads_or_processes, twice_the_computations,
+    threads_inside, threads_or_processes, twice_the_computations,
 };
 use super::machines::{beyond_computing, more_cores, smaller_matrices};
 use super::verdict::{Claim, Verdict, at_least, at_most, not_above};
