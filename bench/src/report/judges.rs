@@ -306,9 +306,9 @@ pub(super) fn threads_inside(rows: &Evidence<'_>) -> Judged {
     let nodes = us(1.0, 1.0, cores)?;
     let alone = format!(
         "a step takes {} by threads, {} by processes, {} by nodes of one core",
-        quantity(threads, "us"),
-        quantity(processes, "us"),
-        quantity(nodes, "us")
+        quantity(threads, "µs"),
+        quantity(processes, "µs"),
+        quantity(nodes, "µs")
     );
     let several = all.values_of("nodes").into_iter();
     let several = several.filter(|nodes| (2.0..cores).contains(nodes));

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs a line on the first of so many nodes, whose launcher reaches the others by a script in
-/// place of ssh. The switch is on the first node, by the name that cables have. All of it is gone
-/// when the line ends, or is ended: nothing of it is known outside.
+/// place of ssh. The switch is on none of them: a node answers for its addresses on all its
+/// devices. All of it is gone when the line ends, or is ended.
 const NODES: &str = r#"set -e
 nodes=$1; shift
 mount --make-rprivate /
@@ -19,13 +19,17 @@ mount --bind /run/netns/names /etc/hosts
 mount -t sysfs machine /sys
 hostname h1
 ip link set lo up
-ip link add cable type bridge
+ip netns add switch
+ip -n switch link add switch type bridge
+ip -n switch link set switch up
+ip link add cable type veth peer name port1 netns switch
+ip -n switch link set port1 master switch up
 ip addr add 10.77.0.1/24 dev cable
 ip link set cable up
 for n in $(seq 2 "$nodes"); do
     ip netns add "h$n"
-    ip link add "port$n" type veth peer name cable netns "h$n"
-    ip link set "port$n" master cable up
+    ip link add "port$n" netns switch type veth peer name cable netns "h$n"
+    ip -n switch link set "port$n" master switch up
     ip -n "h$n" addr add "10.77.0.$n/24" dev cable
     ip -n "h$n" link set lo up
     ip -n "h$n" link set cable up
