@@ -1,6 +1,10 @@
 //! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and
 //! run at each library's best setting, which `peers/mpi/README.md` gives reasons for.
 
+mod nodes;
+
+pub(crate) use nodes::{Spread, can_play};
+
 use super::answering::Answering;
 use super::workshop::{Workshop, output};
 use crate::program::Program;

@@ -5,9 +5,9 @@
 
 use super::evidence::{Cut, quantity, ratio};
 use super::judges::{
-    C_MPI, COPY, F, OVERHEAD, beside_java_mpi, beside_mpi, both_or_one, difference, falls, large,
-    linear, modes, on_many_cores, one_factor, one_unit, scaled, separation, slope, static_ahead,
-    stepped, threads_or_processes, twice_the_computations,
+    C_MPI, COPY, F, OVERHEAD, beside_java_mpi, beside_mpi, difference, falls, large, linear, modes,
+    on_many_cores, one_factor, one_unit, scaled, separation, slope, static_ahead, stepped,
+    threads_inside, threads_or_processes, twice_the_computations,
 };
 use super::machines::{beyond_computing, more_cores, smaller_matrices};
 use super::verdict::{Claim, Verdict, at_least, at_most, not_above};
@@ -208,7 +208,7 @@ claims! {
         smaller_matrices;
     C50, "P4 VI", ["E25"], "no number":
         "Clusters are used best with MPI between nodes and threads inside.";
-        both_or_one;
+        threads_inside;
 }
 
 #[cfg(test)]

@@ -187,7 +187,9 @@ pub(super) fn difference(a: Result<f64, String>, b: Result<f64, String>) -> Resu
 
 /// R² of f = a p / N.
 pub(super) fn one_factor(rows: &Evidence<'_>, experiment: &str) -> Result<f64, String> {
-    let points = rows.motet(experiment, F).form("motet").points("p/N")?;
+    // Of one node: what several cost beside each other on one machine is no matter of grain.
+    let all = rows.motet(experiment, F).form("motet");
+    let points = all.with("nodes", 1.0).points("p/N")?;
     if points.len() < 3 {
         return Err(format!(
             "{experiment}: {} points do not show whether a model fits",
@@ -204,6 +206,7 @@ pub(super) fn threads_or_processes(rows: &Evidence<'_>) -> Judged {
         return Err("one core has no threads or processes beside each other".to_owned());
     }
     let all = rows.motet("E25", "run time").with("p", cores);
+    let all = all.with("nodes", 1.0);
     if all.values_of("points").len() == 1 {
         return Err("one size was measured: --full has small grains".to_owned());
     }
@@ -229,6 +232,7 @@ pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
         rows.motet("E25", "run time")
             .form("motet")
             .with("processes", 1.0)
+            .with("nodes", 1.0)
     };
     let times = all().with("p", 1.0).points("points")?;
     let cores = rows.cores()?;
@@ -283,29 +287,47 @@ fn two_parts(
     }
 }
 
-/// Threads inside processes beside threads alone and processes alone, on all cores.
-pub(super) fn both_or_one(rows: &Evidence<'_>) -> Judged {
+/// Threads inside nodes beside processes inside, as many nodes of each. Where no node has several
+/// cores: threads in one node beside processes and beside nodes, which is as far as it can be told.
+pub(super) fn threads_inside(rows: &Evidence<'_>) -> Judged {
     let cores = rows.cores()?;
-    if cores < 4.0 {
-        return Err(format!(
-            "{} cores are too few for threads in processes, and network namespaces share them",
-            quantity(cores, "")
-        ));
+    if cores < 2.0 {
+        return Err("one core is one node of one thread".to_owned());
     }
     let all = rows
         .motet("E25", "run time")
         .with("p", cores)
         .greatest("points");
-    let alone = [("processes", 1.0), ("threads", 1.0)];
-    let [threads, processes] = alone.map(|(name, one)| all.clone().with(name, one).low());
-    let mut both = all;
-    both.keep("threads", |threads| threads > 1.0);
-    both.keep("processes", |processes| processes > 1.0);
-    at_most(
-        ratio(both.low(), Ok(threads?.min(processes?))),
-        1.0,
-        "times the better of both alone",
-    )
+    let us = |threads: f64, processes: f64, nodes: f64| {
+        let all = all.clone().with("threads", threads);
+        all.with("processes", processes).with("nodes", nodes).low()
+    };
+    let (threads, processes) = (us(cores, 1.0, 1.0)?, us(1.0, cores, 1.0)?);
+    let nodes = us(1.0, 1.0, cores)?;
+    let alone = format!(
+        "a step takes {} by threads, {} by processes, {} by nodes of one core",
+        quantity(threads, "µs"),
+        quantity(processes, "µs"),
+        quantity(nodes, "µs")
+    );
+    let several = all.values_of("nodes").into_iter();
+    let several = several.filter(|nodes| (2.0..cores).contains(nodes));
+    let inside = several.map(|nodes| {
+        let within = cores / nodes;
+        ratio(us(within, 1.0, nodes), us(1.0, within, nodes))
+    });
+    let ratios = inside.collect::<Result<Vec<f64>, String>>()?;
+    match ratios.into_iter().reduce(f64::max) {
+        Some(worst) => {
+            let verdict = at_most(Ok(worst), 1.0, "times the time of processes inside")?;
+            Ok(verdict.found(&alone))
+        }
+        None => {
+            let ratio = Ok(threads / processes.min(nodes));
+            let verdict = at_most(ratio, 1.0, "times the better of processes and nodes")?;
+            Ok(verdict.found(&format!("{alone}, and a node of this machine has no more")))
+        }
+    }
 }
 
 pub(super) fn static_ahead(rows: &Evidence<'_>) -> Judged {

@@ -1,11 +1,20 @@
-//! Steps of pairwise annealing of sequences on t threads in each of m processes (E25 to E32), split
-//! by hand over ranks, or handed out by a loop of motet or by rayon.
+//! Steps of pairwise annealing of sequences on t threads in each of m processes on each of n nodes
+//! (E25 to E32), split by hand over ranks, or handed out by a loop of motet or by rayon.
+//!
+//! Nodes are namespaces of this machine, which share its cores: each has some of them for itself,
+//! so that t m n is at most their number.
+
+mod pattern;
+
+pub(crate) use pattern::{
+    Layout, low, processes_in_nodes, processes_only, threads_in_nodes, threads_only,
+};
 
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
-use crate::kernels::thread_counts;
-use crate::peers::mpi::Mpi;
+use crate::kernels::Lazy;
+use crate::peers::mpi::{Mpi, Spread, can_play};
 use crate::rank_program::RankProgram;
 use crate::rows::over_processes::measured;
 use crate::rows::pairwise_steps::{self, Hands, LEAST};
@@ -31,13 +40,6 @@ enum Form {
     Rayon,
 }
 
-/// Threads in each of so many processes of one machine: t × m × 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
-    pub(crate) threads: usize,
-    pub(crate) processes: usize,
-}
-
 /// Dissimilarities of so many sequences.
 type Made = (usize, Arc<Dissimilarities>);
 
@@ -48,6 +50,8 @@ struct Layouts {
     /// motet can open is used.
     mpi: Option<Rc<[Mpi]>>,
     motet: Option<PathBuf>,
+    /// Whether this machine plays several nodes, which the first layout that has them asks.
+    plays: Rc<Lazy<()>>,
     budget_us: f64,
     clusters: usize,
     /// Threads that fill the machine are bound to their cores.
@@ -64,7 +68,7 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
     ),
     ("threads", "t"),
     ("processes", "m"),
-    ("nodes", "n"),
+    ("nodes", "n: namespaces of this machine"),
     ("p", "t m n"),
     ("points", "N, the sequences"),
     ("p/N", "the inverse grain size"),
@@ -82,28 +86,6 @@ pub(crate) const SIZES: [usize; 3] = [1_000, 2_000, 4_000];
 /// The same with `--full`.
 pub(crate) const LARGE: [usize; 3] = [2_000, 4_000, 8_000];
 
-/// Threads alone: t × 1 × 1.
-pub(crate) fn threads_only() -> Vec<Layout> {
-    several(|layout| layout.processes == 1)
-}
-
-/// Processes alone: 1 × m × 1.
-pub(crate) fn processes_only() -> Vec<Layout> {
-    several(|layout| layout.threads == 1)
-}
-
-/// All patterns of few cores.
-pub(crate) fn low() -> Vec<Layout> {
-    several(|layout| layout.p() < 64)
-}
-
-/// Layouts of more than one core: one has no overhead by definition.
-fn several(wanted: fn(&Layout) -> bool) -> Vec<Layout> {
-    let all = Layout::all().into_iter();
-    all.filter(|layout| layout.p() > 1 && wanted(layout))
-        .collect()
-}
-
 /// A case for each layout and size, with a series for each form that there is; `value` makes its
 /// quantity.
 pub(crate) fn cases(
@@ -117,7 +99,7 @@ pub(crate) fn cases(
     let forms = |layout: Layout| {
         let there = Form::ALL.into_iter().filter(move |form| match form {
             Form::Ranks => true,
-            Form::Ports => layout.processes == 1,
+            Form::Ports => layout.is_one_process(),
             Form::Loop => true,
             Form::Rayon => setting.wants("rayon"),
         });
@@ -148,7 +130,7 @@ pub(crate) fn differences(
     let all = Layouts::new(setting, layouts);
     let forms = |layout: Layout| {
         let there = [Form::Ranks, Form::Ports].into_iter();
-        let there = there.filter(move |form| *form == Form::Ranks || layout.processes == 1);
+        let there = there.filter(move |form| *form == Form::Ranks || layout.is_one_process());
         there
             .map(|form| (format!("{} less dynamic", form.name()), form))
             .collect()
@@ -173,38 +155,14 @@ impl Form {
     }
 }
 
-impl Layout {
-    /// One thread.
-    const ALONE: Layout = Layout {
-        threads: 1,
-        processes: 1,
-    };
-
-    /// All cuts of p, for each number of threads up to the cores.
-    pub(crate) fn all() -> Vec<Layout> {
-        let cuts = |p: usize| {
-            let processes = (1..=p).filter(move |m| p.is_multiple_of(*m));
-            processes.map(move |processes| Layout {
-                threads: p / processes,
-                processes,
-            })
-        };
-        thread_counts().into_iter().flat_map(cuts).collect()
-    }
-
-    /// t × m.
-    fn p(self) -> usize {
-        self.threads * self.processes
-    }
-}
-
 impl Layouts {
     /// For experiments with these layouts.
     fn new(setting: &Setting, layouts: &[Layout]) -> Layouts {
-        let processes = layouts.iter().any(|layout| layout.processes > 1);
+        let processes = layouts.iter().any(|layout| !layout.is_one_process());
         Layouts {
             mpi: processes.then(|| setting.mpi()),
             motet: setting.config().motet.clone(),
+            plays: Rc::new(Lazy::new(can_play)),
             budget_us: setting.by_effort(1.0, 20_000.0, 200_000.0),
             clusters: setting.by_effort(3, 10, 10),
             pinned: setting.config().pinned,
@@ -227,12 +185,16 @@ impl Layouts {
 
     /// Where a layout with so many points in all lies.
     fn place(&self, layout: Layout, points: usize) -> Point {
-        let Layout { threads, processes } = layout;
+        let Layout {
+            threads,
+            processes,
+            nodes,
+        } = layout;
         Point::new()
-            .with("pattern", format!("{threads}x{processes}x1"))
+            .with("pattern", format!("{threads}x{processes}x{nodes}"))
             .with("threads", threads)
             .with("processes", processes)
-            .with("nodes", 1)
+            .with("nodes", nodes)
             .with("p", layout.p())
             .with("points", points)
             .with("p/N", layout.p() as f64 / points as f64)
@@ -277,24 +239,31 @@ impl Layouts {
 
     /// The time of a step, in µs.
     fn us(&self, form: Form, layout: Layout, points: usize) -> Result<f64, String> {
-        let Layout { threads, processes } = layout;
-        let clusters = self.clusters;
-        if processes == 1 {
-            let pin = self.pinned && threads == thread::cores();
-            let (world, hands) = match form {
-                Form::Ranks => (World::threads(threads).pin(pin), Hands::Own),
-                Form::Ports => (World::ports(threads).pin(pin), Hands::Own),
-                // The rank waits for these threads: they must not share its core by order.
-                Form::Loop => (World::threads(1).pin(false), Hands::Loop(threads, pin)),
-                Form::Rayon => (World::threads(1).pin(false), Hands::Rayon(threads, pin)),
-            };
-            let pairs = self.pairs(points);
-            let us = measured(&world, self.budget_us, LEAST, |rounds| {
-                pairwise_steps::run_on(&world, (&pairs, clusters), hands, rounds)
-            });
-            return Ok(us?.us);
+        match layout.is_one_process() {
+            true => self.us_in_one_process(form, layout.threads, points),
+            false => self.us_in_several(form, layout, points),
         }
-        let rows = points;
+    }
+
+    fn us_in_one_process(&self, form: Form, threads: usize, points: usize) -> Result<f64, String> {
+        let clusters = self.clusters;
+        let pin = self.pinned && threads == thread::cores();
+        let (world, hands) = match form {
+            Form::Ranks => (World::threads(threads).pin(pin), Hands::Own),
+            Form::Ports => (World::ports(threads).pin(pin), Hands::Own),
+            // The rank waits for these threads: they must not share its core by order.
+            Form::Loop => (World::threads(1).pin(false), Hands::Loop(threads, pin)),
+            Form::Rayon => (World::threads(1).pin(false), Hands::Rayon(threads, pin)),
+        };
+        let pairs = self.pairs(points);
+        let us = measured(&world, self.budget_us, LEAST, |rounds| {
+            pairwise_steps::run_on(&world, (&pairs, clusters), hands, rounds)
+        });
+        Ok(us?.us)
+    }
+
+    fn us_in_several(&self, form: Form, layout: Layout, rows: usize) -> Result<f64, String> {
+        let (threads, clusters) = (layout.threads, self.clusters);
         let (program, ranks) = match form {
             Form::Ranks | Form::Ports => (RankProgram::Pairwise { rows, clusters }, threads),
             Form::Loop => {
@@ -314,6 +283,7 @@ impl Layouts {
                 (program, 1)
             }
         };
+        let program = program.to_string();
         let motet = self
             .motet
             .as_ref()
@@ -324,12 +294,17 @@ impl Layouts {
             .and_then(|all| all.iter().find(|mpi| mpi.library().is_some()));
         let mpi =
             found.ok_or("no MPI with the standard ABI is found: name installations with --mpi")?;
-        mpi.run_motet(
-            motet,
-            &program.to_string(),
-            (ranks, processes),
-            self.budget_us,
-        )
+        if layout.nodes == 1 {
+            return mpi.run_motet(motet, &program, (ranks, layout.processes), self.budget_us);
+        }
+        self.plays.get()?;
+        let spread = Spread {
+            ranks,
+            threads,
+            processes: layout.processes,
+            nodes: layout.nodes,
+        };
+        mpi.run_motet_on_nodes(motet, &program, spread, self.budget_us)
     }
 }
 
@@ -406,7 +381,7 @@ mod tests {
     fn all_forms_lose_against_the_same_time_on_one_thread() {
         let two = Layout {
             threads: 2,
-            processes: 1,
+            ..Layout::ALONE
         };
         // A dynamic split is slower, on one thread too.
         let us = |form: Form, layout: Layout| {
@@ -419,14 +394,5 @@ mod tests {
         // The static split loses less, so its difference is negative.
         let less = difference(Form::Ranks, two, us).unwrap();
         assert!((less + 0.4).abs() < 1e-9, "{less}");
-    }
-
-    #[test]
-    fn every_layout_has_its_threads() {
-        let all = Layout::all();
-        assert_eq!((all[0].threads, all[0].processes), (1, 1));
-        let cores = thread::cores();
-        let full = all.iter().filter(|layout| layout.p() == cores);
-        assert!(full.count() >= if cores > 1 { 2 } else { 1 });
     }
 }

@@ -367,7 +367,8 @@ fn threads_and_processes_are_compared_on_all_cores_and_few_cores_are_said() {
             .with("points", points)
             .with("p", p)
             .with("threads", threads)
-            .with("processes", p / threads);
+            .with("processes", p / threads)
+            .with("nodes", 1);
         row("E25", "motet", point, "run time", "us", us)
     };
     let mut rows = vec![at(64, 12_500, 64, 1.0), at(64, 12_500, 1, 2.0)];
@@ -466,6 +467,7 @@ fn a_model_is_judged_by_more_points_than_it_has_factors() {
         let point = Point::new()
             .with("p", p)
             .with("points", points)
+            .with("nodes", 1)
             .with("p/N", p as f64 / points as f64);
         row("E28", "motet", point, "overhead f", "", f)
     };
@@ -479,6 +481,42 @@ fn a_model_is_judged_by_more_points_than_it_has_factors() {
     assert!(said(&scattered, "C46").contains("does not hold"));
     let few = results(2, vec![at(1, 100, 0.1), at(2, 100, 0.2)]);
     assert!(said(&few, "C46").contains("2 points do not show"));
+}
+
+#[test]
+fn threads_inside_nodes_are_judged_as_far_as_nodes_have_cores() {
+    let at = |threads: u64, processes: u64, nodes: u64, us: f64| {
+        let point = Point::new()
+            .with("points", 4_000)
+            .with("p", threads * processes * nodes)
+            .with("threads", threads)
+            .with("processes", processes)
+            .with("nodes", nodes);
+        row("E25", "motet", point, "run time", "us", us)
+    };
+    let text = |cores, rows: &[Row]| said(&results(cores, rows.to_vec()), "C50");
+    let two = [at(2, 1, 1, 10.0), at(1, 2, 1, 20.0), at(1, 1, 2, 40.0)];
+    let few = text(2, &two);
+    for part in [
+        "0.5 times the better of processes and nodes",
+        "40 µs by nodes of one core, and a node of this machine has no more",
+        ") holds at most 1",
+    ] {
+        assert!(few.contains(part), "{few}");
+    }
+    let dear = [at(2, 1, 1, 30.0), at(1, 2, 1, 20.0), at(1, 1, 2, 40.0)];
+    assert!(text(2, &dear).contains("does not hold"));
+    assert!(text(2, &two[..2]).contains("cannot be told"));
+    assert!(text(1, &two).contains("cannot be told one core"));
+    // Four cores have threads and processes inside two nodes.
+    let mut four = vec![at(4, 1, 1, 30.0), at(1, 4, 1, 8.0), at(1, 1, 4, 40.0)];
+    four.extend([at(2, 1, 2, 12.0), at(1, 2, 2, 15.0)]);
+    let many = text(4, &four);
+    assert!(
+        many.contains("0.8 times the time of processes inside"),
+        "{many}"
+    );
+    assert!(many.contains(") holds at most 1"), "{many}");
 }
 
 #[test]

@@ -155,16 +155,17 @@ pub struct MethodArgs {
 
     /// Cluster a sample of N rows, and give every other row to the cluster where it costs least
     ///
-    /// For tables and for pairs; of sequences, only pairs with a row of the sample are aligned. A
-    /// sample should have about 40 rows of each cluster: smaller clusters may be lost.
-    #[arg(long, value_name = "N", value_parser = count(), conflicts_with = "bits")]
+    /// For tables, bits and pairs; of sequences, only pairs with a row of the sample are aligned. N
+    /// is 2 to the number of rows. A sample should have about 40 rows of each cluster: smaller
+    /// clusters may be lost.
+    #[arg(long, value_name = "N", value_parser = count())]
     pub sample: Option<usize>,
 
     /// Seed of the random numbers of kmeans and of --sample [default: 1]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Starts of kmeans, the best is kept [default: 10]; samples of pairs likewise [default: 1]
+    /// Starts of kmeans, the best is kept [default: 10]; samples of bits and pairs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub restarts: Option<i64>,
 
@@ -270,6 +271,8 @@ Examples:
       1,000 sequences are aligned with each other and with all; the best of three samples
   motet cluster keys1052.npy --bits --width 1052 -k 30 --out out
       fingerprints: bits packed in bytes; no map
+  motet cluster keys1052.npy --bits --width 1052 -k 30 --sample 2000
+      2,000 fingerprints are clustered; each other one goes to the nearest centre
 
 Files in the folder of --out, all or none; files of these names are replaced:
   labels.csv   row (from 1), the columns of --keep, the columns, cluster

@@ -1,5 +1,6 @@
 //! `motet cluster --bits`: cluster fingerprints.
 
+mod fit;
 mod output;
 mod read;
 
@@ -7,24 +8,20 @@ use std::cmp::Reverse;
 use std::time::Instant;
 
 use motet::{Current, World};
-use motet_mining::{
-    BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Checkpoints, Choice, Control,
-    Progress,
-};
+use motet_mining::Choice;
 use serde::Serialize;
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
 use crate::files::Folder;
-use crate::fit::{Chosen, clusters, join};
 use crate::interrupt::cancel_on_interrupt;
-use crate::keep::{clear, of_choice};
 use crate::pairwise::for_tables;
 use crate::plan::{Plan, Search};
-use crate::progress::Bar;
-use crate::ranked::{Start, parts};
+use crate::ranked::Start;
+use crate::sample::{self, Sampled};
 use crate::stdout::print;
 use crate::summary::Step;
+use fit::{Fitted, Run};
 
 /// Columns that the table of a cluster names.
 const NAMED: usize = 8;
@@ -61,6 +58,10 @@ pub struct BitSummary {
     pub table: Vec<BitCluster>,
     /// The steps of the method, in order.
     pub trace: Vec<Step>,
+    /// The sample, if not all rows were clustered. Sizes and inertia are those of all rows; centres
+    /// and the trace are those of the sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Sampled>,
 }
 
 /// One cluster.
@@ -108,18 +109,8 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             _ => None,
         };
         let bits = read::read(file, width)?;
-        match plan.search {
-            Search::Exactly(clusters) | Search::KMeans { clusters, .. }
-                if clusters > bits.len() =>
-            {
-                Err(CliError::Data(format!(
-                    "{}: {clusters} clusters are asked for and there are {} rows: ask for fewer",
-                    file.display(),
-                    bits.len()
-                )))
-            }
-            _ => Ok((folder, bits)),
-        }
+        check_size(&plan, bits.len())?;
+        Ok((folder, bits))
     };
     let Some((world, (folder, bits))) = start.begin(prepare)? else {
         return Ok(());
@@ -127,86 +118,55 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let cancel = cancel_on_interrupt();
     let quiet = plan.quiet || world.process().0 > 0;
     let start = Instant::now();
-    let how = (plan.search, kept.as_ref());
-    let Some((found, choice)) = fit(&world, &bits, how, &cancel, quiet)? else {
+    let run = Run {
+        world: &world,
+        search: plan.search,
+        kept: kept.as_ref(),
+        cancel: &cancel,
+        quiet,
+    };
+    let fitted = match sample::smaller(plan.sample, bits.len()) {
+        Some(sample) => run.sampled(&bits, sample)?,
+        None => run.whole(&bits)?,
+    };
+    let Some(fitted) = fitted else {
         return Ok(());
     };
     let seconds = start.elapsed().as_secs_f64();
-    let (summary, labels) = summarise(&plan, &found, choice, seconds, world.size());
+    let (summary, labels) = summarise(&plan, &fitted, seconds, world.size());
     if let Some(folder) = folder {
         output::write_files(
             &folder,
             &summary,
-            &found,
+            &fitted.found,
             (labels.as_slice(), bits.names()),
             &cancel,
         )?;
     }
-    clear(kept)?;
+    run.clear(plan.sample)?;
     print(|to| output::print_to(to, &summary, plan.json))
 }
 
-/// The clusters, in the first process, and why so many.
-fn fit(
-    world: &World,
-    bits: &Bits,
-    (search, kept): (Search, Option<&Checkpoints>),
-    cancel: &CancelToken,
-    quiet: bool,
-) -> Result<Option<Chosen<BitClustering>>, CliError> {
-    let bar = Bar::new(quiet);
-    let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
-    let control = &Control {
-        progress: Some(&show),
-        cancel: Some(cancel),
-    };
-    let found = parts(world, false, async |comm| {
-        if let Search::KMeans {
-            clusters,
-            seed,
-            restarts,
-        } = search
-        {
-            let method = BitKMeans {
-                clusters,
-                seed,
-                restarts,
-            };
-            let found = match kept {
-                Some(kept) => method.fit_kept(comm, bits, control, kept).await?,
-                None => method.fit(comm, bits, control).await?,
-            };
-            return Ok((found, None));
+fn check_size(plan: &Plan, rows: usize) -> Result<(), CliError> {
+    let file = plan.request.file.display();
+    match plan.search {
+        Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > rows => {
+            Err(CliError::Data(format!(
+                "{file}: {clusters} clusters are asked for and there are {rows} rows: ask for fewer"
+            )))
         }
-        let mut method = BitAnnealing::default();
-        let choose = async |most| match kept.map(of_choice) {
-            Some(kept) => method.choose_kept(comm, bits, most, control, &kept).await,
-            None => method.choose(comm, bits, most, control).await,
-        };
-        let (clusters, choice) = clusters(search, choose).await?;
-        method.clusters = clusters;
-        let found = match kept {
-            Some(kept) => method.fit_kept(comm, bits, control, kept).await?,
-            None => method.fit(comm, bits, control).await?,
-        };
-        Ok((found, choice))
-    });
-    bar.clear();
-    let whole = |parts| {
-        join(parts, BitClustering::join)
-            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned()))
-    };
-    found?.map(whole).transpose()
+        _ => plan.check_sample(rows),
+    }
 }
 
 /// The summary, and the cluster of each row from 1.
 fn summarise(
     plan: &Plan,
-    found: &BitClustering,
-    choice: Option<Choice>,
+    fitted: &Fitted,
     run_seconds: f64,
     threads: usize,
 ) -> (BitSummary, Vec<usize>) {
+    let found = &fitted.found;
     let mut order: Vec<usize> = (0..found.clusters()).collect();
     order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
     let mut numbers = vec![0; order.len()];
@@ -253,12 +213,13 @@ fn summarise(
         empty_rows: found.empty_rows,
         method: format!("{} of bits", plan.search.method()),
         clusters: order.len(),
-        choice,
+        choice: fitted.choice.clone(),
         inertia: found.inertia,
         run_seconds,
         threads,
         table: table.collect(),
         trace: trace.collect(),
+        sample: fitted.sampled.clone(),
     };
     let labels = found.labels.iter().map(|&label| numbers[label as usize]);
     (summary, labels.collect())

@@ -119,7 +119,7 @@ fn several_samples(args: &ClusterArgs) -> Result<(), OptionError> {
         true => Err(OptionError::Conflict {
             option: "--restarts",
             other: "--sample of a table",
-            advice: "leave it out: only of pairs several samples are drawn",
+            advice: "leave it out: only of bits and pairs several samples are drawn",
         }),
     }
 }
@@ -139,6 +139,7 @@ fn prepare(mut plan: Plan, world: &World) -> Result<Ready, CliError> {
     bar.clear();
     let table = table?;
     check_size(&table, plan.search)?;
+    plan.check_sample(table.rows())?;
     let left_out = left_out(&table.left_out);
     let placed = Placed::new(table, plan.geo, plan.standardise)?;
     Ok(Ready {
@@ -181,7 +182,7 @@ fn cluster(
     cancel: &CancelToken,
 ) -> Result<Option<Found>, CliError> {
     let all = placed.points.len();
-    let sample = plan.sample.filter(|sample| sample.sampling.size < all);
+    let sample = sample::smaller(plan.sample, all);
     let data = |error: DataError| CliError::Data(format!("{}: {error}", placed.file));
     let Some(sample) = sample else {
         let found = clustered(plan, world, (placed, &placed.points), kept, cancel)?;

@@ -20,7 +20,7 @@ use crate::pairs::{Aligned, Pairs, is_fasta};
 use crate::plan::{Plan, Search};
 use crate::ranked::Start;
 use crate::read::{OnMissing, Source};
-use crate::sample::Sampled;
+use crate::sample::{self, Sampled};
 use crate::stdout::print;
 use crate::summary::Step;
 use crate::text::{chosen, grouped, significant};
@@ -133,6 +133,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             false => Pairs::read(file, &pairs_args.align)?,
         };
         check_size(file, pairs.rows(), plan.search)?;
+        plan.check_sample(pairs.rows())?;
         Ok((folder, pairs))
     };
     let Some((world, (folder, pairs))) = start.begin(prepare)? else {
@@ -148,8 +149,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         cancel: &cancel,
         quiet,
     };
-    let sample = plan.sample;
-    let fitted = match sample.filter(|sample| sample.sampling.size < pairs.rows()) {
+    let fitted = match sample::smaller(plan.sample, pairs.rows()) {
         Some(sample) => run.sampled(&pairs, sample)?,
         None => run.whole(pairs)?,
     };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::args::{ClusterArgs, Method, MethodArgs};
-use crate::error::OptionError;
+use crate::error::{CliError, OptionError};
 use crate::read::Request;
 use crate::sample::Sample;
 use crate::table::request;
@@ -112,6 +112,32 @@ impl Plan {
             quiet: results.quiet,
         })
     }
+
+    /// Whether so many rows have such a sample, and that as many clusters as are asked for.
+    ///
+    /// # Errors
+    /// A sample of more rows than there are, or of fewer rows than clusters.
+    pub(crate) fn check_sample(&self, rows: usize) -> Result<(), CliError> {
+        let Some(size) = self.sample.map(|sample| sample.sampling.size) else {
+            return Ok(());
+        };
+        let file = self.request.file.display();
+        if size > rows {
+            return Err(CliError::Data(format!(
+                "{file}: a sample of {size} rows is asked for and there are {rows}: \
+                 give --sample {rows} at most, or leave it out"
+            )));
+        }
+        match self.search {
+            Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > size => {
+                Err(CliError::Data(format!(
+                    "{file}: {clusters} clusters are asked for and the sample has {size} rows: \
+                     ask for fewer, or give a larger --sample"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 fn search(args: &MethodArgs) -> Result<Search, OptionError> {
@@ -162,6 +188,13 @@ fn sample(args: &MethodArgs) -> Result<Option<Sample>, OptionError> {
         Method::Kmeans => 1,
     };
     let seed = args.seed.unwrap_or(SEED);
+    if args.sample == Some(1) {
+        return Err(OptionError::Value {
+            option: "--sample",
+            value: "1".to_owned(),
+            advice: "give 2 rows or more",
+        });
+    }
     Ok(args.sample.map(|size| Sample {
         sampling: Sampling { size, seed },
         draws,

@@ -17,6 +17,7 @@ use motet_sync::thread;
 
 use crate::error::{CliError, OptionError, StartError, not_started};
 use crate::mpi_search::search;
+use crate::spread::SpreadArgs;
 use crate::stdout::print;
 
 /// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal
@@ -46,6 +47,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     };
     let (program, others) = parts::parts(&program)?;
     check_hostfile(spread.hostfile.as_deref())?;
+    check_launcher_exec(&spread)?;
     let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
     let version = opened.version();
@@ -57,6 +59,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         threads,
         processes: spread.processes,
         nodes: spread.nodes,
+        launcher_exec: launcher_exec(&spread, family)?,
         hostfile: spread.hostfile,
         cores,
         why,
@@ -121,6 +124,48 @@ fn check_hostfile(file: Option<&Path>) -> Result<(), CliError> {
             advice: "there is no such file; name one with a machine on each line",
         })),
     }
+}
+
+/// # Errors
+/// There is no such program, or no node but this machine.
+fn check_launcher_exec(spread: &SpreadArgs) -> Result<(), CliError> {
+    let advice = match &spread.launcher_exec {
+        Some(program) if !is_there(program.as_os_str()) => {
+            "there is no such program; name one that is called as ssh is"
+        }
+        Some(_) if spread.is_local() => {
+            "all nodes are this machine; name the machines with --hostfile"
+        }
+        _ => return Ok(()),
+    };
+    let value = spread.launcher_exec.as_deref().unwrap_or(Path::new(""));
+    Err(CliError::Options(OptionError::Value {
+        option: "--launcher-exec",
+        value: value.display().to_string(),
+        advice,
+    }))
+}
+
+/// The program that starts processes on other nodes, by its whole path: the launcher may look for
+/// it from another folder.
+///
+/// # Errors
+/// Nobody knows how the launcher is told.
+fn launcher_exec(spread: &SpreadArgs, family: Family) -> Result<Option<PathBuf>, CliError> {
+    let Some(program) = &spread.launcher_exec else {
+        return Ok(None);
+    };
+    if family == Family::Other {
+        return Err(CliError::Options(OptionError::Conflict {
+            option: "--launcher-exec",
+            other: "the launcher of this MPI library",
+            advice: "leave it out: only the options of MPICH and Intel MPI for it are known",
+        }));
+    }
+    Ok(Some(match program.components().count() {
+        1 => program.clone(),
+        _ => std::path::absolute(program).unwrap_or_else(|_| program.clone()),
+    }))
 }
 
 /// What each process runs under, which answers for its end.

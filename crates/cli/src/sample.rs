@@ -67,6 +67,11 @@ impl Sampled {
     }
 }
 
+/// The sample, unless it is all rows: these are clustered as they are.
+pub(crate) fn smaller(sample: Option<Sample>, rows: usize) -> Option<Sample> {
+    sample.filter(|sample| sample.sampling.size < rows)
+}
+
 /// Some of the points.
 ///
 /// # Errors

@@ -25,6 +25,14 @@ pub struct SpreadArgs {
     #[arg(long, value_name = "FILE")]
     pub hostfile: Option<PathBuf>,
 
+    /// The program that starts processes on other nodes [default: ssh, or the batch system's]
+    ///
+    /// It is called as ssh is: options, the name of a node, and a command for a shell there. With
+    /// it nodes can be reached by another port, key or program, as in a script that ends in
+    /// exec ssh -p 2222 "$@".
+    #[arg(long, value_name = "PROGRAM")]
+    pub launcher_exec: Option<PathBuf>,
+
     /// The MPI library: a file, or a folder that holds it [default: found]
     #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB")]
     pub mpi_lib: Option<PathBuf>,
@@ -73,6 +81,7 @@ mod tests {
             processes,
             nodes,
             hostfile: None,
+            launcher_exec: None,
             mpi_lib: None,
         }
     }

@@ -15,6 +15,7 @@ mod kernel;
 mod kmeans;
 mod passes;
 mod phases;
+mod sample;
 mod similar;
 mod swap;
 #[cfg(test)]

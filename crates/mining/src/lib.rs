@@ -29,6 +29,7 @@
 //! | rows of bits, as fingerprints | [`BitAnnealing`], [`Similar`] |
 //! | only dissimilarities of pairs are known | [`Pairwise`] |
 //! | only sequences of letters are known | [`Alignment`], then [`Pairwise`] |
+//! | many rows of bits, or many pairs | [`Sampling`], then `give` of the result of the sample |
 //! | pairs are to be seen in a plane | [`Scaling`] |
 //! | clusters overlap, or have shapes | [`Mixture`] |
 //! | sequences that hidden states show | [`Hmm`], [`HmmModel`] |

@@ -38,6 +38,10 @@ pub struct Launch {
     pub nodes: usize,
     /// The file with the names of the nodes; without one the batch system's, else this machine.
     pub hostfile: Option<PathBuf>,
+    /// The program that starts processes on other nodes, in place of ssh. It is given options that
+    /// begin with a dash, the name of the node, and the words of a command for a shell there.
+    /// Launchers of [`Family::Other`] do not get it: the standard has no option for it.
+    pub launcher_exec: Option<PathBuf>,
     /// Processors of a node for all its processes; 0: not known. With enough of them each process
     /// gets its own.
     pub cores: usize,
@@ -94,6 +98,7 @@ impl Launch {
             processes: 1,
             nodes: 1,
             hostfile: None,
+            launcher_exec: None,
             cores: 0,
             why: None,
             balance: None,
@@ -170,6 +175,16 @@ impl Launch {
                 word(&"-f");
                 word(hostfile);
             }
+            if let Some(program) = &self.launcher_exec {
+                let [by, of] = match self.family {
+                    Family::Intel => ["-bootstrap", "-bootstrap-exec"],
+                    _ => ["-launcher", "-launcher-exec"],
+                };
+                word(&by);
+                word(&"ssh");
+                word(&of);
+                word(program);
+            }
             word(&"-ppn");
             word(&self.on_a_node().to_string());
             for (name, value) in self.variables() {
@@ -233,6 +248,7 @@ impl Launch {
         // The batch system gives as many processors as are asked for, and names the nodes.
         let inside = Launch {
             hostfile: None,
+            launcher_exec: None,
             cores: self.most_threads() * self.on_a_node(),
             mesh: None,
             ..self.clone()
@@ -363,6 +379,24 @@ mod tests {
         let line = bound.shell_line(&program());
         assert!(line.contains("-genv I_MPI_PIN_DOMAIN 8 "), "{line}");
         assert!(!line.contains("bind-to"), "{line}");
+    }
+
+    #[test]
+    fn sem_g497_a_program_in_place_of_ssh_is_named_to_each_launcher() {
+        let by = |family| Launch {
+            hostfile: Some("hosts".into()),
+            launcher_exec: Some("/bin/reach".into()),
+            ..launch(family)
+        };
+        let line = by(Family::Mpich).shell_line(&program());
+        let told = " -f hosts -launcher ssh -launcher-exec /bin/reach -ppn 2 ";
+        assert!(line.contains(told), "{line}");
+        let line = by(Family::Intel).shell_line(&program());
+        let told = " -f hosts -bootstrap ssh -bootstrap-exec /bin/reach -ppn 2 ";
+        assert!(line.contains(told), "{line}");
+        // In a job the batch system starts them.
+        let script = by(Family::Mpich).batch_script(&program());
+        assert!(!script.contains("reach"), "{script}");
     }
 
     #[test]

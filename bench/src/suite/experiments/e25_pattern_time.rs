@@ -14,17 +14,20 @@ impl Experiment for PatternTime {
             key: "E25",
             name: "pattern-time",
             title: "Execution time by pattern t x m x n",
-            question: "For the same number of cores: threads in a process, processes, or both?",
+            question: "For the same number of cores: threads in a process, processes, nodes, or several of them?",
             definition: "A step of pairwise annealing of N sequences of 300 letters in ten families, with ten clusters: the \
                          product of a rank's rows of the N x N dissimilarities (the shares of letters that differ) with the \
                          shares of all, a reduction of the sums, the new shares of a rank's rows and an allgather of them; \
-                         on t threads in each of m processes on one node (t x m x 1). motet: a rank for each thread, over MPI between processes; motet ports: the \
+                         on t threads in each of m processes on each of n nodes (t x m x n). A node is a namespace of this machine: a network, \
+                         a host name and processes of its own, t m of the cores for itself, and a virtual cable to a switch, over which \
+                         MPI sends by TCP. motet: a rank for each thread, over MPI between processes; motet ports: the \
                          same over ports, the papers' way, in one process; motet dynamic: one rank for each process, whose \
                          blocks of 64 rows t threads of motet's parallel loop take; rayon: the same by rayon's threads.",
             parameters: layouts::PARAMETERS,
-            threats: "One machine is one node: n is 1 in every pattern, also in network namespaces, which share its cores. \
-                      Processes on two cores of one chip do not see a network. Sequences are made, without gaps, and N is \
-                      smaller than the papers': each process holds all rows.",
+            threats: "Nodes are namespaces of one machine, and share its cores, caches and memory: t m n is at most its cores, so \
+                      more nodes have fewer cores each, and with two cores a node has one. Their cable is memory of the \
+                      kernel: TCP costs the cores what a network card would do, and no wire has a length. Sequences are \
+                      made, without gaps, and N is smaller than the papers': each process holds all rows.",
             sources: &["P4 Fig. 4"],
         }
     }

@@ -4,7 +4,7 @@ use crate::selection::Missing;
 use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
 
-/// Overhead f of t x 1 x 1.
+/// Overhead f of t x 1 x n.
 #[derive(Debug)]
 pub(crate) struct ThreadOverhead;
 
@@ -15,12 +15,11 @@ impl Experiment for ThreadOverhead {
             name: "thread-overhead",
             title: "Overhead of threads in a node",
             question: "What do threads inside a node lose, with a static and a dynamic split?",
-            definition: "f = p T(p) / T(1) - 1 of the step of E25 in the patterns t x 1 x 1, T(1) being that of motet's one rank for all series, \
+            definition: "f = p T(p) / T(1) - 1 of the step of E25 in the patterns t x 1 x n, T(1) being that of motet's one rank for all series, \
                          measured just before. \
-                         The papers' model is f = a1 p + a2 n; with one node n is 1 everywhere and the second factor is a \
-                         constant.",
+                         The papers' model is f = a1 p + a2 n.",
             parameters: layouts::PARAMETERS,
-            threats: "One thread may run at a higher clock than all. The model has as many points as there are numbers \
+            threats: "As E25, of nodes. One thread may run at a higher clock than all. The model has as many points as there are numbers \
                       of threads: on few cores it says little.",
             sources: &["P4 Fig. 5"],
         }
@@ -30,7 +29,7 @@ impl Experiment for ThreadOverhead {
         let sizes = setting.by_effort(&[100][..], &[2_000][..], &layouts::LARGE[..]);
         layouts::cases(
             setting,
-            &layouts::threads_only(),
+            &layouts::threads_in_nodes(),
             sizes,
             layouts::OVERHEAD,
             |times| Ok(vec![times.overhead()?]),

@@ -15,7 +15,7 @@ impl Experiment for LowParallelism {
             name: "low-parallelism",
             title: "Overhead at low parallelism, threads and processes",
             question: "With few cores: do processes lose less than threads?",
-            definition: "f as in E26, N = 2,000 (4,000 with --full), in all patterns t x m x 1 up to the cores there are, 64 at most.",
+            definition: "f as in E26, N = 2,000 (4,000 with --full), in all patterns t x m x n up to the cores there are, 64 at most.",
             parameters: layouts::PARAMETERS,
             threats: "As E25.",
             sources: &["P4 Fig. 6", "P4 Fig. 7"],

@@ -4,7 +4,7 @@ use crate::selection::Missing;
 use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
 
-/// Overhead f of t x 1 x 1 for three sizes.
+/// Overhead f of t x 1 x n for three sizes.
 #[derive(Debug)]
 pub(crate) struct SizeThreads;
 
@@ -15,7 +15,7 @@ impl Experiment for SizeThreads {
             name: "size-threads",
             title: "Overhead against data size, threads in a node",
             question: "Is the overhead of threads a function of the grain size alone, whatever the size of the data?",
-            definition: "f as in E26 for N = 12,500, 25,000 and 50,000 in the patterns t x 1 x 1. One factor: f = a1 p / \
+            definition: "f as in E26 for N = 12,500, 25,000 and 50,000 in the patterns t x 1 x n. One factor: f = a1 p / \
                          N, all sizes together. Two factors: p / N and n.",
             parameters: layouts::PARAMETERS,
             threats: "As E26. Caches hold the small sets and not the large ones, which is no matter of grain.",
@@ -27,7 +27,7 @@ impl Experiment for SizeThreads {
         let sizes = setting.by_effort(&[100][..], &layouts::SIZES, &layouts::LARGE);
         layouts::cases(
             setting,
-            &layouts::threads_only(),
+            &layouts::threads_in_nodes(),
             sizes,
             layouts::OVERHEAD,
             |times| Ok(vec![times.overhead()?]),

@@ -4,7 +4,7 @@ use crate::selection::Missing;
 use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
 
-/// Overhead f of 1 x m x 1.
+/// Overhead f of 1 x m x n.
 #[derive(Debug)]
 pub(crate) struct ProcessOverhead;
 
@@ -15,7 +15,7 @@ impl Experiment for ProcessOverhead {
             name: "process-overhead",
             title: "Overhead of processes in a node",
             question: "What do processes inside a node lose that have one thread each?",
-            definition: "f as in E26 in the patterns 1 x m x 1. The papers' models are f = a1 p and f = a1 p + a2 p \
+            definition: "f as in E26 in the patterns 1 x m x n. The papers' models are f = a1 p and f = a1 p + a2 p \
                          squared.",
             parameters: layouts::PARAMETERS,
             threats: "As E25 and E26.",
@@ -27,7 +27,7 @@ impl Experiment for ProcessOverhead {
         let sizes = setting.by_effort(&[100][..], &[2_000][..], &layouts::LARGE[..]);
         layouts::cases(
             setting,
-            &layouts::processes_only(),
+            &layouts::processes_in_nodes(),
             sizes,
             layouts::OVERHEAD,
             |times| Ok(vec![times.overhead()?]),

@@ -4,7 +4,7 @@ use crate::selection::Missing;
 use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
 
-/// Overhead f of 1 x m x 1 for three sizes.
+/// Overhead f of 1 x m x n for three sizes.
 #[derive(Debug)]
 pub(crate) struct SizeProcesses;
 
@@ -26,7 +26,7 @@ impl Experiment for SizeProcesses {
         let sizes = setting.by_effort(&[100][..], &layouts::SIZES, &layouts::LARGE);
         layouts::cases(
             setting,
-            &layouts::processes_only(),
+            &layouts::processes_in_nodes(),
             sizes,
             layouts::OVERHEAD,
             |times| Ok(vec![times.overhead()?]),

@@ -4,7 +4,7 @@ use crate::selection::Missing;
 use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
-/// f with a static split less f with a dynamic one, 1 x m x 1.
+/// f with a static split less f with a dynamic one, 1 x m x n.
 #[derive(Debug)]
 pub(crate) struct DifferenceProcesses;
 
@@ -15,7 +15,7 @@ impl Experiment for DifferenceProcesses {
             name: "difference-processes",
             title: "Static less dynamic split, processes in a node",
             question: "Does a scheduler cost anything where it has one thread only to schedule for?",
-            definition: "E29 in the patterns 1 x m x 1: in each process one rank that computes its share, or one that \
+            definition: "E29 in the patterns 1 x m x n: in each process one rank that computes its share, or one that \
                          hands it block by block to the one thread of a loop.",
             parameters: layouts::PARAMETERS,
             threats: "As E29.",
@@ -25,7 +25,7 @@ impl Experiment for DifferenceProcesses {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let sizes = setting.by_effort(&[100][..], &layouts::SIZES[..], &layouts::LARGE[..]);
-        layouts::differences(setting, &layouts::processes_only(), sizes)
+        layouts::differences(setting, &layouts::processes_in_nodes(), sizes)
     }
 
     fn pictures(&self) -> Vec<Picture> {

@@ -42,6 +42,7 @@ impl Experiment for LargeProcesses {
             let wanted = |layout: &Layout| {
                 let full = layout.threads * layout.processes == thread::cores();
                 let one_way = layout.threads == 1 || layout.processes == 1;
+                let one_way = one_way && layout.nodes == 1;
                 // What is held besides is held by this process.
                 one_way && (full || layout.processes == 1) && (held == 0 || layout.processes == 1)
             };

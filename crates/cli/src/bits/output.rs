@@ -121,6 +121,7 @@ pub(super) fn print_to(to: &mut dyn Write, summary: &BitSummary, json: bool) -> 
             .iter()
             .map(|choice| ("chosen", crate::text::chosen(choice))),
     );
+    facts.extend(summary.sample.iter().map(|s| ("sample", s.text())));
     if summary.constant_columns > 0 {
         facts.push((
             "constant",

@@ -27,7 +27,7 @@ pub struct RunArgs {
     pub spread: SpreadArgs,
 
     /// Submit a batch job to Slurm
-    #[arg(long, conflicts_with = "hostfile")]
+    #[arg(long, conflicts_with_all = ["hostfile", "launcher_exec"])]
     pub slurm: bool,
 
     /// Print the line, with --slurm the batch script, and start nothing
@@ -92,6 +92,8 @@ Examples:
       one process with two ranks
   motet run -t 8 -m 2 -n 4 --hostfile hosts -- ./heat --steps 1000
       two processes on each of the four machines that the file hosts names, with eight ranks in each
+  motet run -m 2 -n 4 --hostfile hosts --launcher-exec ./reach -- ./heat
+      the same machines, which the program reach starts processes on in place of ssh
   motet run -t 8 -m 2 -n 4 --slurm --dry-run -- ./heat
       the batch script for the same on a cluster
   motet run -m 1 ./ocean --steps 100 : -t 2 -m 2 ./air

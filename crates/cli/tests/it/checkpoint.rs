@@ -180,6 +180,8 @@ fn sequences(rows: usize) -> String {
 #[test]
 fn sem_g172_bits_and_sequences_that_are_killed_go_on_to_the_same_bits() {
     goes_on("bits", "cluster in.csv --bits -k 12", &bits(500), &[0, 30]);
+    let line = "cluster in.csv --bits -k 12 --sample 400 --restarts 2";
+    goes_on("sample of bits", line, &bits(500), &[0, 60]);
     let line = "cluster in.csv -k 5";
     goes_on("sequences", line, &sequences(100), &[0, 60]);
 }

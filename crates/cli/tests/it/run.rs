@@ -32,10 +32,24 @@ fn sem_g305_what_cannot_be_started_is_refused() {
         ("run --nodes 0 -- true", "--nodes"),
         ("run --hostfile none -- true", "--hostfile is none"),
         ("run --hostfile libmpi_abi.so.1 --slurm -- true", "--slurm"),
+        ("run --launcher-exec sh --slurm -- true", "--launcher-exec"),
         ("run --mpi-lib nowhere -- true", "pip install mpich"),
         ("run --mpi-lib . -- true", "cannot open the MPI library"),
     ] {
         place.run(arguments).refusal(&[words]);
+    }
+}
+
+#[test]
+fn sem_g497_a_program_in_place_of_ssh_must_be_there_and_have_nodes_to_reach() {
+    let place = Place::with("hosts", "localhost\n");
+    for (options, words) in [
+        ("--hostfile hosts --launcher-exec ./none", "no such program"),
+        ("--hostfile hosts --launcher-exec hosts", "no such program"),
+        ("-n 2 --launcher-exec sh", "--hostfile"),
+    ] {
+        let line = format!("run {options} -- true");
+        place.run(&line).refusal(&["--launcher-exec", words]);
     }
 }
 

@@ -51,6 +51,30 @@ fn sem_g316_needs_mpi_clusters_have_the_same_bits_on_threads_and_processes() {
 }
 
 #[test]
+fn sem_g496_needs_mpi_samples_of_bits_have_the_same_bits_on_threads_and_processes() {
+    let digit = |i: usize, j: usize| {
+        let noise = (i * 37 + j * 59 + i * j * j) % 11 == 3;
+        char::from(b'0' + u8::from((j / 16 == i % 3) != noise))
+    };
+    // Five tiles of rows, so that each of three ranks has some to give.
+    let row = |i: usize| (0..48).map(|j| digit(i, j)).collect::<String>() + "\n";
+    for library in mpi_libraries().into_iter().take(1) {
+        let place = Place::with("bits.txt", (0..2_100).map(row).collect::<String>());
+        let cluster = |layout: &str| -> Run {
+            let line = "cluster bits.txt --bits -k 3 --sample 60 --restarts 2 --json";
+            let mut command = place.command(&format!("{line} {layout} --mpi-lib"));
+            command.arg(&library).stdin(Stdio::null());
+            command.output().unwrap().into()
+        };
+        let here = clustering(cluster("-t 1"));
+        assert_eq!(here["sample"]["of"], 2_100);
+        for layout in ["-t 3", "-t 1 -m 3", "-t 2 -m 2"] {
+            assert_eq!(clustering(cluster(layout)), here, "{layout}");
+        }
+    }
+}
+
+#[test]
 fn sem_g316_what_processes_cannot_do_is_refused() {
     let place = Place::with("points.csv", three_groups());
     place

@@ -183,18 +183,25 @@ impl Field<'_> {
     }
 }
 
+/// |y|² of a centre.
+pub(super) fn square(centre: &[f64]) -> f64 {
+    centre.iter().map(|y| y * y).sum()
+}
+
+/// The squared distance of a row from a centre whose square is `square`, less the row's own bits.
+pub(super) fn apart(bits: &Bits, row: usize, centre: &[f64], square: f64) -> f64 {
+    let both: f64 = bits.columns(row).map(|column| centre[column]).sum();
+    square - 2.0 * both
+}
+
 /// The nearest of some centres of each row, without a field.
 pub(super) fn nearest(bits: &Bits, width: usize, centres: &[f64]) -> Vec<u32> {
-    let squares: Vec<f64> = centres
-        .chunks_exact(width)
-        .map(|centre| centre.iter().map(|y| y * y).sum())
-        .collect();
+    let squares: Vec<f64> = centres.chunks_exact(width).map(square).collect();
     (0..bits.len())
         .map(|row| {
             let mut best = (0, f64::INFINITY);
             for (k, (centre, square)) in centres.chunks_exact(width).zip(&squares).enumerate() {
-                let both: f64 = bits.columns(row).map(|column| centre[column]).sum();
-                let value = square - 2.0 * both;
+                let value = apart(bits, row, centre, *square);
                 if value < best.1 {
                     best = (k as u32, value);
                 }

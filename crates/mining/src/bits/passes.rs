@@ -65,7 +65,6 @@ impl<'a> Field<'a> {
         let (all, most) = ones.fold((0, 1), |(all, most), ones| {
             (all + ones as u64, most.max(ones))
         });
-        let room = 30 - most.ilog2();
         Field {
             team,
             bits,
@@ -73,7 +72,7 @@ impl<'a> Field<'a> {
             rows,
             ones: all,
             most,
-            step: f64::from(room.min(24)).exp2(),
+            step: step_of(most),
         }
     }
 
@@ -316,6 +315,11 @@ impl<'a> Field<'a> {
         let best = self.team.comm.allreduce(best, most).await?;
         Ok(best.into_iter().map(|(_, row)| row as usize).collect())
     }
+}
+
+/// What 1 is in a table of centres whose rows are summed over as many columns at most.
+pub(super) fn step_of(most: usize) -> f64 {
+    f64::from((30 - most.ilog2()).min(24)).exp2()
 }
 
 /// Per cluster the exponent of two of a row without bits.

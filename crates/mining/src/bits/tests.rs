@@ -12,7 +12,7 @@ use motet_comm::World;
 use proptest::prelude::*;
 
 /// Rows of some families: each has a pattern of bits, of which a row misses some.
-fn families(rows: usize, width: usize, count: usize) -> Bits {
+pub(super) fn families(rows: usize, width: usize, count: usize) -> Bits {
     let stride = width.div_ceil(WORD);
     let mut words = vec![0_u64; rows * stride];
     let mut state = 7_u64;
@@ -56,7 +56,7 @@ fn anneal(ranks: usize, method: &BitAnnealing, bits: &Bits) -> BitClustering {
     BitClustering::join(parts).unwrap()
 }
 
-fn exactly(clusters: usize) -> BitAnnealing {
+pub(super) fn exactly(clusters: usize) -> BitAnnealing {
     BitAnnealing {
         clusters: Clusters::Exactly(clusters),
         ..BitAnnealing::default()

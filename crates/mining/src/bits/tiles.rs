@@ -20,7 +20,7 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    fn new(bits: &Bits, range: Range<usize>) -> Tile {
+    pub(super) fn new(bits: &Bits, range: Range<usize>) -> Tile {
         let (mut starts, mut columns) = (vec![0], Vec::new());
         let mut tops = vec![0_u32; bits.width() + 1];
         for row in range.clone() {
