@@ -69,7 +69,7 @@ def same(one, other):
 @pytest.fixture(scope="module")
 def rows():
     random = numpy.random.default_rng(7)
-    return random.normal(size=(150, 2)) + numpy.repeat([[0, 0], [3, 0], [1, 3]], 50, 0)
+    return random.normal(size=(90, 2)) + numpy.repeat([[0, 0], [3, 0], [1, 3]], 30, 0)
 
 
 @pytest.fixture(scope="module")
