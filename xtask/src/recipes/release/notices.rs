@@ -41,6 +41,12 @@ const BEGINS: [&str; 6] = [
     "authors",
 ];
 
+/// Files that only begin so.
+const CODE: [&str; 4] = [".rs", ".toml", ".json", ".html"];
+
+/// Folders of a package whose contents are not linked.
+const APART: [&str; 5] = [".git", "tests", "benches", "examples", "target"];
+
 /// The licence MIT, without the line that says whose it is.
 const MIT: &str = include_str!("mit.txt");
 
@@ -99,6 +105,9 @@ fn linked(project: &Project) -> Result<Vec<Package>, String> {
         names.extend(said_by(&mut tree)?.lines().filter_map(named));
     }
     let mut metadata = project.cargo(&["metadata", "--locked", "--format-version", "1"]);
+    for (_, target) in LINKED {
+        metadata.args(["--filter-platform", target]);
+    }
     let known = packages(&said_by(&mut metadata)?, &project.root)?;
     let is_linked = |package: &Package| {
         let name = (package.name.clone(), package.version.clone());
@@ -200,24 +209,33 @@ fn notices(version: &str, packages: &[Package], apache: &str) -> Result<String, 
     Ok(whole)
 }
 
-/// The texts of licences in the sources of a package.
+/// The texts of licences in the sources of a package, also of what it has from others in folders.
 fn texts_of(folder: &Path) -> Result<Vec<String>, String> {
-    let listed = fs::read_dir(folder).map_err(|fault| said(folder, &fault))?;
     let mut files = Vec::new();
+    find_texts(folder, &mut files)?;
+    files.sort();
+    files.iter().map(|file| read(file)).collect()
+}
+
+fn find_texts(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let listed = fs::read_dir(folder).map_err(|fault| said(folder, &fault))?;
     for entry in listed {
-        let path = entry.map_err(|fault| said(folder, &fault))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.to_lowercase();
+        let entry = entry.map_err(|fault| said(folder, &fault))?;
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy().to_lowercase();
+        // Not through links: they could lead round in a circle.
+        let kind = entry.file_type().map_err(|fault| said(&path, &fault))?;
+        if kind.is_dir() && !APART.contains(&name.as_str()) {
+            find_texts(&path, files)?;
+            continue;
+        }
         let is_text = BEGINS.iter().any(|begin| name.starts_with(begin));
-        let is_code = [".rs", ".toml", ".json"]
-            .iter()
-            .any(|end| name.ends_with(end));
-        if is_text && !is_code && path.is_file() {
+        let is_code = CODE.iter().any(|end| name.ends_with(end));
+        if kind.is_file() && is_text && !is_code {
             files.push(path);
         }
     }
-    files.sort();
-    files.iter().map(|file| read(file)).collect()
+    Ok(())
 }
 
 /// The standard text of a licence that a package names, if there is one here.
@@ -273,7 +291,7 @@ fn said(path: &Path, fault: &std::io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Package, named, notices, packages};
+    use super::{Package, Project, linked, named, notices, packages, read};
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -339,6 +357,30 @@ mod tests {
             assert!(
                 fault.contains(&format!("bare 1.0.0 ({licence})")),
                 "{fault}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_that_this_project_links_has_a_text() {
+        let project = Project::find().unwrap();
+        let packages = linked(&project).unwrap();
+        let apache = read(&project.root.join("LICENSE-APACHE")).unwrap();
+        let told = notices("0.1.0", &packages, &apache).unwrap();
+        for name in ["libmimalloc-sys", "ring", "pyo3", "numpy", "rustls"] {
+            assert!(
+                packages.iter().any(|package| package.name == name),
+                "{name}"
+            );
+            assert!(told.contains(&format!("\n{name} ")), "{name}");
+        }
+        // Of the sources in C that a package brings.
+        assert!(told.contains("Microsoft Corporation"));
+        // What only takes part in the build, and what is the project's own, is not in them.
+        for name in ["syn", "motet-comm", "proptest"] {
+            assert!(
+                !packages.iter().any(|package| package.name == name),
+                "{name}"
             );
         }
     }
