@@ -9,7 +9,6 @@ use motet::comm::Layout;
 use motet::files::{Draft, FileError, Stored, View};
 use numpy::PyReadwriteArray1;
 use pyo3::prelude::*;
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::rc::Rc;
@@ -77,12 +76,9 @@ impl MpiFile {
         py.detach(|| {
             let member = handle.member().map_err(Fault::Raised)?;
             let file = match (written, anew) {
-                (false, _) => poll(pin!(Stored::open(&member, path)))
-                    .map(|file| OpenFile::Read(RefCell::new(file))),
-                (true, true) => poll(pin!(Draft::create(&member, path)))
-                    .map(|file| OpenFile::Written(RefCell::new(file))),
-                (true, false) => poll(pin!(Draft::change(&member, path)))
-                    .map(|file| OpenFile::Written(RefCell::new(file))),
+                (false, _) => poll(pin!(Stored::open(&member, path))).map(OpenFile::Read),
+                (true, true) => poll(pin!(Draft::create(&member, path))).map(OpenFile::Written),
+                (true, false) => poll(pin!(Draft::change(&member, path))).map(OpenFile::Written),
             }?;
             OWN.with_borrow_mut(|own| {
                 let own = own.as_mut().ok_or(Fault::Elsewhere)?;
@@ -109,7 +105,7 @@ impl MpiFile {
                 Rc::into_inner(room.take()?)
             });
             match taken.ok_or(Fault::Elsewhere)? {
-                OpenFile::Written(draft) if !drop => poll(pin!(draft.into_inner().commit())),
+                OpenFile::Written(draft) if !drop => poll(pin!(draft.commit())),
                 OpenFile::Written(_) | OpenFile::Read(_) => Ok(()),
             }
         })
@@ -119,8 +115,8 @@ impl MpiFile {
     /// How many bytes it has.
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
         self.wait(py, async |opened| match opened {
-            OpenFile::Read(file) => Ok(file.borrow().len()),
-            OpenFile::Written(file) => file.borrow().elements(),
+            OpenFile::Read(file) => Ok(file.len()),
+            OpenFile::Written(file) => file.elements(),
         })
     }
 
@@ -128,26 +124,30 @@ impl MpiFile {
     fn resize(&self, py: Python<'_>, bytes: u64) -> PyResult<()> {
         self.wait(py, async |opened| match opened {
             OpenFile::Read(_) => Err(only_read()),
-            OpenFile::Written(file) => file.borrow().resize(bytes).await,
+            OpenFile::Written(file) => file.resize(bytes).await,
         })
     }
 
     #[pyo3(signature = (start, blocks=None, extent=0))]
     fn set_view(
         &self,
-        py: Python<'_>,
         start: u64,
         blocks: Option<Vec<(usize, usize)>>,
         extent: usize,
     ) -> PyResult<()> {
-        self.wait(py, async |opened| {
-            let view = view(start, blocks, extent)?;
-            match opened {
-                OpenFile::Read(file) => file.borrow_mut().set_view(view),
-                OpenFile::Written(file) => file.borrow_mut().set_view(view),
-            }
+        let view = view(start, blocks, extent).map_err(|error| mpi_error(error.into()))?;
+        let busy = || {
+            let said = "a call of this file has not ended".to_owned();
+            Fault::Mpi("ERR_OTHER", said)
+        };
+        let set = OWN.with_borrow_mut(|own| {
+            let own = own.as_mut().filter(|own| own.number == self.owner);
+            let file = own.and_then(|own| own.files.get_mut(self.place)?.as_mut());
+            let file = Rc::get_mut(file.ok_or(Fault::Elsewhere)?).ok_or_else(busy)?;
+            file.set_view(view);
             Ok(())
-        })
+        });
+        set.map_err(mpi_error)
     }
 
     /// Reads as many bytes as there is room for, from one of the view on; with all ranks, or alone.
@@ -160,9 +160,9 @@ impl MpiFile {
     ) -> PyResult<()> {
         let room = room.as_slice_mut()?;
         self.wait(py, async |opened| match (opened, all) {
-            (OpenFile::Read(file), true) => file.borrow().read_at_all(offset, room).await,
-            (OpenFile::Read(file), false) => file.borrow().read_at(offset, room),
-            (OpenFile::Written(file), _) => file.borrow().read_at(offset, room),
+            (OpenFile::Read(file), true) => file.read_at_all(offset, room).await,
+            (OpenFile::Read(file), false) => file.read_at(offset, room),
+            (OpenFile::Written(file), _) => file.read_at(offset, room),
         })
     }
 
@@ -171,8 +171,8 @@ impl MpiFile {
         let bytes = data.slice()?;
         self.wait(py, async |opened| match (opened, all) {
             (OpenFile::Read(_), _) => Err(only_read()),
-            (OpenFile::Written(file), true) => file.borrow().write_at_all(offset, bytes).await,
-            (OpenFile::Written(file), false) => file.borrow().write_at(offset, bytes),
+            (OpenFile::Written(file), true) => file.write_at_all(offset, bytes).await,
+            (OpenFile::Written(file), false) => file.write_at(offset, bytes),
         })
     }
 }
