@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
 import numpy
@@ -36,7 +37,7 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
         among many takes long.
     cooling : float, default=0.9
         The factor from one temperature to the next, at least 0.1 and below 1.
-    n_jobs, callback, verbose, profile :
+    n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
         As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Attributes
@@ -77,6 +78,8 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
         profile: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -87,6 +90,8 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
         self.callback = callback
         self.verbose = verbose
         self.profile = profile
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

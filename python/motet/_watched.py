@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
 from motet import _motet
 from motet._callbacks import Hundredths
 
-__all__ = ["Watched", "ranks"]
+__all__ = ["Watched", "kept", "ranks"]
 
 
 def ranks(n_jobs: int | None) -> int:
@@ -32,11 +33,28 @@ def ranks(n_jobs: int | None) -> int:
     return int(n_jobs)
 
 
+def kept(estimator: Any) -> tuple[str, str, float] | None:
+    """Where a fit keeps what it has done: the folder, the name, the seconds between two times."""
+    if estimator.checkpoint is None:
+        return None
+    seconds = float(estimator.checkpoint_every)
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"checkpoint_every is {seconds}: it must be seconds, 0 or more")
+    try:
+        folder = os.fsdecode(estimator.checkpoint)
+    except TypeError:
+        raise TypeError(
+            f"checkpoint is {estimator.checkpoint!r}: it must be the path of a folder"
+        ) from None
+    return folder, type(estimator).__name__, seconds
+
+
 class Watched:
     """Hears of the fit of an estimator.
 
     It calls the estimator's `callback` and scikit-learn's callbacks, shows a bar if `verbose` asks
-    for one, and keeps the profile of the run as `profile_` if `profile` does.
+    for one, and keeps the profile of the run as `profile_` if `profile` does. The run keeps
+    checkpoints if the estimator has a folder for them.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -52,7 +70,9 @@ class Watched:
         self._hundredths = Hundredths(estimator)
         heard = estimator.callback is not None or self._bar is not None or self._hundredths
         hear = self._hear if heard else None
-        self._run = _motet.Run(ranks(estimator.n_jobs), hear, bool(estimator.profile))
+        self._run = _motet.Run(
+            ranks(estimator.n_jobs), hear, bool(estimator.profile), kept(estimator)
+        )
 
     def __enter__(self) -> _motet.Run:
         return self._run

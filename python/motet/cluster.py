@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
 import numpy
@@ -129,6 +130,12 @@ class DeterministicAnnealing(_Clusters):
         1 shows a bar, if tqdm is there.
     profile : bool, default=False
         Tell where the time went: see `profile_`.
+    checkpoint : path, optional
+        A folder in which the fit keeps what it has done. After a kill the same fit goes on from
+        there, to the same bits, for any `n_jobs`. What is kept of other rows or parameters raises
+        :class:`motet.MotetError`. It goes when the fit ends. Each fit needs a folder of its own.
+    checkpoint_every : float, default=10.0
+        The seconds between two checkpoints; 0 keeps each step.
 
     Attributes
     ----------
@@ -180,6 +187,8 @@ class DeterministicAnnealing(_Clusters):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
         profile: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.t_min = t_min
@@ -190,6 +199,8 @@ class DeterministicAnnealing(_Clusters):
         self.callback = callback
         self.verbose = verbose
         self.profile = profile
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DeterministicAnnealing:
@@ -237,7 +248,7 @@ class KMeans(_Clusters):
         half-width of the data. 0: at the fixed point.
     random_state : int, RandomState or None, default=None
         Where the random numbers come from. `None`: 0, so that a run repeats.
-    n_jobs, callback, verbose, profile :
+    n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
         As those of :class:`DeterministicAnnealing`.
 
     Attributes
@@ -270,6 +281,8 @@ class KMeans(_Clusters):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
         profile: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -281,6 +294,8 @@ class KMeans(_Clusters):
         self.callback = callback
         self.verbose = verbose
         self.profile = profile
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy
@@ -32,6 +33,8 @@ class _Markov(Shown, BaseEstimator):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
         profile: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
     ) -> None:
         self.n_components = n_components
         self.n_iter = n_iter
@@ -41,6 +44,8 @@ class _Markov(Shown, BaseEstimator):
         self.callback = callback
         self.verbose = verbose
         self.profile = profile
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     def _shown(self, X: Any, *, reset: bool) -> numpy.ndarray:
         return wide(checked(self, X, reset=reset))
@@ -175,7 +180,7 @@ class GaussianHMM(_Markov):
         The fit ends when ln p of all sequences grows by less than this.
     min_covar : float, default=1e-3
         The least variance.
-    n_jobs, callback, verbose, profile :
+    n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
         As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Attributes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
 import numpy
@@ -41,7 +42,7 @@ class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         A temperature ends when a step lowers the stress by less than this share of it.
     max_iter : int, default=300
         The most steps of a temperature.
-    n_jobs, callback, verbose, profile :
+    n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
         As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Attributes
@@ -81,6 +82,8 @@ class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
         profile: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -92,6 +95,8 @@ class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.callback = callback
         self.verbose = verbose
         self.profile = profile
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

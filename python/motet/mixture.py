@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from os import PathLike
 from typing import Any
 
 import numpy
@@ -38,7 +39,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         The most steps of a run.
     n_init : int, default=1
         The number of runs; the one of the largest likelihood counts.
-    random_state, n_jobs, callback, verbose, profile :
+    random_state, n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
         As those of :class:`motet.cluster.KMeans`.
 
     Attributes
@@ -77,6 +78,8 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
         profile: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        checkpoint_every: float = 10.0,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -89,6 +92,8 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         self.callback = callback
         self.verbose = verbose
         self.profile = profile
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     @told
     def fit(self, X: Any, y: Any = None) -> GaussianMixture:

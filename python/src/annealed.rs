@@ -1,8 +1,8 @@
 //! What the annealing of rows and that of pairs share: how many clusters they are asked for, and
 //! their run on ranks.
 
-use crate::fit::Ranks;
-use motet::mining::{Choice, Clusters, Control, MiningError, Progress};
+use crate::fit::{Ranks, of_choice};
+use motet::mining::{Checkpoints, Choice, Clusters, Control, MiningError, Progress};
 use motet::{Communicator, RunError};
 
 /// Why there are so many clusters, if their number was chosen: the factor of the temperature over
@@ -53,6 +53,7 @@ pub(crate) trait Method: Sync {
         comm: &Communicator,
         at_most: usize,
         control: &Control<'_>,
+        kept: Option<&Checkpoints>,
     ) -> Result<Choice, MiningError>;
 
     async fn fit(
@@ -60,6 +61,7 @@ pub(crate) trait Method: Sync {
         comm: &Communicator,
         clusters: Clusters,
         control: &Control<'_>,
+        kept: Option<&Checkpoints>,
     ) -> Result<Self::Part, MiningError>;
 
     /// The whole of what all ranks have found.
@@ -83,6 +85,7 @@ pub(crate) fn annealed<M: Method>(
     };
     let first = |now: &Progress| half(now, 0.0);
     let second = |now: &Progress| half(now, 0.5);
+    let (kept, choice_kept) = (ranks.kept(), ranks.kept().map(of_choice));
     let run = async |comm: Communicator| {
         let (clusters, choice, control) = match asked {
             Asked::Exactly(clusters) => (Clusters::Exactly(clusters), None, *control),
@@ -91,13 +94,14 @@ pub(crate) fn annealed<M: Method>(
                 let cancel = control.cancel;
                 let progress = Some(&first as _);
                 let choosing = Control { progress, cancel };
-                let choice = method.choose(&comm, at_most, &choosing).await?;
+                let kept = choice_kept.as_ref();
+                let choice = method.choose(&comm, at_most, &choosing, kept).await?;
                 let progress = Some(&second as _);
                 let control = Control { progress, cancel };
                 (Clusters::Exactly(choice.clusters), Some(choice), control)
             }
         };
-        let part = method.fit(&comm, clusters, &control).await?;
+        let part = method.fit(&comm, clusters, &control, kept).await?;
         Ok::<_, MiningError>((part, choice))
     };
     let (parts, choices): (Vec<_>, Vec<_>) = ranks.run(run)?.into_iter().unzip();

@@ -6,7 +6,7 @@ use crate::fit::{Ranks, Run, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::points;
 use motet::mining::{
-    self, Annealing, Choice, Clusters, Control, Init, KMeans, MiningError, Points,
+    self, Annealing, Checkpoints, Choice, Clusters, Control, Init, KMeans, MiningError, Points,
 };
 use motet::{Communicator, RunError};
 use numpy::{
@@ -141,9 +141,16 @@ impl Method for Rows {
         comm: &Communicator,
         at_most: usize,
         control: &Control<'_>,
+        kept: Option<&Checkpoints>,
     ) -> Result<Choice, MiningError> {
         let Rows { method, points } = self;
-        method.choose(comm, points, at_most, control).await
+        match kept {
+            Some(kept) => {
+                let choice = method.choose_kept(comm, points, at_most, control, kept);
+                choice.await
+            }
+            None => method.choose(comm, points, at_most, control).await,
+        }
     }
 
     async fn fit(
@@ -151,12 +158,16 @@ impl Method for Rows {
         comm: &Communicator,
         clusters: Clusters,
         control: &Control<'_>,
+        kept: Option<&Checkpoints>,
     ) -> Result<mining::Clustering, MiningError> {
         let method = Annealing {
             clusters,
             ..self.method.clone()
         };
-        method.fit(comm, &self.points, control).await
+        match kept {
+            Some(kept) => method.fit_kept(comm, &self.points, control, kept).await,
+            None => method.fit(comm, &self.points, control).await,
+        }
     }
 
     fn join(parts: Vec<mining::Clustering>) -> Option<mining::Clustering> {
@@ -235,7 +246,10 @@ pub(crate) fn kmeans(
         tolerance,
     };
     let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = ranks.run(async |comm| method.fit(&comm, &points, control).await)?;
+        let parts = ranks.run(async |comm| match ranks.kept() {
+            Some(kept) => method.fit_kept(&comm, &points, control, kept).await,
+            None => method.fit(&comm, &points, control).await,
+        })?;
         Ok(mining::Clustering::join(parts).expect("the parts of all ranks make a whole"))
     };
     Ok(Clustering(watched(py, run, numbers, fit)?))

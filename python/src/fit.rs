@@ -10,13 +10,16 @@
 use crate::errors::{MotetError, of_mining, of_run};
 use crate::profile::Profile;
 use crate::waiting::hear;
-use motet::mining::{CancelToken, Control, MiningError, Progress};
+use motet::mining::{CancelToken, Checkpoints, Control, MiningError, Progress};
 use motet::{Communicator, Port, RunError, World, comm};
 use motet_sync::thread;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What the thread of a fit tells.
 enum Told<T> {
@@ -39,6 +42,8 @@ pub(crate) struct Run {
     ranks: usize,
     callback: Option<Py<PyAny>>,
     profiled: bool,
+    /// Where it keeps what it has done.
+    kept: Option<Checkpoints>,
     /// Set at the end of the run.
     profile: OnceLock<comm::Profile>,
 }
@@ -46,14 +51,25 @@ pub(crate) struct Run {
 #[pymethods]
 impl Run {
     #[new]
-    #[pyo3(signature = (ranks, callback=None, profiled=false))]
-    fn new(ranks: usize, callback: Option<Py<PyAny>>, profiled: bool) -> Run {
-        Run {
+    #[pyo3(signature = (ranks, callback=None, profiled=false, checkpoint=None))]
+    fn new(
+        ranks: usize,
+        callback: Option<Py<PyAny>>,
+        profiled: bool,
+        checkpoint: Option<(PathBuf, String, f64)>,
+    ) -> PyResult<Run> {
+        let kept = |(folder, name, seconds): (PathBuf, String, f64)| {
+            let every = Duration::try_from_secs_f64(seconds);
+            let every = every.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            Ok::<_, PyErr>(Checkpoints::new(folder, &name).every(every))
+        };
+        Ok(Run {
             ranks,
             callback,
             profiled,
+            kept: checkpoint.map(kept).transpose()?,
             profile: OnceLock::new(),
-        }
+        })
     }
 
     /// Where the time of the run went, if it was to be told.
@@ -66,19 +82,26 @@ impl Run {
 /// The ranks of a fit.
 pub(crate) struct Ranks {
     world: World,
+    kept: Option<Checkpoints>,
     profile: OnceLock<comm::Profile>,
 }
 
 impl Ranks {
-    fn new(ranks: usize, profiled: bool) -> Ranks {
+    fn new(ranks: usize, profiled: bool, kept: Option<Checkpoints>) -> Ranks {
         let world = match ranks {
             0 | 1 => World::solo(),
             ranks => World::threads(ranks),
         };
         Ranks {
             world: if profiled { world.profile() } else { world },
+            kept,
             profile: OnceLock::new(),
         }
+    }
+
+    /// Where the fit keeps what it has done, if it does.
+    pub(crate) fn kept(&self) -> Option<&Checkpoints> {
+        self.kept.as_ref()
     }
 
     /// As [`World::run`].
@@ -105,7 +128,8 @@ const TINY: usize = 1 << 14;
 /// `False`.
 ///
 /// # Errors
-/// What the fit ends with; what the callback raises; `KeyboardInterrupt`.
+/// What the fit ends with; what the callback raises; `KeyboardInterrupt`; a checkpoint that cannot
+/// be removed at the end.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     run: &Run,
@@ -113,9 +137,9 @@ pub(crate) fn watched<T: Send + 'static>(
     fit: impl FnOnce(&Ranks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
 ) -> PyResult<T> {
     let (result, profile) = if numbers <= TINY && run.callback.is_none() {
-        let profiled = run.profiled;
+        let (profiled, kept) = (run.profiled, run.kept.clone());
         py.detach(|| {
-            let ranks = Ranks::new(1, profiled);
+            let ranks = Ranks::new(1, profiled, kept);
             (fit(&ranks, &Control::default()), ranks.profile)
         })
     } else {
@@ -124,7 +148,21 @@ pub(crate) fn watched<T: Send + 'static>(
     if let Some(profile) = profile.into_inner() {
         let _ = run.profile.set(profile);
     }
-    result.map_err(|error| of_run(&error))
+    let found = result.map_err(|error| of_run(&error))?;
+    // The caller has the result: nobody needs the checkpoints any more.
+    for kept in run
+        .kept
+        .iter()
+        .flat_map(|kept| [of_choice(kept), kept.clone()])
+    {
+        kept.clear().map_err(|error| of_mining(&error))?;
+    }
+    Ok(found)
+}
+
+/// The checkpoints of the choice of a number of clusters, for a fit with these.
+pub(crate) fn of_choice(kept: &Checkpoints) -> Checkpoints {
+    kept.named("choice")
 }
 
 /// Runs `fit` on a thread of its own, while the calling thread listens.
@@ -137,6 +175,7 @@ fn elsewhere<T: Send + 'static>(
     let (tell, switch) = (told.clone(), token.clone());
     let callback = run.callback.as_ref();
     let (ranks, profiled, wants) = (run.ranks, run.profiled, callback.is_some());
+    let kept = run.kept.clone();
     let body = move || {
         let progress = |now: &Progress| {
             // Nobody listens once the calling thread has given up.
@@ -146,7 +185,7 @@ fn elsewhere<T: Send + 'static>(
             progress: wants.then_some(&progress),
             cancel: Some(&switch),
         };
-        let ranks = Ranks::new(ranks, profiled);
+        let ranks = Ranks::new(ranks, profiled, kept);
         let result = fit(&ranks, &control);
         let _ = tell.post(Told::End((result, ranks.profile)));
     };

@@ -11,6 +11,7 @@
 //!  motet/cluster.py, mixture.py, hmm.py ─► fit.rs (a run that is watched) ─► motet::mining
 //!  motet/comm.py ───────────────────────► world.rs ─► motet::World; its calls are those of motet/mpi4py
 //!  motet/mpi4py/*.py ───────────────────► mpi_comm.rs, mpi_request.rs ─► started.rs ─► own.rs
+//!        └ windows and files ──────────────► mpi_window.rs, mpi_file.rs ─► own.rs ─► open_window.rs
 //!        └ a script without a world ──────► mpi_world.rs ─► motet::comm::Entered
 //!  motet/ports.py ──────────────────────► ports.rs, arbiters.rs, dispatch.rs ─► handlers.rs (calls Python)
 //!        └ _awaiting.py (asyncio) ─────────► waiting.rs
@@ -42,10 +43,14 @@ mod mixture;
 mod mpi_collectives;
 mod mpi_comm;
 mod mpi_data;
+mod mpi_file;
 mod mpi_group;
 mod mpi_handle;
 mod mpi_request;
+mod mpi_window;
 mod mpi_world;
+mod open_file;
+mod open_window;
 mod own;
 mod pairwise;
 mod pickled;
@@ -76,8 +81,10 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<world::World>()?;
     module.add_class::<mpi_collectives::MpiCollectives>()?;
     module.add_class::<mpi_comm::MpiComm>()?;
+    module.add_class::<mpi_file::MpiFile>()?;
     module.add_class::<mpi_group::MpiGroup>()?;
     module.add_class::<mpi_request::MpiRequest>()?;
+    module.add_class::<mpi_window::MpiWindow>()?;
     module.add_function(wrap_pyfunction!(mpi_comm::dims_create, module)?)?;
     module.add_function(wrap_pyfunction!(combine::reduce_local, module)?)?;
     module.add_function(wrap_pyfunction!(started::set_mpi_exception, module)?)?;

@@ -220,7 +220,10 @@ pub(crate) fn fit_markov(
         },
     );
     let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = ranks.run(async |comm| method.fit(&comm, &start, &seen, control).await)?;
+        let parts = ranks.run(async |comm| match ranks.kept() {
+            Some(kept) => method.fit_kept(&comm, &start, &seen, control, kept).await,
+            None => method.fit(&comm, &start, &seen, control).await,
+        })?;
         Ok(parts.into_iter().next().expect("there is a rank"))
     };
     let fitted = watched(py, run, usize::MAX, fit)?;

@@ -122,7 +122,10 @@ pub(crate) fn mixture(
         },
     };
     let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = ranks.run(async |comm| method.fit(&comm, &points, control).await)?;
+        let parts = ranks.run(async |comm| match ranks.kept() {
+            Some(kept) => method.fit_kept(&comm, &points, control, kept).await,
+            None => method.fit(&comm, &points, control).await,
+        })?;
         Ok(MixtureModel::join(parts).expect("the parts of all ranks make a whole"))
     };
     Ok(Mixture(watched(py, run, usize::MAX, fit)?))

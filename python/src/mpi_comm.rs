@@ -24,6 +24,12 @@ type Ranks = Vec<Option<usize>>;
 #[pyclass(frozen, extends = MpiCollectives, module = "motet._motet")]
 pub(crate) struct MpiComm(Handle);
 
+impl MpiComm {
+    pub(crate) fn handle(&self) -> Handle {
+        self.0
+    }
+}
+
 #[pymethods]
 impl MpiComm {
     /// The communicator of all ranks, of whichever rank calls.

@@ -1,7 +1,7 @@
 //! A script that is a rank without saying so: its first call of MPI enters the world.
 
 use crate::errors::MotetError;
-use crate::own::{Member, OWN, Own, Run};
+use crate::own::{Member, OWN, Own, Run, end_all};
 use motet::comm::Entered;
 use motet::{Current, CurrentConfig, RunError, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -77,6 +77,10 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
 #[pyfunction]
 #[pyo3(signature = (reason=None))]
 pub(crate) fn leave(py: Python<'_>, reason: Option<String>) -> PyResult<()> {
+    let is_entered = OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.entered.is_some()));
+    if is_entered {
+        end_all(py, reason.is_some());
+    }
     let Some(mut own) = OWN.take() else {
         return Ok(());
     };

@@ -5,17 +5,22 @@
 
 use crate::errors::MotetError;
 use crate::given::Started;
+use crate::open_file::OpenFile;
+use crate::open_window::OpenWindow;
 use motet::comm::{Cartesian, Entered, Neighbourhood};
 use motet::dispatch::{eagerly, moves};
+use motet::files::FileError;
+use motet::window::WindowError;
 use motet::{CommError, Communicator};
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use motet_sync::{Arc, Backoff, Mutex, Parker, poll_until, thread_local};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::cell::RefCell;
+use std::io::ErrorKind;
 use std::mem;
 use std::ops::Deref;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -46,6 +51,9 @@ pub(crate) struct Own {
     pub(crate) alone: Option<Entered>,
     /// What has been started and has not ended, by its place.
     pub(crate) started: Vec<Option<Started>>,
+    /// Windows and files that are open, by their places.
+    pub(crate) windows: Vec<Option<Rc<OpenWindow>>>,
+    pub(crate) files: Vec<Option<Rc<OpenFile>>>,
     /// What keeps the run of a rank that is the program itself.
     pub(crate) entered: Option<Entered>,
 }
@@ -60,6 +68,8 @@ impl Own {
             communicators: vec![Some(Rc::new(world))],
             alone: None,
             started: Vec::new(),
+            windows: Vec::new(),
+            files: Vec::new(),
             entered: None,
         }
     }
@@ -75,6 +85,14 @@ impl Own {
         // Relaxed: nothing else hangs on it.
         self.run.stopped.load(Ordering::Relaxed)
             || self.entered.as_ref().is_some_and(Entered::is_over)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        // A lock that nobody has given back holds its window.
+        let windows = self.windows.iter().flatten();
+        windows.for_each(|window| window.give_up());
     }
 }
 
@@ -107,8 +125,8 @@ pub(crate) struct Run {
 }
 
 /// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended.
-pub(crate) fn poll<T>(
-    mut future: Pin<&mut (impl Future<Output = Result<T, CommError>> + ?Sized)>,
+pub(crate) fn poll<T, E: Into<Fault>>(
+    mut future: Pin<&mut (impl Future<Output = Result<T, E>> + ?Sized)>,
 ) -> Result<T, Fault> {
     let mut backoff = Backoff::new(SPIN);
     let (mut begun, mut seen) = (Instant::now(), moves());
@@ -120,7 +138,7 @@ pub(crate) fn poll<T>(
         }
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(outcome) = eagerly(|| future.as_mut().poll(&mut context)) {
-            return outcome.map_err(Fault::Comm);
+            return outcome.map_err(E::into);
         }
     }
     let mut naps = 0;
@@ -132,12 +150,38 @@ pub(crate) fn poll<T>(
             naps < LOOK && !OWN.with_borrow(|own| own.as_ref().is_some_and(Own::is_over))
         };
         match poll_until(future.as_mut(), sleep) {
-            Some(outcome) => return outcome.map_err(Fault::Comm),
+            Some(outcome) => return outcome.map_err(E::into),
             None if naps < LOOK => return Err(Fault::Stopped),
             None => Python::attach(|py| py.check_signals()).map_err(Fault::Raised)?,
         }
         naps = 0;
     }
+}
+
+/// Ends the windows that the program of this thread has not freed, at its end: they would keep the
+/// run. With the other ranks, which may still have access, or without them when it has failed.
+pub(crate) fn end_all(py: Python<'_>, alone: bool) {
+    py.detach(|| {
+        let next = || {
+            OWN.with_borrow_mut(|own| {
+                let mut windows = own.as_mut()?.windows.iter_mut();
+                windows.find_map(Option::take)
+            })
+        };
+        while let Some(window) = next() {
+            window.give_up();
+            let Some(OpenWindow { window, apart, .. }) = Rc::into_inner(window) else {
+                continue;
+            };
+            for window in [window, apart] {
+                match alone {
+                    true => window.abandon(),
+                    // Where it fails the run has failed, which others tell.
+                    false => drop(poll(pin!(window.free()))),
+                }
+            }
+        }
+    });
 }
 
 /// The communicator at a place of the list of this thread.
@@ -157,6 +201,50 @@ pub(crate) enum Fault {
     Raised(PyErr),
     /// There is no such communicator on this thread.
     Elsewhere,
+    /// An error of this class of MPI.
+    Mpi(&'static str, String),
+}
+
+impl From<CommError> for Fault {
+    fn from(error: CommError) -> Fault {
+        Fault::Comm(error)
+    }
+}
+
+impl From<WindowError> for Fault {
+    fn from(error: WindowError) -> Fault {
+        let class = match error {
+            WindowError::Comm(error) => return Fault::Comm(error),
+            WindowError::Beyond { .. } => "ERR_RMA_RANGE",
+            WindowError::Closed { .. } => "ERR_WIN",
+            WindowError::Locked { .. } => "ERR_RMA_SYNC",
+            WindowError::Operation { .. } => "ERR_OP",
+            WindowError::Elsewhere { .. } => "ERR_RMA_SHARED",
+            _ => "ERR_OTHER",
+        };
+        Fault::Mpi(class, error.to_string())
+    }
+}
+
+impl From<FileError> for Fault {
+    fn from(error: FileError) -> Fault {
+        let class = match &error {
+            FileError::Comm(error) => return Fault::Comm(error.clone()),
+            FileError::View { .. } => "ERR_ARG",
+            FileError::Io { error, .. } => match error.kind() {
+                ErrorKind::NotFound => "ERR_NO_SUCH_FILE",
+                ErrorKind::PermissionDenied => "ERR_ACCESS",
+                ErrorKind::AlreadyExists => "ERR_FILE_EXISTS",
+                ErrorKind::StorageFull => "ERR_NO_SPACE",
+                ErrorKind::QuotaExceeded => "ERR_QUOTA",
+                ErrorKind::ReadOnlyFilesystem => "ERR_READ_ONLY",
+                ErrorKind::IsADirectory => "ERR_BAD_FILE",
+                _ => "ERR_IO",
+            },
+            _ => "ERR_IO",
+        };
+        Fault::Mpi(class, error.to_string())
+    }
 }
 
 impl From<Fault> for PyErr {
@@ -168,6 +256,7 @@ impl From<Fault> for PyErr {
             Fault::Elsewhere => PyRuntimeError::new_err(
                 "a communicator belongs to the thread of its rank, while that runs",
             ),
+            Fault::Mpi(_, said) => MotetError::new_err(said),
         }
     }
 }

@@ -7,7 +7,9 @@ use crate::fit::{Ranks, Run, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::rows;
 use motet::Communicator;
-use motet::mining::{self, Choice, Clusters, Control, Dissimilarities, MiningError, Pairwise};
+use motet::mining::{
+    self, Checkpoints, Choice, Clusters, Control, Dissimilarities, MiningError, Pairwise,
+};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -80,11 +82,17 @@ impl Method for Pairs {
         comm: &Communicator,
         at_most: usize,
         control: &Control<'_>,
+        kept: Option<&Checkpoints>,
     ) -> Result<Choice, MiningError> {
         let (method, weights) = (&self.method, self.weights.as_deref());
-        method
-            .choose(comm, &self.pairs, weights, at_most, control)
-            .await
+        let pairs = &self.pairs;
+        match kept {
+            Some(kept) => {
+                let choice = method.choose_kept(comm, (pairs, weights), at_most, control, kept);
+                choice.await
+            }
+            None => method.choose(comm, pairs, weights, at_most, control).await,
+        }
     }
 
     async fn fit(
@@ -92,13 +100,18 @@ impl Method for Pairs {
         comm: &Communicator,
         clusters: Clusters,
         control: &Control<'_>,
+        kept: Option<&Checkpoints>,
     ) -> Result<mining::PairwiseClustering, MiningError> {
         let method = Pairwise {
             clusters,
             ..self.method.clone()
         };
         let weights = self.weights.as_deref();
-        method.fit(comm, &self.pairs, weights, control).await
+        let pairs = &self.pairs;
+        match kept {
+            Some(kept) => method.fit_kept(comm, pairs, weights, control, kept).await,
+            None => method.fit(comm, pairs, weights, control).await,
+        }
     }
 
     fn join(parts: Vec<mining::PairwiseClustering>) -> Option<mining::PairwiseClustering> {

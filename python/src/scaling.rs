@@ -89,7 +89,10 @@ pub(crate) fn scale(
         iterations,
     };
     let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = ranks.run(async |comm| scaling.fit(&comm, &pairs, control).await)?;
+        let parts = ranks.run(async |comm| match ranks.kept() {
+            Some(kept) => scaling.fit_kept(&comm, &pairs, control, kept).await,
+            None => scaling.fit(&comm, &pairs, control).await,
+        })?;
         Ok(parts.into_iter().next().expect("there is a rank"))
     };
     Ok(Places(watched(py, run, usize::MAX, fit)?))

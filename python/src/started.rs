@@ -62,7 +62,7 @@ pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<(usize, Giv
                 if let Poll::Ready(outcome) = started.future.as_mut().poll(context) {
                     let outcome = started.ended(outcome.map_err(Fault::Comm));
                     found = Some((number, outcome));
-                    return Poll::Ready(Ok(()));
+                    return Poll::Ready(Ok::<(), Fault>(()));
                 }
                 put_back(*place, started);
             }
@@ -97,13 +97,14 @@ pub(crate) fn set_mpi_exception(py: Python<'_>, class: Py<PyAny>) {
 
 /// What a call of MPI raises.
 pub(crate) fn mpi_error(fault: Fault) -> PyErr {
-    let Fault::Comm(error) = fault else {
-        return PyErr::from(fault);
+    let (class, said) = match fault {
+        Fault::Comm(error) => (class(&error), error.to_string()),
+        Fault::Mpi(class, said) => (class, said),
+        other => return PyErr::from(other),
     };
-    let said = error.to_string();
     Python::attach(|py| match EXCEPTION.get(py) {
         None => PyRuntimeError::new_err(said),
-        Some(make) => match make.bind(py).call1((class(&error), said)) {
+        Some(make) => match make.bind(py).call1((class, said)) {
             Ok(raised) => PyErr::from_value(raised),
             Err(error) => error,
         },

@@ -36,8 +36,13 @@ MODULES = {
     "test_request": (12, 0),
     "test_op": (11, 0),
     "test_util_pkl5": (126, 12),
+    "test_win": (100, 0),
+    "test_rma": (36, 0),
+    "test_rma_nb": (14, 0),
+    "test_file": (34, 0),
+    "test_io": (55, 0),
 }
-SLOW_ALONE = {"test_cco_ngh_buf", "test_cco_pr_buf"}
+SLOW_ALONE = {"test_cco_ngh_buf", "test_cco_pr_buf", "test_rma", "test_rma_nb", "test_io"}
 SLOW_TOGETHER = SLOW_ALONE | {
     "test_p2p_buf",
     "test_p2p_buf_matched",

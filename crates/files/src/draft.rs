@@ -174,6 +174,32 @@ impl<T: Plain> Draft<T> {
         self.place.read(offset, room)
     }
 
+    /// How many elements it has now (MPI_FILE_GET_SIZE), of all ranks; bytes behind the last whole
+    /// one do not count.
+    ///
+    /// # Errors
+    /// [`FileError::Io`].
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_files::{Draft, FileError};
+    ///
+    /// let path = std::env::temp_dir().join(format!("motet-elements-{}", std::process::id()));
+    /// World::solo()
+    ///     .run(async |comm| -> Result<_, FileError> {
+    ///         let draft = Draft::create(&comm, &path).await?;
+    ///         draft.write_at(3, &[1.5])?;
+    ///         assert_eq!(draft.elements()?, 4);
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    pub fn elements(&self) -> Result<u64, FileError> {
+        let known = self.place.file.metadata();
+        let known = known.map_err(FileError::io("metadata", &self.place.path))?;
+        Ok(known.len() / size_of::<T>().max(1) as u64)
+    }
+
     /// Makes the file so long, on all ranks: longer, with zeros, or shorter (MPI_FILE_SET_SIZE).
     ///
     /// # Errors

@@ -45,6 +45,7 @@ from motet.mpi4py._errors import (
     Remove_error_code,
     Remove_error_string,
 )
+from motet.mpi4py._files import FILE_NULL, File
 from motet.mpi4py._groups import GROUP_EMPTY, GROUP_NULL, Group
 from motet.mpi4py._info import INFO_ENV, INFO_NULL, Info
 from motet.mpi4py._intracomm import (
@@ -56,15 +57,7 @@ from motet.mpi4py._intracomm import (
     _comm_lock_table,
     _commctx_intra,
 )
-from motet.mpi4py._lacking import (
-    FILE_NULL,
-    SESSION_NULL,
-    WIN_NULL,
-    File,
-    Grequest,
-    Session,
-    Win,
-)
+from motet.mpi4py._lacking import SESSION_NULL, Grequest, Session
 from motet.mpi4py._memory import BOTTOM, IN_PLACE, BottomType, InPlaceType, buffer
 from motet.mpi4py._ops import (
     BAND,
@@ -92,6 +85,7 @@ from motet.mpi4py._predefined import typecode as _typecode
 from motet.mpi4py._requests import REQUEST_NULL, Prequest, Request
 from motet.mpi4py._status import Status
 from motet.mpi4py._topology import Cartcomm, Compute_dims, Distgraphcomm, Graphcomm, Topocomm
+from motet.mpi4py._windows import WIN_NULL, Win
 
 # Which module this is, for whoever looks for mpi4py's own.
 __motet__ = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from motet.mpi4py import _constants as constants
-from motet.mpi4py._errors import fail, lacks
+from motet.mpi4py._errors import fail
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -247,9 +247,47 @@ class Derived:
             constants.COMBINER_SUBARRAY, places, 0, items.size * extent, arguments
         )
 
-    def Create_darray(self, *_: Any, **__: Any) -> Self:
-        """Not there."""
-        raise lacks("datatype of a distributed array", "make one by Create_subarray")
+    def Create_darray(
+        self,
+        size: int,
+        rank: int,
+        gsizes: Sequence[int],
+        distribs: Sequence[int],
+        dargs: Sequence[int],
+        psizes: Sequence[int],
+        order: int = constants.ORDER_C,
+    ) -> Self:
+        """Make a datatype of the part of an array that a rank of a grid has."""
+        if not len(gsizes) == len(distribs) == len(dargs) == len(psizes):
+            raise ValueError("there are as many gsizes as distribs, dargs and psizes")
+        if int(numpy.prod(psizes)) != size or not 0 <= rank < size:
+            fail("ERR_ARG", f"rank {rank} of {size} is in no grid of {list(psizes)}")
+        # The ranks of a grid are always in the order of C.
+        places = numpy.unravel_index(rank, tuple(psizes))
+        owned = [
+            _owned(length, kind, block, parts, int(place))
+            for length, kind, block, parts, place in zip(
+                gsizes, distribs, dargs, psizes, places, strict=True
+            )
+        ]
+        kept = "C" if order == constants.ORDER_C else "F"
+        items = numpy.arange(int(numpy.prod(gsizes))).reshape(gsizes, order=kept)  # type: ignore[call-overload]
+        extent = self._valid().extent
+        begins = items[numpy.ix_(*owned)].flatten(order=kept) * extent  # type: ignore[call-overload]
+        arguments = {
+            "size": size,
+            "rank": rank,
+            "gsizes": list(gsizes),
+            "distribs": list(distribs),
+            "dargs": list(dargs),
+            "psizes": list(psizes),
+            "order": order,
+        }
+        made = self._at(constants.COMBINER_DARRAY, begins, arguments)
+        assert made._layout is not None
+        all_places = made._layout.all_places()
+        end = items.size * extent
+        return self._derived(constants.COMBINER_DARRAY, all_places, 0, end, arguments)
 
     def Create_resized(self, lb: int, extent: int) -> Self:
         """Make a datatype of the same items, which are that far apart in memory."""
@@ -264,3 +302,20 @@ def _natural(name: str, count: int) -> int:
     if count < 0:
         raise ValueError(f"{name} is {count}: it cannot be negative")
     return count
+
+
+def _owned(length: int, kind: int, block: int, parts: int, place: int) -> numpy.ndarray:
+    """Give which places of a dimension the part with this number has."""
+    every = numpy.arange(length)
+    default = block == constants.DISTRIBUTE_DFLT_DARG
+    if kind == constants.DISTRIBUTE_NONE and parts == 1:
+        return every
+    if kind == constants.DISTRIBUTE_BLOCK:
+        block = -(-length // parts) if default else block
+        if block >= 1 and block * parts >= length:
+            return every[place * block : (place + 1) * block]
+    if kind == constants.DISTRIBUTE_CYCLIC:
+        block = 1 if default else block
+        if block >= 1:
+            return every[every // block % parts == place]
+    fail("ERR_ARG", f"{length} items are not distributed so ({kind}, {block}) on {parts} ranks")

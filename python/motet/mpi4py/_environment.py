@@ -203,6 +203,6 @@ def Lookup_name(service_name: str, info: Info = INFO_NULL) -> NoReturn:
     raise lacks("published names", "use the directory of motet.service")
 
 
-def Register_datarep(*_: Any) -> NoReturn:
+def Register_datarep(*_: Any, **__: Any) -> NoReturn:
     """Not there."""
-    raise lacks("files of MPI", "open a file for each rank")
+    raise lacks("data representations", "convert before Write and after Read")

@@ -45,24 +45,6 @@ def _not_there(name: str) -> Any:
     return classmethod(call)
 
 
-class Win(_Lacking):
-    """A window to the memory of other ranks: not there."""
-
-    _what, _instead = "one-sided communication", "send a message to the owner of the memory"
-    Create = _not_there("Create")
-    Allocate = _not_there("Allocate")
-    Allocate_shared = _not_there("Allocate_shared")
-    Create_dynamic = _not_there("Create_dynamic")
-
-
-class File(_Lacking):
-    """A file that several ranks have open: not there."""
-
-    _what, _instead = "files of MPI", "open a file for each rank, or gather on one that writes"
-    Open = _not_there("Open")
-    Delete = _not_there("Delete")
-
-
 class Session(_Lacking):
     """A session: not there."""
 
@@ -84,4 +66,4 @@ class Grequest(Request):
         raise lacks("requests that the program completes", "use concurrent.futures")
 
 
-WIN_NULL, FILE_NULL, SESSION_NULL = Win(), File(), Session()
+SESSION_NULL = Session()

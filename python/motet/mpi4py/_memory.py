@@ -90,6 +90,10 @@ class buffer(numpy.ndarray):  # noqa: N801
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __bool__(self) -> bool:
+        # What is compared is no memory any more.
+        return len(self) > 0 if self.dtype == numpy.uint8 else super().__bool__()
+
     @property
     def address(self) -> int:
         """The address of the memory."""

@@ -1,7 +1,7 @@
 //! `cargo xtask release`: what is given to others, made and checked from what is committed.
 //!
 //! ```text
-//!  checks ─► packages ─► program ─► wheel ─► lists ─► sums ─► target/release-artefacts
+//!  checks ─► packages ─► notices ─► program ─► wheel ─► lists ─► sums ─► target/release-artefacts
 //!               │ each step writes into a draft; it gets its name when every step has ended well
 //! ```
 //!
@@ -9,7 +9,9 @@
 
 mod folder;
 mod lists;
+mod notices;
 mod packages;
+mod paths;
 mod program;
 mod versions;
 mod wheel;
@@ -44,6 +46,7 @@ pub(super) fn release(options: &Options) -> Result<ExitCode, String> {
     ready(&mut runner, &project, &workspace, options.trial);
     oldest(&mut runner, &project, &workspace.rust);
     packages::steps(&mut runner, &project, &folder, options.trial);
+    notices::steps(&mut runner, &project, &folder);
     program::steps(&mut runner, &project, &folder);
     wheel::steps(&mut runner, &project, &machine, &folder);
     lists::steps(&mut runner, &project, &folder);

@@ -3,6 +3,8 @@
 use super::super::project::Project;
 use super::super::targets::installed;
 use super::folder::Folder;
+use super::notices::{LIBRARY, NOTICES};
+use super::paths::Paths;
 use crate::runner::Runner;
 use std::fs;
 use std::path::Path;
@@ -39,6 +41,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
     }
     let mut build = project.cargo(&["build", "--profile", "dist", "--target", TARGET]);
     build.args(["--package", "motet-cli"]);
+    let paths = Paths::of(project);
+    paths.hide(&mut build);
     if !runner.command("program", &mut build, None) {
         return;
     }
@@ -51,6 +55,15 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
             None => Err(vec![format!("`{}` is no program", program.display())]),
         }
     });
+    runner.check(
+        "paths in the program",
+        "none of this machine",
+        || match paths.faults(&program) {
+            Ok(faults) if faults.is_empty() => Ok(Vec::new()),
+            Ok(faults) => Err(faults),
+            Err(fault) => Err(vec![fault]),
+        },
+    );
     let out = project.target.join("release-trial");
     let mut trial = Command::new(&program);
     trial.args(TRIAL).arg("--out").arg(&out);
@@ -72,6 +85,9 @@ fn pack(project: &Project, folder: &Folder, program: &Path) -> Result<Vec<String
         fs::copy(program, place.join("motet"))?;
         for file in BESIDE {
             fs::copy(project.root.join(file), place.join(file))?;
+        }
+        for file in [NOTICES, LIBRARY] {
+            fs::copy(folder.draft().join(file), place.join(file))?;
         }
         Ok(())
     };

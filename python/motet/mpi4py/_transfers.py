@@ -1,0 +1,234 @@
+"""The calls of a file that read and write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from motet.mpi4py import _constants as constants
+from motet.mpi4py._calls import Call
+from motet.mpi4py._errors import fail
+from motet.mpi4py._messages import simple
+from motet.mpi4py._parts import Part
+from motet.mpi4py._requests import Request
+from motet.mpi4py._status import Status
+
+
+class Transfers:
+    """Reads and writes: at an offset, at the place of the rank, or at that of all.
+
+    Calls that start something do it at once; their requests have ended.
+    """
+
+    def _valid(self) -> Any:
+        raise NotImplementedError
+
+    def _read(self, at: int, part: Part, together: bool) -> int:
+        """Read from a byte of the view on, as much as there is; how many bytes."""
+        file = self._valid()
+        if file.amode & constants.MODE_WRONLY:
+            fail("ERR_ACCESS", "the file was opened with MODE_WRONLY")
+        if at < 0:
+            fail("ERR_ARG", f"the offset is {at} bytes: it cannot be negative")
+        part.check_writable()
+        with file.apart():
+            nbytes = max(0, min(part.nbytes, file.view.seen(file.handle.size()) - at))
+            room = part.room()
+            data = numpy.empty(nbytes, numpy.uint8) if room is None else room[:nbytes]
+            file.handle.read(at, data, together and not file.atomic)
+        if room is None:
+            part.unpack(data)
+        return nbytes
+
+    def _write(self, at: int, part: Part, together: bool) -> int:
+        file = self._valid()
+        if file.amode & constants.MODE_RDONLY:
+            fail("ERR_READ_ONLY", "the file was opened with MODE_RDONLY")
+        if at < 0:
+            fail("ERR_ARG", f"the offset is {at} bytes: it cannot be negative")
+        with file.apart():
+            file.handle.write(at, part.pack(), together and not file.atomic)
+        return part.nbytes
+
+    def _at(self, does: Any, offset: int, buf: Any, together: bool) -> int:
+        return does(offset * self._valid().view.unit, simple(buf), together)
+
+    def _next(self, does: Any, buf: Any, together: bool) -> int:
+        file = self._valid()
+        done = does(file.at, simple(buf), together)
+        file.at += done
+        return done
+
+    def _common(self, does: Any, buf: Any) -> int:
+        file, part = self._valid(), simple(buf)
+        length = part.nbytes
+        if does == self._read:
+            # No more than there is.
+            length = max(0, min(length, file.view.seen(file.handle.size()) - file.advance(0)))
+        return does(file.advance(length), part, False)
+
+    def _ordered(self, does: Any, buf: Any) -> int:
+        file, part = self._valid(), simple(buf)
+        lengths = file.comm.allgather(part.nbytes)
+        rank = file.comm.Get_rank()
+        base = file.comm.bcast(file.advance(sum(lengths)) if rank == 0 else None)
+        return does(base + sum(lengths[:rank]), part, True)
+
+    def _begin(self, done: int) -> None:
+        file = self._valid()
+        if file.begun is not None:
+            fail("ERR_OTHER", "a call was begun before and has not been ended")
+        file.begun = done
+
+    def _end(self, status: Status | None) -> None:
+        file = self._valid()
+        if file.begun is None:
+            fail("ERR_OTHER", "no call was begun")
+        _tell(status, file.begun)
+        file.begun = None
+
+    # At an offset.
+
+    def Read_at(self, offset: int, buf: Any, status: Status | None = None) -> None:
+        """Read items from an offset of the view on."""
+        _tell(status, self._at(self._read, offset, buf, False))
+
+    def Read_at_all(self, offset: int, buf: Any, status: Status | None = None) -> None:
+        """Read items from an offset of the view on, with all ranks."""
+        _tell(status, self._at(self._read, offset, buf, True))
+
+    def Write_at(self, offset: int, buf: Any, status: Status | None = None) -> None:
+        """Write items from an offset of the view on."""
+        _tell(status, self._at(self._write, offset, buf, False))
+
+    def Write_at_all(self, offset: int, buf: Any, status: Status | None = None) -> None:
+        """Write items from an offset of the view on, with all ranks."""
+        _tell(status, self._at(self._write, offset, buf, True))
+
+    def Iread_at(self, offset: int, buf: Any) -> Request:
+        """Read items from an offset of the view on."""
+        return _ended(self._at(self._read, offset, buf, False))
+
+    def Iwrite_at(self, offset: int, buf: Any) -> Request:
+        """Write items from an offset of the view on."""
+        return _ended(self._at(self._write, offset, buf, False))
+
+    # What is started with all ranks does not wait for them.
+    Iread_at_all, Iwrite_at_all = Iread_at, Iwrite_at
+
+    def Read_at_all_begin(self, offset: int, buf: Any) -> None:
+        """Begin to read with all ranks."""
+        self._begin(self._at(self._read, offset, buf, True))
+
+    def Read_at_all_end(self, buf: Any, status: Status | None = None) -> None:
+        """End what was begun."""
+        self._end(status)
+
+    def Write_at_all_begin(self, offset: int, buf: Any) -> None:
+        """Begin to write with all ranks."""
+        self._begin(self._at(self._write, offset, buf, True))
+
+    def Write_at_all_end(self, buf: Any, status: Status | None = None) -> None:
+        """End what was begun."""
+        self._end(status)
+
+    # At the place of the rank.
+
+    def Read(self, buf: Any, status: Status | None = None) -> None:
+        """Read the next items."""
+        _tell(status, self._next(self._read, buf, False))
+
+    def Read_all(self, buf: Any, status: Status | None = None) -> None:
+        """Read the next items, with all ranks."""
+        _tell(status, self._next(self._read, buf, True))
+
+    def Write(self, buf: Any, status: Status | None = None) -> None:
+        """Write the next items."""
+        _tell(status, self._next(self._write, buf, False))
+
+    def Write_all(self, buf: Any, status: Status | None = None) -> None:
+        """Write the next items, with all ranks."""
+        _tell(status, self._next(self._write, buf, True))
+
+    def Iread(self, buf: Any) -> Request:
+        """Read the next items."""
+        return _ended(self._next(self._read, buf, False))
+
+    def Iwrite(self, buf: Any) -> Request:
+        """Write the next items."""
+        return _ended(self._next(self._write, buf, False))
+
+    Iread_all, Iwrite_all = Iread, Iwrite
+
+    def Read_all_begin(self, buf: Any) -> None:
+        """Begin to read with all ranks."""
+        self._begin(self._next(self._read, buf, True))
+
+    def Read_all_end(self, buf: Any, status: Status | None = None) -> None:
+        """End what was begun."""
+        self._end(status)
+
+    def Write_all_begin(self, buf: Any) -> None:
+        """Begin to write with all ranks."""
+        self._begin(self._next(self._write, buf, True))
+
+    def Write_all_end(self, buf: Any, status: Status | None = None) -> None:
+        """End what was begun."""
+        self._end(status)
+
+    # At the place of all ranks.
+
+    def Read_shared(self, buf: Any, status: Status | None = None) -> None:
+        """Read the items that are next for all ranks."""
+        _tell(status, self._common(self._read, buf))
+
+    def Write_shared(self, buf: Any, status: Status | None = None) -> None:
+        """Write where it is next for all ranks."""
+        _tell(status, self._common(self._write, buf))
+
+    def Iread_shared(self, buf: Any) -> Request:
+        """Read the items that are next for all ranks."""
+        return _ended(self._common(self._read, buf))
+
+    def Iwrite_shared(self, buf: Any) -> Request:
+        """Write where it is next for all ranks."""
+        return _ended(self._common(self._write, buf))
+
+    def Read_ordered(self, buf: Any, status: Status | None = None) -> None:
+        """Read what is next for all ranks, in their order."""
+        _tell(status, self._ordered(self._read, buf))
+
+    def Write_ordered(self, buf: Any, status: Status | None = None) -> None:
+        """Write where it is next for all ranks, in their order."""
+        _tell(status, self._ordered(self._write, buf))
+
+    def Read_ordered_begin(self, buf: Any) -> None:
+        """Begin to read in the order of the ranks."""
+        self._begin(self._ordered(self._read, buf))
+
+    def Read_ordered_end(self, buf: Any, status: Status | None = None) -> None:
+        """End what was begun."""
+        self._end(status)
+
+    def Write_ordered_begin(self, buf: Any) -> None:
+        """Begin to write in the order of the ranks."""
+        self._begin(self._ordered(self._write, buf))
+
+    def Write_ordered_end(self, buf: Any, status: Status | None = None) -> None:
+        """End what was begun."""
+        self._end(status)
+
+
+def _tell(status: Status | None, nbytes: int) -> None:
+    if status is not None:
+        status._set(constants.ANY_SOURCE, constants.ANY_TAG, nbytes)
+
+
+def _ended(nbytes: int) -> Request:
+    """Make a request that has ended, of so many bytes."""
+
+    def finish(call: Call, _: Any) -> None:
+        call.nbytes = nbytes
+
+    return Request._of(Call(None, finish))

@@ -1,0 +1,238 @@
+"""Windows and files with mpi4py's names."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy
+import pytest
+
+from motet.comm import World
+from motet.mpi4py import MPI
+
+
+def on(ranks, main):
+    return World.threads(ranks).run(lambda _: main(MPI.COMM_WORLD))
+
+
+def test_sem_g501_what_others_put_is_in_the_memory_of_a_rank_after_a_fence():
+    def main(comm):
+        memory = numpy.full(comm.size, -1, dtype="i4")
+        win = MPI.Win.Create(memory, memory.itemsize, comm=comm)
+        win.Fence()
+        for rank in range(comm.size):
+            win.Put(numpy.array([10 * comm.rank + rank], "i4"), rank, comm.rank)
+        win.Fence()
+        seen = memory.tolist()
+        # What the rank itself stores is seen by others after the next one.
+        memory[0] = 100 + comm.rank
+        win.Fence()
+        next_one = numpy.empty(1, "i4")
+        win.Get(next_one, (comm.rank + 1) % comm.size)
+        win.Fence()
+        win.Free()
+        return seen, int(next_one[0])
+
+    found = on(3, main)
+    assert [seen for seen, _ in found] == [[0, 10, 20], [1, 11, 21], [2, 12, 22]]
+    assert [got for _, got in found] == [101, 102, 100]
+
+
+def test_sem_g501_combinations_of_several_ranks_are_apart():
+    def main(comm):
+        win = MPI.Win.Allocate(16 if comm.rank == 0 else 0, 8, comm=comm)
+        one, old, drawn = numpy.ones(1), numpy.empty(1), set()
+        for _ in range(50):
+            win.Fetch_and_op(one, old, 0, 0)
+            drawn.add(int(old[0]))
+            win.Accumulate([numpy.array([comm.rank + 0.5]), MPI.DOUBLE], 0, 1, MPI.MAX)
+        win.Fence()
+        memory = win.tomemory().view(float).tolist()
+        win.Free()
+        return drawn, memory
+
+    found = on(3, main)
+    drawn = [number for numbers, _ in found for number in numbers]
+    assert sorted(drawn) == list(range(150))
+    assert found[0][1] == [150.0, 2.5] and found[1][1] == []
+
+
+def test_sem_g501_one_rank_swaps_and_locks_keep_others_away():
+    def main(comm):
+        win = MPI.Win.Create(numpy.array([-1, 0], "i8"), 8, comm=comm)
+        old = numpy.empty(1, "i8")
+        mine, none = numpy.array([comm.rank], "i8"), numpy.array([-1], "i8")
+        win.Compare_and_swap(mine, none, old, 0)
+        for _ in range(20):
+            win.Lock(0)
+            win.Get(old_count := numpy.empty(1, "i8"), 0, 1)
+            win.Put(old_count + 1, 0, 1)
+            win.Unlock(0)
+        comm.Barrier()
+        win.Lock(comm.rank, MPI.LOCK_SHARED)
+        count = int(win.tomemory().view("i8")[1])
+        win.Unlock(comm.rank)
+        win.Free()
+        return int(old[0]) == -1, count
+
+    found = on(3, main)
+    assert [was for was, _ in found].count(True) == 1
+    assert found[0][1] == 60
+
+
+def test_sem_g501_derived_datatypes_reach_every_second_number():
+    def main(comm):
+        memory = numpy.zeros(8)
+        win = MPI.Win.Create(memory, 8, comm=comm)
+        second = MPI.DOUBLE.Create_vector(3, 1, 2).Commit()
+        win.Put(numpy.arange(1.0, 4.0), 0, (1, 1, second))
+        got = numpy.zeros(6)
+        win.Get([got, 1, second], 0, (1, 3, MPI.DOUBLE))
+        win.Free()
+        return memory.tolist(), got.tolist()
+
+    assert on(1, main) == [([0, 1, 0, 2, 0, 3, 0, 0], [1, 0, 0, 0, 2, 0])]
+
+
+def test_sem_g501_what_cannot_be_is_an_error_of_mpi():
+    def raises(name, call, *arguments):
+        with pytest.raises(MPI.Exception) as raised:
+            call(*arguments)
+        assert raised.value.Get_error_class() == getattr(MPI, name), raised.value
+        return str(raised.value)
+
+    def main(comm):
+        win = MPI.Win.Create(bytearray(4), comm=comm)
+        number = numpy.zeros(1)
+        assert "has 4" in raises("ERR_RMA_RANGE", win.Put, number, 0)
+        raises("ERR_RANK", win.Put, number, 7)
+        raises("ERR_DISP", win.Get, number, 0, -1)
+        assert "Lock first" in raises("ERR_RMA_SYNC", win.Unlock, 0)
+        win.Lock(0)
+        raises("ERR_RMA_SYNC", win.Lock, 0)
+        raises("ERR_RMA_SYNC", win.Free)
+        win.Unlock(0)
+        own = MPI.Op.Create(lambda a, b, _: None)
+        raises("ERR_OP", win.Accumulate, number, 0, 0, own)
+        own.Free()
+        with pytest.raises(ValueError, match="8 at the origin"):
+            win.Put(number, 0, (0, 1, MPI.INT))
+        win.Free()
+        raises("ERR_WIN", win.Fence)
+        for lacking in (MPI.Win.Allocate_shared, MPI.Win.Create_dynamic):
+            with pytest.raises(NotImplementedError, match=r"Win\.|window"):
+                lacking(8)
+        assert MPI.WIN_NULL == MPI.Win()
+
+    on(1, main)
+
+
+def test_sem_g502_a_file_is_there_when_all_ranks_have_closed_it(tmp_path):
+    path = tmp_path / "squares"
+    path.write_bytes(b"old")
+
+    def main(comm):
+        file = MPI.File.Open(comm, path, MPI.MODE_RDWR | MPI.MODE_CREATE)
+        file.Set_size(0)
+        # Each rank sees every third number.
+        third = MPI.DOUBLE.Create_vector(1, 1, 3).Create_resized(0, 24)
+        file.Set_view(8 * comm.rank, MPI.DOUBLE, third)
+        file.Write_at_all(0, numpy.arange(4.0) + 10 * comm.rank)
+        file.Sync()
+        before = path.read_bytes()
+        file.Set_view(0, MPI.DOUBLE)
+        room, status = numpy.zeros(20), MPI.Status()
+        file.Read_at_all(0, room, status)
+        file.Close()
+        return before, room[:5].tolist(), status.Get_count(MPI.DOUBLE)
+
+    found = on(3, main)
+    assert found == [(b"old", [0, 10, 20, 1, 11], 12)] * 3
+    numbers = numpy.fromfile(path)
+    assert numbers.tolist() == [10.0 * rank + row for row in range(4) for rank in range(3)]
+    assert [file.name for file in tmp_path.iterdir()] == ["squares"]
+
+
+def test_sem_g502_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
+    path = tmp_path / "lines"
+
+    def main(comm):
+        file = MPI.File.Open(comm, path, MPI.MODE_WRONLY | MPI.MODE_CREATE)
+        file.Write_ordered(b"rank %d\n" % comm.rank)
+        file.atomicity = True
+        file.Write_shared(b"shared\n")
+        file.Close()
+        file = MPI.File.Open(comm, path)
+        first, line = bytearray(7), bytearray(7)
+        file.Read_ordered(first)
+        file.Seek(7 * comm.rank)
+        file.Read(line)
+        at = file.Get_position(), file.Get_position_shared()
+        file.Close()
+        return bytes(first), bytes(line), at
+
+    found = on(3, main)
+    assert found == [(b"rank %d\n" % rank,) * 2 + ((7 * rank + 7, 21),) for rank in range(3)]
+    assert path.read_bytes() == b"rank 0\nrank 1\nrank 2\n" + b"shared\n" * 3
+
+
+def test_sem_g502_what_cannot_be_opened_or_written_is_an_error_of_mpi(tmp_path):
+    path = tmp_path / "file"
+
+    def raises(name, call, *arguments):
+        with pytest.raises(MPI.Exception) as raised:
+            call(*arguments)
+        assert raised.value.Get_error_class() == getattr(MPI, name), raised.value
+
+    def main(comm):
+        opens = MPI.File.Open
+        raises("ERR_NO_SUCH_FILE", opens, comm, path)
+        raises("ERR_NO_SUCH_FILE", opens, comm, path, MPI.MODE_RDWR)
+        raises("ERR_BAD_FILE", opens, comm, tmp_path)
+        raises("ERR_AMODE", opens, comm, path, MPI.MODE_RDWR | MPI.MODE_RDONLY)
+        comm.Barrier()
+        file = opens(comm, path, MPI.MODE_WRONLY | MPI.MODE_CREATE)
+        raises("ERR_ACCESS", file.Read, bytearray(1))
+        raises("ERR_UNSUPPORTED_DATAREP", file.Set_view, 0, MPI.BYTE, MPI.BYTE, "external32")
+        file.Close()
+        raises("ERR_FILE", file.Get_size)
+        file = opens(comm, path)
+        raises("ERR_READ_ONLY", file.Write, b"x")
+        file.Close()
+        exclusive = MPI.MODE_WRONLY | MPI.MODE_CREATE | MPI.MODE_EXCL
+        raises("ERR_FILE_EXISTS", opens, comm, path, exclusive)
+
+    on(2, main)
+    assert path.read_bytes() == b""
+
+
+ACROSS = """
+    import numpy, sys
+    from motet.mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    memory = numpy.zeros(3)
+    win = MPI.Win.Create(memory, 8, comm=comm)
+    other = 1 - comm.rank
+    win.Put(numpy.array([1.0 + comm.rank]), other)
+    for _ in range(5):
+        win.Accumulate(numpy.array([1.0]), 0, 1)
+    win.Fence()
+    assert memory.tolist() == [1.0 + other, 10.0 if comm.rank == 0 else 0.0, 0.0], memory
+    file = MPI.File.Open(comm, sys.argv[1], MPI.MODE_CREATE | MPI.MODE_WRONLY)
+    file.Write_ordered(b"rank %d " % comm.rank)
+    file.Close()
+    # A window that nobody frees ends with the script.
+"""
+
+
+@pytest.mark.skipif("MOTET_MPI" not in os.environ, reason="MOTET_MPI names no MPI library")
+def test_sem_g501_windows_and_files_of_two_processes(tmp_path):
+    script, path = tmp_path / "script.py", tmp_path / "written"
+    script.write_text(textwrap.dedent(ACROSS))
+    line = [sys.executable, "-m", "motet", "run", "-t", "1", "-m", "2", "--quiet"]
+    line += ["--mpi-lib", os.environ["MOTET_MPI"].split(os.pathsep)[0], "--"]
+    line += [sys.executable, str(script), str(path)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert path.read_bytes() == b"rank 0 rank 1 "

@@ -1,0 +1,147 @@
+//! No folder of the machine that builds is named in what it builds.
+
+use super::super::project::Project;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How the words of `CARGO_ENCODED_RUSTFLAGS` are parted.
+const PARTED: &str = "\u{1f}";
+
+/// Folders of the machine, and what they are called in the artefacts. Of several that fit the last
+/// counts.
+#[derive(Debug)]
+pub(super) struct Paths(Vec<(PathBuf, &'static str)>);
+
+impl Paths {
+    /// Those of this machine and this project.
+    pub(super) fn of(project: &Project) -> Paths {
+        let home = env::var_os("HOME").map(PathBuf::from);
+        let cargo = env::var_os("CARGO_HOME").map(PathBuf::from);
+        let cargo = cargo.or_else(|| home.as_ref().map(|home| home.join(".cargo")));
+        let all = [
+            (home, "/home"),
+            (cargo, "/cargo"),
+            (Some(project.root.clone()), "/motet"),
+            (Some(project.target.clone()), "/target"),
+        ];
+        let named = all
+            .into_iter()
+            .filter_map(|(path, name)| Some((path?, name)));
+        // The root of all files is in every path.
+        Paths(named.filter(|(path, _)| path.parent().is_some()).collect())
+    }
+
+    /// Has compilers of Rust and C that a command starts call folders as they are called here.
+    pub(super) fn hide(&self, command: &mut Command) {
+        let given = env::var("CARGO_ENCODED_RUSTFLAGS").ok();
+        let given = given.or_else(|| {
+            let words = env::var("RUSTFLAGS").ok()?;
+            Some(words.split_whitespace().collect::<Vec<_>>().join(PARTED))
+        });
+        let mut rust: Vec<String> = given
+            .into_iter()
+            .filter(|words| !words.is_empty())
+            .collect();
+        let mut c: Vec<String> = env::var("CFLAGS").into_iter().collect();
+        for (path, name) in &self.0 {
+            let path = path.display();
+            rust.push(format!("--remap-path-prefix={path}={name}"));
+            c.push(format!("-ffile-prefix-map={path}={name}"));
+        }
+        command
+            .env("CARGO_ENCODED_RUSTFLAGS", rust.join(PARTED))
+            .env("CFLAGS", c.join(" "));
+    }
+
+    /// What bytes name of the machine: the text round each folder that is found first.
+    pub(super) fn named_in(&self, bytes: &[u8]) -> Vec<String> {
+        let found = self.0.iter().filter_map(|(path, _)| {
+            // A folder that begins with the same letters is another one.
+            let mut folder = OsString::from(path);
+            folder.push("/");
+            let folder = folder.into_encoded_bytes();
+            let at = bytes
+                .windows(folder.len())
+                .position(|part| part == folder)?;
+            Some(text_round(bytes, at))
+        });
+        found.collect()
+    }
+
+    /// Faults of a file, or of all files below a folder.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub(super) fn faults(&self, place: &Path) -> Result<Vec<String>, String> {
+        let told = |fault: std::io::Error| format!("`{}`: {fault}", place.display());
+        if !place.is_dir() {
+            let bytes = fs::read(place).map_err(told)?;
+            let name = place.file_name().unwrap_or_default().to_string_lossy();
+            let faults = self.named_in(&bytes).into_iter();
+            return Ok(faults
+                .map(|text| format!("{name} names a folder of this machine: {text}"))
+                .collect());
+        }
+        let mut faults = Vec::new();
+        for entry in fs::read_dir(place).map_err(told)? {
+            faults.extend(self.faults(&entry.map_err(told)?.path())?);
+        }
+        Ok(faults)
+    }
+}
+
+/// The letters round a place, up to 100 to the right.
+fn text_round(bytes: &[u8], at: usize) -> String {
+    let is_letter = |byte: &&u8| byte.is_ascii_graphic();
+    let before = bytes[..at]
+        .iter()
+        .rev()
+        .take(20)
+        .take_while(is_letter)
+        .count();
+    let behind = bytes[at..].iter().take(100).take_while(is_letter).count();
+    String::from_utf8_lossy(&bytes[at - before..at + behind]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Paths;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    fn paths() -> Paths {
+        Paths(vec![
+            (PathBuf::from("/home/ada"), "/home"),
+            (PathBuf::from("/home/ada/motet"), "/motet"),
+        ])
+    }
+
+    #[test]
+    fn folders_of_the_machine_are_found_in_a_program() {
+        let found = paths().named_in(b"\0\x01src/x.rs\0/home/ada/.cargo/a.rs\0more");
+        assert_eq!(found, ["/home/ada/.cargo/a.rs"]);
+        let both = paths().named_in(b"<file:/home/ada/motet/b.rs>\0");
+        assert_eq!(both, ["<file:/home/ada/motet/b.rs>"; 2]);
+        assert!(paths().named_in(b"/home/adam/a.rs /cargo/a.rs").is_empty());
+        assert!(paths().named_in(b"").is_empty());
+    }
+
+    #[test]
+    fn compilers_are_told_how_folders_are_called() {
+        let mut command = Command::new("cargo");
+        paths().hide(&mut command);
+        let told = |name: &str| {
+            let mut all = command.get_envs();
+            let (_, value) = all.find(|(key, _)| *key == name).unwrap();
+            value.unwrap().to_str().unwrap().to_owned()
+        };
+        let rust = told("CARGO_ENCODED_RUSTFLAGS");
+        assert!(rust.ends_with(
+            "--remap-path-prefix=/home/ada=/home\u{1f}--remap-path-prefix=/home/ada/motet=/motet"
+        ));
+        assert!(told("CFLAGS").ends_with("-ffile-prefix-map=/home/ada/motet=/motet"));
+    }
+}
