@@ -87,7 +87,7 @@ def killed(rows, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_sem_g500_a_fit_that_is_killed_goes_on_to_the_same_bits(rows, killed, name):
+def test_sem_g498_a_fit_that_is_killed_goes_on_to_the_same_bits(rows, killed, name):
     method, steps, left = ALL[name], [], []
     X, folder = data(method, rows), killed / name
     assert list(folder.glob("*.checkpoint"))
@@ -105,7 +105,7 @@ def test_sem_g500_a_fit_that_is_killed_goes_on_to_the_same_bits(rows, killed, na
     same(fresh(method, checkpoint=folder, **other).fit(X), fresh(method, **other).fit(X))
 
 
-def test_sem_g500_fewer_rows_than_clusters_have_checkpoints_too(tmp_path):
+def test_sem_g498_fewer_rows_than_clusters_have_checkpoints_too(tmp_path):
     X = numpy.repeat([[0.0], [1.0], [5.0]], 4, 0)
     for method in (DeterministicAnnealing(8), KMeans(8)):
         with pytest.warns(Warning, match="3 different rows"):
@@ -114,7 +114,7 @@ def test_sem_g500_fewer_rows_than_clusters_have_checkpoints_too(tmp_path):
         assert not list(tmp_path.glob("*.checkpoint"))
 
 
-def test_sem_g500_a_fit_that_is_stopped_leaves_its_checkpoint(rows, tmp_path):
+def test_sem_g498_a_fit_that_is_stopped_leaves_its_checkpoint(rows, tmp_path):
     def second(now, heard=[]):  # noqa: B006
         heard.append(now)
         return len(heard) < 2

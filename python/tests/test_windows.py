@@ -16,7 +16,7 @@ def on(ranks, main):
     return World.threads(ranks).run(lambda _: main(MPI.COMM_WORLD))
 
 
-def test_sem_g501_what_others_put_is_in_the_memory_of_a_rank_after_a_fence():
+def test_sem_g499_what_others_put_is_in_the_memory_of_a_rank_after_a_fence():
     def main(comm):
         memory = numpy.full(comm.size, -1, dtype="i4")
         win = MPI.Win.Create(memory, memory.itemsize, comm=comm)
@@ -39,7 +39,7 @@ def test_sem_g501_what_others_put_is_in_the_memory_of_a_rank_after_a_fence():
     assert [got for _, got in found] == [101, 102, 100]
 
 
-def test_sem_g501_combinations_of_several_ranks_are_apart():
+def test_sem_g499_combinations_of_several_ranks_are_apart():
     def main(comm):
         win = MPI.Win.Allocate(16 if comm.rank == 0 else 0, 8, comm=comm)
         one, old, drawn = numpy.ones(1), numpy.empty(1), set()
@@ -58,7 +58,7 @@ def test_sem_g501_combinations_of_several_ranks_are_apart():
     assert found[0][1] == [150.0, 2.5] and found[1][1] == []
 
 
-def test_sem_g501_one_rank_swaps_and_locks_keep_others_away():
+def test_sem_g499_one_rank_swaps_and_locks_keep_others_away():
     def main(comm):
         win = MPI.Win.Create(numpy.array([-1, 0], "i8"), 8, comm=comm)
         old = numpy.empty(1, "i8")
@@ -81,7 +81,7 @@ def test_sem_g501_one_rank_swaps_and_locks_keep_others_away():
     assert found[0][1] == 60
 
 
-def test_sem_g501_derived_datatypes_reach_every_second_number():
+def test_sem_g499_derived_datatypes_reach_every_second_number():
     def main(comm):
         memory = numpy.zeros(8)
         win = MPI.Win.Create(memory, 8, comm=comm)
@@ -95,7 +95,7 @@ def test_sem_g501_derived_datatypes_reach_every_second_number():
     assert on(1, main) == [([0, 1, 0, 2, 0, 3, 0, 0], [1, 0, 0, 0, 2, 0])]
 
 
-def test_sem_g501_what_cannot_be_is_an_error_of_mpi():
+def test_sem_g499_what_cannot_be_is_an_error_of_mpi():
     def raises(name, call, *arguments):
         with pytest.raises(MPI.Exception) as raised:
             call(*arguments)
@@ -128,7 +128,7 @@ def test_sem_g501_what_cannot_be_is_an_error_of_mpi():
     on(1, main)
 
 
-def test_sem_g502_a_file_is_there_when_all_ranks_have_closed_it(tmp_path):
+def test_sem_g500_a_file_is_there_when_all_ranks_have_closed_it(tmp_path):
     path = tmp_path / "squares"
     path.write_bytes(b"old")
 
@@ -154,7 +154,7 @@ def test_sem_g502_a_file_is_there_when_all_ranks_have_closed_it(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["squares"]
 
 
-def test_sem_g502_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
+def test_sem_g500_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
     path = tmp_path / "lines"
 
     def main(comm):
@@ -177,7 +177,7 @@ def test_sem_g502_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
     assert path.read_bytes() == b"rank 0\nrank 1\nrank 2\n" + b"shared\n" * 3
 
 
-def test_sem_g502_what_cannot_be_opened_or_written_is_an_error_of_mpi(tmp_path):
+def test_sem_g500_what_cannot_be_opened_or_written_is_an_error_of_mpi(tmp_path):
     path = tmp_path / "file"
 
     def raises(name, call, *arguments):
@@ -227,7 +227,7 @@ ACROSS = """
 
 
 @pytest.mark.skipif("MOTET_MPI" not in os.environ, reason="MOTET_MPI names no MPI library")
-def test_sem_g501_windows_and_files_of_two_processes(tmp_path):
+def test_sem_g499_windows_and_files_of_two_processes(tmp_path):
     script, path = tmp_path / "script.py", tmp_path / "written"
     script.write_text(textwrap.dedent(ACROSS))
     line = [sys.executable, "-m", "motet", "run", "-t", "1", "-m", "2", "--quiet"]
