@@ -73,6 +73,13 @@ impl Delegates {
         drop(removed);
     }
 
+    /// The run is over: none takes messages in any more. One that its rank has left may own what
+    /// owns it, and the way to other processes.
+    pub(crate) fn end(&self) {
+        let takers = std::mem::take(&mut *self.takers.lock());
+        drop(takers);
+    }
+
     /// Gives a message to the delegate, if there is one.
     pub(crate) fn take(
         &self,

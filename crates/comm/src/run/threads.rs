@@ -244,6 +244,7 @@ impl<F, R, E> Run<F, R, E> {
     }
 
     pub(super) fn into_outcome(self, ending: Option<Ending>) -> Result<Ended<R>, RunError<E>> {
+        self.local.delegates.end();
         if let Some(failure) = self.failure.into_inner() {
             return Err(failure);
         }

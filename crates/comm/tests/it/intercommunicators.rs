@@ -7,7 +7,7 @@ use motet_comm::{
 };
 use motet_sync::{Mutex, thread};
 use motet_testkit::{patience, within};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Runs the body on worlds of one process and of several.
 fn on_all(
@@ -241,6 +241,28 @@ fn sem_g354_a_delegate_acts_while_its_rank_computes() {
             });
             ran.unwrap();
         });
+    });
+}
+
+#[test]
+fn sem_g354_a_delegate_that_is_left_ends_with_its_run() {
+    let held = Arc::new(());
+    let seen = Arc::clone(&held);
+    on_all(async move |comm| {
+        let (own, held) = (Arc::new(OnceLock::new()), Arc::clone(&seen));
+        let itself = Arc::clone(&own);
+        let delegate = comm.delegate(move |_| {
+            let _ = (&itself, &held);
+            Ok(())
+        })?;
+        own.set(delegate).expect("it is set once");
+        comm.barrier().await
+    });
+    // Nothing of a run is left, when the thread that has run them has gone.
+    within(patience(), move || {
+        while Arc::strong_count(&held) > 1 {
+            thread::yield_now();
+        }
     });
 }
 
