@@ -43,7 +43,7 @@ mod tests {
         };
         let mut rows = Vec::new();
         measure(&selection, |_| (), |outcome| rows.push(outcome.unwrap()));
-        assert_eq!(rows.len(), 6);
+        assert_eq!(rows.len(), 8);
         assert!(
             rows.iter()
                 .all(|row| row.motet > 0.0 && row.absent.is_empty())
