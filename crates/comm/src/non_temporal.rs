@@ -84,4 +84,20 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_piece_comes_whole_whatever_it_is_a_piece_of() {
+        let from: Vec<u8> = (0..777_u32).map(|n| (n * 7 % 251) as u8).collect();
+        for all in [777, super::LEAST - 1, super::LEAST] {
+            let mut to = vec![0; 777];
+            super::copy_piece(&from, &mut to, all);
+            assert_eq!(to, from, "a piece of {all}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the room is for other bytes")]
+    fn a_piece_does_not_go_into_room_of_another_length() {
+        super::copy_piece(&[1; 5], &mut [0; 4], super::LEAST);
+    }
 }

@@ -25,17 +25,19 @@ mod receiving;
 mod sending;
 mod shared;
 mod sides;
+mod under_way;
 mod waiting;
 
 pub use envelope::Envelope;
 
-use crate::binding::{Comm, Request, RequestSet};
+use crate::binding::{Comm, Request};
 use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, unpack};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
 use crate::engine::shared::{Bedroom, Came, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
+use crate::engine::under_way::UnderWay;
 use crate::error::MpiError;
 use motet_comm::Header;
 use motet_sync::{Mutex, thread};
@@ -74,7 +76,7 @@ pub struct Engine {
     receiving: Mutex<Receiving>,
     bedroom: Bedroom,
     /// Locked under the others, never the other way round.
-    sending: Mutex<RequestSet<usize>>,
+    sending: Mutex<UnderWay>,
 }
 
 impl Engine {
@@ -93,7 +95,7 @@ impl Engine {
             asks_mpi: !senders.reach_all(),
             shared: senders,
             closing: Mutex::new(Closing::new(processes)),
-            sending: Mutex::new(RequestSet::new()),
+            sending: Mutex::new(UnderWay::new(processes)),
             receiving: Mutex::new(Receiving::new(processes, receivers)),
             bedroom,
             comm,
@@ -329,7 +331,7 @@ impl Engine {
         receiving.shared.forget(process);
         self.shared.abandon(process);
         // A send that had found it there sees under this lock that it is not.
-        self.sending.lock().abandon(|&to| to == process);
+        self.sending.lock().abandon(process);
         receiving
             .losses
             .push(MpiError::PeerLost { process, reason });

@@ -6,12 +6,9 @@ use super::envelope::{Envelope, Kind, TRAILER, pack};
 use super::receiving::Receiving;
 use super::shared::Load;
 use super::sides::Side;
+use super::under_way::Sent;
 use crate::error::MpiError;
 use motet_comm::{Gone, Header};
-
-/// Pieces of long messages that are under way to one process over MPI, at most: each holds memory
-/// here, and MPI is asked about all of them.
-const AHEAD: usize = 16;
 
 impl Engine {
     /// Sends a message. It goes on in the background; messages from here to one process come in the
@@ -46,8 +43,8 @@ impl Engine {
     }
 
     /// Sends as much of these bytes as there is room for: as many messages with this header, cut at
-    /// multiples of 64 bytes. Where MPI carries them, all go as one, or none: when 16 messages that
-    /// the other process has not taken are under way.
+    /// multiples of 64 bytes. Where MPI carries them, all go as one, or none: while 16 such
+    /// messages are under way to the process, or 512 to all.
     ///
     /// # Errors
     /// As [`Engine::send`].
@@ -62,19 +59,26 @@ impl Engine {
             let gone = self.shared.send_some(process, &header, bytes);
             return gone.ok_or(MpiError::Closed);
         }
-        if self.is_full(process) {
-            return Ok(Gone::default());
-        }
-        self.send_pieces(process, header, &[bytes])?;
-        Ok(Gone {
+        let whole = Gone {
             bytes: bytes.len(),
             messages: 1,
-        })
-    }
-
-    fn is_full(&self, process: usize) -> bool {
-        let sending = self.sending.lock();
-        sending.keys().filter(|to| **to == process).count() >= AHEAD
+        };
+        if self.shared.reach(process) {
+            return self.send_pieces(process, header, &[bytes]).map(|()| whole);
+        }
+        let _sender = self.sides.enter(process)?;
+        if !self.sending.lock().reserve(process) {
+            return Ok(Gone::default());
+        }
+        let sent = Sent {
+            process,
+            is_piece: true,
+        };
+        let begun = self.start_over_mpi(sent, Kind::Message, header, Load::Pieces(&[bytes]));
+        if begun.is_err() {
+            self.sending.lock().release(sent);
+        }
+        begun.map(|()| whole)
     }
 
     #[inline]
@@ -108,6 +112,21 @@ impl Engine {
             }
             return if sent { Ok(()) } else { Err(MpiError::Closed) };
         }
+        let sent = Sent {
+            process,
+            is_piece: false,
+        };
+        self.start_over_mpi(sent, kind, header, load)
+    }
+
+    fn start_over_mpi(
+        &self,
+        sent: Sent,
+        kind: Kind,
+        header: Header,
+        load: Load<'_>,
+    ) -> Result<(), MpiError> {
+        let process = sent.process;
         // There are libraries that break when they send to a process of another machine that has
         // gone.
         if let Some(reason) = self.peers.cut(process) {
@@ -118,13 +137,16 @@ impl Engine {
             .isend(pack(kind, header, load.take(TRAILER)), process, TAG)?;
         // Most short messages are gone at once.
         if request.test()?.is_some() {
+            if sent.is_piece {
+                self.sending.lock().release(sent);
+            }
             return Ok(());
         }
         let mut sending = self.sending.lock();
-        sending.push(request, process);
+        sending.push(request, sent);
         if self.sides.get(process) == Side::Lost {
             // It was lost since the caller looked: nobody else gives this send up.
-            sending.abandon(|&to| to == process);
+            sending.abandon(process);
         }
         Ok(())
     }
@@ -142,7 +164,7 @@ impl Engine {
         }
         let mut failed = Vec::new();
         let mut sending = self.sending.lock();
-        let tested = sending.test(|process, _, fine| {
+        let tested = sending.test(|process, fine| {
             gone += 1;
             if !fine {
                 failed.push(process);
