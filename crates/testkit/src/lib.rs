@@ -14,7 +14,8 @@
 //!   [`Counting`];
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
 //! - [`data`] finds the folder of the large data sets, [`mpi_libraries`] the MPI libraries to start
-//!   processes with, [`example`] an example program that is not older than its sources.
+//!   processes with, [`example`] an example program that is not older than its sources;
+//! - [`two_machines`] runs a program on the first of two machines with a cable between them.
 //!
 //! ```
 //! use motet_testkit::{Log, within};
@@ -36,6 +37,7 @@ mod gate;
 mod guard;
 mod history;
 mod log;
+mod machines;
 mod memory;
 mod mpi;
 mod overlap;
@@ -49,6 +51,7 @@ pub use gate::Gate;
 pub use guard::{patience, within};
 pub use history::{History, Sequential};
 pub use log::Log;
+pub use machines::two_machines;
 pub use memory::{Counting, most_memory};
 pub use mpi::mpi_libraries;
 pub use overlap::Overlap;

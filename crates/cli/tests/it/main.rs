@@ -25,6 +25,7 @@ mod output;
 mod pairs;
 mod places;
 mod program;
+#[cfg(unix)]
 mod reach;
 #[cfg(feature = "bench")]
 mod report;

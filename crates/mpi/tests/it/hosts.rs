@@ -5,7 +5,7 @@ use crate::started::{NOTES, STARTED, STEPS, beside_a_clock, in_process_with, not
 use motet_comm::{CommError, RunError, World};
 use motet_mpi::{Environment, Family, Launch, Library, Processes, ThreadLevel};
 use motet_sync::thread;
-use motet_testkit::{mpi_libraries, patience};
+use motet_testkit::{mpi_libraries, patience, two_machines};
 use rustix::process::{Signal, getpid, kill_process};
 use std::env;
 use std::fs;
@@ -18,48 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The run has ended so long after that, where threads are not kept waiting.
 const SOON: Duration = Duration::from_secs(3);
 
-/// Runs the launcher's line on the first of two machines. All of it is gone when it ends.
-const MACHINES: &str = r#"set -e
-mount --make-rprivate /
-mount -t tmpfs machines /run/netns 2>/dev/null || { mkdir -p /run/netns; mount -t tmpfs machines /run/netns; }
-printf '127.0.0.1 localhost\n10.77.0.1 h1\n10.77.0.2 h2\n' > /run/netns/names
-mount --bind /run/netns/names /etc/hosts
-mount -t sysfs machine /sys
-hostname h1
-ip link set lo up
-ip netns add h2
-ip link add cable type veth peer name cable netns h2
-ip addr add 10.77.0.1/24 dev cable
-ip link set cable up
-ip -n h2 addr add 10.77.0.2/24 dev cable
-ip -n h2 link set lo up
-ip -n h2 link set cable up
-cat > /run/netns/shell <<'END'
-#!/bin/sh
-while [ "${1#-}" != "$1" ]; do shift; done
-host=$1; shift
-exec ip netns exec "$host" unshare --uts --pid --fork --mount-proc --kill-child sh -c "hostname $host; $*"
-END
-chmod +x /run/netns/shell
-until [ "$(cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
-until [ "$(ip netns exec h2 cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
-"$@""#;
-
 /// The launcher must not see the death: it sees a shell, which stays until the others have told how
 /// they ended.
 const SHELL: &str = r#""$0" "$@"; echo "code $?"
 until [ "$(grep -c "^told " "$MOTET_MPI_TEST_NOTES")" -ge "$MOTET_MPI_TEST_ENDS" ]; do sleep 0.05; done"#;
 /// How many will tell.
 const ENDS: &str = "MOTET_MPI_TEST_ENDS";
-
-const NAMESPACES: [&str; 6] = [
-    "--net",
-    "--mount",
-    "--uts",
-    "--pid",
-    "--fork",
-    "--mount-proc",
-];
 
 /// What happens while the ranks work.
 const EVENT: &str = "MOTET_MPI_TEST_EVENT";
@@ -131,11 +95,8 @@ fn launch(library: &Path, name: &str, event: &str, ends: usize, notes: &Path) ->
         nodes: 2,
         ..Launch::new(family, library, family.launcher(library).unwrap())
     };
-    let mut command = Command::new("unshare");
-    command
-        .args(NAMESPACES)
-        .args(["--kill-child", "sh", "-c", MACHINES, "machines"])
-        .arg(&launch.mpiexec);
+    let mut command = two_machines();
+    command.arg(&launch.mpiexec);
     match family {
         Family::Intel => command
             .args(["-bootstrap", "ssh", "-bootstrap-exec", "/run/netns/shell"])
