@@ -16,8 +16,9 @@ a :class:`Comm` is a communicator of :mod:`motet.mpi4py`.
 from __future__ import annotations
 
 import atexit
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from motet import _clash, _motet
 from motet.mpi4py import _handles
@@ -119,6 +120,35 @@ class World:
     def process(self) -> tuple[int, int]:
         """The number of this process, and how many there are."""
         return self._world.process
+
+    def limit(self, messages: int, overflow: Literal["reject", "wait"] = "reject") -> World:
+        """Let at most so many messages of one rank to another wait there to be received.
+
+        It holds for the runs that begin later; there is no limit before. With one message more
+        `send` raises ``MPI.Exception`` and has sent nothing, or waits until one has been received.
+        What does not wait, such as `isend`, sends all the same with ``"wait"``. Collectives have
+        bounds of their own.
+
+        >>> from motet.mpi4py import MPI
+        >>> def main(comm):
+        ...     sent = 0
+        ...     while comm.rank == 0:
+        ...         try:
+        ...             comm.send(sent, dest=1)
+        ...         except MPI.Exception:
+        ...             break
+        ...         sent += 1
+        ...     comm.barrier()
+        ...     return sent
+        >>> World.threads(2).limit(3).run(main)
+        [3, 0]
+        """
+        if operator.index(messages) < 1:
+            raise ValueError(f"messages is {messages}: at least one must have room")
+        if overflow not in ("reject", "wait"):
+            raise ValueError(f"overflow is {overflow!r}; it is 'reject' or 'wait'")
+        self._world.limit(messages, overflow == "wait")
+        return self
 
     def run(self, main: Callable[..., Any], *args: Any) -> list[Any]:
         """Call `main(comm, *args)` on each rank.

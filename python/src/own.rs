@@ -175,7 +175,7 @@ pub(crate) fn end_all(py: Python<'_>, alone: bool) {
             };
             for window in [window, apart] {
                 match alone {
-                    true => window.abandon(),
+                    true => drop(window),
                     // Where it fails the run has failed, which others tell.
                     false => drop(poll(pin!(window.free()))),
                 }

@@ -12,6 +12,7 @@ use crate::mpi_handle::Handle;
 use crate::mpi_world::is_entered;
 use crate::own::{Member, OWN, Own, Run};
 use crate::waiting::hear;
+use motet::comm::SendOverflow;
 use motet::{Communicator, Current, Port, RunError};
 use motet_sync::atomic::Ordering;
 use motet_sync::{Arc, Mutex, thread};
@@ -50,6 +51,17 @@ impl World {
         let world = world.map_err(|error| MotetError::new_err(error.to_string()))?;
         let ranks = world.size();
         Ok(World::new(world.workers(ranks).pin(false)))
+    }
+
+    /// From the next run on, at most so many messages of one rank to another wait there.
+    fn limit(&self, messages: usize, waits: bool) -> PyResult<()> {
+        let overflow = match waits {
+            true => SendOverflow::Wait,
+            false => SendOverflow::Reject,
+        };
+        let limited = self.open()?.limit(messages, overflow);
+        *self.0.lock() = Some(limited);
+        Ok(())
     }
 
     /// Whether a launcher has started this process beside others.

@@ -178,3 +178,34 @@ def test_sem_g450_the_same_program_runs_on_processes(tmp_path):
         # The launcher may put lines of several processes into one.
         found = re.findall(r"(\d) \[\((\d), 6.0, 100000, \[0, 1, 2\]\)\]", run.stdout)
         assert sorted(found) == [("0", "0"), ("1", "1"), ("2", "2")], run.stdout
+
+
+def test_sem_g501_a_rank_sends_no_more_than_its_limit():
+    def rejects(comm):
+        if comm.rank == 0:
+            for sent in range(3):
+                comm.send(sent, dest=1)
+            with pytest.raises(MPI.Exception, match="3 messages"):
+                comm.send(3, dest=1)
+        comm.barrier()
+        came = [comm.recv(source=0) for _ in range(3)] if comm.rank else None
+        comm.barrier()
+        if comm.rank == 0:
+            comm.send("room", dest=1)
+            return None
+        return [*came, comm.recv()]
+
+    def waits(comm):
+        if comm.rank == 0:
+            for sent in range(50):
+                comm.send(sent, dest=1)
+            return None
+        return [comm.recv(source=0) for _ in range(50)]
+
+    world = World.threads(2)
+    assert world.limit(3).run(rejects) == [None, [0, 1, 2, "room"]]
+    assert world.limit(3, overflow="wait").run(waits) == [None, list(range(50))]
+    with pytest.raises(ValueError, match="messages is 0"):
+        world.limit(0)
+    with pytest.raises(ValueError, match="'reject' or 'wait'"):
+        world.limit(1, overflow="drop")

@@ -55,7 +55,7 @@ typedef enum motet_code {
     MOTET_NULL = 2,       /* an argument is NULL that must not be */
     MOTET_ARGUMENT = 3,   /* an argument is wrong */
     MOTET_CLOSED = 4,     /* the port is closed */
-    MOTET_FULL = 5,       /* the port, or the queue of its receiver, has no room */
+    MOTET_FULL = 5,       /* the port, the queue of its receiver, or a rank under a limit has no room */
     MOTET_TIMEOUT = 6,    /* the time is over */
     MOTET_IN_HANDLER = 7, /* the call would wait, in a handler */
     MOTET_USED = 8,       /* the arbiter is at work already, or a part of another */
@@ -268,6 +268,13 @@ motet_code motet_world_threads(size_t ranks, motet_world **world);
  * process has. A process that has left it (by motet_world_free) cannot enter it again.
  * Errors: MOTET_NULL; MOTET_START when there is no MPI library, and others of that kind. */
 motet_code motet_world_current(motet_world **world);
+/* Lets at most so many messages of one rank to another wait there to be received, 1 at least, in runs
+ * that begin later; there is no limit before. `overflow` says what motet_send does with one more:
+ * MOTET_REJECT sends nothing and gives MOTET_FULL, MOTET_WAIT_FOR_ROOM waits until one has been received.
+ * motet_sendrecv does not wait, and sends all the same with the latter. Collectives have bounds of their
+ * own.
+ * Errors: MOTET_NULL; MOTET_ARGUMENT for 0 messages, for another motet_overflow, and during a run. */
+motet_code motet_world_limit(const motet_world *world, size_t messages, int overflow);
 /* The number of ranks of this process. */
 size_t motet_world_size(const motet_world *world);
 /* Calls body(comm, ctx) on each rank, and waits until all have returned. A run of several processes is

@@ -112,6 +112,7 @@ impl From<CommError> for Failure {
         let code = match error {
             CommError::NoSuchRank { .. } | CommError::Arguments { .. } => Code::Argument,
             CommError::Truncated { .. } => Code::Truncated,
+            CommError::Full { .. } => Code::Full,
             _ => Code::Comm,
         };
         Failure::new(code, error.to_string())

@@ -215,14 +215,6 @@ impl<T: Plain> Window<T> {
         Ok(numbers.expect("its owner has not freed it"))
     }
 
-    /// Gives the window up without the other ranks, in a run that has failed: nothing of it keeps
-    /// the run alive. One that is dropped goes on to tell ranks of other processes that it is
-    /// closed; of one that was abandoned they hear nothing.
-    pub fn abandon(self) {
-        self.own.close();
-        self.own.fall_silent();
-    }
-
     /// Checks an access.
     #[inline]
     pub(crate) fn part(

@@ -7,6 +7,7 @@ use crate::error::{Code, Failure, in_handler};
 use crate::foreign::{Body, Callback};
 use crate::rank::{Comm, Rank};
 use crate::run::Run;
+use motet::comm::SendOverflow;
 use motet::dispatch::inside_task;
 use motet::{Communicator, Current, RunError, World};
 use motet_sync::Mutex;
@@ -33,6 +34,15 @@ impl Ranks {
     fn of(world: World) -> Ranks {
         let ranks = world.size();
         Ranks(Mutex::new(world.workers(ranks).pin(false)))
+    }
+
+    fn limit(&self, messages: usize, overflow: SendOverflow) -> Result<(), Failure> {
+        let Some(mut world) = self.0.try_lock() else {
+            let said = "the world runs: set its limit before motet_world_run, or behind it";
+            return Err(Failure::argument(said));
+        };
+        *world = world.clone().limit(messages, overflow);
+        Ok(())
     }
 
     fn run(&self, body: &Callback<Body<Comm>>) -> Result<(), Failure> {
@@ -136,6 +146,37 @@ unsafe extern "C" fn motet_world_current(world: *mut *mut Ranks) -> Code {
         let out = unsafe { call.out(world, "world") }?;
         out.give(Ranks::current()?);
         Ok(())
+    })
+}
+
+/// Limits the messages of one rank to another that were not received.
+///
+/// # Safety
+/// As [`motet_world_threads`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_world_limit(
+    world: *const Ranks,
+    messages: usize,
+    overflow: c_int,
+) -> Code {
+    call("motet_world_limit", |call| {
+        // SAFETY: as the caller promises.
+        let world = unsafe { call.handle(world, "world") }?;
+        if messages == 0 {
+            let said = "`messages` is 0: at least one must have room";
+            return Err(Failure::argument(said));
+        }
+        let overflow = match overflow {
+            0 => SendOverflow::Reject,
+            3 => SendOverflow::Wait,
+            other => {
+                let said = format!(
+                    "`overflow` is {other}: ranks have MOTET_REJECT and MOTET_WAIT_FOR_ROOM"
+                );
+                return Err(Failure::argument(said));
+            }
+        };
+        world.limit(messages, overflow)
     })
 }
 

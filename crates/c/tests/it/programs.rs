@@ -58,6 +58,11 @@ fn sem_g483_ranks_send_and_receive_needs_cc() {
 }
 
 #[test]
+fn sem_g501_a_rank_sends_no_more_than_its_limit_needs_cc() {
+    run("limits");
+}
+
+#[test]
 fn sem_g485_receives_that_are_posted_take_messages_in_their_order_needs_cc() {
     run("requests");
 }
