@@ -1,7 +1,7 @@
 //! The carrier: a node that joins a mesh by zenoh, and leaves it.
 
 use crate::config::ZenohConfig;
-use crate::error::JoinError;
+use crate::error::MeshJoinError;
 use crate::key::{KeyFileError, RunKey, random};
 use crate::links::{Links, ROOT};
 use crate::rendezvous::Rendezvous;
@@ -64,8 +64,8 @@ impl Zenoh {
     /// started this process in.
     ///
     /// # Errors
-    /// [`JoinError`]: what is not safe, not right, or not free.
-    pub fn open(config: &ZenohConfig) -> Result<Self, JoinError> {
+    /// [`MeshJoinError`]: what is not safe, not right, or not free.
+    pub fn open(config: &ZenohConfig) -> Result<Self, MeshJoinError> {
         let config = &config.or_of_run()?;
         config.check()?;
         let bytes = random().ok_or(KeyFileError::NoRandom)?;
@@ -82,7 +82,9 @@ impl Zenoh {
         let mut tries = 1;
         let (session, addresses) = loop {
             match start(config, &key, rendezvous.as_ref()) {
-                Err(JoinError::Engine(_)) if tries < PORT_TRIES && config.may_move() => tries += 1,
+                Err(MeshJoinError::Engine(_)) if tries < PORT_TRIES && config.may_move() => {
+                    tries += 1
+                }
                 started => break started?,
             }
         };
@@ -95,7 +97,7 @@ impl Zenoh {
         let name = PeerName::new(&config.name);
         let secret = key.derive(&[b"links"]);
         let links = Links::start(name, incarnation, session, secret, config.silence)
-            .map_err(|error| JoinError::Engine(error.to_string()))?;
+            .map_err(|error| MeshJoinError::Engine(error.to_string()))?;
         let leave = Arc::new(Leave {
             links: Arc::clone(&links),
             _rendezvous: rendezvous,
@@ -140,7 +142,7 @@ fn start(
     config: &ZenohConfig,
     key: &RunKey,
     rendezvous: Option<&Rendezvous>,
-) -> Result<(zenoh::Session, Vec<String>), JoinError> {
+) -> Result<(zenoh::Session, Vec<String>), MeshJoinError> {
     let addresses = config.addresses()?;
     let mut connect = config.known.clone();
     if let Some(rendezvous) = rendezvous {
@@ -150,14 +152,14 @@ fn start(
     let engine = config.engine(key, &addresses, &connect)?;
     let session = zenoh::open(engine)
         .wait()
-        .map_err(|error| JoinError::Engine(error.to_string()))?;
+        .map_err(|error| MeshJoinError::Engine(error.to_string()))?;
     Ok((session, addresses))
 }
 
 /// Refuses a name that another node has that is reached in time. One that was killed may still seem
 /// to be there for a while.
-fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<(), JoinError> {
-    let engine = |error: zenoh::Error| JoinError::Engine(error.to_string());
+fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<(), MeshJoinError> {
+    let engine = |error: zenoh::Error| MeshJoinError::Engine(error.to_string());
     // A node that is there answers once there is a connection.
     let connected = Instant::now() + MEETING;
     let is_alone = || {
@@ -181,7 +183,7 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
             return Ok(());
         }
         if is_there && Instant::now() >= until {
-            return Err(JoinError::Taken(name.to_owned()));
+            return Err(MeshJoinError::Taken(name.to_owned()));
         }
         let _ = Parker::new().park_timeout(LOOK);
     }

@@ -1,7 +1,7 @@
 //! What a node says of itself, and what zenoh is told of it.
 
 use crate::certificates::Certificates;
-use crate::error::JoinError;
+use crate::error::MeshJoinError;
 use crate::key::RunKey;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -65,24 +65,24 @@ impl ZenohConfig {
     }
 
     /// Refuses what is not safe.
-    pub(crate) fn check(&self) -> Result<(), JoinError> {
+    pub(crate) fn check(&self) -> Result<(), MeshJoinError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !(1..=64).contains(&self.name.len()) || !self.name.chars().all(is_plain) {
-            return Err(JoinError::Name(self.name.clone()));
+            return Err(MeshJoinError::Name(self.name.clone()));
         }
         for address in &self.listen {
             if self.key.is_none() && !is_loopback(address)? {
-                return Err(JoinError::OpenWithoutKey(address.clone()));
+                return Err(MeshJoinError::OpenWithoutKey(address.clone()));
             }
             if self.rendezvous.is_some() && is_wildcard(address)? {
-                return Err(JoinError::NotForRendezvous(address.clone()));
+                return Err(MeshJoinError::NotForRendezvous(address.clone()));
             }
         }
         self.known
             .iter()
             .try_for_each(|address| split(address).map(drop))?;
         if self.key.is_none() && (self.multicast || !self.known.is_empty()) {
-            return Err(JoinError::PeersWithoutKey);
+            return Err(MeshJoinError::PeersWithoutKey);
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl ZenohConfig {
     }
 
     /// The addresses to listen on, with ports that are free now in place of port 0.
-    pub(crate) fn addresses(&self) -> Result<Vec<String>, JoinError> {
+    pub(crate) fn addresses(&self) -> Result<Vec<String>, MeshJoinError> {
         let own = ["127.0.0.1:0".to_owned()];
         let listen = if self.listen.is_empty() {
             &own[..]
@@ -113,7 +113,7 @@ impl ZenohConfig {
             let free = TcpListener::bind((host.trim_matches(['[', ']']), 0))
                 .and_then(|listener| listener.local_addr());
             let free =
-                free.map_err(|error| JoinError::Address(address.clone(), error.to_string()))?;
+                free.map_err(|error| MeshJoinError::Address(address.clone(), error.to_string()))?;
             Ok(format!("{host}:{}", free.port()))
         });
         resolved.collect()
@@ -126,9 +126,9 @@ impl ZenohConfig {
         key: &RunKey,
         listen: &[String],
         connect: &[String],
-    ) -> Result<zenoh::Config, JoinError> {
+    ) -> Result<zenoh::Config, MeshJoinError> {
         let certificates = Certificates::new(key, &self.name, self.lasts)
-            .map_err(|error| JoinError::Certificate(error.to_string()))?;
+            .map_err(|error| MeshJoinError::Certificate(error.to_string()))?;
         let coded = |text: &str| quoted(&STANDARD.encode(text));
         let endpoints = |addresses: &[String]| {
             let quoted = addresses
@@ -186,7 +186,7 @@ impl ZenohConfig {
         let mut config = zenoh::Config::default();
         for (entry, value) in entries {
             config.insert_json5(entry, value).map_err(|error| {
-                JoinError::Engine(format!("its configuration has no {entry}: {error}"))
+                MeshJoinError::Engine(format!("its configuration has no {entry}: {error}"))
             })?;
         }
         Ok(config)
@@ -201,8 +201,8 @@ fn quoted(text: &str) -> String {
 }
 
 /// Host and port. Only characters that an address has: it becomes part of zenoh's configuration.
-fn split(address: &str) -> Result<(&str, u16), JoinError> {
-    let wrong = |why: &str| JoinError::Address(address.to_owned(), why.to_owned());
+fn split(address: &str) -> Result<(&str, u16), MeshJoinError> {
+    let wrong = |why: &str| MeshJoinError::Address(address.to_owned(), why.to_owned());
     let (host, port) = address
         .rsplit_once(':')
         .ok_or_else(|| wrong("it has no port"))?;
@@ -217,19 +217,19 @@ fn split(address: &str) -> Result<(&str, u16), JoinError> {
 }
 
 /// What the host of an address stands for.
-fn hosts(address: &str) -> Result<Vec<IpAddr>, JoinError> {
+fn hosts(address: &str) -> Result<Vec<IpAddr>, MeshJoinError> {
     let (host, port) = split(address)?;
-    let wrong = |why: String| JoinError::Address(address.to_owned(), why);
+    let wrong = |why: String| MeshJoinError::Address(address.to_owned(), why);
     let found = (host.trim_matches(['[', ']']), port)
         .to_socket_addrs()
         .map_err(|error| wrong(error.to_string()))?;
     Ok(found.map(|address| address.ip()).collect())
 }
 
-fn is_loopback(address: &str) -> Result<bool, JoinError> {
+fn is_loopback(address: &str) -> Result<bool, MeshJoinError> {
     Ok(hosts(address)?.iter().all(IpAddr::is_loopback))
 }
 
-fn is_wildcard(address: &str) -> Result<bool, JoinError> {
+fn is_wildcard(address: &str) -> Result<bool, MeshJoinError> {
     Ok(hosts(address)?.iter().any(IpAddr::is_unspecified))
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Why a node does not join the mesh.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum JoinError {
+pub enum MeshJoinError {
     /// The name is none: the name.
     Name(String),
     /// A node of this name is there already.
@@ -42,73 +42,73 @@ pub enum JoinError {
     Engine(String),
 }
 
-impl fmt::Display for JoinError {
+impl fmt::Display for MeshJoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JoinError::Name(name) => write!(
+            MeshJoinError::Name(name) => write!(
                 f,
                 "{name:?} is no name of a node: it needs 1 to 64 letters, digits, '-', '_' and '.'"
             ),
-            JoinError::Taken(name) => write!(
+            MeshJoinError::Taken(name) => write!(
                 f,
                 "a node named {name:?} is in this mesh; stop it, or join by another name"
             ),
-            JoinError::Address(address, why) => write!(
+            MeshJoinError::Address(address, why) => write!(
                 f,
                 "{address:?} is no address to use: {why}; write HOST:PORT, as in 127.0.0.1:7450"
             ),
-            JoinError::OpenWithoutKey(address) => write!(
+            MeshJoinError::OpenWithoutKey(address) => write!(
                 f,
                 "{address} can be reached by other machines, and there is no key; make one with `motet mesh keys new \
                  FILE` and give it to each node, or listen on 127.0.0.1"
             ),
-            JoinError::PeersWithoutKey => f.write_str(
+            MeshJoinError::PeersWithoutKey => f.write_str(
                 "peers are to be found, and there is no key that they could share; make one with `motet mesh keys \
                  new FILE` and give it to each node, or use a rendezvous",
             ),
-            JoinError::NotForRendezvous(address) => write!(
+            MeshJoinError::NotForRendezvous(address) => write!(
                 f,
                 "{address} tells the others of a rendezvous no address; listen on one that they reach"
             ),
-            JoinError::Key(error) => error.fmt(f),
-            JoinError::Rendezvous(folder, error) => {
+            MeshJoinError::Key(error) => error.fmt(f),
+            MeshJoinError::Rendezvous(folder, error) => {
                 write!(f, "rendezvous {}: {error}", folder.display())
             }
-            JoinError::RendezvousOpen(folder, mode) => write!(
+            MeshJoinError::RendezvousOpen(folder, mode) => write!(
                 f,
                 "rendezvous {folder}: others may write there (mode {mode:o}); run `chmod 700 {folder}`",
                 folder = folder.display()
             ),
-            JoinError::RendezvousOwner(folder, owner, me) => write!(
+            MeshJoinError::RendezvousOwner(folder, owner, me) => write!(
                 f,
                 "rendezvous {folder}: it belongs to user {owner}, and this process runs as user {me}; name a folder \
                  of your own, or set XDG_RUNTIME_DIR to one",
                 folder = folder.display()
             ),
-            JoinError::NoRun => f.write_str(
+            MeshJoinError::NoRun => f.write_str(
                 "this process is in no run with a mesh (MOTET_MESH is not set); start it by `motet run`, on several \
                  machines with --mesh DIR, a folder that they share",
             ),
-            JoinError::NotShared(folder) => write!(
+            MeshJoinError::NotShared(folder) => write!(
                 f,
                 "the run's mesh meets in {folder}, which is not on this machine; start it by `motet run --mesh DIR` \
                  with a folder that all machines share, or give each node a key and addresses",
                 folder = folder.display()
             ),
-            JoinError::NoAddress(why) => write!(
+            MeshJoinError::NoAddress(why) => write!(
                 f,
                 "this machine has no address that the other machines of the run reach: {why}; name one to listen on"
             ),
-            JoinError::Certificate(why) => write!(f, "the node's certificate: {why}"),
-            JoinError::Engine(why) => write!(f, "zenoh does not start: {why}"),
+            MeshJoinError::Certificate(why) => write!(f, "the node's certificate: {why}"),
+            MeshJoinError::Engine(why) => write!(f, "zenoh does not start: {why}"),
         }
     }
 }
 
-impl std::error::Error for JoinError {}
+impl std::error::Error for MeshJoinError {}
 
-impl From<KeyFileError> for JoinError {
+impl From<KeyFileError> for MeshJoinError {
     fn from(error: KeyFileError) -> Self {
-        JoinError::Key(error)
+        MeshJoinError::Key(error)
     }
 }

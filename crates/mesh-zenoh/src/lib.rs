@@ -41,7 +41,7 @@ mod seal;
 
 pub use carrier::Zenoh;
 pub use config::ZenohConfig;
-pub use error::JoinError;
+pub use error::MeshJoinError;
 pub use interfaces::Interface;
 pub use key::{KeyFileError, RunKey};
 pub use rendezvous::Meeting;

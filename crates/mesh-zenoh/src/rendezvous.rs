@@ -1,7 +1,7 @@
 //! A folder where nodes of one user meet: a file with the addresses of each, and the key of those
 //! that have none.
 
-use crate::error::JoinError;
+use crate::error::MeshJoinError;
 use crate::key::{KeyFileError, RunKey};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -96,12 +96,12 @@ pub(crate) struct Rendezvous {
 
 impl Rendezvous {
     /// Opens the folder, or makes it with mode 0700.
-    pub(crate) fn open(folder: &Path, name: &str, incarnation: u64) -> Result<Self, JoinError> {
+    pub(crate) fn open(folder: &Path, name: &str, incarnation: u64) -> Result<Self, MeshJoinError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        let wrong = |error| JoinError::Rendezvous(folder.to_owned(), error);
+        let wrong = |error| MeshJoinError::Rendezvous(folder.to_owned(), error);
         builder.create(folder).map_err(wrong)?;
         #[cfg(unix)]
         {
@@ -110,11 +110,11 @@ impl Rendezvous {
             let me = nix::unistd::geteuid().as_raw();
             if found.uid() != me {
                 let owner = found.uid();
-                return Err(JoinError::RendezvousOwner(folder.to_owned(), owner, me));
+                return Err(MeshJoinError::RendezvousOwner(folder.to_owned(), owner, me));
             }
             let mode = found.mode() & 0o777;
             if mode & 0o022 != 0 {
-                return Err(JoinError::RendezvousOpen(folder.to_owned(), mode));
+                return Err(MeshJoinError::RendezvousOpen(folder.to_owned(), mode));
             }
         }
         let own = folder.join(format!("{name}.{incarnation:016x}.{ENDING}"));
@@ -125,7 +125,7 @@ impl Rendezvous {
     }
 
     /// The key of this folder. The first node makes it.
-    pub(crate) fn key(&self) -> Result<RunKey, JoinError> {
+    pub(crate) fn key(&self) -> Result<RunKey, MeshJoinError> {
         let path = self.folder.join(KEY);
         match RunKey::make(&path) {
             Ok(key) => return Ok(key),
@@ -146,8 +146,8 @@ impl Rendezvous {
 
     /// Writes this node's addresses. First this, then [`Rendezvous::others`]: so of two nodes that
     /// come together at least one sees the other.
-    pub(crate) fn enter(&self, addresses: &[String]) -> Result<(), JoinError> {
-        let wrong = |error| JoinError::Rendezvous(self.folder.clone(), error);
+    pub(crate) fn enter(&self, addresses: &[String]) -> Result<(), MeshJoinError> {
+        let wrong = |error| MeshJoinError::Rendezvous(self.folder.clone(), error);
         let beside = self.own.with_extension("new");
         fs::write(&beside, addresses.join("\n")).map_err(wrong)?;
         fs::rename(&beside, &self.own).map_err(wrong)
@@ -166,8 +166,8 @@ impl Rendezvous {
     }
 
     /// The addresses of the other nodes, also of those that did not leave in order.
-    pub(crate) fn others(&self) -> Result<Vec<String>, JoinError> {
-        let wrong = |error| JoinError::Rendezvous(self.folder.clone(), error);
+    pub(crate) fn others(&self) -> Result<Vec<String>, MeshJoinError> {
+        let wrong = |error| MeshJoinError::Rendezvous(self.folder.clone(), error);
         let mut addresses = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(wrong)? {
             let path = entry.map_err(wrong)?.path();

@@ -2,7 +2,7 @@
 //! to be said.
 
 use crate::config::ZenohConfig;
-use crate::error::JoinError;
+use crate::error::MeshJoinError;
 use crate::interfaces::Interface;
 use crate::rendezvous::{MACHINES, Rendezvous};
 use std::env;
@@ -41,19 +41,19 @@ impl ZenohConfig {
     /// ```
     ///
     /// # Errors
-    /// [`JoinError::NoRun`] in a process that `motet run` has not started, or on several machines
-    /// without `--mesh`; [`JoinError::NotShared`] on a machine that does not see the folder;
-    /// [`JoinError::NoAddress`], and what is wrong with the folder or its key.
-    pub fn of_run() -> Result<Self, JoinError> {
+    /// [`MeshJoinError::NoRun`] in a process that `motet run` has not started, or on several machines
+    /// without `--mesh`; [`MeshJoinError::NotShared`] on a machine that does not see the folder;
+    /// [`MeshJoinError::NoAddress`], and what is wrong with the folder or its key.
+    pub fn of_run() -> Result<Self, MeshJoinError> {
         let number = NUMBERS.iter().find_map(|name| env::var(name).ok());
         let number = number.and_then(|text| text.parse::<u32>().ok());
         let name = format!("process-{}", number.unwrap_or(0));
-        let folder = folder().ok_or(JoinError::NoRun)?;
+        let folder = folder().ok_or(MeshJoinError::NoRun)?;
         ZenohConfig::named(name).meets_in(&folder)
     }
 
     /// This configuration, in the run of this process if it says nothing of a mesh.
-    pub(crate) fn or_of_run(&self) -> Result<Self, JoinError> {
+    pub(crate) fn or_of_run(&self) -> Result<Self, MeshJoinError> {
         let says_nothing = self.key.is_none()
             && self.listen.is_empty()
             && self.known.is_empty()
@@ -66,9 +66,9 @@ impl ZenohConfig {
     }
 
     /// With the folder of a run, its key, and an address that the other machines reach.
-    fn meets_in(self, folder: &Path) -> Result<Self, JoinError> {
+    fn meets_in(self, folder: &Path) -> Result<Self, MeshJoinError> {
         if !folder.is_dir() {
-            return Err(JoinError::NotShared(folder.to_owned()));
+            return Err(MeshJoinError::NotShared(folder.to_owned()));
         }
         // As this process reads it; the name is checked when it joins.
         let key = Rendezvous::open(folder, &self.name, 0)?.key()?;
@@ -86,14 +86,14 @@ impl ZenohConfig {
 }
 
 /// A free port of the first address of this machine that others may reach.
-fn reachable() -> Result<String, JoinError> {
-    let all = Interface::all().map_err(|error| JoinError::NoAddress(error.to_string()))?;
+fn reachable() -> Result<String, MeshJoinError> {
+    let all = Interface::all().map_err(|error| MeshJoinError::NoAddress(error.to_string()))?;
     let mut addresses = all.iter().filter(|one| one.is_up && one.is_reachable());
     // Those of version 4 first: they have no scope to be named.
     let found = addresses.clone().find(|one| one.address.is_ipv4());
     let found = found.or_else(|| addresses.next());
     let found = found.ok_or_else(|| {
-        JoinError::NoAddress("no interface that is up has one but of itself".to_owned())
+        MeshJoinError::NoAddress("no interface that is up has one but of itself".to_owned())
     })?;
     Ok(std::net::SocketAddr::new(found.address, 0).to_string())
 }

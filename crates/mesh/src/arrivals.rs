@@ -1,9 +1,9 @@
 //! What comes from the carrier: links and frames, one after the other.
 
-use crate::core::{Core, MAX_ENTRIES, State};
-use crate::flow::{AnySubscription, Hub, Source, Target};
+use crate::core::{Core, MAX_ENTRIES, NodeState};
+use crate::flow::{AnySubscription, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
-use crate::peers::{Peer, PeerChange};
+use crate::peers::{KnownPeer, PeerChange};
 use crate::{CallError, Carrier, CarrierEvent, Key, PeerName};
 use motet_dispatch::Causality;
 use std::sync::{Arc, Weak};
@@ -59,7 +59,7 @@ impl Core {
             wanted.filter(|_| is_greeted).cloned()
         };
         if let Some(subscription) = wanted {
-            subscription.comes(&Source::There(peer.clone(), first.topic), samples);
+            subscription.comes(&FlowSource::There(peer.clone(), first.topic), samples);
         }
     }
 
@@ -176,7 +176,7 @@ impl Core {
                     state.all_topics()
                 });
                 for topic in topics.into_iter().flatten() {
-                    let target = Target::There(peer.clone(), subscription);
+                    let target = FlowTarget::There(peer.clone(), subscription);
                     topic.detach(&target, "the subscription has ended");
                 }
             }
@@ -188,7 +188,7 @@ impl Core {
             } => {
                 let topic = self.state.lock().topics.get(&topic).cloned();
                 if let Some(topic) = topic {
-                    let target = Target::There(peer.clone(), subscription);
+                    let target = FlowTarget::There(peer.clone(), subscription);
                     topic.accepted(&target, upto, window as usize);
                 }
             }
@@ -225,7 +225,7 @@ impl Core {
                 subscription,
             } => {
                 if let Some(subscription) = self.subscription(subscription) {
-                    subscription.closed(&Source::There(peer.clone(), topic));
+                    subscription.closed(&FlowSource::There(peer.clone(), topic));
                 }
             }
             _ => {}
@@ -240,7 +240,7 @@ impl Core {
     pub(crate) fn with_peer<R>(
         &self,
         peer: &PeerName,
-        body: impl FnOnce(&mut State, &mut Peer) -> R,
+        body: impl FnOnce(&mut NodeState, &mut KnownPeer) -> R,
     ) -> Option<R> {
         self.change(|state| {
             let mut entry = state.peers.remove(peer)?;
@@ -311,7 +311,7 @@ impl Core {
         let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
             return;
         };
-        let source = Source::There(peer.clone(), topic);
+        let source = FlowSource::There(peer.clone(), topic);
         let (upto, window) = match known.opened(source, key, first) {
             Ok(opened) => opened,
             Err(why) => {

@@ -1,7 +1,7 @@
 //! How a node makes calls, and answers them.
 
 use crate::caller::{Caller, names};
-use crate::calls::{Answer, Bytes, Deliver, Pending, Request, Respond};
+use crate::calls::{Answer, Bytes, Pending, Request, RequestHandler, Respond};
 use crate::core::{Core, MAX_ENTRIES};
 use crate::flow::Hub;
 use crate::frame::{Frame, decode, encode};
@@ -39,7 +39,7 @@ impl Core {
         A: Serialize + 'static,
     {
         let port = port.clone();
-        let deliver: Deliver = Arc::new(move |from, payload, caller, respond| {
+        let deliver: RequestHandler = Arc::new(move |from, payload, caller, respond| {
             let value = match decode::<Q>(&payload) {
                 Ok(value) => value,
                 Err(why) => {
@@ -169,7 +169,7 @@ impl Core {
     fn deliver(
         self: &Arc<Self>,
         (from, call): (PeerName, u64),
-        deliver: &Deliver,
+        deliver: &RequestHandler,
         payload: Vec<u8>,
         causalities: &[String],
         here: bool,

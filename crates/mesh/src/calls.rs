@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 
 pub(crate) type Bytes = Result<Vec<u8>, String>;
 pub(crate) type Respond = Box<dyn FnOnce(Bytes) + Send>;
-pub(crate) type Deliver = Arc<dyn Fn(PeerName, Vec<u8>, Arc<Caller>, Respond) + Send + Sync>;
+pub(crate) type RequestHandler = Arc<dyn Fn(PeerName, Vec<u8>, Arc<Caller>, Respond) + Send + Sync>;
 
 /// Where the answer to a call goes.
 pub(crate) type Answer = ReplyPort<Result<Vec<u8>, CallError>>;
@@ -18,7 +18,7 @@ pub(crate) type Answer = ReplyPort<Result<Vec<u8>, CallError>>;
 /// The calls of a node: those that it makes, and those that it answers.
 #[derive(Default)]
 pub(crate) struct Calls {
-    pub(crate) servers: BTreeMap<u32, (Key, Deliver)>,
+    pub(crate) servers: BTreeMap<u32, (Key, RequestHandler)>,
     pub(crate) last: u64,
     pub(crate) pending: HashMap<u64, Pending>,
     /// Who waits for the answer to a request.
@@ -81,7 +81,7 @@ impl<Q, A> Drop for Request<Q, A> {
 impl Calls {
     /// What a new peer is told.
     pub(crate) fn offers(&self) -> Vec<Frame> {
-        let offer = |(id, (key, _)): (&u32, &(Key, Deliver))| Frame::Serve {
+        let offer = |(id, (key, _)): (&u32, &(Key, RequestHandler))| Frame::Serve {
             server: *id,
             key: key.to_string(),
         };

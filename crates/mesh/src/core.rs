@@ -12,9 +12,9 @@
 mod state;
 
 use crate::calls::Calls;
-use crate::flow::{AnySubscription, AnyTopic, Hub, Source, Target};
+use crate::flow::{AnySubscription, AnyTopic, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, Frame, FrameError};
-use crate::peers::{Peer, PeerChange};
+use crate::peers::{KnownPeer, PeerChange};
 use crate::unwinding::on_panic;
 use crate::{Carrier, CarrierError, Key, Lane, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue, spawn};
@@ -34,14 +34,14 @@ pub(crate) struct Core {
     queue: Arc<dyn Enqueue>,
     pub(crate) carrier: Option<Arc<dyn Carrier>>,
     pub(crate) changes: BroadcastPort<PeerChange>,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<NodeState>,
 }
 
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct NodeState {
     left: bool,
     last_id: u32,
-    pub(crate) peers: BTreeMap<PeerName, Peer>,
+    pub(crate) peers: BTreeMap<PeerName, KnownPeer>,
     pub(crate) topics: BTreeMap<u32, Arc<dyn AnyTopic>>,
     pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
     pub(crate) calls: Calls,
@@ -62,7 +62,7 @@ impl Core {
             queue,
             carrier,
             changes: BroadcastPort::new(),
-            state: Mutex::new(State::default()),
+            state: Mutex::new(NodeState::default()),
         })
     }
 
@@ -99,7 +99,7 @@ impl Core {
     }
 
     /// A change of the node's state, and then the frames that it has put into the outbox.
-    pub(crate) fn change<R>(&self, body: impl FnOnce(&mut State) -> R) -> R {
+    pub(crate) fn change<R>(&self, body: impl FnOnce(&mut NodeState) -> R) -> R {
         let result = body(&mut self.state.lock());
         self.flush();
         result
@@ -236,7 +236,10 @@ impl Core {
     fn detach_if_ended(&self, topic: &dyn AnyTopic, subscription: u32) {
         let is_there = self.state.lock().subscriptions.contains_key(&subscription);
         if !is_there {
-            topic.detach(&Target::Here(subscription), "the subscription has ended");
+            topic.detach(
+                &FlowTarget::Here(subscription),
+                "the subscription has ended",
+            );
         }
     }
 
@@ -253,7 +256,7 @@ impl Core {
             let subscriptions = std::mem::take(&mut state.subscriptions);
             for (id, topic) in &topics {
                 for target in topic.targets() {
-                    if let Target::There(peer, subscription) = target {
+                    if let FlowTarget::There(peer, subscription) = target {
                         state.tell(
                             &peer,
                             Frame::Close {
@@ -308,7 +311,7 @@ impl Hub for Core {
             Some(state.all_topics())
         });
         for topic in topics.into_iter().flatten() {
-            topic.detach(&Target::Here(id), "the subscription has ended");
+            topic.detach(&FlowTarget::Here(id), "the subscription has ended");
         }
     }
 
@@ -339,10 +342,10 @@ impl Hub for Core {
             let mut here = Vec::new();
             for target in topic.targets() {
                 match target {
-                    Target::Here(subscription) => {
+                    FlowTarget::Here(subscription) => {
                         here.extend(state.subscriptions.get(&subscription).cloned())
                     }
-                    Target::There(peer, subscription) => {
+                    FlowTarget::There(peer, subscription) => {
                         state.tell(
                             &peer,
                             Frame::Close {
@@ -356,20 +359,20 @@ impl Hub for Core {
             Some(here)
         });
         for subscription in here.into_iter().flatten() {
-            subscription.closed(&Source::Here(id));
+            subscription.closed(&FlowSource::Here(id));
         }
     }
 
     /// A subscription of this node has accepted samples.
-    fn tell_accepted(&self, source: &Source, subscription: u32, upto: u64, window: u32) {
+    fn tell_accepted(&self, source: &FlowSource, subscription: u32, upto: u64, window: u32) {
         match source {
-            Source::Here(topic) => {
+            FlowSource::Here(topic) => {
                 let topic = self.state.lock().topics.get(topic).cloned();
                 if let Some(topic) = topic {
-                    topic.accepted(&Target::Here(subscription), upto, window as usize);
+                    topic.accepted(&FlowTarget::Here(subscription), upto, window as usize);
                 }
             }
-            Source::There(peer, topic) => {
+            FlowSource::There(peer, topic) => {
                 let topic = *topic;
                 let accepted = Frame::Accepted {
                     topic,

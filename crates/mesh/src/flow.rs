@@ -16,20 +16,20 @@ use std::time::Duration;
 
 /// Who gets a flow: a subscription, by its number, of this node or of a peer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Target {
+pub(crate) enum FlowTarget {
     Here(u32),
     There(PeerName, u32),
 }
 
-impl Target {
+impl FlowTarget {
     pub(crate) fn is_there(&self) -> bool {
-        matches!(self, Target::There(..))
+        matches!(self, FlowTarget::There(..))
     }
 }
 
 /// Where a flow comes from: a topic by its number, of this node or of a peer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
+pub(crate) enum FlowSource {
     Here(u32),
     There(PeerName, u32),
 }
@@ -55,7 +55,7 @@ pub(crate) trait Hub: Send + Sync {
     /// The topic sends what waits: the thread that did so has panicked.
     fn go_on(&self, topic: u32);
     /// A subscription has accepted samples up to `upto`, and takes `window` more.
-    fn tell_accepted(&self, source: &Source, subscription: u32, upto: u64, window: u32);
+    fn tell_accepted(&self, source: &FlowSource, subscription: u32, upto: u64, window: u32);
 }
 
 /// A topic without its type.
@@ -68,8 +68,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     /// A subscription of a peer that matches: a new flow, or one that goes on after a broken link,
     /// by the link with this number.
     fn open(&self, peer: &PeerName, link: u64, subscription: u32, type_name: &str) -> Frame;
-    fn accepted(&self, target: &Target, upto: u64, window: usize);
-    fn detach(&self, target: &Target, why: &str);
+    fn accepted(&self, target: &FlowTarget, upto: u64, window: usize);
+    fn detach(&self, target: &FlowTarget, why: &str);
     /// The link to the peer is broken. `true`: flows wait for it, and are given up after
     /// [`Qos::keep`].
     fn broken(&self, peer: &PeerName) -> bool;
@@ -84,7 +84,7 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn go_on(&self);
     /// The node leaves: what waits for subscribers is given up.
     fn close(&self);
-    fn targets(&self) -> Vec<Target>;
+    fn targets(&self) -> Vec<FlowTarget>;
 }
 
 /// A subscription without its type.
@@ -102,10 +102,10 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     }
     /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window; or
     /// why it may not.
-    fn opened(&self, source: Source, key: Key, first: u64) -> Result<(u64, u32), String>;
+    fn opened(&self, source: FlowSource, key: Key, first: u64) -> Result<(u64, u32), String>;
     /// Samples of a peer that came together, in order.
-    fn comes(self: Arc<Self>, source: &Source, samples: &[Data<'_>]);
-    fn closed(&self, source: &Source);
+    fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);
+    fn closed(&self, source: &FlowSource);
     /// It ends with its node: publishers are told what is accepted.
     fn ends(&self);
     fn info(&self) -> SubscriptionInfo;

@@ -70,7 +70,8 @@ pub use key::{Key, KeyError, MAX_KEY, MAX_PARTS};
 pub use lending::Lending;
 pub use node::Node;
 pub use overlay::{
-    MAX_VALUE, Member, MemberChange, Overlay, OverlayConfig, OverlayError, Room, Stored, Version,
+    MAX_VALUE, Member, MemberChange, Overlay, OverlayConfig, OverlayError, PutOutcome, Room,
+    Version,
 };
 pub use peers::PeerChange;
 pub use publishing::{Lost, Published};

@@ -6,7 +6,7 @@ use crate::calls::Request;
 use crate::core::{CHANGES, Core};
 use crate::flow::Hub;
 use crate::lending::Lending;
-use crate::peers::{Peer, PeerChange};
+use crate::peers::{KnownPeer, PeerChange};
 use crate::remote_port::RemotePort;
 use crate::subscribe_config::SubscribeConfig;
 use crate::subscription::Subscription;
@@ -183,7 +183,7 @@ impl Node {
     #[must_use]
     pub fn peers(&self) -> Vec<PeerInfo> {
         let state = self.inner.core.state.lock();
-        let info = |(name, peer): (&PeerName, &Peer)| PeerInfo {
+        let info = |(name, peer): (&PeerName, &KnownPeer)| PeerInfo {
             name: name.clone(),
             up: peer.greeted,
             subscriptions: peer

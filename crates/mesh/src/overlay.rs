@@ -67,7 +67,7 @@ impl Default for OverlayConfig {
 
 /// What a [`put`](Overlay::put) has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct PutOutcome {
     /// The version that the key has now: newer than that of the value that was put, if another
     /// member was faster.
     pub version: Version,
@@ -231,7 +231,7 @@ impl Overlay {
         &self,
         key: &str,
         value: &T,
-    ) -> Result<Stored, OverlayError> {
+    ) -> Result<PutOutcome, OverlayError> {
         let bytes = encode(&value).map_err(|why| OverlayError::NotWritable(why.to_string()))?;
         if bytes.len() > MAX_VALUE {
             return Err(OverlayError::TooLarge {
@@ -249,11 +249,11 @@ impl Overlay {
     ///
     /// # Errors
     /// As [`put`](Overlay::put).
-    pub async fn remove(&self, key: &str) -> Result<Stored, OverlayError> {
+    pub async fn remove(&self, key: &str) -> Result<PutOutcome, OverlayError> {
         self.write(key, None).await
     }
 
-    async fn write(&self, key: &str, value: Option<Vec<u8>>) -> Result<Stored, OverlayError> {
+    async fn write(&self, key: &str, value: Option<Vec<u8>>) -> Result<PutOutcome, OverlayError> {
         Key::plain(key)?;
         let shared = self.shared();
         // The newest that the holders have: what is written is newer.
@@ -274,7 +274,7 @@ impl Overlay {
             let _ = shared.unrest.post(());
         }
         match versions.iter().max() {
-            Some(&version) => Ok(Stored {
+            Some(&version) => Ok(PutOutcome {
                 version: version.clone(),
                 copies: versions.len(),
             }),

@@ -21,7 +21,7 @@ pub enum PeerChange {
 
 /// A node that a link leads to, or led to.
 #[derive(Debug, Default)]
-pub(crate) struct Peer {
+pub(crate) struct KnownPeer {
     pub(crate) up: bool,
     /// The number of its link, or of the last one.
     pub(crate) link: u64,

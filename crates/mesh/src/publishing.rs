@@ -4,7 +4,7 @@ mod any_topic;
 mod state;
 
 use self::state::{Flow, Payload, State};
-use crate::flow::{Hub, Target};
+use crate::flow::{FlowTarget, Hub};
 use crate::frame::{Data, encode_value};
 use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::Subscribed;
@@ -100,14 +100,14 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let full = state.flows.iter().find(|(_, flow)| !flow.out.has_room());
         if let Some((full, _)) = full {
             let subscriber = match full {
-                Target::Here(_) => self.me.clone(),
-                Target::There(peer, _) => peer.clone(),
+                FlowTarget::Here(_) => self.me.clone(),
+                FlowTarget::There(peer, _) => peer.clone(),
             };
             state.waiters.extend(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
         let retains = self.qos.retain > 0;
-        let bytes = if retains || state.flows.keys().any(Target::is_there) {
+        let bytes = if retains || state.flows.keys().any(FlowTarget::is_there) {
             match state.write(self.write, &value) {
                 Ok(bytes) => Some(bytes),
                 Err(why) => return refused(value, PublishRefusal::NotWritable(why)),
@@ -136,7 +136,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 dropped: 0,
             });
         }
-        let is_read = retains || !state.flows.keys().all(Target::is_there);
+        let is_read = retains || !state.flows.keys().all(FlowTarget::is_there);
         let payload = Payload {
             value: is_read.then(|| Arc::new(value)),
             bytes,
@@ -153,7 +153,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// Sends a value to the only subscriber, which is of this node. The caller is the one who
     /// sends.
     fn send_here(&self, to: u32, number: u64, value: T, subscription: Arc<Subscribed<T>>) {
-        let to = Target::Here(to);
+        let to = FlowTarget::Here(to);
         let panicked = on_panic(|| self.give_back(&to, Some(Arc::clone(&subscription))));
         let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
         panicked.did_not();
@@ -254,7 +254,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     }
 
     /// Who sends has panicked: a task goes on.
-    fn give_back(&self, to: &Target, subscription: Option<Arc<Subscribed<T>>>) {
+    fn give_back(&self, to: &FlowTarget, subscription: Option<Arc<Subscribed<T>>>) {
         let mut state = self.state.lock();
         if let Some(flow) = state.flows.get_mut(to) {
             flow.subscription = subscription;
@@ -274,13 +274,13 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// Samples to a peer, or one to a subscription of this node, which takes its value.
     fn deliver(
         &self,
-        to: &Target,
+        to: &FlowTarget,
         link: u64,
         here: Option<&Arc<Subscribed<T>>>,
         entries: &mut [Entry<Payload<T>>],
     ) -> Delivered {
         match (to, here, entries) {
-            (Target::Here(_), Some(subscription), [entry]) => {
+            (FlowTarget::Here(_), Some(subscription), [entry]) => {
                 let Some(value) = entry.payload.value.take() else {
                     return Delivered::Sent;
                 };
@@ -290,7 +290,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                     None => Delivered::Sent,
                 }
             }
-            (Target::There(peer, subscription), _, entries) => {
+            (FlowTarget::There(peer, subscription), _, entries) => {
                 let mut data = entries.iter().map(|entry| Data {
                     topic: self.id,
                     subscription: *subscription,
@@ -309,11 +309,11 @@ impl<T: Send + Sync + 'static> Publishing<T> {
 
     pub(crate) fn subscribers(&self) -> Vec<SubscriberInfo> {
         let state = self.state.lock();
-        let info = |(to, flow): (&Target, &Flow<T>)| {
+        let info = |(to, flow): (&FlowTarget, &Flow<T>)| {
             let (waiting, in_flight, dropped) = flow.out.counts();
             let node = match to {
-                Target::Here(_) => self.me.clone(),
-                Target::There(peer, _) => peer.clone(),
+                FlowTarget::Here(_) => self.me.clone(),
+                FlowTarget::There(peer, _) => peer.clone(),
             };
             SubscriberInfo {
                 node,
@@ -367,7 +367,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     }
 
     /// Takes flows away, tells what is lost with them, and lets those go on who waited for them.
-    fn remove(&self, which: impl Fn(&Target) -> bool, why: &str) {
+    fn remove(&self, which: impl Fn(&FlowTarget) -> bool, why: &str) {
         let mut state = self.state.lock();
         let gone: Vec<_> = state.flows.extract_if(.., |to, _| which(to)).collect();
         let waiters = if gone.is_empty() {
@@ -378,8 +378,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         drop(state);
         for (to, mut flow) in gone {
             let node = match &to {
-                Target::Here(_) => self.me.clone(),
-                Target::There(peer, _) => peer.clone(),
+                FlowTarget::Here(_) => self.me.clone(),
+                FlowTarget::There(peer, _) => peer.clone(),
             };
             self.tell_lost(node, flow.out.lost(), why);
         }

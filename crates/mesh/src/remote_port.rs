@@ -123,7 +123,7 @@ pub trait RemoteParts {
     /// An item of each.
     type Items;
     #[doc(hidden)]
-    fn parts(&self) -> Parts;
+    fn parts(&self) -> UntypedParts;
     #[doc(hidden)]
     fn items(&self, bytes: Vec<Vec<u8>>) -> Result<Self::Items, TakeError>;
 }
@@ -131,7 +131,7 @@ pub trait RemoteParts {
 /// What [`RemoteParts`] are without their types.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Parts(Vec<Part>);
+pub struct UntypedParts(Vec<Part>);
 
 struct Part {
     core: Arc<Core>,
@@ -145,8 +145,8 @@ macro_rules! remote_parts {
         impl<$($item: DeserializeOwned),+> RemoteParts for ($(&RemotePort<$item>,)+) {
             type Items = ($($item,)+);
 
-            fn parts(&self) -> Parts {
-                Parts(vec![$(self.$at.part()),+])
+            fn parts(&self) -> UntypedParts {
+                UntypedParts(vec![$(self.$at.part()),+])
             }
 
             fn items(&self, bytes: Vec<Vec<u8>>) -> Result<Self::Items, TakeError> {

@@ -9,7 +9,7 @@ mod accepting;
 mod posting;
 
 use self::accepting::Handling;
-use crate::flow::{AnySubscription, Hub, Source};
+use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::subscribe_config::{Ack, SubscribeConfig};
@@ -34,9 +34,9 @@ pub(crate) struct Subscribed<T: Send + Sync + 'static> {
 }
 
 struct State<T> {
-    flows: BTreeMap<Source, Flow>,
+    flows: BTreeMap<FlowSource, Flow>,
     /// Samples that have come, oldest first.
-    came: VecDeque<(Source, Sample<T>)>,
+    came: VecDeque<(FlowSource, Sample<T>)>,
     /// Somebody posts them.
     posting: bool,
     /// Who posts waits for room in the port.
@@ -111,12 +111,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and
     /// the window.
     pub(crate) fn opened_here(&self, topic: u32, key: &Key, first: u64) -> (u64, usize) {
-        let upto = self.open(Source::Here(topic), key.clone(), first);
+        let upto = self.open(FlowSource::Here(topic), key.clone(), first);
         (upto, self.window as usize)
     }
 
     /// Begins a flow, or goes on with it: up to which number all are accepted.
-    fn open(&self, source: Source, key: Key, first: u64) -> u64 {
+    fn open(&self, source: FlowSource, key: Key, first: u64) -> u64 {
         let mut state = self.state.lock();
         let fresh = || Flow {
             key,
@@ -134,19 +134,20 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     /// Whether the peer has as many flows to this subscription as a node may have topics.
-    fn has_all_of(&self, source: &Source) -> bool {
-        let Source::There(peer, _) = source else {
+    fn has_all_of(&self, source: &FlowSource) -> bool {
+        let FlowSource::There(peer, _) = source else {
             return false;
         };
-        let of_peer = Source::There(peer.clone(), 0)..=Source::There(peer.clone(), u32::MAX);
+        let of_peer =
+            FlowSource::There(peer.clone(), 0)..=FlowSource::There(peer.clone(), u32::MAX);
         let state = self.state.lock();
         !state.flows.contains_key(source) && state.flows.range(of_peer).count() >= MAX_ENTRIES
     }
 
-    fn publisher(&self, source: &Source) -> PeerName {
+    fn publisher(&self, source: &FlowSource) -> PeerName {
         match source {
-            Source::Here(_) => self.me.clone(),
-            Source::There(peer, _) => peer.clone(),
+            FlowSource::Here(_) => self.me.clone(),
+            FlowSource::There(peer, _) => peer.clone(),
         }
     }
 
@@ -158,7 +159,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         retained: bool,
         value: Arc<T>,
     ) -> Option<u64> {
-        self.take_in(Source::Here(topic), number, retained, value)
+        self.take_in(FlowSource::Here(topic), number, retained, value)
     }
 
     /// How many samples of one publisher may be under way.
@@ -168,7 +169,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     fn take_in(
         self: &Arc<Self>,
-        source: Source,
+        source: FlowSource,
         number: u64,
         retained: bool,
         value: Arc<T>,
@@ -192,7 +193,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     fn arrives(
         self: &Arc<Self>,
         state: &mut State<T>,
-        source: &Source,
+        source: &FlowSource,
         number: u64,
         retained: bool,
         value: Arc<T>,
@@ -232,7 +233,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     fn unreadable(
         self: &Arc<Self>,
         state: &mut State<T>,
-        source: &Source,
+        source: &FlowSource,
         number: u64,
     ) -> Option<u64> {
         state.unreadable += 1;
@@ -273,7 +274,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         self
     }
 
-    fn opened(&self, source: Source, key: Key, first: u64) -> Result<(u64, u32), String> {
+    fn opened(&self, source: FlowSource, key: Key, first: u64) -> Result<(u64, u32), String> {
         if !self.pattern.matches(&key) {
             return Err(format!(
                 "it opens {key} for a subscription to {}",
@@ -286,7 +287,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         Ok((self.open(source, key, first), self.window))
     }
 
-    fn comes(self: Arc<Self>, source: &Source, samples: &[Data<'_>]) {
+    fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {
         // What users wrote runs outside of the lock.
         let read = |data: &Data<'_>| (self.read)(data.payload).ok().map(Arc::new);
         let values: Vec<_> = samples.iter().map(read).collect();
@@ -311,7 +312,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         }
     }
 
-    fn closed(&self, source: &Source) {
+    fn closed(&self, source: &FlowSource) {
         self.state.lock().flows.remove(source);
     }
 
@@ -331,7 +332,8 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
     }
 
     fn forget(&self, peer: &PeerName) {
-        let of_peer = |source: &Source| matches!(source, Source::There(of, _) if of == peer);
+        let of_peer =
+            |source: &FlowSource| matches!(source, FlowSource::There(of, _) if of == peer);
         self.state.lock().flows.retain(|source, _| !of_peer(source));
     }
 }

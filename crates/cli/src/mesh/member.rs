@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
 use motet_http::{Config, Server};
-use motet_mesh_zenoh::{JoinError, RUN_FOLDER, RunKey, Zenoh, ZenohConfig};
+use motet_mesh_zenoh::{MeshJoinError, RUN_FOLDER, RunKey, Zenoh, ZenohConfig};
 use motet_ports::Port;
 
 use super::args::MeshLinkArgs;
@@ -27,7 +27,7 @@ pub(super) struct Member {
 
 impl Member {
     pub(super) fn join(args: &MeshLinkArgs) -> Result<Member, CliError> {
-        let refused = |error: JoinError| CliError::Service(error.to_string());
+        let refused = |error: MeshJoinError| CliError::Service(error.to_string());
         let key = match &args.key {
             Some(file) => Some(RunKey::read(file).map_err(|error| refused(error.into()))?),
             None => None,

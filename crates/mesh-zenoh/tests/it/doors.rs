@@ -2,7 +2,7 @@
 
 use crate::nodes::{Member, config, first, member, reaches, until};
 use motet_mesh::{Qos, SubscribeConfig};
-use motet_mesh_zenoh::{JoinError, KeyFileError, RunKey, Zenoh, ZenohConfig};
+use motet_mesh_zenoh::{KeyFileError, MeshJoinError, RunKey, Zenoh, ZenohConfig};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -104,7 +104,7 @@ fn sem_g245_what_is_not_safe_does_not_start_and_says_what_to_do() {
     };
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7450"] {
         let error = refused(&at(address));
-        assert!(matches!(error, JoinError::OpenWithoutKey(_)), "{error}");
+        assert!(matches!(error, MeshJoinError::OpenWithoutKey(_)), "{error}");
         assert!(error.to_string().contains("motet mesh keys new"), "{error}");
     }
     for config in [
@@ -117,18 +117,18 @@ fn sem_g245_what_is_not_safe_does_not_start_and_says_what_to_do() {
             ..ZenohConfig::named("a")
         },
     ] {
-        assert!(matches!(refused(&config), JoinError::PeersWithoutKey));
+        assert!(matches!(refused(&config), MeshJoinError::PeersWithoutKey));
     }
     for name in ["", "a/b", "a b", "*", &"x".repeat(65)] {
         assert!(matches!(
             refused(&ZenohConfig::named(name)),
-            JoinError::Name(_)
+            MeshJoinError::Name(_)
         ));
     }
     for address in ["here", "127.0.0.1:70000", ":1", "a\"b:1"] {
         let error = refused(&at(address));
         assert!(
-            matches!(error, JoinError::Address(..)),
+            matches!(error, MeshJoinError::Address(..)),
             "{address}: {error}"
         );
     }
@@ -137,7 +137,7 @@ fn sem_g245_what_is_not_safe_does_not_start_and_says_what_to_do() {
         rendezvous: Some(std::env::temp_dir()),
         ..at("0.0.0.0:0")
     };
-    assert!(matches!(refused(&wide), JoinError::NotForRendezvous(_)));
+    assert!(matches!(refused(&wide), MeshJoinError::NotForRendezvous(_)));
 }
 
 #[cfg(unix)]
@@ -186,7 +186,7 @@ fn sem_g246_a_folder_that_others_may_write_to_is_no_rendezvous() {
     };
     let error = Zenoh::open(&config).unwrap_err();
     assert!(
-        matches!(error, JoinError::RendezvousOpen(_, 0o777)),
+        matches!(error, MeshJoinError::RendezvousOpen(_, 0o777)),
         "{error}"
     );
 }
@@ -212,7 +212,7 @@ fn sem_g246_a_folder_of_another_user_is_no_rendezvous() {
     let error = Zenoh::open(&config).unwrap_err();
     let is_told = |path: &Path, found: u32| path == theirs && found == owner;
     assert!(
-        matches!(&error, JoinError::RendezvousOwner(path, found, _) if is_told(path, *found)),
+        matches!(&error, MeshJoinError::RendezvousOwner(path, found, _) if is_told(path, *found)),
         "{error}"
     );
     assert!(

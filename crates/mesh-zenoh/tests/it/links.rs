@@ -2,7 +2,7 @@
 
 use crate::nodes::{config, first, member, reaches, until};
 use motet_mesh::{CallError, PeerChange, Qos, Request, SubscribeConfig};
-use motet_mesh_zenoh::{JoinError, RunKey, Zenoh, ZenohConfig};
+use motet_mesh_zenoh::{MeshJoinError, RunKey, Zenoh, ZenohConfig};
 use motet_ports::{Overflow, Port, PortConfig, wait_blocking};
 use std::time::Duration;
 
@@ -123,7 +123,7 @@ fn sem_g243_a_name_that_a_node_has_is_refused() {
         ..config("b", &key, &a)
     };
     let refused = Zenoh::open(&again).unwrap_err();
-    assert!(matches!(refused, JoinError::Taken(name) if name == "b"));
+    assert!(matches!(refused, MeshJoinError::Taken(name) if name == "b"));
     assert!(reaches(&a, "b"), "the first one stays");
     drop(b);
 }

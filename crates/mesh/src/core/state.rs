@@ -1,12 +1,12 @@
 //! What a node knows, and the frames that it is to send.
 
-use super::{MAX_ENTRIES, State};
+use super::{MAX_ENTRIES, NodeState};
 use crate::flow::{AnySubscription, AnyTopic};
 use crate::frame::Frame;
 use crate::{MeshError, PeerName};
 use std::sync::Arc;
 
-impl State {
+impl NodeState {
     /// A number for a new entry of a table that has `has` entries.
     pub(crate) fn new_id(&mut self, what: &'static str, has: usize) -> Result<u32, MeshError> {
         if self.left {

@@ -1,7 +1,7 @@
 //! Flows of a topic that begin, go on, break and end.
 
 use super::{Flow, Publishing, State, wake};
-use crate::flow::{AnyTopic, Target};
+use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
 use crate::subscribed::Subscribed;
 use crate::{Class, Key, MeshError, PeerName, TopicInfo};
@@ -37,7 +37,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         let (upto, window) = typed.opened_here(self.id, &self.key, first);
         flow.out.accepted(upto, window);
         flow.subscription = Some(typed);
-        let to = Target::Here(id);
+        let to = FlowTarget::Here(id);
         flow.list(&to, &mut state.ready);
         state.flows.insert(to, flow);
         drop(state);
@@ -56,7 +56,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             };
         }
         let mut state = self.state.lock();
-        let to = Target::There(peer.clone(), subscription);
+        let to = FlowTarget::There(peer.clone(), subscription);
         if !state.flows.contains_key(&to) {
             let flow = self.flow(&state);
             state.flows.insert(to.clone(), flow);
@@ -75,7 +75,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         }
     }
 
-    fn accepted(&self, target: &Target, upto: u64, window: usize) {
+    fn accepted(&self, target: &FlowTarget, upto: u64, window: usize) {
         let mut state = self.state.lock();
         let State { flows, ready, .. } = &mut *state;
         let Some(flow) = flows.get_mut(target) else {
@@ -90,7 +90,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         wake(waiters);
     }
 
-    fn detach(&self, target: &Target, why: &str) {
+    fn detach(&self, target: &FlowTarget, why: &str) {
         self.remove(|to| to == target, why);
     }
 
@@ -100,8 +100,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             return false;
         }
         let mut state = self.state.lock();
-        let of_peer =
-            |(to, _): &(&Target, &mut Flow<T>)| matches!(to, Target::There(to, _) if to == peer);
+        let of_peer = |(to, _): &(&FlowTarget, &mut Flow<T>)| matches!(to, FlowTarget::There(to, _) if to == peer);
         let broken: Vec<_> = state
             .flows
             .iter_mut()
@@ -116,7 +115,10 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     }
 
     fn forget(&self, peer: &PeerName, why: &str) {
-        self.remove(|to| matches!(to, Target::There(of, _) if of == peer), why);
+        self.remove(
+            |to| matches!(to, FlowTarget::There(of, _) if of == peer),
+            why,
+        );
     }
 
     fn is_over(&self) -> bool {
@@ -147,7 +149,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         self.remove(|_| true, "the node has left");
     }
 
-    fn targets(&self) -> Vec<Target> {
+    fn targets(&self) -> Vec<FlowTarget> {
         let state = self.state.lock();
         state.flows.keys().cloned().collect()
     }

@@ -1,6 +1,6 @@
 //! What a topic has of its subscribers: a flow to each.
 
-use crate::flow::Target;
+use crate::flow::FlowTarget;
 use crate::frame::MAX_PAYLOAD;
 use crate::outgoing::{Entry, Outgoing, Pushed};
 use crate::subscribed::Subscribed;
@@ -39,7 +39,7 @@ const TURN: usize = 16;
 
 impl<T: Send + Sync + 'static> Flow<T> {
     /// Puts the flow into the list of those that may send, if it may and is not there.
-    pub(super) fn list(&mut self, to: &Target, ready: &mut VecDeque<Target>) {
+    pub(super) fn list(&mut self, to: &FlowTarget, ready: &mut VecDeque<FlowTarget>) {
         if self.out.may_send() && !std::mem::replace(&mut self.listed, true) {
             ready.push_back(to.clone());
         }
@@ -58,9 +58,9 @@ impl<T: Send + Sync + 'static> Flow<T> {
 pub(super) struct State<T: Send + Sync + 'static> {
     /// The number of the next sample.
     pub(super) next: u64,
-    pub(super) flows: BTreeMap<Target, Flow<T>>,
+    pub(super) flows: BTreeMap<FlowTarget, Flow<T>>,
     /// Flows that may send, each once: they take turns.
-    pub(super) ready: VecDeque<Target>,
+    pub(super) ready: VecDeque<FlowTarget>,
     pub(super) retained: VecDeque<(u64, Payload<T>)>,
     /// Where values are written.
     pub(super) room: Vec<u8>,
@@ -103,7 +103,9 @@ impl<T: Send + Sync + 'static> State<T> {
             return None;
         }
         let (to, flow) = self.flows.iter_mut().next()?;
-        let Target::Here(to) = *to else { return None };
+        let FlowTarget::Here(to) = *to else {
+            return None;
+        };
         if !flow.out.is_idle() {
             return None;
         }

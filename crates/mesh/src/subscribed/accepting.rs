@@ -1,7 +1,7 @@
 //! Which samples are accepted, and when their publishers are told.
 
 use super::{State, Subscribed};
-use crate::flow::Source;
+use crate::flow::FlowSource;
 use crate::incoming::ToBeTold;
 use crate::{Ack, Gap};
 use motet_sync::thread;
@@ -12,7 +12,7 @@ const LOOKS: usize = 1000;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// The port refused a sample for good.
-    pub(super) fn drop_one(self: &Arc<Self>, source: &Source, number: u64) {
+    pub(super) fn drop_one(self: &Arc<Self>, source: &FlowSource, number: u64) {
         let mut state = self.state.lock();
         state.missed += 1;
         if let Some(flow) = state.flows.get_mut(source) {
@@ -25,7 +25,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         self.accept(source, number);
     }
 
-    pub(super) fn accept(self: &Arc<Self>, source: &Source, number: u64) {
+    pub(super) fn accept(self: &Arc<Self>, source: &FlowSource, number: u64) {
         let told = self.accept_in(&mut self.state.lock(), source, number);
         self.tell(source, told);
     }
@@ -34,14 +34,14 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     pub(super) fn accept_in(
         self: &Arc<Self>,
         state: &mut State<T>,
-        source: &Source,
+        source: &FlowSource,
         number: u64,
     ) -> Option<u64> {
         let flow = state.flows.get_mut(source)?;
         flow.numbers.accepts(number);
         match (flow.numbers.is_to_be_told(self.window.into()), source) {
-            (ToBeTold::Now, _) | (ToBeTold::Soon, Source::Here(_)) => Some(flow.numbers.tell()),
-            (ToBeTold::Soon, Source::There(..)) => {
+            (ToBeTold::Now, _) | (ToBeTold::Soon, FlowSource::Here(_)) => Some(flow.numbers.tell()),
+            (ToBeTold::Soon, FlowSource::There(..)) => {
                 self.tell_soon(state);
                 None
             }
@@ -53,8 +53,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     pub(super) fn accept_all(
         self: &Arc<Self>,
         state: &mut State<T>,
-        posted: &mut Vec<(Source, u64)>,
-    ) -> Vec<(Source, u64)> {
+        posted: &mut Vec<(FlowSource, u64)>,
+    ) -> Vec<(FlowSource, u64)> {
         let mut told = Vec::new();
         if self.ack == Ack::Handled {
             posted.clear();
@@ -77,13 +77,13 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         told
     }
 
-    pub(super) fn tell_all(&self, told: Vec<(Source, u64)>) {
+    pub(super) fn tell_all(&self, told: Vec<(FlowSource, u64)>) {
         for (source, upto) in told {
             self.tell(&source, Some(upto));
         }
     }
 
-    pub(super) fn tell(&self, source: &Source, upto: Option<u64>) {
+    pub(super) fn tell(&self, source: &FlowSource, upto: Option<u64>) {
         if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
             core.tell_accepted(source, self.id, upto, self.window);
         }
@@ -137,7 +137,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 /// A sample that a handler has.
 pub(super) struct Handling<T: Send + Sync + 'static> {
     pub(super) subscription: Weak<Subscribed<T>>,
-    pub(super) source: Source,
+    pub(super) source: FlowSource,
     pub(super) number: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use super::Subscribed;
 use crate::Sample;
-use crate::flow::Source;
+use crate::flow::FlowSource;
 use crate::subscribe_config::Ack;
 use crate::unwinding::on_panic;
 use motet_ports::{PostError, PostRefusal};
@@ -10,12 +10,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Samples that are to be posted, oldest first.
-type Came<T> = VecDeque<(Source, Sample<T>)>;
+type Came<T> = VecDeque<(FlowSource, Sample<T>)>;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// Posts the first sample, and then what has come meanwhile. What the topic of the first is to
     /// be told, if that is one of this node.
-    pub(super) fn post(self: &Arc<Self>, source: Source, sample: Sample<T>) -> Option<u64> {
+    pub(super) fn post(self: &Arc<Self>, source: FlowSource, sample: Sample<T>) -> Option<u64> {
         let number = sample.number;
         let panicked = on_panic(|| self.go_on_behind(source.clone(), number, Vec::new()));
         let posted = self.port.post(sample);
@@ -46,8 +46,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             self.post_more();
         }
         match &source {
-            Source::Here(_) => told,
-            Source::There(..) => {
+            FlowSource::Here(_) => told,
+            FlowSource::There(..) => {
                 self.tell(&source, told);
                 None
             }
@@ -101,7 +101,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     /// Posting a sample has panicked: a task goes on, and the next sample tells that this one may
     /// be missing. Nothing else is done here, where another panic would end the process.
-    fn go_on_behind(self: &Arc<Self>, source: Source, number: u64, posted: Vec<(Source, u64)>) {
+    fn go_on_behind(
+        self: &Arc<Self>,
+        source: FlowSource,
+        number: u64,
+        posted: Vec<(FlowSource, u64)>,
+    ) {
         let (this, mut posted) = (Arc::clone(self), posted);
         if let Some(core) = self.core.upgrade() {
             core.spawn(Box::pin(async move {
@@ -115,7 +120,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     /// Accepts what has been posted, and tells publishers. What has come meanwhile: nothing, and
     /// then nobody posts.
-    fn posted(self: &Arc<Self>, posted: &mut Vec<(Source, u64)>) -> Came<T> {
+    fn posted(self: &Arc<Self>, posted: &mut Vec<(FlowSource, u64)>) -> Came<T> {
         let mut state = self.state.lock();
         let told = self.accept_all(&mut state, posted);
         let came = std::mem::take(&mut state.came);
@@ -125,7 +130,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         came
     }
 
-    fn wait_and_post(self: &Arc<Self>, source: Source, sample: Sample<T>) {
+    fn wait_and_post(self: &Arc<Self>, source: FlowSource, sample: Sample<T>) {
         let Some(core) = self.core.upgrade() else {
             return;
         };
