@@ -2,7 +2,7 @@
 
 use crate::errors::MotetError;
 use crate::waiting::Waiting;
-use motet_http::{Access, Told, Watch as OfEvents};
+use motet_http::{Access, RemoteNotification, Watch as OfEvents};
 use motet_service::{Fault, Options, Value};
 use motet_sync::{Arc, Mutex};
 use pyo3::IntoPyObjectExt;
@@ -102,7 +102,7 @@ impl Watch {
     }
 }
 
-fn json(told: &Told) -> Value {
+fn json(told: &RemoteNotification) -> Value {
     serde_json::json!({
         "version": told.version,
         "event": told.event,

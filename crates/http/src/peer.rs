@@ -2,7 +2,7 @@
 
 use crate::access::{Access, Encryption, cannot};
 use crate::lines::{Failed, Lines, encode, fault_of, send};
-use crate::watch::{Told, Watch, watch};
+use crate::watch::{RemoteNotification, Watch, watch};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
@@ -39,7 +39,7 @@ enum Ask {
     Watch {
         path: String,
         query: String,
-        events: mpsc::Sender<Result<Told, Fault>>,
+        events: mpsc::Sender<Result<RemoteNotification, Fault>>,
     },
 }
 
