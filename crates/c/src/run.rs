@@ -17,7 +17,7 @@
 
 use crate::error::{Code, Failure};
 use crate::foreign::site;
-use motet::comm::{CallSite, RankNow, WaitGraph, Watch};
+use motet::comm::{CallSite, RankNow, RunWatch, WaitGraph};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Unparker};
 
@@ -26,7 +26,7 @@ pub(crate) struct Run {
     /// The ranks are to end where they wait.
     stopped: AtomicBool,
     /// What looks at the ranks, if all of them are in this process: else nobody knows them all.
-    watch: Option<Watch>,
+    watch: Option<RunWatch>,
     sleep: Mutex<Sleep>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Next {
 
 impl Run {
     /// A run of so many ranks, which `watch` sees if they are all.
-    pub(crate) fn new(ranks: usize, watch: Option<Watch>) -> Run {
+    pub(crate) fn new(ranks: usize, watch: Option<RunWatch>) -> Run {
         Run {
             stopped: AtomicBool::new(false),
             watch,
@@ -179,7 +179,7 @@ impl Run {
 
     /// All ranks sleep, and nobody will wake them. The last one that was awake says so.
     fn stuck(&self) {
-        let seen = self.watch.as_ref().and_then(Watch::why);
+        let seen = self.watch.as_ref().and_then(RunWatch::why);
         let said = seen.map(|graph| self.placed(graph).to_string());
         let said = said.unwrap_or_default();
         let text = format!("all ranks that have not ended wait for each other; {said}");

@@ -1,7 +1,7 @@
 //! What a collective returns: it is awaited, or started to be waited for later.
 
 use crate::CommError;
-use crate::pending::{Pending, Spot, Waiting};
+use crate::pending::{Pending, PendingFuture, Spot};
 use crate::request::Request;
 use std::fmt;
 use std::future::Future;
@@ -35,7 +35,7 @@ pub(crate) trait Collective<'c, T>:
     Pending<Output = Result<T, CommError>> + Sized + 'c
 {
     /// The future that takes part when it is first polled.
-    fn now(self) -> CollectiveCall<Waiting<'c, Self>>;
+    fn now(self) -> CollectiveCall<PendingFuture<'c, Self>>;
 
     /// Takes part now, beside other collectives; what is left is to wait for the others.
     fn started(self) -> Request<'c, T>;
@@ -83,7 +83,7 @@ impl<F: Future + Unpin> Future for CollectiveCall<F> {
     }
 }
 
-impl<'c, P, T> Startable<'c> for Waiting<'c, P>
+impl<'c, P, T> Startable<'c> for PendingFuture<'c, P>
 where
     P: Pending<Output = Result<T, CommError>> + Collective<'c, T>,
 {
@@ -104,7 +104,7 @@ pub(crate) struct TwoWays<'c, A, N, P: Pending, S> {
 enum State<'c, A, N, P: Pending, S> {
     /// The arguments; what is made of them to wait, and to start.
     New(Option<(A, N, S)>),
-    Begun(Waiting<'c, P>),
+    Begun(PendingFuture<'c, P>),
 }
 
 impl<'c, A, N, P, S> TwoWays<'c, A, N, P, S>
@@ -137,7 +137,7 @@ where
         if let State::New(new) = state
             && let Some((arguments, wait, _)) = new.take()
         {
-            *state = State::Begun(Waiting::new(*spot, wait(arguments)));
+            *state = State::Begun(PendingFuture::new(*spot, wait(arguments)));
         }
         match state {
             State::Begun(waiting) => Pin::new(waiting).poll(cx),

@@ -2,8 +2,8 @@
 
 use crate::CommError;
 use crate::buffer_pool::BufferPool;
-use crate::envelope::{Context, Kind};
-use crate::fabric::{AnyFabric, Place, Team};
+use crate::envelope::{Context, MessageKind};
+use crate::fabric::{AnyFabric, MeetingPoint, Team};
 use crate::limit::Outstanding;
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
@@ -187,7 +187,7 @@ impl Communicator {
 
     /// Tells the messages of the communicator, of this kind, from all others.
     #[inline]
-    pub(crate) fn context(&self, kind: Kind) -> Context {
+    pub(crate) fn context(&self, kind: MessageKind) -> Context {
         Context {
             communicator: self.team.communicator,
             kind,
@@ -237,7 +237,7 @@ impl Communicator {
     }
 
     /// Where the ranks meet for the collective that this rank starts next.
-    pub(crate) fn next_started_place(&self) -> Arc<Place> {
+    pub(crate) fn next_started_place(&self) -> Arc<MeetingPoint> {
         let started = &self.seldom().started;
         let number = started.replace(started.get().wrapping_add(1));
         self.team.started_place(number)

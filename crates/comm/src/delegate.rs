@@ -1,7 +1,7 @@
 //! Delegates: what other ranks ask of a rank is done at once, also while the rank computes.
 
 use crate::address::Status;
-use crate::envelope::{Envelope, Kind};
+use crate::envelope::{Envelope, MessageKind};
 use crate::fabric::{
     Addressed, AnyFabric, Asked, LocalRanks, Processes, Push, Take, Team, numbered,
 };
@@ -195,7 +195,7 @@ impl Delegate {
         }
         let context = crate::envelope::Context {
             communicator: self.team.communicator,
-            kind: Kind::User,
+            kind: MessageKind::User,
         };
         Ok(Addressed {
             context,

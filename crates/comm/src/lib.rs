@@ -131,5 +131,5 @@ pub use run::Entered;
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Gone, Header, Transport, TransportError};
 pub use value::{Local, Value};
-pub use watch::Watch;
+pub use watch::RunWatch;
 pub use world::{WeakWorld, World};

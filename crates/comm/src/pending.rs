@@ -205,9 +205,9 @@ impl<P: Pending<Output = Result<(), E>>, R, E> Pending for Giving<P, R> {
 pub(crate) type Whys = Vec<Why>;
 
 /// Something that has ended: its outcome.
-pub(crate) struct Ended<T>(pub(crate) Option<T>);
+pub(crate) struct Finished<T>(pub(crate) Option<T>);
 
-impl<T> Pending for Ended<T> {
+impl<T> Pending for Finished<T> {
     type Output = T;
 
     fn look(&mut self) -> Option<T> {
@@ -231,7 +231,7 @@ pub(crate) struct Spot<'c> {
 }
 
 /// The future that waits for it.
-pub(crate) struct Waiting<'c, P: Pending> {
+pub(crate) struct PendingFuture<'c, P: Pending> {
     /// Before what is waited for: it goes first.
     wait: Wait<'c>,
     pending: P,
@@ -245,7 +245,7 @@ struct Wait<'c> {
     entered: bool,
 }
 
-impl<'c, P: Pending> Waiting<'c, P> {
+impl<'c, P: Pending> PendingFuture<'c, P> {
     #[inline]
     pub(crate) fn new(spot: Spot<'c>, pending: P) -> Self {
         let wait = Wait {
@@ -253,7 +253,7 @@ impl<'c, P: Pending> Waiting<'c, P> {
             rank: RankWait::default(),
             entered: false,
         };
-        Waiting { wait, pending }
+        PendingFuture { wait, pending }
     }
 
     /// What is waited for.
@@ -284,14 +284,14 @@ impl Wait<'_> {
 }
 
 // Nothing in it is pinned.
-impl<P: Pending> Unpin for Waiting<'_, P> {}
+impl<P: Pending> Unpin for PendingFuture<'_, P> {}
 
-impl<P: Pending> Future for Waiting<'_, P> {
+impl<P: Pending> Future for PendingFuture<'_, P> {
     type Output = P::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<P::Output> {
-        let Waiting { wait, pending } = self.get_mut();
+        let PendingFuture { wait, pending } = self.get_mut();
         let spot = wait.spot;
         if let Some(recorder) = spot.recorder {
             wait.enter(recorder, || pending.called());
@@ -385,7 +385,7 @@ mod tests {
             asked: &asked,
             turned: false,
         };
-        let mut waiting = Waiting::new(spot, Either::<_, Turning<'_>>::One(turning));
+        let mut waiting = PendingFuture::new(spot, Either::<_, Turning<'_>>::One(turning));
         let mut cx = Context::from_waker(Waker::noop());
         while asked.get()[0] == 0 {
             assert!(Pin::new(&mut waiting).poll(&mut cx).is_pending());

@@ -1,7 +1,7 @@
 //! Requests: what has been started and is waited for later.
 
 use crate::CommError;
-use crate::pending::{Pending, Spot, Waiting, Whys};
+use crate::pending::{Pending, PendingFuture, Spot, Whys};
 use crate::profile::Called;
 use std::fmt;
 
@@ -78,7 +78,7 @@ impl<'c, T> Request<'c, T> {
     /// # Errors
     /// Those of the call that has made the request.
     pub async fn wait(self) -> Result<T, CommError> {
-        Waiting::new(self.spot, self.pending).await
+        PendingFuture::new(self.spot, self.pending).await
     }
 
     /// Its outcome if it has ended, or the request again (MPI_TEST). Does not wait.
@@ -159,7 +159,7 @@ impl<'c, T> Requests<'c, T> {
 
     async fn ended(&mut self, all: bool) -> Option<Vec<(usize, Result<T, CommError>)>> {
         let spot = self.spot.filter(|_| !self.is_empty())?;
-        Some(Waiting::new(spot, Any { of: self, all }).await)
+        Some(PendingFuture::new(spot, Any { of: self, all }).await)
     }
 
     fn take_ended(&mut self, all: bool) -> Vec<(usize, Result<T, CommError>)> {

@@ -3,7 +3,7 @@
 use super::Signed;
 use super::local_ranks::{LocalMail, LocalRanks};
 use crate::address::{Source, TagMatch};
-use crate::envelope::{Context, Envelope, Room};
+use crate::envelope::{Context, Envelope, ReceiptSlots};
 use crate::report::{Operation, Wait};
 use crate::{CallSite, Tag};
 use motet_sync::Mutex;
@@ -24,7 +24,7 @@ pub(crate) struct Door {
     pub(crate) place: usize,
     pub(crate) context: Context,
     pub(crate) tag: Tag,
-    pub(crate) room: Arc<Room>,
+    pub(crate) room: Arc<ReceiptSlots>,
     /// Where it was opened.
     pub(crate) site: CallSite,
     /// Says what comes through it.

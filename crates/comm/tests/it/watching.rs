@@ -2,7 +2,7 @@
 
 use crate::network::processes;
 use crate::worlds::Outcome;
-use motet_comm::{Communicator, Operation, RankNow, Transport, WaitGraph, Watch, World};
+use motet_comm::{Communicator, Operation, RankNow, RunWatch, Transport, WaitGraph, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use motet_testkit::{patience, stress, within};
@@ -18,7 +18,7 @@ fn worlds_of_four() -> [World; 2] {
 }
 
 /// Looks until what is seen is so.
-fn seen(watch: &Watch, so: impl Fn(&WaitGraph) -> bool) -> WaitGraph {
+fn seen(watch: &RunWatch, so: impl Fn(&WaitGraph) -> bool) -> WaitGraph {
     loop {
         if let Some(graph) = watch.why().filter(&so) {
             return graph;
@@ -48,7 +48,7 @@ const BARRIER: Operation = Operation::Collective {
 fn watched<R: Send + 'static>(
     world: &World,
     body: impl AsyncFn(Communicator, &AtomicBool) -> Outcome<()> + Sync,
-    look: impl FnOnce(&Watch) -> R + Send + 'static,
+    look: impl FnOnce(&RunWatch) -> R + Send + 'static,
 ) -> R {
     let go = Arc::new(AtomicBool::new(false));
     let (watch, tell) = (world.watch(), Arc::clone(&go));

@@ -1,7 +1,7 @@
 //! What delegates of ranks ask each other between processes: taken in by whichever thread brings
 //! it, past the mailboxes.
 
-use super::{CALL, Ending, Processes, context_of, number};
+use super::{CALL, EarlyEnd, Processes, context_of, number};
 use crate::fabric::delegates::{Addressed, opens, tail_of};
 use crate::transport::Header;
 use motet_dispatch::keep_looking;
@@ -79,7 +79,7 @@ impl Processes {
         let delegates = &self.local.delegates;
         if let Err(problem) = delegates.take_in(communicator, place, header, payload) {
             let reason = format!("process {process} has sent what cannot be done: {problem}");
-            self.end(Ending::Transport { reason });
+            self.end(EarlyEnd::Transport { reason });
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::Neighbourhood;
 use crate::collective_call::{Collective, CollectiveCall};
-use crate::envelope::Kind;
-use crate::fabric::Ticket;
-use crate::pending::{Ended, Pending, Waiting, Whys};
+use crate::envelope::MessageKind;
+use crate::fabric::PostedReceive;
+use crate::pending::{Finished, Pending, PendingFuture, Whys};
 use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
 use crate::report::{Operation, Why};
@@ -64,7 +64,7 @@ where
             return Err(CommError::OutOfStep { operation });
         }
         let values = values?;
-        let waits = |ticket: &mut Ticket| comm.fabric().collect(ticket).is_none();
+        let waits = |ticket: &mut PostedReceive| comm.fabric().collect(ticket).is_none();
         self.of.left.borrow_mut().retain_mut(waits);
         if values.len() != edges.destinations.len() {
             let (name, given, asked) = (self.name, values.len(), edges.destinations.len());
@@ -73,7 +73,7 @@ where
         }
         self.begun = true;
         for (&(dest, tag), value) in edges.destinations.iter().zip(values) {
-            let kind = Kind::Neighbourhood;
+            let kind = MessageKind::Neighbourhood;
             comm.send_in(kind, dest.into(), tag, value, self.location)?;
         }
         Ok(())
@@ -156,8 +156,8 @@ where
     P: Receive<T> + 'c,
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {
-    fn now(self) -> CollectiveCall<Waiting<'c, Self>> {
-        CollectiveCall::new(Waiting::new(self.of.comm.spot(), self))
+    fn now(self) -> CollectiveCall<PendingFuture<'c, Self>> {
+        CollectiveCall::new(PendingFuture::new(self.of.comm.spot(), self))
     }
 
     fn started(mut self) -> Request<'c, R> {
@@ -168,7 +168,7 @@ where
             self.look()
         };
         match looked {
-            Some(outcome) => Request::new(comm.spot(), Ended(Some(outcome))),
+            Some(outcome) => Request::new(comm.spot(), Finished(Some(outcome))),
             None => Request::new(comm.spot(), self),
         }
     }
@@ -188,7 +188,7 @@ impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
 /// A receive of a `T`.
 pub(super) trait Receive<T>: Pending<Output = Result<T, CommError>> {
     /// Nobody waits for it any more; what has been posted.
-    fn leave(&mut self) -> Option<Ticket>;
+    fn leave(&mut self) -> Option<PostedReceive>;
 
     /// Who is to send.
     fn source(&self) -> Option<usize>;
@@ -198,7 +198,7 @@ impl<T, U> Receive<T> for Receiving<'_, U>
 where
     U: Use<Output = T>,
 {
-    fn leave(&mut self) -> Option<Ticket> {
+    fn leave(&mut self) -> Option<PostedReceive> {
         Receiving::leave(self)
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Who waits for room.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct WaitingSenders {
     /// Ranks of the world that live here.
     waiting: Mutex<Vec<usize>>,
     /// How many.
