@@ -1,6 +1,6 @@
 //! Deadlines of causalities, by a clock.
 
-use crate::causality::{Alarm, Causality, Deadline};
+use crate::causality::{Alarm, Causality, WorkDeadline};
 use crate::clock::{Clock, Timer};
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ struct Passing {
 /// A timer that is cancelled when nobody waits for it any more.
 struct Armed(Timer);
 
-impl Deadline for Passing {
+impl WorkDeadline for Passing {
     fn is_over(&self) -> bool {
         self.deadline <= self.clock.now()
     }

@@ -40,7 +40,7 @@ pub enum Cancelled {
 }
 
 /// A time by which work must be done. What a clock is, others know.
-pub(crate) trait Deadline: Send + Sync {
+pub(crate) trait WorkDeadline: Send + Sync {
     /// Whether it has passed.
     fn is_over(&self) -> bool;
 
@@ -53,7 +53,7 @@ pub(crate) type Alarm = Box<dyn Any + Send>;
 
 pub(super) struct Fate {
     state: AtomicU8,
-    deadline: Option<Box<dyn Deadline>>,
+    deadline: Option<Box<dyn WorkDeadline>>,
     late: Mutex<Late>,
 }
 
@@ -81,7 +81,7 @@ impl Fate {
         }
     }
 
-    pub(super) fn set_deadline(&mut self, deadline: Box<dyn Deadline>) {
+    pub(super) fn set_deadline(&mut self, deadline: Box<dyn WorkDeadline>) {
         self.deadline = Some(deadline);
     }
 
