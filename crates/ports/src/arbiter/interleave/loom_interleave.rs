@@ -11,11 +11,11 @@ use super::shared::Shared;
 use super::state::Fairness;
 use crate::activation::Attach;
 use crate::deferred::Deferred;
-use crate::loom_ports::Keeper;
+use crate::loom_ports::TaskKeeper;
 use crate::outlet::Outlet;
 use crate::parent::LongPass;
 use crate::{Port, Receive};
-use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use motet_dispatch::{Enqueue, Task, TaskBody, TaskBox};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, set_thread_number, thread};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ struct Stage {
     concurrent: Outlet,
     exclusive: Outlet,
     teardown: Outlet,
-    queue: Keeper,
+    queue: TaskKeeper,
     readers: AtomicUsize,
     writers: AtomicUsize,
     taken: AtomicUsize,
@@ -50,7 +50,7 @@ struct Work {
 impl Stage {
     fn new(fairness: Fairness) -> Arc<Self> {
         let shared = Shared::with_places(fairness, 2);
-        let queue = Keeper::default();
+        let queue = TaskKeeper::default();
         let member = |kind: Kind| {
             let group = Group::new(&shared, kind, "a member");
             Outlet::by_way_of(group.above(), &queue.handle())
@@ -184,7 +184,7 @@ impl Stage {
     }
 }
 
-impl Run for Work {
+impl TaskBody for Work {
     fn run(task: TaskBox<Self>) {
         let work = task.into_inner();
         let (stage, kind, is_async) = (Arc::clone(&work.stage), work.kind, work.is_async);
