@@ -8,7 +8,7 @@ pub(crate) use nodes::{Spread, can_play};
 use super::answering::Answering;
 use super::workshop::{Workshop, output};
 use crate::program::Program;
-use motet_mpi::Search;
+use motet_mpi::LibrarySearch;
 use motet_sync::thread;
 use serde::Deserialize;
 use std::cell::RefCell;
@@ -176,7 +176,7 @@ impl Mpi {
 
     /// The library with the standard ABI, if the installation has one.
     pub(crate) fn library(&self) -> Option<PathBuf> {
-        Search::named(self.prefix.clone()?).find().ok()
+        LibrarySearch::named(self.prefix.clone()?).find().ok()
     }
 
     /// The time of a round of motet's own program on processes of this library, with so many ranks

@@ -1,7 +1,7 @@
 //! What a run found, in the units of the user's columns: the source of the table, the JSON object
 //! and the files.
 
-use motet_comm::{Model, Overhead, Profile};
+use motet_comm::{OverheadModel, Overhead, Profile};
 use motet_mining::Choice;
 use serde::Serialize;
 
@@ -124,7 +124,7 @@ pub struct Profiled {
     /// f and its parts.
     pub overhead: Overhead,
     /// f at other grain sizes, as far as one run tells.
-    pub model: Option<Model>,
+    pub model: Option<OverheadModel>,
 }
 
 impl From<Profile> for Profiled {

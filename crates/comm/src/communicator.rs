@@ -6,9 +6,9 @@ use crate::envelope::{Context, MessageKind};
 use crate::fabric::{AnyFabric, MeetingPoint, Team};
 use crate::limit::Outstanding;
 use crate::pending::Spot;
-use crate::profile::{Called, Entered, Recorder};
+use crate::profile::{Called, EnteredCall, Recorder};
 use crate::rendezvous_copy::Savings;
-use crate::report::{Operation, Wait, Why};
+use crate::report::{WaitOperation, Wait, Why};
 use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::Location;
@@ -127,7 +127,7 @@ impl Communicator {
         &self,
         name: &'static str,
         location: &'static Location<'static>,
-    ) -> Option<Entered<'_>> {
+    ) -> Option<EnteredCall<'_>> {
         self.recorder()
             .map(|recorder| recorder.entered(Called::new(name, location)))
     }
@@ -197,7 +197,7 @@ impl Communicator {
     /// What this rank, which is about to sleep, waits for in a call of this communicator.
     pub(crate) fn waits_in(
         &self,
-        operation: Operation,
+        operation: WaitOperation,
         location: &'static Location<'static>,
     ) -> Why {
         self.fabric.sleeps();

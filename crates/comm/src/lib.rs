@@ -108,7 +108,7 @@ use motet_trace::{self as address, self as profile, self as report};
 
 pub use motet_sums::{Dyadic, ExactSum, Real};
 pub use motet_trace::{
-    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Imbalance, Model, OUTSIDE, Operation,
+    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Imbalance, OverheadModel, OUTSIDE, WaitOperation,
     Overhead, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
     TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitReport,
 };

@@ -2,7 +2,7 @@
 
 use crate::WaitGraph;
 use crate::asks::Asks;
-use crate::fabric::{LocalRanks, Processes};
+use crate::fabric::{LocalRanks, RunProcesses};
 use motet_sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ type Shown = Mutex<Option<WatchedRanks>>;
 /// The ranks of a run.
 pub(crate) enum WatchedRanks {
     Here(Arc<LocalRanks>),
-    Everywhere(Arc<Processes>),
+    Everywhere(Arc<RunProcesses>),
 }
 
 /// How long another process is waited for.

@@ -55,11 +55,11 @@ enum WorldKind {
 enum Over {
     Memory,
     Ports,
-    Processes(Arc<Processes>),
+    Processes(Arc<TransportedRuns>),
 }
 
 /// The way to other processes, of all worlds that are copies of one.
-struct Processes {
+struct TransportedRuns {
     transport: Arc<dyn Transport>,
     /// Runs so far. One at a time: all processes number them alike.
     runs: Mutex<u16>,
@@ -134,7 +134,7 @@ impl World {
     pub fn over(transport: Arc<dyn Transport>, ranks: usize) -> Self {
         let mut world = World::threads(ranks);
         if let WorldKind::Threads { over, .. } = &mut world.place {
-            *over = Over::Processes(Arc::new(Processes {
+            *over = Over::Processes(Arc::new(TransportedRuns {
                 transport,
                 runs: Mutex::new(0),
                 later: Later::default(),
@@ -363,7 +363,7 @@ impl World {
 pub struct WeakWorld {
     /// As it was, but for the processes.
     world: World,
-    processes: Option<Weak<Processes>>,
+    processes: Option<Weak<TransportedRuns>>,
 }
 
 impl WeakWorld {
@@ -380,7 +380,7 @@ impl WeakWorld {
     }
 }
 
-impl fmt::Debug for Processes {
+impl fmt::Debug for TransportedRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (process, processes) = (self.transport.process(), self.transport.processes());
         write!(f, "Processes({process} of {processes})")

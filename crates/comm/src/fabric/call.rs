@@ -1,6 +1,6 @@
 //! What a rank calls when it comes to a collective, so that ranks in different calls can be told.
 
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::wire::{Tail, known, put_number, put_text};
 use crate::{CallSite, CommError};
 use std::any::type_name;
@@ -99,12 +99,12 @@ impl RankCall {
         self.location
     }
 
-    pub(crate) fn operation(&self) -> Operation {
+    pub(crate) fn operation(&self) -> WaitOperation {
         operation(self.name, self.root)
     }
 
     /// The same of a call that was started, which waits for others that were.
-    pub(crate) fn started_operation(&self) -> Operation {
+    pub(crate) fn started_operation(&self) -> WaitOperation {
         operation(started_name(self.name), self.root)
     }
 
@@ -123,8 +123,8 @@ pub(crate) fn started_name(name: &str) -> &'static str {
     known(&format!("started {name}"))
 }
 
-fn operation(name: &'static str, root: u32) -> Operation {
-    Operation::Collective {
+fn operation(name: &'static str, root: u32) -> WaitOperation {
+    WaitOperation::Collective {
         name,
         root: (root != NONE).then_some(root as usize),
     }
@@ -180,7 +180,7 @@ impl<'a> WrittenCall<'a> {
 /// A call of this process or another, in words.
 #[derive(Debug)]
 struct Described<'a> {
-    operation: Operation,
+    operation: WaitOperation,
     site: CallSite,
     type_name: &'a str,
     length: u64,

@@ -4,7 +4,7 @@ use super::call::Coming;
 use super::combining_tree::CombiningTree;
 use super::ports::Gathering;
 use super::process_level::ProcessLevel;
-use super::processes::Processes;
+use super::processes::RunProcesses;
 use crate::{CommError, Value};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) enum MeetingPoint {
 pub(crate) enum MeetingPointKind {
     Tree,
     Port,
-    ProcessLevel(Arc<Processes>),
+    ProcessLevel(Arc<RunProcesses>),
 }
 
 impl MeetingPointKind {

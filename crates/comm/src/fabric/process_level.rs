@@ -15,7 +15,7 @@ use super::any_cell::AnyCell;
 use super::call::{Coming, RankCall};
 use super::combining_tree::CombiningTree;
 use super::processes::{
-    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, Processes, Route, keep_spare,
+    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, RunProcesses, Route, keep_spare,
 };
 use crate::{CommError, Value};
 use motet_sync::Mutex;
@@ -29,7 +29,7 @@ pub(crate) use beside::Beside;
 
 pub(crate) struct ProcessLevel {
     collective: CombiningTree,
-    processes: Arc<Processes>,
+    processes: Arc<RunProcesses>,
     site: CrossingSite,
     /// The number of all ranks.
     all: u32,
@@ -66,7 +66,7 @@ impl ProcessLevel {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none
     /// lives here.
     pub(crate) fn new(
-        processes: &Arc<Processes>,
+        processes: &Arc<RunProcesses>,
         communicator: u32,
         members: impl Iterator<Item = usize>,
         started: Option<u32>,

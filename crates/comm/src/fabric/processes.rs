@@ -6,7 +6,7 @@
 //!                       └─────► Transport ──► … ──► deliver ──► mailbox, crossing, receipt, ending
 //! ```
 //!
-//! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's
+//! Whoever waits calls [`RunProcesses::poll`]; when all ranks sleep or compute, a thread of the run's
 //! own looks (`progress.rs`).
 
 mod asking;
@@ -56,7 +56,7 @@ use std::time::Duration;
 use stuck::Stuck;
 use waiting_senders::WaitingSenders;
 
-pub(crate) struct Processes {
+pub(crate) struct RunProcesses {
     pub(crate) local: Arc<LocalRanks>,
     transport: Arc<dyn Transport>,
     /// Tells the messages of this run from those of others on the same transport.
@@ -104,7 +104,7 @@ pub(crate) fn run_of(header: &Header) -> u16 {
     (header.context >> 48) as u16
 }
 
-impl Processes {
+impl RunProcesses {
     /// `firsts` has the first rank of each process, then the number of all ranks; `limit` says how
     /// long another process may say nothing.
     pub(crate) fn new(
@@ -121,7 +121,7 @@ impl Processes {
             .communicators
             .store(first_number(process, processes), Ordering::Relaxed);
         let readers = Readers::new(local.size());
-        Processes {
+        RunProcesses {
             heartbeat: Heartbeat::new(&*transport, limit),
             local,
             transport,
@@ -392,14 +392,14 @@ pub(crate) mod tests {
     }
 
     /// The first of two processes with one rank each, in run 1.
-    pub(crate) fn first_of_two(first: Arc<FirstProcess>) -> Arc<Processes> {
+    pub(crate) fn first_of_two(first: Arc<FirstProcess>) -> Arc<RunProcesses> {
         let (local, limit) = (Arc::new(LocalRanks::new(1, 1)), Duration::from_secs(60));
         let told = RunListeners {
             caller: Parker::new().unparker(),
             asks: Arc::default(),
         };
         let (firsts, later) = (Box::new([0, 1, 2]), Later::default());
-        let made = Processes::new(local, first, 1, firsts, later, told, limit);
+        let made = RunProcesses::new(local, first, 1, firsts, later, told, limit);
         Arc::new(made)
     }
 }

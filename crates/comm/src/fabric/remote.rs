@@ -2,7 +2,7 @@
 //! between them over a [`Transport`](crate::Transport).
 
 use super::mailbox::{Mailbox, NeighbourSteps};
-use super::processes::Processes;
+use super::processes::RunProcesses;
 use super::{Closer, Fabric, Mail, PostedReceive, Threads};
 use crate::CommError;
 use crate::address::Status;
@@ -13,19 +13,19 @@ use std::sync::Arc;
 /// One rank among others in this process and others.
 #[derive(Clone)]
 pub(crate) struct RemoteFabric {
-    processes: Arc<Processes>,
+    processes: Arc<RunProcesses>,
     /// The rank among those of this process, where its number is its place here.
     here: Threads,
 }
 
 impl RemoteFabric {
-    pub(crate) fn new(processes: Arc<Processes>, place: usize) -> Self {
+    pub(crate) fn new(processes: Arc<RunProcesses>, place: usize) -> Self {
         let here = Threads::new(Arc::clone(&processes.local), place);
         RemoteFabric { processes, here }
     }
 
     /// What the ranks of this process share.
-    pub(crate) fn processes(&self) -> &Arc<Processes> {
+    pub(crate) fn processes(&self) -> &Arc<RunProcesses> {
         &self.processes
     }
 
@@ -82,7 +82,7 @@ impl RemoteFabric {
         self.mail().take(wanted)
     }
 
-    /// Takes a step in that has come, past the mailbox; see [`Processes::read_step`].
+    /// Takes a step in that has come, past the mailbox; see [`RunProcesses::read_step`].
     pub(crate) fn read_step(
         &self,
         from: usize,

@@ -5,7 +5,7 @@ use crate::address::{Source, Status, TagMatch};
 use crate::envelope::{Envelope, MessageKind, ReceivePattern};
 use crate::pending::{Pending, PendingFuture, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::{CommError, Communicator, Value};
 use std::fmt;
 use std::future::Future;
@@ -236,7 +236,7 @@ impl Pending for Probing<'_> {
     }
 
     fn why(&self) -> Whys {
-        let operation = Operation::Probe {
+        let operation = WaitOperation::Probe {
             source: self.wanted.source,
             tag: self.wanted.tag,
         };

@@ -5,7 +5,7 @@ use crate::envelope::{Envelope, MessageKind, ReceivePattern};
 use crate::fabric::{PostedReceive, ReceivedValue};
 use crate::pending::{Pending, PendingFuture, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
 use std::convert::Infallible;
@@ -339,8 +339,8 @@ impl<U: Use> Pending for Receiving<'_, U> {
 
     fn why(&self) -> Whys {
         let operation = match self.part_of {
-            Some(name) => Operation::Collective { name, root: None },
-            None => Operation::Recv {
+            Some(name) => WaitOperation::Collective { name, root: None },
+            None => WaitOperation::Recv {
                 source: self.wanted.source,
                 tag: self.wanted.tag,
             },

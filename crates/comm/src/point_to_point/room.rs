@@ -5,7 +5,7 @@ use crate::envelope::{Envelope, MessageKind};
 use crate::limit::{Outstanding, SendOverflow};
 use crate::pending::{Pending, PendingFuture, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::{CommError, Communicator};
 use std::panic::Location;
 use std::pin::Pin;
@@ -97,7 +97,7 @@ impl Pending for RoomOf<'_> {
     }
 
     fn why(&self) -> Whys {
-        let operation = Operation::Send {
+        let operation = WaitOperation::Send {
             dest: self.dest,
             tag: self.tag,
         };

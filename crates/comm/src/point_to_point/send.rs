@@ -5,7 +5,7 @@ use crate::any_cell::AnyLetter;
 use crate::envelope::{Envelope, MessageKind, Receipt};
 use crate::pending::{Finished, Pending, PendingFuture, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
@@ -285,7 +285,7 @@ impl<T: Value> Pending for Sending<'_, T> {
         let Dest::Rank(dest) = self.dest else {
             return Vec::new();
         };
-        let operation = Operation::Ssend {
+        let operation = WaitOperation::Ssend {
             dest,
             tag: self.tag,
         };

@@ -2,7 +2,7 @@
 //! no rank looks for them.
 
 use crate::fabric::{
-    EarlyEnd, Later, Left, LocalRanks, Processes, RunListeners, ServerTurn, handshake,
+    EarlyEnd, Later, Left, LocalRanks, RunProcesses, RunListeners, ServerTurn, handshake,
 };
 use crate::transport::Transport;
 use crate::watch::WatchedRuns;
@@ -27,7 +27,7 @@ pub(crate) struct ProcessRoute {
 
 /// What a run over processes has beside its ranks.
 pub(crate) struct ProcessRun {
-    pub(crate) processes: Arc<Processes>,
+    pub(crate) processes: Arc<RunProcesses>,
     server: Mutex<Option<Server>>,
 }
 
@@ -74,7 +74,7 @@ impl ProcessRoute {
             caller,
             asks: Arc::clone(runs.asks()),
         };
-        let processes = Processes::new(local, transport, run, firsts, later, told, patience);
+        let processes = RunProcesses::new(local, transport, run, firsts, later, told, patience);
         let processes = Arc::new(processes);
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
@@ -143,7 +143,7 @@ impl ProcessRun {
     }
 }
 
-fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
+fn serve(processes: &RunProcesses, watch: &IdleWatch, closing: &AtomicBool) {
     let (mut server, mut fruitless, mut idle_at) = (processes.serve(), 0, Instant::now());
     let mut left = Left::default();
     while !closing.load(Ordering::Acquire) {

@@ -352,13 +352,13 @@ impl Drop for Posts<'_> {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::fabric::{AnyFabric, FirstProcess, MeetingPointKind, Processes, Team, first_of_two};
+    use crate::fabric::{AnyFabric, FirstProcess, MeetingPointKind, RunProcesses, Team, first_of_two};
     use crate::transport::Header;
     use std::rc::Rc;
 
     /// The other rank.
     struct There {
-        to: Arc<Processes>,
+        to: Arc<RunProcesses>,
         first: Arc<FirstProcess>,
         /// Messages that have come from it: each has a label of its own.
         messages: Cell<u32>,

@@ -10,7 +10,7 @@ use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::collective_part::CollectivePart;
 use crate::fabric::{Edge, RankCall, RingEnds, Toward};
 use crate::rank_slot::{RankSlot, RankWait};
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
 use std::marker::PhantomData;
@@ -254,7 +254,7 @@ impl<T: Value> Neighbours<'_, T> {
                 break;
             };
             let slot = || self.comm.fabric().slot();
-            let operation = Operation::NeighbourRoom { peer: link.peer() };
+            let operation = WaitOperation::NeighbourRoom { peer: link.peer() };
             let why = || [self.comm.waits_in(operation, self.location)];
             if let Some(recorder) = self.comm.recorder() {
                 recorder.wait();
@@ -310,7 +310,7 @@ impl<T: Value> Neighbours<'_, T> {
             return Poll::Ready(Ok(()));
         };
         let why = || {
-            let operation = Operation::Neighbour {
+            let operation = WaitOperation::Neighbour {
                 peer: link.peer(),
                 name,
             };

@@ -1,7 +1,7 @@
 //! What the processes of a run tell each other about it, and how they end it together.
 
 use super::profiles::PROFILE;
-use super::{CONTROL, Processes, number, run_of};
+use super::{CONTROL, RunProcesses, number, run_of};
 use crate::WaitReport;
 use crate::transport::Header;
 use motet_sync::{Mutex, Unparker};
@@ -99,7 +99,7 @@ impl Control {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// Delivers the messages of this run that came before it; forgets those of earlier ones.
     pub(crate) fn deliver_early(&self) {
         let mut early = Vec::new();

@@ -16,7 +16,7 @@ pub(crate) use direct::DirectCrossing;
 pub(crate) use route::Route;
 
 use super::vectors::Pieces;
-use super::{CROSSING, Processes, context_of};
+use super::{CROSSING, RunProcesses, context_of};
 use crate::transport::Header;
 use crate::wire::{Tail, put_number};
 use motet_sync::atomic::Ordering;
@@ -171,10 +171,10 @@ impl Crossings {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// The ranks here come to collective `number` of a site with `values` and behind them `bytes`:
     /// the first message of the crossing goes, which needs nothing of what has come. What
-    /// [`Processes::begin_crossing`] is then to be told.
+    /// [`RunProcesses::begin_crossing`] is then to be told.
     pub(crate) fn send_first(
         &self,
         (site, number): (CrossingSite, u32),

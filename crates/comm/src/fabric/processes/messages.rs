@@ -6,14 +6,14 @@
 //!      └─────── read_next ──► a rank that waits for a step
 //! ```
 
-use super::{Processes, context_of, number};
+use super::{RunProcesses, context_of, number};
 use crate::address::Status;
 use crate::envelope::{Context, Envelope, MessageKind};
 use crate::fabric::{Mail, Signed};
 use crate::transport::Header;
 use motet_sync::atomic::Ordering;
 
-impl Processes {
+impl RunProcesses {
     /// A message for a rank here has come.
     pub(super) fn arrived(
         &self,

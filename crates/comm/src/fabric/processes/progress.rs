@@ -14,7 +14,7 @@
 //! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. A rank that stops looking to
 //! compute tells nobody: the server finds out at the end of its sleep.
 
-use super::Processes;
+use super::RunProcesses;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use motet_sync::{Parker, Unparker};
 use std::mem;
@@ -53,7 +53,7 @@ pub(crate) enum ServerTurn {
     Look,
 }
 
-impl Processes {
+impl RunProcesses {
     /// A rank that has looked for messages is about to sleep.
     pub(in crate::fabric) fn sleeps(&self) {
         self.progress.sleeps();
@@ -64,7 +64,7 @@ impl Processes {
         self.progress.serve()
     }
 
-    /// Waits until a message may have come, or for so long, or until [`Processes::rouse`].
+    /// Waits until a message may have come, or for so long, or until [`RunProcesses::rouse`].
     pub(crate) fn wait(&self, limit: Duration) {
         self.transport.wait(self.nap(limit));
     }

@@ -6,7 +6,7 @@
 //! ever will (the four-counter method: F. Mattern, Algorithms for distributed termination
 //! detection, 1987). The run then ends with one report for all ranks.
 
-use super::Processes;
+use super::RunProcesses;
 use super::control::{CHECK, EarlyEnd, IDLE, STILL, STUCK};
 use crate::WaitReport;
 use motet_dispatch::IdleWatch;
@@ -65,7 +65,7 @@ impl Stuck {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// On process 0: another one has become idle.
     pub(super) fn became_idle(&self, process: usize, payload: &[u8]) {
         self.stuck.0.lock().idle[process] = Traffic::read(payload);

@@ -5,7 +5,7 @@
 //! later one.
 
 use super::crossing::Crossing;
-use super::{CrossingSite, Processes, VECTOR, context_of, number};
+use super::{CrossingSite, RunProcesses, VECTOR, context_of, number};
 use crate::transport::Header;
 use motet_dispatch::keep_looking;
 use motet_sync::atomic::Ordering;
@@ -99,7 +99,7 @@ impl PieceRoute {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// Sends so much of a slice to another rank as goes at once; how many bytes. It belongs to a
     /// collective of a communicator, to which the sending rank has come.
     pub(crate) fn send_vector(&self, way: PieceRoute, crossing: &Crossing, bytes: &[u8]) -> usize {

@@ -7,7 +7,7 @@ use crate::fabric::PostedReceive;
 use crate::pending::{Finished, Pending, PendingFuture, Whys};
 use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
-use crate::report::{Operation, Why};
+use crate::report::{WaitOperation, Why};
 use crate::request::Request;
 use crate::{CommError, Value};
 use std::panic::Location;
@@ -137,7 +137,7 @@ where
         let (name, root) = (self.name, None);
         let why = self
             .of
-            .waits_in(Operation::Collective { name, root }, self.location);
+            .waits_in(WaitOperation::Collective { name, root }, self.location);
         let missing = self.receives.iter().flatten();
         vec![Why {
             peers: Some(missing.filter_map(Receive::source).collect()),

@@ -9,7 +9,7 @@
 //! Where the rank goes to sleep, or leaves, the crossing waits for it, as it does for several.
 
 use super::{
-    Crossing, CrossingSite, OwnPart, ProcessPart, ProcessParts, Processes, Route, read_parts,
+    Crossing, CrossingSite, OwnPart, ProcessPart, ProcessParts, RunProcesses, Route, read_parts,
     take_early,
 };
 use motet_sync::atomic::Ordering;
@@ -40,7 +40,7 @@ impl DirectCrossing {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// The parts of all processes that come to collective `number` of a site, in their order, once
     /// they are here. `spare` has memory for what comes.
     #[inline]
