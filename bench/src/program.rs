@@ -4,7 +4,7 @@ use crate::unit::Units;
 use motet_patterns::{rendezvous, spawned};
 use std::time::Duration;
 
-pub use motet_patterns::{Mode, Pattern};
+pub use motet_patterns::{Pattern, StageMode};
 
 /// `parallel` computations of `stages` stages of `work.count` units.
 pub(crate) type Program = motet_patterns::Program<Units>;
@@ -25,9 +25,9 @@ pub(crate) fn one_stage(program: &Program) -> (Program, f64) {
 }
 
 /// Runs a program of motet's.
-pub(crate) fn run(mode: Mode, program: &Program) -> Duration {
+pub(crate) fn run(mode: StageMode, program: &Program) -> Duration {
     match mode {
-        Mode::Spawned => spawned::run(program),
-        Mode::Rendezvous => rendezvous::run(program),
+        StageMode::Spawned => spawned::run(program),
+        StageMode::Rendezvous => rendezvous::run(program),
     }
 }

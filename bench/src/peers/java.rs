@@ -3,7 +3,7 @@
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered};
-use crate::program::{Mode, Program};
+use crate::program::{Program, StageMode};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -105,7 +105,7 @@ impl Java {
     }
 
     /// The time of one run, by the program's own clock.
-    pub(crate) fn run(&self, mode: Mode, program: &Program) -> Result<Duration, String> {
+    pub(crate) fn run(&self, mode: StageMode, program: &Program) -> Result<Duration, String> {
         let mut all = self.running.borrow_mut();
         let running = match all.remove(&program.threads) {
             Some(running) => running,

@@ -12,7 +12,9 @@ use crate::peers::simpy::SimPy;
 use crate::selection::Effort;
 use motet_comm::World;
 use motet_problems::{Phold, PholdProcess, Queues};
-use motet_sim::{Container, Logical, Mode, Model, Out, Resource, Sim, SimError, Simulation, Time};
+use motet_sim::{
+    Container, Logical, Model, Out, Resource, Sim, SimError, Simulation, StageMode, Time,
+};
 use motet_sync::thread;
 use std::hint::black_box;
 use std::path::Path;
@@ -78,19 +80,22 @@ pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
         shared(
             "PHOLD 1024 × 16, windows, 1 rank",
             0.9,
-            [on(many.model(), Mode::Windows, 1), sequential(many)],
+            [on(many.model(), StageMode::Windows, 1), sequential(many)],
         ),
         shared(
             format!("PHOLD 1024 × 16, windows, {cores} ranks"),
             1.6,
-            [on(many.model(), Mode::Windows, cores), sequential(many)],
+            [
+                on(many.model(), StageMode::Windows, cores),
+                sequential(many),
+            ],
         ),
         shared(
             format!("PHOLD 1024 × 16, 10 µs an event, time warp, {cores} ranks"),
             1.3,
             [
-                on(slow(long), Mode::TimeWarp, cores),
-                on(slow(long), Mode::Sequential, 1),
+                on(slow(long), StageMode::TimeWarp, cores),
+                on(slow(long), StageMode::Sequential, 1),
             ],
         ),
         station(1_000_000 / shorter, python),
@@ -132,11 +137,11 @@ fn shared(row: impl Into<String>, times: f64, [motet, sequential]: [Program; 2])
 }
 
 fn sequential(given: Phold) -> Program {
-    on(given.model(), Mode::Sequential, 1)
+    on(given.model(), StageMode::Sequential, 1)
 }
 
 fn queue(given: Queues) -> Program {
-    on(given.model(), Mode::Sequential, 1)
+    on(given.model(), StageMode::Sequential, 1)
 }
 
 fn plain(given: Phold) -> Program {
@@ -154,7 +159,7 @@ fn timed(count: impl FnOnce() -> u64) -> f64 {
     begin.elapsed().as_nanos() as f64 / events as f64
 }
 
-fn on<P, F>(model: Model<F>, mode: Mode, ranks: usize) -> Program
+fn on<P, F>(model: Model<F>, mode: StageMode, ranks: usize) -> Program
 where
     P: Logical + Clone + Send,
     F: Fn(usize) -> P + Sync + 'static,

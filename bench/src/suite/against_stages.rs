@@ -4,7 +4,7 @@ use super::case::Case;
 use super::picture::{Axis, Fit, Picture};
 use super::setting::Setting;
 use super::stages::{Peer, Stages};
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use motet_sync::thread;
 
 /// The definition of such an experiment.
@@ -16,7 +16,7 @@ pub(super) const DEFINITION: &str = "Every computation does the same work W in e
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) patterns: &'static [Pattern],
-    pub(super) mode: Mode,
+    pub(super) mode: StageMode,
     pub(super) parallel: usize,
     pub(super) peers: &'static [Peer],
 }

@@ -93,7 +93,7 @@ impl Copies {
     ) -> Copies {
         let stages = super::stages::Stages {
             pattern: Pattern::Pipeline,
-            mode: crate::program::Mode::Spawned,
+            mode: crate::program::StageMode::Spawned,
             parallel,
             threads: parallel.min(thread::cores()),
             stages,

@@ -8,7 +8,7 @@ use super::row::Point;
 use super::setting::Setting;
 use crate::peers::java_mpi::Ranks;
 use crate::peers::{crossbeam, rayon, tokio};
-use crate::program::{Mode, Pattern, Program, one_stage, run};
+use crate::program::{Pattern, Program, StageMode, one_stage, run};
 use crate::unit::Units;
 use motet_sync::thread;
 use std::rc::Rc;
@@ -45,7 +45,7 @@ pub(super) const PARAMETERS: &[(&str, &str)] = &[
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stages {
     pub(super) pattern: Pattern,
-    pub(super) mode: Mode,
+    pub(super) mode: StageMode,
     pub(super) parallel: usize,
     pub(super) threads: usize,
     pub(super) stages: u64,
@@ -109,14 +109,14 @@ impl Peer {
     }
 
     /// How it runs a program of so many stages; MPI runs its own number.
-    fn run(self, mode: Mode, setting: &Setting) -> Option<Run> {
+    fn run(self, mode: StageMode, setting: &Setting) -> Option<Run> {
         Some(match (self, mode) {
-            (Peer::Tokio, Mode::Spawned) => Rc::new(tokio::spawn),
-            (Peer::Tokio, Mode::Rendezvous) => Rc::new(tokio::ranks),
-            (Peer::Crossbeam, Mode::Spawned) => Rc::new(crossbeam::threads),
-            (Peer::Crossbeam, Mode::Rendezvous) => Rc::new(crossbeam::ranks),
-            (Peer::Rayon, Mode::Spawned) => Rc::new(rayon::spawn),
-            (Peer::Rayon, Mode::Rendezvous) | (Peer::Mpi | Peer::JavaMpi, _) => return None,
+            (Peer::Tokio, StageMode::Spawned) => Rc::new(tokio::spawn),
+            (Peer::Tokio, StageMode::Rendezvous) => Rc::new(tokio::ranks),
+            (Peer::Crossbeam, StageMode::Spawned) => Rc::new(crossbeam::threads),
+            (Peer::Crossbeam, StageMode::Rendezvous) => Rc::new(crossbeam::ranks),
+            (Peer::Rayon, StageMode::Spawned) => Rc::new(rayon::spawn),
+            (Peer::Rayon, StageMode::Rendezvous) | (Peer::Mpi | Peer::JavaMpi, _) => return None,
             (Peer::Go, _) => {
                 let go = setting.go();
                 Rc::new(move |program| {

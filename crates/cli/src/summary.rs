@@ -1,7 +1,7 @@
 //! What a run found, in the units of the user's columns: the source of the table, the JSON object
 //! and the files.
 
-use motet_comm::{OverheadModel, Overhead, Profile};
+use motet_comm::{Overhead, OverheadModel, Profile};
 use motet_mining::Choice;
 use serde::Serialize;
 

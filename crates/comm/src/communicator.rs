@@ -8,7 +8,7 @@ use crate::limit::Outstanding;
 use crate::pending::Spot;
 use crate::profile::{Called, EnteredCall, Recorder};
 use crate::rendezvous_copy::Savings;
-use crate::report::{WaitOperation, Wait, Why};
+use crate::report::{Wait, WaitOperation, Why};
 use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::Location;

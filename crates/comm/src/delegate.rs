@@ -3,7 +3,7 @@
 use crate::address::Status;
 use crate::envelope::{Envelope, MessageKind};
 use crate::fabric::{
-    Addressed, AnyFabric, Asked, LocalRanks, RunProcesses, Push, Take, Team, numbered,
+    Addressed, AnyFabric, Asked, LocalRanks, Push, RunProcesses, Take, Team, numbered,
 };
 use crate::{CommError, Communicator, Tag, Value};
 use motet_sync::atomic::{AtomicU32, Ordering};

@@ -47,7 +47,9 @@ pub(crate) use ports::Ports;
 pub(crate) use process_level::Beside;
 #[cfg(all(test, not(motet_loom)))]
 pub(crate) use processes::tests::{FirstProcess, first_of_two};
-pub(crate) use processes::{EarlyEnd, Later, Left, RunProcesses, RunListeners, ServerTurn, handshake};
+pub(crate) use processes::{
+    EarlyEnd, Later, Left, RunListeners, RunProcesses, ServerTurn, handshake,
+};
 pub(crate) use remote::RemoteFabric;
 pub(crate) use ring::{Closer, Edge, RingEnds, Toward};
 pub(crate) use solo::Solo;

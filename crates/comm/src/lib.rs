@@ -108,9 +108,9 @@ use motet_trace::{self as address, self as profile, self as report};
 
 pub use motet_sums::{Dyadic, ExactSum, Real};
 pub use motet_trace::{
-    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Imbalance, OverheadModel, OUTSIDE, WaitOperation,
-    Overhead, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
-    TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitReport,
+    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Imbalance, OUTSIDE, Overhead,
+    OverheadModel, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
+    TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitOperation, WaitReport,
 };
 
 pub use collective_call::{CollectiveCall, Startable};

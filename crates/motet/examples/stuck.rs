@@ -5,7 +5,7 @@
 //!  rank 0 ── waits for ──► rank 2 ── waits for ──► rank 1 ── waits for ──► rank 0
 //! ```
 
-use motet::comm::{CommError, WaitOperation, RankState};
+use motet::comm::{CommError, RankState, WaitOperation};
 use motet::{RunError, World};
 
 fn main() {

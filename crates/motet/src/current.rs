@@ -2,7 +2,7 @@
 
 use crate::why::tell_why;
 use motet_comm::{Imbalance, Transport, WeakWorld, World};
-use motet_mpi::{Library, MpiError, Processes, LibrarySearch};
+use motet_mpi::{Library, LibrarySearch, MpiError, Processes};
 use motet_sync::Mutex;
 use std::env;
 use std::fmt;

@@ -219,7 +219,8 @@ impl Engine {
         deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) -> Result<usize, MpiError> {
         let at_once = self.config.at_once;
-        let mut take = |process, came: RingOutput<'_>| self.hand_over_shared(process, came, deliver);
+        let mut take =
+            |process, came: RingOutput<'_>| self.hand_over_shared(process, came, deliver);
         let taken = receiving.shared.take_in(at_once, leave, &mut take)?;
         if !self.asks_mpi {
             return Ok(taken);

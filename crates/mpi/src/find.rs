@@ -49,7 +49,10 @@ impl LibrarySearch {
     /// active, in the loader's path and where systems put libraries. `variable` gives the value of
     /// a variable of the environment.
     #[must_use]
-    pub fn usual(named: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> LibrarySearch {
+    pub fn usual(
+        named: Option<PathBuf>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> LibrarySearch {
         let paths = |name: &str| -> Vec<PathBuf> {
             let value = variable(name).unwrap_or_default();
             let paths = env::split_paths(&value);

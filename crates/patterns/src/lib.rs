@@ -28,4 +28,4 @@ mod program;
 pub mod rendezvous;
 pub mod spawned;
 
-pub use program::{Mode, Pattern, Program, Work};
+pub use program::{Pattern, Program, StageMode, Work};

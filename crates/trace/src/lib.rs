@@ -40,8 +40,8 @@ pub use address::{ANY_SOURCE, ANY_TAG, Dest, OUTSIDE, Source, Status, Tag, TagMa
 pub use call_site::CallSite;
 pub use known::known;
 pub use profile::{
-    Called, EnteredCall, Imbalance, OverheadModel, Overhead, Profile, ProfileClock, RankProfile, Recorder,
-    StageProfile,
+    Called, EnteredCall, Imbalance, Overhead, OverheadModel, Profile, ProfileClock, RankProfile,
+    Recorder, StageProfile,
 };
 pub use report::graph::{CollectiveNow, RankNow, WaitGraph, WaitNow};
-pub use report::{Members, WaitOperation, RankState, Unmatched, Wait, WaitReport, Why};
+pub use report::{Members, RankState, Unmatched, Wait, WaitOperation, WaitReport, Why};

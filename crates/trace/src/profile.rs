@@ -6,7 +6,7 @@ mod recorder;
 mod text;
 
 pub use imbalance::Imbalance;
-pub use overhead::{OverheadModel, Overhead};
+pub use overhead::{Overhead, OverheadModel};
 pub use recorder::{Called, EnteredCall, ProfileClock, Recorder};
 
 use serde::{Deserialize, Serialize};

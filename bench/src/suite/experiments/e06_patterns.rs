@@ -1,6 +1,6 @@
 //! E06: pattern, threads and parallelism of spawned stages.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages, parallels};
 use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting, Shape};
@@ -62,7 +62,7 @@ impl Experiment for Patterns {
                 for (choice, threads) in [("match", parallel), ("default", thread::cores())] {
                     let stages = Stages {
                         pattern,
-                        mode: Mode::Spawned,
+                        mode: StageMode::Spawned,
                         parallel,
                         threads,
                         stages: setting.by_effort(5, 100, 20_000),

@@ -1,6 +1,6 @@
 //! E15: rendezvous overhead against stages.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::against_stages::{self, Series};
 use crate::suite::stages::{PARAMETERS, Peer};
@@ -32,7 +32,7 @@ impl Experiment for Rendezvous {
                 Pattern::ExchangeTwoShifts,
                 Pattern::Shift,
             ],
-            mode: Mode::Rendezvous,
+            mode: StageMode::Rendezvous,
             parallel: thread::cores().max(2),
             peers: Peer::RENDEZVOUS,
         };

@@ -1,6 +1,6 @@
 //! E16: ranks beside Java and MPI.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages};
 use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
@@ -45,7 +45,7 @@ impl Experiment for JavaMpi {
             for &parallel in &parallels {
                 let stages = Stages {
                     pattern,
-                    mode: Mode::Rendezvous,
+                    mode: StageMode::Rendezvous,
                     parallel,
                     threads: parallel.min(cores),
                     stages: setting.by_effort(5, 1_000, 50_000),

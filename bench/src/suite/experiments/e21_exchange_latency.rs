@@ -1,6 +1,6 @@
 //! E21: the latency of an exchange on all cores.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages};
 use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
@@ -35,7 +35,7 @@ impl Experiment for ExchangeLatency {
         let case = |(units, stages)| {
             let stages = Stages {
                 pattern: Pattern::Exchange,
-                mode: Mode::Rendezvous,
+                mode: StageMode::Rendezvous,
                 parallel,
                 threads: parallel.min(thread::cores()),
                 stages,

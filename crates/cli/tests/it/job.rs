@@ -9,7 +9,7 @@ use std::{env, fs, thread};
 use motet::search::{Search, SearchError};
 use motet::sim::{Mode, SimError};
 use motet::{CommError, Communicator, Current, World};
-use motet_problems::{Phold, Queens, Rows};
+use motet_problems::{Phold, QueenRows, Queens};
 use motet_testkit::mpi_libraries;
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -217,7 +217,7 @@ async fn step(comm: &Communicator, work: &str) -> Result<(), CommError> {
         "alltoall" => drop(comm.alltoall(vec![rank; size]).await?),
         "search" => {
             let (search, tree) = (Search::default(), Queens { size: 7 });
-            let count = |sum: &mut u64, _: &Rows| *sum += 1;
+            let count = |sum: &mut u64, _: &QueenRows| *sum += 1;
             let folded = search.fold(comm, &tree, || 0, count, |a, b| a + b);
             folded.await.map_err(|error| match error {
                 SearchError::Comm(error) => error,

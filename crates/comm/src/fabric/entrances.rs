@@ -4,7 +4,7 @@ use super::Signed;
 use super::local_ranks::{LocalMail, LocalRanks};
 use crate::address::{Source, TagMatch};
 use crate::envelope::{Context, Envelope, ReceiptSlots};
-use crate::report::{WaitOperation, Wait};
+use crate::report::{Wait, WaitOperation};
 use crate::{CallSite, Tag};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
@@ -63,7 +63,8 @@ impl Entrances {
 impl Door {
     /// Whether a message through it may end this wait of its rank.
     pub(super) fn may_end(&self, wait: &Wait) -> bool {
-        let (WaitOperation::Recv { source, tag } | WaitOperation::Probe { source, tag }) = wait.operation
+        let (WaitOperation::Recv { source, tag } | WaitOperation::Probe { source, tag }) =
+            wait.operation
         else {
             return false;
         };

@@ -15,7 +15,8 @@ use super::any_cell::AnyCell;
 use super::call::{Coming, RankCall};
 use super::combining_tree::CombiningTree;
 use super::processes::{
-    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, RunProcesses, Route, keep_spare,
+    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, Route, RunProcesses,
+    keep_spare,
 };
 use crate::{CommError, Value};
 use motet_sync::Mutex;

@@ -2,7 +2,7 @@
 //! no rank looks for them.
 
 use crate::fabric::{
-    EarlyEnd, Later, Left, LocalRanks, RunProcesses, RunListeners, ServerTurn, handshake,
+    EarlyEnd, Later, Left, LocalRanks, RunListeners, RunProcesses, ServerTurn, handshake,
 };
 use crate::transport::Transport;
 use crate::watch::WatchedRuns;

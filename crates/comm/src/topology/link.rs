@@ -352,7 +352,9 @@ impl Drop for Posts<'_> {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::fabric::{AnyFabric, FirstProcess, MeetingPointKind, RunProcesses, Team, first_of_two};
+    use crate::fabric::{
+        AnyFabric, FirstProcess, MeetingPointKind, RunProcesses, Team, first_of_two,
+    };
     use crate::transport::Header;
     use std::rc::Rc;
 

@@ -2,7 +2,9 @@
 
 use crate::network::processes;
 use crate::worlds::worlds_of;
-use motet_comm::{CommError, Communicator, WaitOperation, RankState, RunError, SendOverflow, World};
+use motet_comm::{
+    CommError, Communicator, RankState, RunError, SendOverflow, WaitOperation, World,
+};
 use motet_dispatch::Replay;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{patience, within};

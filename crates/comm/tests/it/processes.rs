@@ -2,7 +2,7 @@
 //! tests show.)
 
 use crate::network::processes;
-use motet_comm::{CommError, Local, WaitOperation, RankState, RunError, Transport, World};
+use motet_comm::{CommError, Local, RankState, RunError, Transport, WaitOperation, World};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{patience, within};

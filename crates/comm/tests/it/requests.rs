@@ -2,8 +2,8 @@
 
 use crate::worlds::{Outcome, everywhere, on, worlds_of};
 use motet_comm::{
-    ANY_SOURCE, ANY_TAG, CommError, Communicator, Dest, WaitOperation, RankState, Request, Requests,
-    RunError, Source, Status, World,
+    ANY_SOURCE, ANY_TAG, CommError, Communicator, Dest, RankState, Request, Requests, RunError,
+    Source, Status, WaitOperation, World,
 };
 use motet_testkit::{Log, patience, within};
 use std::future::Future;

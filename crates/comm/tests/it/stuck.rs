@@ -1,8 +1,8 @@
 //! Programs that do not go on, and what their reports say.
 
 use motet_comm::{
-    ANY_SOURCE, ANY_TAG, CommError, Communicator, WaitOperation, RankState, RunError, Source, TagMatch,
-    Wait, WaitReport, World,
+    ANY_SOURCE, ANY_TAG, CommError, Communicator, RankState, RunError, Source, TagMatch, Wait,
+    WaitOperation, WaitReport, World,
 };
 use motet_dispatch::Replay;
 use motet_testkit::{Log, patience, within};

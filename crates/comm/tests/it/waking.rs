@@ -1,7 +1,7 @@
 //! Ranks that wait for more than ranks: other threads, several things at once, other worlds.
 
 use crate::worlds::{Outcome, everywhere, fails_everywhere, where_threads_are, worlds};
-use motet_comm::{ANY_SOURCE, CommError, Communicator, WaitOperation, RankState, RunError, World};
+use motet_comm::{ANY_SOURCE, CommError, Communicator, RankState, RunError, WaitOperation, World};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{Gate, patience, within};
 use std::cell::Cell;

@@ -2,7 +2,7 @@
 
 use crate::network::processes;
 use crate::worlds::Outcome;
-use motet_comm::{Communicator, WaitOperation, RankNow, RunWatch, Transport, WaitGraph, World};
+use motet_comm::{Communicator, RankNow, RunWatch, Transport, WaitGraph, WaitOperation, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use motet_testkit::{patience, stress, within};

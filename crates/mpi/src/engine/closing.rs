@@ -152,7 +152,11 @@ impl Engine {
     }
 
     /// From time to time looks whether those that have closed are there until all have.
-    fn look_for_closed(&self, closing: &mut Closing, deliver: &mut impl FnMut(ReceivedMessage<'_>)) {
+    fn look_for_closed(
+        &self,
+        closing: &mut Closing,
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
+    ) {
         if closing.looked.elapsed() < self.config.look_every {
             return;
         }

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::arrivals::TAG;
-use super::envelope::{ReceivedMessage, Kind, TRAILER, pack};
+use super::envelope::{Kind, ReceivedMessage, TRAILER, pack};
 use super::receiving::Receiving;
 use super::shared::Load;
 use super::sides::Side;

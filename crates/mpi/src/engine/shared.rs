@@ -114,10 +114,12 @@ impl Senders {
         if written {
             return true;
         }
-        let parcel = message.map_or(OutgoingMessage::Farewell, |(header, load)| OutgoingMessage::Message {
-            header,
-            payload: load.take(0),
-            sent,
+        let parcel = message.map_or(OutgoingMessage::Farewell, |(header, load)| {
+            OutgoingMessage::Message {
+                header,
+                payload: load.take(0),
+                sent,
+            }
         });
         // Who has lost it since then gives up what waits under this lock: before this, or after.
         if open() {
@@ -300,7 +302,8 @@ pub(super) fn open_ways(
         let [number, token] = [told[2 * process], told[2 * process + 1]];
         if made.is_some() && number > 0 {
             let segment = SharedSegment::open(peers.number(process), number - 1, layout.words());
-            let known = |segment: &SharedSegment| segment.words()[0].load(Ordering::SeqCst) == token;
+            let known =
+                |segment: &SharedSegment| segment.words()[0].load(Ordering::SeqCst) == token;
             opened[process] = segment.ok().filter(known);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::started::{on_processes, on_processes_at};
 use motet_mpi::{
-    Comm, Environment, Family, Library, MpiError, Reduction, RequestSet, LibrarySearch, ThreadLevel,
+    Comm, Environment, Family, Library, LibrarySearch, MpiError, Reduction, RequestSet, ThreadLevel,
 };
 use motet_sync::thread;
 use motet_testkit::mpi_libraries;

@@ -5,7 +5,7 @@ use crate::started::{
 };
 use motet_comm::Transport;
 use motet_mpi::{
-    Engine, EngineConfig, ReceivedMessage, Environment, Header, MpiError, Processes, ThreadLevel,
+    Engine, EngineConfig, Environment, Header, MpiError, Processes, ReceivedMessage, ThreadLevel,
 };
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;

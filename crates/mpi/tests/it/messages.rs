@@ -1,7 +1,7 @@
 //! Messages between processes: in order, of any length, from any thread.
 
 use crate::started::on_processes;
-use motet_mpi::{Engine, EngineConfig, ReceivedMessage, Environment, Header, MpiError};
+use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError, ReceivedMessage};
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{Random, patience};

@@ -2,7 +2,7 @@
 
 use crate::started::{in_process_with, joined, run, way};
 use motet_comm::{
-    ANY_SOURCE, CommError, Communicator, Dyadic, WaitOperation, RankState, RunError, Value, World,
+    ANY_SOURCE, CommError, Communicator, Dyadic, RankState, RunError, Value, WaitOperation, World,
 };
 use motet_mpi::{Environment, ThreadLevel};
 use motet_testkit::{mpi_libraries, patience, within};

@@ -1,6 +1,6 @@
 //! A profile in words.
 
-use super::{OverheadModel, Overhead, Profile, RankProfile, StageProfile};
+use super::{Overhead, OverheadModel, Profile, RankProfile, StageProfile};
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -4,7 +4,7 @@ mod knots;
 mod text;
 mod written;
 
-use super::{Members, WaitOperation, Unmatched, Wait, Why};
+use super::{Members, Unmatched, Wait, WaitOperation, Why};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Reports as bytes, for other processes.
 
-use super::{WaitOperation, RankState, Unmatched, Wait, WaitReport};
+use super::{RankState, Unmatched, Wait, WaitOperation, WaitReport};
 use crate::CallSite;
 use crate::address::{Source, TagMatch};
 use crate::known;
@@ -113,8 +113,12 @@ pub(super) fn wait(wait: &Wait) -> WrittenWait {
             WrittenOperation::Probe(write_source(source), write_tag(tag))
         }
         WaitOperation::NeighbourRoom { peer } => WrittenOperation::NeighbourRoom(peer),
-        WaitOperation::Neighbour { peer, name } => WrittenOperation::Neighbour(peer, name.to_owned()),
-        WaitOperation::Collective { name, root } => WrittenOperation::Collective(name.to_owned(), root),
+        WaitOperation::Neighbour { peer, name } => {
+            WrittenOperation::Neighbour(peer, name.to_owned())
+        }
+        WaitOperation::Collective { name, root } => {
+            WrittenOperation::Collective(name.to_owned(), root)
+        }
     };
     WrittenWait {
         operation,

@@ -190,7 +190,11 @@ mod imp {
     }
 
     impl SharedSegment {
-        pub(in crate::engine::shared) fn open(_: u64, _: u64, _: usize) -> io::Result<SharedSegment> {
+        pub(in crate::engine::shared) fn open(
+            _: u64,
+            _: u64,
+            _: usize,
+        ) -> io::Result<SharedSegment> {
             Err(io::ErrorKind::Unsupported.into())
         }
     }
@@ -266,11 +270,20 @@ mod tests {
     fn what_is_no_such_memory_is_refused() {
         let own = u64::from(std::process::id());
         let made = Made::new(16).unwrap();
-        assert!(SharedSegment::open(own, made.number(), 32).is_err(), "its size");
-        assert!(SharedSegment::open(own, 1 << 30, 16).is_err(), "no such file");
+        assert!(
+            SharedSegment::open(own, made.number(), 32).is_err(),
+            "its size"
+        );
+        assert!(
+            SharedSegment::open(own, 1 << 30, 16).is_err(),
+            "no such file"
+        );
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         use std::os::fd::AsRawFd;
         let number = u64::try_from(file.as_raw_fd()).unwrap();
-        assert!(SharedSegment::open(own, number, 16).is_err(), "another file");
+        assert!(
+            SharedSegment::open(own, number, 16).is_err(),
+            "another file"
+        );
     }
 }

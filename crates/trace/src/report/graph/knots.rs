@@ -119,11 +119,13 @@ impl WaitGraph {
             return Target::Shared(Shared::Missing(collective));
         }
         match wait.wait.operation {
-            WaitOperation::Recv { source, .. } | WaitOperation::Probe { source, .. } => match source {
-                Source::Rank(rank) => Target::Ranks(vec![world(rank)]),
-                Source::Any | Source::Null => Target::Shared(Shared::Members(communicator)),
-                Source::Outside => Target::Ranks(Vec::new()),
-            },
+            WaitOperation::Recv { source, .. } | WaitOperation::Probe { source, .. } => {
+                match source {
+                    Source::Rank(rank) => Target::Ranks(vec![world(rank)]),
+                    Source::Any | Source::Null => Target::Shared(Shared::Members(communicator)),
+                    Source::Outside => Target::Ranks(Vec::new()),
+                }
+            }
             WaitOperation::Ssend { dest: peer, .. }
             | WaitOperation::Send { dest: peer, .. }
             | WaitOperation::NeighbourRoom { peer }

@@ -1,7 +1,7 @@
 //! The wait-for graph in words.
 
 use super::{CollectiveNow, RankNow, WaitGraph, WaitNow};
-use crate::report::{WaitOperation, Wait};
+use crate::report::{Wait, WaitOperation};
 use std::fmt::{self, Write};
 use std::time::Duration;
 

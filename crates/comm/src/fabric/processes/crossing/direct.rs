@@ -9,7 +9,7 @@
 //! Where the rank goes to sleep, or leaves, the crossing waits for it, as it does for several.
 
 use super::{
-    Crossing, CrossingSite, OwnPart, ProcessPart, ProcessParts, RunProcesses, Route, read_parts,
+    Crossing, CrossingSite, OwnPart, ProcessPart, ProcessParts, Route, RunProcesses, read_parts,
     take_early,
 };
 use motet_sync::atomic::Ordering;

@@ -113,7 +113,10 @@ fn loom_who_sleeps_is_woken_by_what_comes() {
             let mut sender = RingSender::new(Arc::clone(&memory), place);
             let there = Arc::clone(&memory);
             loom::thread::spawn(move || {
-                assert!(sender.write(&mut OutgoingMessage::Farewell), "there is room");
+                assert!(
+                    sender.write(&mut OutgoingMessage::Farewell),
+                    "there is room"
+                );
                 bell::ring(&*there);
             })
         });
