@@ -22,7 +22,7 @@ use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Unparker};
 
 /// What the ranks of one run share.
-pub(crate) struct Run {
+pub(crate) struct SharedRun {
     /// The ranks are to end where they wait.
     stopped: AtomicBool,
     /// What looks at the ranks, if all of them are in this process: else nobody knows them all.
@@ -60,10 +60,10 @@ pub(crate) enum Next {
     Look,
 }
 
-impl Run {
+impl SharedRun {
     /// A run of so many ranks, which `watch` sees if they are all.
-    pub(crate) fn new(ranks: usize, watch: Option<RunWatch>) -> Run {
-        Run {
+    pub(crate) fn new(ranks: usize, watch: Option<RunWatch>) -> SharedRun {
+        SharedRun {
             stopped: AtomicBool::new(false),
             watch,
             sleep: Mutex::new(Sleep {
@@ -209,11 +209,11 @@ impl Run {
 mod tests {
     use super::*;
 
-    fn run(ranks: usize) -> Run {
-        Run::new(ranks, None)
+    fn run(ranks: usize) -> SharedRun {
+        SharedRun::new(ranks, None)
     }
 
-    fn is_stuck(run: &Run) -> bool {
+    fn is_stuck(run: &SharedRun) -> bool {
         run.reason()
             .is_some_and(|reason| reason.code == Code::Stuck)
     }
