@@ -23,7 +23,7 @@ pub use set::Causalities;
 pub use wait::UntilCancelled;
 
 pub(crate) use current::{failed, forget_failure, leave, within};
-pub(crate) use fate::{Alarm, WorkDeadline};
+pub(crate) use fate::{DeadlineAlarm, WorkDeadline};
 
 use crate::Exception;
 use fate::Fate;

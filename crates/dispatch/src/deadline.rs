@@ -1,6 +1,6 @@
 //! Deadlines of causalities, by a clock.
 
-use crate::causality::{Alarm, Causality, WorkDeadline};
+use crate::causality::{Causality, DeadlineAlarm, WorkDeadline};
 use crate::clock::{Clock, Timer};
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ impl WorkDeadline for Passing {
         self.deadline <= self.clock.now()
     }
 
-    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Alarm {
+    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> DeadlineAlarm {
         Box::new(Armed(self.clock.at(self.deadline, |_| ring())))
     }
 }

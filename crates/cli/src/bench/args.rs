@@ -28,13 +28,13 @@ use crate::bench::texts::{
 pub struct BenchArgs {
     /// What to measure.
     #[command(subcommand)]
-    pub experiment: Experiment,
+    pub experiment: ExperimentCommand,
 }
 
 /// The experiments.
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
-pub enum Experiment {
+pub enum ExperimentCommand {
     /// The papers' experiments, by key and name
     List(PrintArgs),
     /// Some of the papers' experiments, or all, with today's peers beside

@@ -14,7 +14,7 @@ use motet_bench::suite::Outcome;
 use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
-use crate::files::{Content, Folder};
+use crate::files::{Content, ResultsFolder};
 use crate::stdout::print;
 
 /// Options of `motet bench plot` and `motet bench report`.
@@ -168,7 +168,7 @@ fn read(dir: &Path) -> Result<Results, CliError> {
 /// All files or none.
 fn write(dir: &Path, files: &[File]) -> Result<(), CliError> {
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let folder = Folder::check(dir, &names)?;
+    let folder = ResultsFolder::check(dir, &names)?;
     let contents = files.iter().map(|file| Content {
         name: file.path.as_str(),
         write: Box::new(|to| to.write_all(&file.bytes)),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use motet_bench::suite::{
-    Case, Experiment, Outcome, Progress, Row, Setting, Stop, StoreError, all, find,
+    Case, ExperimentCommand, Outcome, Progress, Row, Setting, Stop, StoreError, all, find,
 };
 use motet_mining::CancelToken;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::SuiteArgs;
 use crate::error::{BenchError, CliError};
 use crate::interrupt::cancel_on_first_interrupt;
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::stdout::print;
 
 /// An experiment in the list.
@@ -49,7 +49,7 @@ pub(super) fn list(args: PrintArgs) -> Result<(), CliError> {
 
 /// Measures the experiments that are named.
 pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
-    let mut experiments: Vec<&'static dyn Experiment> = Vec::new();
+    let mut experiments: Vec<&'static dyn ExperimentCommand> = Vec::new();
     for name in &args.names {
         for experiment in find(name).map_err(BenchError::from)? {
             let key = experiment.about().key;
@@ -90,7 +90,7 @@ fn refused(error: Box<dyn std::error::Error + Send + Sync>) -> CliError {
 /// reasons, each once.
 struct Screen {
     print: PrintArgs,
-    bar: Bar,
+    bar: TerminalBar,
     cancel: CancelToken,
     begun: Instant,
     now: Option<Now>,
@@ -137,7 +137,7 @@ impl Screen {
     fn new(print: PrintArgs, cancel: CancelToken) -> Screen {
         Screen {
             print,
-            bar: Bar::new(print.quiet),
+            bar: TerminalBar::new(print.quiet),
             cancel,
             begun: Instant::now(),
             now: None,
@@ -194,7 +194,7 @@ impl Screen {
     fn warn(&mut self, text: &str) {
         self.bar.clear();
         eprintln!("motet: {text}");
-        self.bar = Bar::new(self.print.quiet);
+        self.bar = TerminalBar::new(self.print.quiet);
     }
 }
 
@@ -203,7 +203,7 @@ impl Progress for Screen {
         &mut self,
         rounds: (usize, usize),
         place: (usize, usize),
-        experiment: &dyn Experiment,
+        experiment: &dyn ExperimentCommand,
     ) {
         self.now = Some(Now {
             rounds,
@@ -234,7 +234,7 @@ impl Progress for Screen {
         self.bar.at(share, format!("{place}: {}{left}", case.point));
     }
 
-    fn results(&mut self, experiment: &dyn Experiment, rounds: usize, spent: Duration) {
+    fn results(&mut self, experiment: &dyn ExperimentCommand, rounds: usize, spent: Duration) {
         self.finish();
         let about = experiment.about();
         self.ended = Some((about.key, about.title));

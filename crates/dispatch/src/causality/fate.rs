@@ -45,11 +45,11 @@ pub(crate) trait WorkDeadline: Send + Sync {
     fn is_over(&self) -> bool;
 
     /// Calls `ring` when it passes, unless the alarm has been dropped by then.
-    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Alarm;
+    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> DeadlineAlarm;
 }
 
 /// Holds a call that is to come.
-pub(crate) type Alarm = Box<dyn Any + Send>;
+pub(crate) type DeadlineAlarm = Box<dyn Any + Send>;
 
 pub(super) struct Fate {
     state: AtomicU8,
@@ -86,7 +86,7 @@ impl Fate {
     }
 
     /// Calls `ring` at the deadline, if there is one that may still come.
-    pub(super) fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Option<Alarm> {
+    pub(super) fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Option<DeadlineAlarm> {
         let deadline = self.deadline.as_ref()?;
         (self.state.load(Ordering::Acquire) == LIVE).then(|| deadline.alarm(ring))
     }
