@@ -34,7 +34,7 @@ use windows::Windows;
 type Agreed<'c> = CollectivePart<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
 
 /// One rank's part in a collective of long slices.
-pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
+pub(crate) struct SliceExchange<'n, 'c, T: Plain, O> {
     comm: &'c Communicator,
     name: &'static str,
     meet: Agreed<'c>,
@@ -90,7 +90,7 @@ impl Communicator {
     }
 }
 
-impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
+impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
     /// A call in which ranks send each other these numbers, or those in the room, by a schedule
     /// that `fine` gives, and combine them by `op` if the schedule says so. All ranks of the
     /// communicator [exchange](Communicator::exchanges) them.
@@ -105,7 +105,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             Ok(schedule) => (schedule, Ok(())),
             Err(refused) => (ExchangeSchedule::default(), Err(refused)),
         };
-        Exchange {
+        SliceExchange {
             comm,
             name: call.name(),
             meet: CollectivePart::new(comm, call, fine, |(), ()| (), |()| (), |()| Ok(())),
@@ -274,7 +274,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
     }
 }
 
-impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
+impl<T: Plain, O: Fn(T, T) -> T> Pending for SliceExchange<'_, '_, T, O> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Result<(), CommError>> {
@@ -336,7 +336,7 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
     }
 }
 
-impl<T: Plain, O> Drop for Exchange<'_, '_, T, O> {
+impl<T: Plain, O> Drop for SliceExchange<'_, '_, T, O> {
     fn drop(&mut self) {
         self.leave();
         self.end_reading();

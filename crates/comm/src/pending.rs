@@ -205,9 +205,9 @@ impl<P: Pending<Output = Result<(), E>>, R, E> Pending for Giving<P, R> {
 pub(crate) type Whys = Vec<Why>;
 
 /// Something that has ended: its outcome.
-pub(crate) struct Finished<T>(pub(crate) Option<T>);
+pub(crate) struct ReadyOutcome<T>(pub(crate) Option<T>);
 
-impl<T> Pending for Finished<T> {
+impl<T> Pending for ReadyOutcome<T> {
     type Output = T;
 
     fn look(&mut self) -> Option<T> {

@@ -5,7 +5,7 @@
 //! counts are the same from run to run.
 
 use crate::span::{STEPS, StepCounter};
-use motet_patterns::{Pattern, Program, StageMode, Work, rendezvous, spawned};
+use motet_patterns::{Pattern, PatternProgram, StageMode, Work, rendezvous, spawned};
 use std::sync::Arc;
 
 /// A pattern in one of its forms.
@@ -77,7 +77,7 @@ impl PatternRow {
     /// Warms up and takes its steps; some stages more, so that the last step is like the others.
     pub(crate) fn run(&self) {
         let (steps, _ended) = StepCounter::new();
-        let program = Program {
+        let program = PatternProgram {
             pattern: self.pattern,
             parallel: self.parallel,
             stages: 2 * STEPS / self.parallel as u64 + 10,

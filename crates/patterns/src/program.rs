@@ -31,7 +31,7 @@ pub enum StageMode {
 
 /// One program: `parallel` computations of `stages` stages.
 #[derive(Debug, Clone, Copy)]
-pub struct Program<W> {
+pub struct PatternProgram<W> {
     /// Who sends to whom.
     pub pattern: Pattern,
     /// Computations.

@@ -4,7 +4,7 @@ use super::counted::Ways;
 use super::shelf::append;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::RankCall;
 use crate::pending::Either;
 use crate::schedule::ExchangeSchedule;
@@ -75,7 +75,7 @@ impl Communicator {
                 }
                 let schedule = ExchangeSchedule::allgather((self.rank(), self.size()), each);
                 let both = (numbers, ExchangeBuffer::There(all));
-                let exchange = Exchange::new(self, call, Ok(schedule), both, |mine, _| mine);
+                let exchange = SliceExchange::new(self, call, Ok(schedule), both, |mine, _| mine);
                 Either::Other(exchange)
             },
             move |(numbers, all)| {

@@ -4,7 +4,7 @@ use super::shelf::{copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 pub(super) use crate::exchange::same_length;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::{RankCall, RankRow, fold_rows};
 use crate::pending::{Either, Pending};
 use crate::schedule::ExchangeSchedule;
@@ -118,7 +118,7 @@ impl Communicator {
         let rank = (self.rank(), self.size());
         let fine = same_length(call.name(), numbers.len(), totals.len());
         let fine = fine.map(|()| ExchangeSchedule::allreduce(rank, numbers.len()));
-        Exchange::new(
+        SliceExchange::new(
             self,
             call,
             fine,

@@ -6,7 +6,7 @@ use super::shelf::{Shelf, append, cut};
 use crate::buffer_pool::{PooledBuffers, RankRows};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::{MeetingPoint, RankCall};
 use crate::pending::{Either, Pending};
 use crate::schedule::ExchangeSchedule;
@@ -186,7 +186,7 @@ impl Communicator {
             ExchangeSchedule::alltoall(rank, part, part)
         });
         let both = (numbers, ExchangeBuffer::There(came));
-        Exchange::new(self, call, fine, both, |mine, _| mine)
+        SliceExchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// Each part goes to its rank in a parcel, but for the own.

@@ -4,7 +4,7 @@ use super::shelf::copy;
 use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::RankCall;
 use crate::pending::{Either, Pending};
 use crate::schedule::ExchangeSchedule;
@@ -138,7 +138,7 @@ impl Communicator {
         let fine = self.check_rank(root);
         let fine = fine.map(|()| ExchangeSchedule::broadcast(rank, root, length));
         let both = (&[][..], ExchangeBuffer::There(numbers));
-        Exchange::new(self, call, fine, both, |mine, _| mine)
+        SliceExchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// Checks that the root, and nobody else, passes a value.

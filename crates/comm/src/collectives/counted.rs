@@ -7,7 +7,7 @@ use super::shelf::{append, copy};
 use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer, same_length};
+use crate::exchange::{ExchangeBuffer, SliceExchange, same_length};
 use crate::fabric::RankCall;
 use crate::pending::{Either, Giving, Pending, Then};
 use crate::schedule::ExchangeSchedule;
@@ -97,7 +97,7 @@ impl Communicator {
             };
             let numbers = if is_long { numbers } else { &[] };
             let both = (numbers, ExchangeBuffer::There(room));
-            let exchange = Exchange::new(self, call, Ok(schedule), both, |mine, _| mine);
+            let exchange = SliceExchange::new(self, call, Ok(schedule), both, |mine, _| mine);
             Either::Other(Giving::new(exchange, give(counts)))
         })
     }

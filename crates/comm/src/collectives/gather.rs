@@ -4,7 +4,7 @@ use super::counted::Ways;
 use super::shelf::{Shelf, append};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::RankCall;
 use crate::pending::Either;
 use crate::schedule::ExchangeSchedule;
@@ -81,7 +81,7 @@ impl Communicator {
                 let fine = ends().map(|_| ExchangeSchedule::gather(rank, root, each));
                 let all = if rank.0 == root { all } else { &mut all[..0] };
                 let both = (numbers, ExchangeBuffer::There(all));
-                Either::Other(Exchange::new(self, call, fine, both, |mine, _| mine))
+                Either::Other(SliceExchange::new(self, call, fine, both, |mine, _| mine))
             },
             move |(numbers, all)| {
                 let meet = self.counted_at_once(way, ends(), numbers, all, |_| ());

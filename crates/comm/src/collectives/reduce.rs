@@ -4,7 +4,7 @@ use super::allreduce::same_length;
 use super::shelf::{Shelf, copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::RankCall;
 use crate::pending::Either;
 use crate::schedule::ExchangeSchedule;
@@ -89,7 +89,13 @@ impl Communicator {
                     _ => ExchangeBuffer::There(totals),
                 };
                 let both = (numbers, room);
-                Either::Other(Exchange::new(self, call.length(length), fine, both, op))
+                Either::Other(SliceExchange::new(
+                    self,
+                    call.length(length),
+                    fine,
+                    both,
+                    op,
+                ))
             },
             move |(numbers, totals, op)| {
                 let meet = self.reduce_numbers(call, root, numbers, totals, op);

@@ -3,7 +3,7 @@
 use super::shelf::{Shelf, copy, each};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::RankCall;
 use crate::pending::Either;
 use crate::schedule::ExchangeSchedule;
@@ -86,7 +86,13 @@ impl Communicator {
                     Ok(ExchangeSchedule::reduce_scatter(rank, of))
                 });
                 let both = (numbers, ExchangeBuffer::There(part));
-                Either::Other(Exchange::new(self, call.length(length), fine, both, op))
+                Either::Other(SliceExchange::new(
+                    self,
+                    call.length(length),
+                    fine,
+                    both,
+                    op,
+                ))
             },
             move |(numbers, part, op, counts)| {
                 let meet = self.reduce_scatter_numbers(call, numbers, counts, part, op);

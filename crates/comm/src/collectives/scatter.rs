@@ -4,7 +4,7 @@ use super::counted::Ways;
 use super::shelf::{Shelf, cut};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, ExchangeBuffer};
+use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::RankCall;
 use crate::pending::Either;
 use crate::schedule::ExchangeSchedule;
@@ -83,7 +83,7 @@ impl Communicator {
                 let fine = ends().map(|_| ExchangeSchedule::scatter(rank, root, each));
                 let numbers = if rank.0 == root { numbers } else { &[] };
                 let both = (numbers, ExchangeBuffer::There(part));
-                Either::Other(Exchange::new(self, call, fine, both, |mine, _| mine))
+                Either::Other(SliceExchange::new(self, call, fine, both, |mine, _| mine))
             },
             move |(numbers, part)| {
                 let meet = self.counted_at_once(way, ends(), numbers, part, |_| ());

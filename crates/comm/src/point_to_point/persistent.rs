@@ -2,7 +2,7 @@
 
 use crate::address::{Dest, Source, Tag, TagMatch};
 use crate::envelope::{MessageKind, ReceivePattern};
-use crate::pending::Finished;
+use crate::pending::ReadyOutcome;
 use crate::request::{Request, Requests};
 use crate::{CommError, Communicator, Value};
 use std::marker::PhantomData;
@@ -129,7 +129,7 @@ impl<'c, T: Value> PersistentSend<'c, T> {
             return comm.issend_from(self.dest, self.tag, value, self.location);
         }
         let sent = comm.send_in(MessageKind::User, self.dest, self.tag, value, self.location);
-        Request::new(comm.spot(), Finished(Some(sent)))
+        Request::new(comm.spot(), ReadyOutcome(Some(sent)))
     }
 
     /// Sends a value by each, in order (MPI_STARTALL).

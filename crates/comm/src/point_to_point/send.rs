@@ -3,7 +3,7 @@
 use crate::address::{Dest, Status, Tag};
 use crate::any_cell::AnyLetter;
 use crate::envelope::{Envelope, MessageKind, Receipt};
-use crate::pending::{Finished, Pending, PendingFuture, Whys};
+use crate::pending::{Pending, PendingFuture, ReadyOutcome, Whys};
 use crate::profile::Called;
 use crate::report::WaitOperation;
 use crate::request::Request;
@@ -107,7 +107,7 @@ impl Communicator {
             return self.issend_from(dest, tag, value, Location::caller());
         }
         let sent = self.send_in(MessageKind::User, dest, tag, value, Location::caller());
-        Request::new(self.spot(), Finished(Some(sent)))
+        Request::new(self.spot(), ReadyOutcome(Some(sent)))
     }
 
     /// Sends `value` and returns a request that ends when a receive has got it (MPI_ISSEND).

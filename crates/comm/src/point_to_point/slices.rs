@@ -3,7 +3,7 @@
 use super::recv::{Receiving, Unused, Use, Whole, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Behind, Envelope, MessageKind, NotCopied};
-use crate::pending::{Finished, PendingFuture};
+use crate::pending::{PendingFuture, ReadyOutcome};
 use crate::rendezvous_copy::{self, lend};
 use crate::request::Request;
 use crate::wire::{Of, bytes_of};
@@ -52,7 +52,7 @@ impl Communicator {
         numbers: &[T],
     ) -> Request<'_, ()> {
         let sent = self.send_numbers(dest.into(), tag, numbers, Location::caller());
-        Request::new(self.spot(), Finished(Some(sent)))
+        Request::new(self.spot(), ReadyOutcome(Some(sent)))
     }
 
     /// Receives numbers into the beginning of `room`; how many they were, and who sent them. From
@@ -114,7 +114,7 @@ impl Communicator {
         let spot = self.spot();
         if source == Source::Null {
             let nothing = Ok((0, null_status(self.rank(), tag)));
-            return Request::new(spot, Finished(Some(nothing)));
+            return Request::new(spot, ReadyOutcome(Some(nothing)));
         }
         let mut receiving = self.receiving_into(room, source, tag, location);
         receiving.post();

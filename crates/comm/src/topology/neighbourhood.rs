@@ -2,7 +2,7 @@
 
 mod exchange;
 
-use exchange::{Exchange, Receive};
+use exchange::{Receive, SliceExchange};
 
 use super::parts::{lay_out, part};
 use crate::address::{Source, Tag, TagMatch};
@@ -146,7 +146,7 @@ impl Neighbourhood {
         location: &'static Location<'static>,
     ) -> impl Collective<'c, R> {
         let receives = self.receives(name, location);
-        Exchange::new(self, (name, location), values, receives, give)
+        SliceExchange::new(self, (name, location), values, receives, give)
     }
 
     /// A receive for each neighbour, not posted yet.

@@ -4,7 +4,7 @@ use super::Neighbourhood;
 use crate::collective_call::{Collective, CollectiveCall};
 use crate::envelope::MessageKind;
 use crate::fabric::PostedReceive;
-use crate::pending::{Finished, Pending, PendingFuture, Whys};
+use crate::pending::{Pending, PendingFuture, ReadyOutcome, Whys};
 use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
 use crate::report::{WaitOperation, Why};
@@ -13,7 +13,7 @@ use crate::{CommError, Value};
 use std::panic::Location;
 
 /// One exchange of one rank.
-pub(super) struct Exchange<'c, T, P: Receive<T>, G> {
+pub(super) struct SliceExchange<'c, T, P: Receive<T>, G> {
     of: &'c Neighbourhood,
     name: &'static str,
     location: &'static Location<'static>,
@@ -29,7 +29,7 @@ pub(super) struct Exchange<'c, T, P: Receive<T>, G> {
     started: bool,
 }
 
-impl<'c, T, P, G> Exchange<'c, T, P, G>
+impl<'c, T, P, G> SliceExchange<'c, T, P, G>
 where
     T: Value,
     P: Receive<T>,
@@ -43,7 +43,7 @@ where
         receives: Vec<Option<P>>,
         give: G,
     ) -> Self {
-        Exchange {
+        SliceExchange {
             of,
             name: call.0,
             location: call.1,
@@ -80,7 +80,7 @@ where
     }
 }
 
-impl<T, P: Receive<T>, G> Exchange<'_, T, P, G> {
+impl<T, P: Receive<T>, G> SliceExchange<'_, T, P, G> {
     /// An exchange that has sent something and fails leaves this rank out of step: what it has not
     /// received would be taken for values of the next one.
     #[cold]
@@ -100,7 +100,7 @@ impl<T, P: Receive<T>, G> Exchange<'_, T, P, G> {
     }
 }
 
-impl<T, P, G, R> Pending for Exchange<'_, T, P, G>
+impl<T, P, G, R> Pending for SliceExchange<'_, T, P, G>
 where
     T: Value,
     P: Receive<T>,
@@ -150,7 +150,7 @@ where
     }
 }
 
-impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
+impl<'c, T, P, G, R: 'c> Collective<'c, R> for SliceExchange<'c, T, P, G>
 where
     T: Value,
     P: Receive<T> + 'c,
@@ -168,13 +168,13 @@ where
             self.look()
         };
         match looked {
-            Some(outcome) => Request::new(comm.spot(), Finished(Some(outcome))),
+            Some(outcome) => Request::new(comm.spot(), ReadyOutcome(Some(outcome))),
             None => Request::new(comm.spot(), self),
         }
     }
 }
 
-impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
+impl<T, P: Receive<T>, G> Drop for SliceExchange<'_, T, P, G> {
     fn drop(&mut self) {
         if self.begun {
             self.leave();
