@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A geometric tree of fixed shape, which is what the rows use.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tree {
+pub(crate) struct FixedTree {
     pub(crate) name: String,
     depth: u32,
     branching: f64,
@@ -17,15 +17,15 @@ pub(crate) struct Tree {
 
 /// A node: the hash that says how many children it has.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
+pub(crate) struct FixedTreeNode {
     state: [u8; 20],
     height: u32,
 }
 
-impl Tree {
+impl FixedTree {
     /// The tree called `name` in `tree-search/uts.tsv` of the folder `data`; an error says what is
     /// wrong.
-    pub(crate) fn read(data: &Path, name: &str) -> Result<Tree, String> {
+    pub(crate) fn read(data: &Path, name: &str) -> Result<FixedTree, String> {
         let path = data.join("tree-search").join("uts.tsv");
         let at = |what: &str| format!("{}: {what}", path.display());
         let table = fs::read_to_string(&path).map_err(|error| at(&error.to_string()))?;
@@ -55,7 +55,7 @@ impl Tree {
             let number: Result<u64, _> = cell.parse();
             number.map_err(|_| at(&format!("{name}: {cell:?} is no number")))
         };
-        Ok(Tree {
+        Ok(FixedTree {
             name: name.to_owned(),
             depth: number(depth)? as u32,
             branching: number(branching)? as f64,
@@ -65,9 +65,9 @@ impl Tree {
     }
 
     /// Where the tree begins.
-    pub(crate) fn root(&self) -> Node {
+    pub(crate) fn root(&self) -> FixedTreeNode {
         let hash = Sha1::new().chain_update([0; 16]);
-        Node {
+        FixedTreeNode {
             state: hash.chain_update(self.seed.to_be_bytes()).finalize().into(),
             height: 0,
         }
@@ -75,7 +75,7 @@ impl Tree {
 
     /// The number of a node's children.
     #[inline]
-    pub(crate) fn children(&self, node: &Node) -> u32 {
+    pub(crate) fn children(&self, node: &FixedTreeNode) -> u32 {
         const MOST: u32 = 100;
         if node.height >= self.depth {
             return 0;
@@ -87,12 +87,12 @@ impl Tree {
     }
 }
 
-impl Node {
+impl FixedTreeNode {
     /// The child with this number, from 0.
     #[inline]
-    pub(crate) fn child(&self, number: u32) -> Node {
+    pub(crate) fn child(&self, number: u32) -> FixedTreeNode {
         let hash = Sha1::new().chain_update(self.state);
-        Node {
+        FixedTreeNode {
             state: hash.chain_update(number.to_be_bytes()).finalize().into(),
             height: self.height + 1,
         }
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     /// The number of nodes, counted one by one.
-    fn count(tree: &Tree) -> u64 {
+    fn count(tree: &FixedTree) -> u64 {
         let (mut stack, mut seen) = (vec![tree.root()], 0);
         while let Some(node) = stack.pop() {
             seen += 1;
@@ -121,13 +121,13 @@ mod tests {
 
     #[test]
     fn needs_data_a_tree_has_as_many_nodes_as_its_table_says() {
-        let tree = Tree::read(&motet_testkit::data(), "T1").unwrap();
+        let tree = FixedTree::read(&motet_testkit::data(), "T1").unwrap();
         assert_eq!(count(&tree), tree.nodes);
     }
 
     #[test]
     fn what_cannot_be_read_is_told_with_its_place() {
-        let reason = Tree::read(Path::new("nowhere"), "T1").unwrap_err();
+        let reason = FixedTree::read(Path::new("nowhere"), "T1").unwrap_err();
         assert!(reason.contains("uts.tsv"), "{reason}");
     }
 }

@@ -16,7 +16,7 @@ use crate::contest::Contest;
 use crate::peers::go::Go;
 use crate::rows::{fork_join, handlers, interleaves, joins, posters, spawned_stages, threads};
 use crate::selection::{Missing, Selection};
-use crate::uts::Tree;
+use crate::uts::FixedTree;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -64,7 +64,7 @@ fn groups(config: &CoreConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, us
         .data
         .as_deref()
         .ok_or_else(|| "name the folder of the data sets: --data DIR".to_owned())
-        .and_then(|data| Tree::read(data, "T1"));
+        .and_then(|data| FixedTree::read(data, "T1"));
     let tree = tree.map_err(|reason| {
         let row = TREE.to_owned();
         missing.extend(selection.wants(TREE).then_some(Missing { row, reason }));

@@ -21,7 +21,7 @@
 pub use crate::program::{Pattern, StageMode};
 
 use crate::limits;
-use crate::program::{Program, one_stage, run};
+use crate::program::{WorkProgram, one_stage, run};
 use crate::statistics::{median, range};
 use crate::unit::{Unit, Units};
 use motet_sync::thread;
@@ -110,7 +110,7 @@ pub fn measure(
     config.check()?;
     let threads = config.threads();
     let unit = Unit::calibrate();
-    let many = Program {
+    let many = WorkProgram {
         pattern: config.pattern,
         parallel: config.parallel,
         stages: config.stages,
@@ -127,7 +127,7 @@ pub fn measure(
     let (mut roundtrips, mut spawns) = (Vec::new(), Vec::new());
     run(
         config.mode,
-        &Program {
+        &WorkProgram {
             stages: config.stages.div_ceil(20),
             ..many
         },

@@ -9,7 +9,7 @@
 
 use crate::contest::{Bar, Contest};
 use crate::peers::rayon;
-use crate::uts::{Node, Tree};
+use crate::uts::{FixedTree, FixedTreeNode};
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -27,7 +27,7 @@ const FIRST: u32 = 25;
 const BUDGET: u64 = 256;
 
 /// The rows; `tree` is the unbalanced one, when there is data.
-pub(crate) fn contests(fibonacci: u32, tree: Option<Tree>) -> Vec<Contest> {
+pub(crate) fn contests(fibonacci: u32, tree: Option<FixedTree>) -> Vec<Contest> {
     let row = |row: String, motet, peer| Contest {
         row,
         unit: "ms",
@@ -170,7 +170,7 @@ fn right(n: u32) -> u64 {
 
 /// The tree that all handlers walk, and how many nodes they have seen.
 struct Walk {
-    tree: Tree,
+    tree: FixedTree,
     queue: DispatcherQueue,
     seen: AtomicU64,
 }
@@ -178,7 +178,7 @@ struct Walk {
 impl Walk {
     /// Visits nodes depth-first, at most [`BUDGET`] before it hands over the older half of what is
     /// left.
-    fn visit(self: &Arc<Self>, mut stack: Vec<Node>) {
+    fn visit(self: &Arc<Self>, mut stack: Vec<FixedTreeNode>) {
         let mut seen = 0;
         while let Some(node) = stack.pop() {
             seen += 1;
@@ -195,7 +195,7 @@ impl Walk {
     }
 }
 
-fn share_tree(tree: &Tree) -> Result<f64, String> {
+fn share_tree(tree: &FixedTree) -> Result<f64, String> {
     let dispatcher = bound()?;
     let queue = dispatcher.queue(QueueConfig::named("tree"));
     let started = Instant::now();
@@ -212,8 +212,8 @@ fn share_tree(tree: &Tree) -> Result<f64, String> {
     checked(started, walk.seen.load(Ordering::Relaxed), tree.nodes)
 }
 
-fn map_tree(tree: &Tree) -> Result<f64, String> {
-    fn count(tree: &Tree, node: &Node) -> u64 {
+fn map_tree(tree: &FixedTree) -> Result<f64, String> {
+    fn count(tree: &FixedTree, node: &FixedTreeNode) -> u64 {
         let children = 0..tree.children(node);
         let below = children
             .into_par_iter()

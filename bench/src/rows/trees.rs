@@ -7,7 +7,7 @@
 //! on. Threads are bound to cores on both sides. Threats: the work of a node hides the rest; on two
 //! threads the system's balance shows.
 
-use crate::contest::{Bar, Contest, Program};
+use crate::contest::{Bar, Contest, ContestProgram};
 use crate::peers::rayon;
 use crate::selection::Effort;
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -83,9 +83,9 @@ fn row(
     row: String,
     threads: usize,
     bar: f64,
-    motet: Program,
-    plain: Program,
-    rayon: Program,
+    motet: ContestProgram,
+    plain: ContestProgram,
+    rayon: ContestProgram,
 ) -> Contest {
     let bars = match threads {
         1 => vec![Bar::AtMostTimes(bar, "plain")],

@@ -1,7 +1,7 @@
 //! Fixed work, cut into more and more stages: what E03 to E05 and E15 share.
 
 use super::case::Case;
-use super::picture::{Axis, Fit, Picture};
+use super::picture::{Axis, LineFit, Picture};
 use super::setting::Setting;
 use super::stages::{Peer, Stages};
 use crate::program::{Pattern, StageMode};
@@ -60,7 +60,7 @@ pub(super) fn pictures(time: &'static str, overhead: &'static str) -> Vec<Pictur
         Axis::linear("run time", "s"),
     )
     .panels_by(&["pattern"])
-    .fit(Fit::Line);
+    .fit(LineFit::Line);
     let overhead = Picture::new(
         overhead,
         "Overhead per stage against stages",

@@ -3,7 +3,7 @@
 use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages, parallels};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, PaperBeside, Picture, Setting};
 use motet_sync::thread;
 
 /// Three spawned patterns and four of rendezvous, against parallelism.
@@ -67,12 +67,16 @@ impl Experiment for Modes {
             Axis::linear("parallel", "computations"),
             Axis::log("overhead per stage", "us"),
         );
-        vec![overhead.panels_by(&["mode", "pattern"]).beside(Beside {
-            table: "p1_table2_overhead",
-            only: &[("status", "ok")],
-            x: "parallel",
-            y: "value",
-            series_by: &["machine", "pattern", "mode"],
-        })]
+        vec![
+            overhead
+                .panels_by(&["mode", "pattern"])
+                .beside(PaperBeside {
+                    table: "p1_table2_overhead",
+                    only: &[("status", "ok")],
+                    x: "parallel",
+                    y: "value",
+                    series_by: &["machine", "pattern", "mode"],
+                }),
+        ]
     }
 }

@@ -9,9 +9,9 @@ use motet_sync::thread;
 
 /// Ranks on all cores: Exchange, Exchange as two shifts and Shift.
 #[derive(Debug)]
-pub(crate) struct Rendezvous;
+pub(crate) struct RendezvousRanks;
 
-impl Experiment for Rendezvous {
+impl Experiment for RendezvousRanks {
     fn about(&self) -> About {
         About {
             key: "E15",

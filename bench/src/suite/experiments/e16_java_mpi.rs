@@ -3,7 +3,7 @@
 use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, PaperBeside, Picture, Setting};
 use motet_sync::thread;
 
 /// Shift and Exchange of four ranks, beside Java and MPI.
@@ -64,12 +64,17 @@ impl Experiment for JavaMpi {
             Axis::linear("pattern", ""),
             Axis::log("overhead per stage", "us"),
         );
-        vec![overhead.bars().panels_by(&["parallel"]).beside(Beside {
-            table: "text_values",
-            only: &[("experiment", "E16")],
-            x: "pattern",
-            y: "value",
-            series_by: &["runtime"],
-        })]
+        vec![
+            overhead
+                .bars()
+                .panels_by(&["parallel"])
+                .beside(PaperBeside {
+                    table: "text_values",
+                    only: &[("experiment", "E16")],
+                    x: "pattern",
+                    y: "value",
+                    series_by: &["runtime"],
+                }),
+        ]
     }
 }

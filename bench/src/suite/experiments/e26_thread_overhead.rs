@@ -2,7 +2,7 @@
 
 use crate::selection::Missing;
 use crate::suite::layouts;
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, LineFit, Picture, Setting};
 
 /// Overhead f of t x 1 x n.
 #[derive(Debug)]
@@ -51,7 +51,10 @@ impl Experiment for ThreadOverhead {
         );
         let two = two
             .series_by(&["points"])
-            .fit(Fit::Factors(&["p", "nodes"]));
-        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin), two]
+            .fit(LineFit::Factors(&["p", "nodes"]));
+        vec![
+            picture.series_by(&["points"]).fit(LineFit::ThroughOrigin),
+            two,
+        ]
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::selection::Missing;
 use crate::suite::layouts;
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, LineFit, Picture, Setting};
 
 /// Overhead f of t x 1 x n for three sizes.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Experiment for SizeThreads {
             Axis::linear("p/N", "1/points"),
             Axis::linear("overhead f", ""),
         );
-        let two = two.fit(Fit::Factors(&["p/N", "nodes"]));
-        vec![picture.fit(Fit::ThroughOrigin), two]
+        let two = two.fit(LineFit::Factors(&["p/N", "nodes"]));
+        vec![picture.fit(LineFit::ThroughOrigin), two]
     }
 }

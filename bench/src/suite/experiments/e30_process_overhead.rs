@@ -2,7 +2,7 @@
 
 use crate::selection::Missing;
 use crate::suite::layouts;
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, LineFit, Picture, Setting};
 
 /// Overhead f of 1 x m x n.
 #[derive(Debug)]
@@ -47,7 +47,12 @@ impl Experiment for ProcessOverhead {
             Axis::linear("p", "cores"),
             Axis::linear("overhead f", ""),
         );
-        let two = two.series_by(&["points"]).fit(Fit::Factors(&["p", "p^2"]));
-        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin), two]
+        let two = two
+            .series_by(&["points"])
+            .fit(LineFit::Factors(&["p", "p^2"]));
+        vec![
+            picture.series_by(&["points"]).fit(LineFit::ThroughOrigin),
+            two,
+        ]
     }
 }

@@ -1,6 +1,6 @@
 //! E36: what a block costs in the forms in which a parallel loop can be written.
 
-use crate::kernels::loops::{Loops, Split};
+use crate::kernels::loops::{LoopSplit, Loops};
 use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
@@ -28,7 +28,7 @@ impl Experiment for FormsOfCode {
             definition: "Rounds of a loop, one after the other; time of a loop = their time / their number. Port loop (motet static): \
                          a port and a persistent receive whose handler does the block and counts a latch down, made once; a round is \
                          a post for each block and a wait for the latch. Parallel loop (motet dynamic): a round is a task per \
-                         thread, which takes one block after the other, and the same wait. Beside them rayon's par_iter over the range \
+                         thread, which takes one block after the other, and the same wait. PaperBeside them rayon's par_iter over the range \
                          and OpenMP's parallel for. Who calls the loop is one of the threads that run its blocks: in motet a \
                          task of the dispatcher, which awaits the end, in rayon a job of the pool, in OpenMP the team's master. \
                          Overhead per block = (T - ceil(blocks / threads) units t_u) / blocks, with t_u, the unit's time, \
@@ -102,7 +102,7 @@ fn case(
         black_box(block);
     };
     let mut case = Case::new(point, &[LOOP, BLOCK]);
-    for split in Split::BOTH {
+    for split in LoopSplit::BOTH {
         let loops = Lazy::new(move || Loops::new(threads, pin));
         case = case.with(split.name(), move || {
             told(&mut || {
@@ -122,8 +122,8 @@ fn case(
     }
     if setting.wants("OpenMP") {
         for (name, split) in [
-            ("OpenMP static", Split::Static),
-            ("OpenMP dynamic", Split::Dynamic),
+            ("OpenMP static", LoopSplit::Static),
+            ("OpenMP dynamic", LoopSplit::Dynamic),
         ] {
             let openmp = Rc::clone(openmp);
             case = case.with(name, move || {

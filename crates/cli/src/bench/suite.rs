@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use motet_bench::suite::{
-    Case, ExperimentCommand, Outcome, Progress, Row, Setting, Stop, StoreError, all, find,
+    Case, ExperimentCommand, Row, RowOutcome, RunListener, Setting, Stop, StoreError, all, find,
 };
 use motet_mining::CancelToken;
 use serde::Serialize;
@@ -198,7 +198,7 @@ impl Screen {
     }
 }
 
-impl Progress for Screen {
+impl RunListener for Screen {
     fn experiment(
         &mut self,
         rounds: (usize, usize),
@@ -244,8 +244,8 @@ impl Progress for Screen {
 
     fn row(&mut self, row: &Row) {
         match &row.outcome {
-            Outcome::Measured { .. } => self.counts.measured += 1,
-            Outcome::Absent { absent } => {
+            RowOutcome::Measured { .. } => self.counts.measured += 1,
+            RowOutcome::Absent { absent } => {
                 self.counts.absent += 1;
                 self.counts.why.get_or_insert_with(|| absent.clone());
                 // Once for each peer and reason, not for each of its rows. Motet's own stand in the
