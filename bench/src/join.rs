@@ -53,7 +53,8 @@ pub enum RunsJoinError {
 ///
 /// # Errors
 /// [`RunsJoinError`]: a folder has no rows or no record of its machine, both are of one machine, or
-/// `out` is not empty. Nothing was written then; a [`RunsJoinError::File`] may leave a part of `out`.
+/// `out` is not empty. Nothing was written then; a [`RunsJoinError::File`] may leave a part of
+/// `out`.
 ///
 /// ```no_run
 /// # use std::path::Path;

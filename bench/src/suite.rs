@@ -1,10 +1,10 @@
 //! The measurement suite: every experiment of the papers, with today's peers beside motet.
 //!
 //! Each experiment is one file that says what is asked, what is measured and what may mislead, and
-//! makes [`Case`]s: a point, quantities, and a program for each series. One [`MeasuringMethod`] runs them
-//! all, so that no experiment has a clock policy of its own. What comes out are [`Row`]s, one JSON
-//! object per line, and a record of the [`Machine`]; tables, pictures and verdicts are made from
-//! these files alone.
+//! makes [`Case`]s: a point, quantities, and a program for each series. One [`MeasuringMethod`]
+//! runs them all, so that no experiment has a clock policy of its own. What comes out are [`Row`]s,
+//! one JSON object per line, and a record of the [`Machine`]; tables, pictures and verdicts are
+//! made from these files alone.
 //!
 //! ```text
 //!  registry ──> Experiment ── cases(Setting) ──> Case ──> MeasuringMethod ──> Row ──> RowStore (rows.jsonl, machine.json)

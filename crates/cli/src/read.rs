@@ -1,5 +1,5 @@
-//! Reading tables of numbers: `InputText` (bytes) ─► `Records` (rows) ─► `ColumnLayout` (which columns) ─►
-//! `InputTable`.
+//! Reading tables of numbers: `InputText` (bytes) ─► `Records` (rows) ─► `ColumnLayout` (which
+//! columns) ─► `InputTable`.
 //!
 //! A table is read once, from its beginning to its end; nothing but the chosen numbers is kept.
 

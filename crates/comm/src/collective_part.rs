@@ -3,7 +3,7 @@
 
 use crate::collective_call::{Collective, CollectiveCall};
 use crate::fabric::{Agenda, Coming, MeetingPoint, RankCall};
-use crate::pending::{Pending, PendingFuture, Whys};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::report::Why;
 use crate::request::Request;
@@ -185,7 +185,7 @@ impl At<'_> {
     }
 }
 
-impl<V, S, T, C, F, R> Pending for CollectivePart<'_, V, C, F, R>
+impl<V, S, T, C, F, R> PendingCall for CollectivePart<'_, V, C, F, R>
 where
     V: Value,
     S: Send + Sync + 'static,

@@ -20,7 +20,7 @@ pub(crate) use exchange_buffer::ExchangeBuffer;
 use crate::collective_part::CollectivePart;
 use crate::fabric::{Beside, FOLDED, MeetingPoint, RankCall, RankRow, fold_rows};
 use crate::non_temporal::copy_piece;
-use crate::pending::{Pending, Whys};
+use crate::pending::{PendingCall, Whys};
 use crate::profile::Called;
 use crate::schedule::{ExchangeSchedule, ReceiveStep, SendFrom};
 use crate::{CommError, Communicator, Plain};
@@ -274,7 +274,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
     }
 }
 
-impl<T: Plain, O: Fn(T, T) -> T> Pending for SliceExchange<'_, '_, T, O> {
+impl<T: Plain, O: Fn(T, T) -> T> PendingCall for SliceExchange<'_, '_, T, O> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Result<(), CommError>> {

@@ -83,8 +83,8 @@ impl RunWatch {
         })
     }
 
-    /// Asks for a report: [`RunWatch::wait_asked`] returns, in process 0. Requests within a second of
-    /// one that was told there are answered with that. Does not wait.
+    /// Asks for a report: [`RunWatch::wait_asked`] returns, in process 0. Requests within a second
+    /// of one that was told there are answered with that. Does not wait.
     pub fn ask(&self) {
         let passed_on = self.with_last(|ranks| match ranks {
             WatchedRanks::Here(_) => false,
@@ -99,8 +99,8 @@ impl RunWatch {
     }
 
     /// Waits until somebody in any process [asks](RunWatch::ask) for a report, or the time is over;
-    /// whether somebody has asked. For a thread of process 0 that prints what [`RunWatch::why`] says.
-    /// It blocks.
+    /// whether somebody has asked. For a thread of process 0 that prints what [`RunWatch::why`]
+    /// says. It blocks.
     #[must_use]
     pub fn wait_asked(&self, limit: Option<Duration>) -> bool {
         self.runs.asks.wait(limit)

@@ -256,9 +256,9 @@ impl<R> Drop for TaskBox<R> {
     }
 }
 
-// SAFETY: a TaskBox owns its body. `R: Send` and not `R: TaskBody`: a body may be `TaskBody` only for types
-// that live for ever, and the compiler, which forgets lifetimes when it asks whether a future is
-// `Send`, could not answer for those then.
+// SAFETY: a TaskBox owns its body. `R: Send` and not `R: TaskBody`: a body may be `TaskBody` only
+// for types that live for ever, and the compiler, which forgets lifetimes when it asks whether a
+// future is `Send`, could not answer for those then.
 unsafe impl<R: Send> Send for TaskBox<R> {}
 
 impl<R: TaskBody> fmt::Debug for TaskBox<R> {

@@ -209,9 +209,9 @@ impl Annealing {
         Ok(found)
     }
 
-    /// How many clusters, from 1 to `at_most`, the points speak for: [`ClusterChoice`] has the rule. The
-    /// field `clusters` does not count. Masses count by their roots here, as for pairs and bits,
-    /// and `tolerance` and `iterations` are at least as strict as 10⁻⁴ and 1000.
+    /// How many clusters, from 1 to `at_most`, the points speak for: [`ClusterChoice`] has the
+    /// rule. The field `clusters` does not count. Masses count by their roots here, as for pairs
+    /// and bits, and `tolerance` and `iterations` are at least as strict as 10⁻⁴ and 1000.
     ///
     /// # Errors
     ///

@@ -121,6 +121,21 @@ impl Deferred {
         self.push(Effect::Release(QueueHandle::clone(queue)));
     }
 
+    /// Gives a handle up. It may have been the last, and what goes with it may use ports.
+    #[inline]
+    pub(crate) fn let_go<K: Keep + 'static>(&mut self, held: Option<Arc<K>>) {
+        if let Some(ended) = held.and_then(Arc::into_inner) {
+            self.drop_ended(ended);
+        }
+    }
+
+    /// Apart: hardly any port ends there.
+    #[cold]
+    #[inline(never)]
+    fn drop_ended<K: Keep + 'static>(&mut self, ended: K) {
+        self.drop_later(Arc::new(ended));
+    }
+
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
         self.push(Effect::Drop(receiver));
     }

@@ -6,7 +6,7 @@ use crate::collective_part::CollectivePart;
 pub(super) use crate::exchange::same_length;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::{RankCall, RankRow, fold_rows};
-use crate::pending::{Either, Pending};
+use crate::pending::{Either, PendingCall};
 use crate::schedule::ExchangeSchedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
@@ -89,7 +89,7 @@ impl Communicator {
         numbers: &'n [T],
         totals: &'c mut [T],
         op: O,
-    ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T, O> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> + use<'n, 'c, T, O> {
         if self.combines_in_shares::<T>(numbers.len()) {
             let fold = move |rows: &[&[T]], totals: &mut [T]| {
                 let rows: SmallVec<[RankRow<'_, T>; 8]> =
@@ -114,7 +114,7 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let rank = (self.rank(), self.size());
         let fine = same_length(call.name(), numbers.len(), totals.len());
         let fine = fine.map(|()| ExchangeSchedule::allreduce(rank, numbers.len()));

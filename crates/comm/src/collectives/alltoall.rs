@@ -8,7 +8,7 @@ use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::{MeetingPoint, RankCall};
-use crate::pending::{Either, Pending};
+use crate::pending::{Either, PendingCall};
 use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
 use std::panic::Location;
@@ -81,7 +81,7 @@ impl Communicator {
         call: RankCall,
         numbers: &'n [T],
         came: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> + use<'n, 'c, T> {
         let size = self.size();
         let shared = matches!(self.team().place(), Some(MeetingPoint::Tree(_)));
         if shared && PooledBuffers::<T>::are_worth(numbers.len() / size) {
@@ -179,7 +179,7 @@ impl Communicator {
         call: RankCall,
         numbers: &[T],
         came: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, call) = ((self.rank(), self.size()), call.length(numbers.len()));
         let fine = self.equal_part(call.name(), numbers.len()).map(|each| {
             let part = |peer: usize| peer * each..(peer + 1) * each;
@@ -195,7 +195,7 @@ impl Communicator {
         call: RankCall,
         numbers: &[T],
         came: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, name, all) = (self.rank(), call.name(), numbers.len());
         let value = self.equal_part(name, all).map(|each| {
             let part = |of: usize| of * each..(of + 1) * each;

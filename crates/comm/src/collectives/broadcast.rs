@@ -6,7 +6,7 @@ use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
 use crate::fabric::RankCall;
-use crate::pending::{Either, Pending};
+use crate::pending::{Either, PendingCall};
 use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
@@ -83,7 +83,7 @@ impl Communicator {
         location: &'static Location<'static>,
         root: usize,
         numbers: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         if self.exchanges::<T>(numbers.len()) {
             let call = RankCall::new::<T>(name, location);
             let call = call.root(root).length(numbers.len());
@@ -133,7 +133,7 @@ impl Communicator {
         call: RankCall,
         root: usize,
         numbers: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
         let fine = self.check_rank(root);
         let fine = fine.map(|()| ExchangeSchedule::broadcast(rank, root, length));

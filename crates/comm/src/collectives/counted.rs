@@ -9,7 +9,7 @@ use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange, same_length};
 use crate::fabric::RankCall;
-use crate::pending::{Either, Giving, Pending, Then};
+use crate::pending::{Either, Giving, PendingCall, Then};
 use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Plain};
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ impl Communicator {
         numbers: &'n [T],
         room: &'c mut [T],
         give: G,
-    ) -> impl Pending<Output = Result<R, CommError>> + use<'n, 'c, T, R, G> {
+    ) -> impl PendingCall<Output = Result<R, CommError>> + use<'n, 'c, T, R, G> {
         let is_long = self.exchanges::<T>(numbers.len());
         let value = ends.map(|ends| self.brought(ends, numbers, is_long));
         let read = self.reading(call.name(), ways, is_long, room);

@@ -3,7 +3,7 @@
 use crate::buffer_pool::{PooledBuffer, PooledBuffers, RankRows};
 use crate::collective_part::CollectivePart;
 use crate::fabric::{MeetingPoint, RankCall};
-use crate::pending::{Either, Pending, Then};
+use crate::pending::{Either, PendingCall, Then};
 use crate::{CommError, Communicator, Local, Plain};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -26,7 +26,7 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
         fold: impl Fn(&[&[T]], &mut [T]) + 'c,
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, size, length) = (self.rank(), self.size(), numbers.len());
         let share = share::<T>(length, size);
         let mine = part(rank, share, length);

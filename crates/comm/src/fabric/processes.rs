@@ -6,8 +6,8 @@
 //!                       └─────► Transport ──► … ──► deliver ──► mailbox, crossing, receipt, ending
 //! ```
 //!
-//! Whoever waits calls [`RunProcesses::poll`]; when all ranks sleep or compute, a thread of the run's
-//! own looks (`progress.rs`).
+//! Whoever waits calls [`RunProcesses::poll`]; when all ranks sleep or compute, a thread of the
+//! run's own looks (`progress.rs`).
 
 mod asking;
 mod calls;

@@ -3,7 +3,7 @@
 use super::recv::{Receiving, Use, Whole, open};
 use crate::address::{Source, Status, TagMatch};
 use crate::envelope::{Envelope, MessageKind, ReceivePattern};
-use crate::pending::{Pending, PendingFuture, Whys};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::report::WaitOperation;
 use crate::{CommError, Communicator, Value};
@@ -221,7 +221,7 @@ struct Probing<'c> {
     seen: Option<u32>,
 }
 
-impl Pending for Probing<'_> {
+impl PendingCall for Probing<'_> {
     type Output = Result<Probe, CommError>;
 
     fn look(&mut self) -> Option<Result<Probe, CommError>> {

@@ -3,7 +3,7 @@
 use crate::address::{Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, MessageKind, ReceivePattern};
 use crate::fabric::{PostedReceive, ReceivedValue};
-use crate::pending::{Pending, PendingFuture, Whys};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::report::WaitOperation;
 use crate::request::Request;
@@ -108,7 +108,7 @@ impl Communicator {
         wanted: ReceivePattern,
         location: &'static Location<'static>,
         give: impl FnOnce(T, Status) -> R + 'c,
-    ) -> PendingFuture<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
+    ) -> PendingFuture<'c, impl PendingCall<Output = Result<R, CommError>> + 'c> {
         // First: while something is there that must be dropped if this panics, it lies in memory
         // and is moved.
         let spot = self.spot();
@@ -308,7 +308,7 @@ impl Communicator {
     }
 }
 
-impl<U: Use> Pending for Receiving<'_, U> {
+impl<U: Use> PendingCall for Receiving<'_, U> {
     type Output = Result<U::Output, CommError>;
 
     #[inline]

@@ -3,7 +3,7 @@
 use crate::address::{Dest, Tag};
 use crate::envelope::{Envelope, MessageKind};
 use crate::limit::{Outstanding, SendOverflow};
-use crate::pending::{Pending, PendingFuture, Whys};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::report::WaitOperation;
 use crate::{CommError, Communicator};
@@ -89,7 +89,7 @@ struct RoomOf<'c> {
     location: &'static Location<'static>,
 }
 
-impl Pending for RoomOf<'_> {
+impl PendingCall for RoomOf<'_> {
     type Output = ();
 
     fn look(&mut self) -> Option<()> {

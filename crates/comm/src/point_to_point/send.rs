@@ -3,7 +3,7 @@
 use crate::address::{Dest, Status, Tag};
 use crate::any_cell::AnyLetter;
 use crate::envelope::{Envelope, MessageKind, Receipt};
-use crate::pending::{Pending, PendingFuture, ReadyOutcome, Whys};
+use crate::pending::{PendingCall, PendingFuture, ReadyOutcome, Whys};
 use crate::profile::Called;
 use crate::report::WaitOperation;
 use crate::request::Request;
@@ -264,7 +264,7 @@ impl<'c, T: Value> Sending<'c, T> {
     }
 }
 
-impl<T: Value> Pending for Sending<'_, T> {
+impl<T: Value> PendingCall for Sending<'_, T> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Self::Output> {

@@ -3,7 +3,7 @@
 use super::recv::{NO_TAG, Receiving, Use, open};
 use crate::address::{Dest, Source, Tag};
 use crate::envelope::{MessageKind, ReceivePattern};
-use crate::pending::{Pending, PendingFuture, Whys};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::{CommError, Communicator, Value};
 use std::future::Future;
@@ -145,7 +145,7 @@ struct SendReceive<'c, T, P> {
     receiving: P,
 }
 
-impl<T, U> Pending for SendReceive<'_, T, Receiving<'_, U>>
+impl<T, U> PendingCall for SendReceive<'_, T, Receiving<'_, U>>
 where
     T: Value,
     U: Use<Output = T>,

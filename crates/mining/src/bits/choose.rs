@@ -11,8 +11,8 @@ use crate::{Checkpoints, ClusterChoice, Control, MiningError};
 use motet_comm::Communicator;
 
 impl BitAnnealing {
-    /// How many clusters, from 1 to `at_most`, the rows speak for: [`ClusterChoice`] has the rule. The
-    /// field `clusters` does not count.
+    /// How many clusters, from 1 to `at_most`, the rows speak for: [`ClusterChoice`] has the rule.
+    /// The field `clusters` does not count.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use crate::{Checkpoints, ClusterChoice, Control, MiningError};
 use motet_comm::Communicator;
 
 impl Pairwise {
-    /// How many clusters, from 1 to `at_most`, the pairs speak for: [`ClusterChoice`] has the rule. The
-    /// field `clusters` does not count.
+    /// How many clusters, from 1 to `at_most`, the pairs speak for: [`ClusterChoice`] has the rule.
+    /// The field `clusters` does not count.
     ///
     /// # Errors
     ///

@@ -304,7 +304,7 @@ impl<R: Rule> Input<R> {
         removed
             .into_iter()
             .for_each(|removed| deferred.drop_later(removed));
-        let_go(Some(port), deferred);
+        deferred.let_go(Some(port));
     }
 
     /// Takes a receiver off the port.
@@ -362,7 +362,7 @@ impl Attempt<'_> {
     /// its items may use ports.
     #[inline]
     pub(crate) fn let_go<T: Send + 'static>(&mut self, held: UnlockedPort<T>) {
-        let_go(held, self.asker.deferred);
+        self.asker.deferred.let_go(held);
     }
 }
 
@@ -386,19 +386,4 @@ impl<T: Send + 'static> Access<'_, T> {
             Access::Offered(offered) => Shelf::offered(offered),
         }
     }
-}
-
-/// As [`Attempt::let_go`].
-#[inline]
-pub(crate) fn let_go<T: Send + 'static>(held: UnlockedPort<T>, deferred: &mut Deferred) {
-    if let Some(ended) = held.and_then(Arc::into_inner) {
-        drop_later(ended, deferred);
-    }
-}
-
-/// Apart: hardly any port ends there.
-#[cold]
-#[inline(never)]
-fn drop_later<T: Send + 'static>(ended: PortCore<T>, deferred: &mut Deferred) {
-    deferred.drop_later(Arc::new(ended));
 }

@@ -47,8 +47,8 @@ pub struct Overhead {
 /// The grain is the mean computing of a stage. From one run ([`Profile::model`]) a is the messaging
 /// and waiting of a stage, which do not depend on what is computed, and b the imbalance and jitter,
 /// which are in proportion to it: a = (messaging + waiting)·grain, b = imbalance + jitter. That
-/// they stay what they are at another grain cannot be told from one run; [`OverheadModel::fit`] finds a and
-/// b from several.
+/// they stay what they are at another grain cannot be told from one run; [`OverheadModel::fit`]
+/// finds a and b from several.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OverheadModel {

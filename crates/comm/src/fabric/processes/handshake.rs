@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// said the same, within the limit; the first rank of each, then the number of all.
 ///
 /// # Errors
-/// [`EarlyEnd::Silent`], [`EarlyEnd::Lost`], [`EarlyEnd::Transport`], [`EarlyEnd::Elsewhere`]; the others
-/// are told.
+/// [`EarlyEnd::Silent`], [`EarlyEnd::Lost`], [`EarlyEnd::Transport`], [`EarlyEnd::Elsewhere`]; the
+/// others are told.
 pub(crate) fn handshake(
     transport: &dyn Transport,
     run: u16,

@@ -4,7 +4,7 @@ use super::Neighbourhood;
 use crate::collective_call::{Collective, CollectiveCall};
 use crate::envelope::MessageKind;
 use crate::fabric::PostedReceive;
-use crate::pending::{Pending, PendingFuture, ReadyOutcome, Whys};
+use crate::pending::{PendingCall, PendingFuture, ReadyOutcome, Whys};
 use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
 use crate::report::{WaitOperation, Why};
@@ -100,7 +100,7 @@ impl<T, P: Receive<T>, G> SliceExchange<'_, T, P, G> {
     }
 }
 
-impl<T, P, G, R> Pending for SliceExchange<'_, T, P, G>
+impl<T, P, G, R> PendingCall for SliceExchange<'_, T, P, G>
 where
     T: Value,
     P: Receive<T>,
@@ -186,7 +186,7 @@ impl<T, P: Receive<T>, G> Drop for SliceExchange<'_, T, P, G> {
 }
 
 /// A receive of a `T`.
-pub(super) trait Receive<T>: Pending<Output = Result<T, CommError>> {
+pub(super) trait Receive<T>: PendingCall<Output = Result<T, CommError>> {
     /// Nobody waits for it any more; what has been posted.
     fn leave(&mut self) -> Option<PostedReceive>;
 
