@@ -110,7 +110,7 @@ impl<P: IntoParts> IntoMemberSource for P {
 
 impl<I> fmt::Debug for MemberSource<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source")
+        f.debug_struct("MemberSource")
             .field("arbiter", &self.name)
             .finish_non_exhaustive()
     }

@@ -85,7 +85,7 @@ impl Drop for EnteredInterleave<'_> {
 
 impl fmt::Debug for EnteredInterleave<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entered")
+        f.debug_struct("EnteredInterleave")
             .field("alone", &self.alone)
             .finish_non_exhaustive()
     }
