@@ -108,7 +108,7 @@ impl<'a> Fact<'a> {
         usable.then(|| self.get(column).parse().ok()).flatten()
     }
 
-    /// Paper and place, such as `P0 PaperTable 2-AMD`.
+    /// Paper and place, such as `P0 Table 2-AMD`.
     #[must_use]
     pub fn source(&self) -> String {
         let place = ["table", "where", "item"].map(|column| self.get(column));

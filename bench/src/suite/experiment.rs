@@ -51,6 +51,6 @@ pub struct About {
     pub parameters: &'static [(&'static str, &'static str)],
     /// What may mislead.
     pub threats: &'static str,
-    /// Paper and figure or table, such as `P0 PaperTable 2`.
+    /// Paper and figure or table, such as `P0 Table 2`.
     pub sources: &'static [&'static str],
 }

@@ -11,6 +11,7 @@ pub(crate) use pattern::{
 };
 
 use super::case::{Case, Quantity};
+use super::picture::{Axis, LineFit, Picture};
 use super::row::Point;
 use super::setting::Setting;
 use crate::kernels::Lazy;
@@ -106,6 +107,30 @@ pub(crate) fn cases(
         there.map(|form| (form.name().to_owned(), form)).collect()
     };
     all.cases(layouts, sizes, &[quantity], forms, value)
+}
+
+/// As [`cases`], of f.
+pub(crate) fn overheads(
+    setting: &Setting,
+    layouts: &[ThreadLayout],
+    sizes: &[usize],
+) -> Result<Vec<Case>, Missing> {
+    let f = |times: &CaseTimes<'_>| Ok(vec![times.overhead()?]);
+    cases(setting, layouts, sizes, OVERHEAD, f)
+}
+
+/// Pictures of f over `x` on the same axes, with a line through the origin and with a model of two
+/// factors: each by its name and title.
+pub(crate) fn two_models(
+    x: Axis,
+    [line, model]: [(&'static str, &'static str); 2],
+    factors: &'static [&'static str],
+) -> [Picture; 2] {
+    let of = |(name, title)| Picture::new(name, title, x, Axis::linear(OVERHEAD.name, ""));
+    [
+        of(line).fit(LineFit::ThroughOrigin),
+        of(model).fit(LineFit::Factors(factors)),
+    ]
 }
 
 /// A case for each layout and size, of motet's ranks alone.

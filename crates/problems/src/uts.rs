@@ -92,8 +92,10 @@ impl Uts {
             .sum::<u64>()
     }
 
+    /// The number of a node's children.
     #[inline]
-    fn count(&self, node: &UtsNode) -> u32 {
+    #[must_use]
+    pub fn count(&self, node: &UtsNode) -> u32 {
         let height = f64::from(node.height);
         match self.shape {
             Shape::Binomial { .. } if node.height == 0 => self.b0 as u32,
@@ -127,8 +129,10 @@ fn geometric(node: &UtsNode, mean: f64) -> u32 {
 }
 
 impl UtsNode {
+    /// The child with this number, from 0.
     #[inline]
-    fn child(&self, number: u32) -> UtsNode {
+    #[must_use]
+    pub fn child(&self, number: u32) -> UtsNode {
         let mut bytes = [0; 24];
         bytes[..20].copy_from_slice(&self.hash);
         bytes[20..].copy_from_slice(&number.to_be_bytes());

@@ -200,7 +200,7 @@ impl Baseline {
 
 /// The baseline's file.
 fn written(compiler: &str, counted: &[(String, u64)]) -> String {
-    let mut text = "# TestMachine instructions per step of each row of crates/counts; `cargo xtask counts` compares,\n\
+    let mut text = "# Machine instructions per step of each row of crates/counts; `cargo xtask counts` compares,\n\
          # `cargo xtask counts --bless` writes this file.\n"
         .to_owned();
     let _ = writeln!(text, "compiler {compiler}");

@@ -21,7 +21,7 @@ impl Experiment for StageBandwidth {
                        refers to?",
             definition: "Pipeline of four computations with 20 units per stage; each stage copies 1000 words and six integers to the next \
                          part of a large array. Bandwidth: all bytes, counted once, over the time that the threads spend copying, in 1e9 bytes \
-                         a second; the papers' 4 * 1000 * 8 * S / (T with copies - T without) follows from the run times. PaperBeside: the same copies on threads that send no messages.",
+                         a second; the papers' 4 * 1000 * 8 * S / (T with copies - T without) follows from the run times. Beside: the same copies on threads that send no messages.",
             parameters: PARAMETERS,
             threats: "A copy of 8 kB takes less than a tenth of the work of its stage, so the difference of two run \
                       times has the spread of both; the time of a copy by the clock has the clock's 25 ns in it.",

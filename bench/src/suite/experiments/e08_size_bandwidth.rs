@@ -18,7 +18,7 @@ impl Experiment for SizeBandwidth {
                        to the next part of a large one?",
             definition: "Pipeline of four computations; each stage copies the N words that its message refers to, then computes. \
                          Bandwidth: all bytes, counted once, over the time that the threads spend copying, in 1e9 bytes a \
-                         second. The papers' 4 * 8 * S over the slope of a line through T(N) follows from the run times. PaperBeside: the same copies on threads that send no \
+                         second. The papers' 4 * 8 * S over the slope of a line through T(N) follows from the run times. Beside: the same copies on threads that send no \
                          messages.",
             parameters: PARAMETERS,
             threats: "Small arrays stay in a cache. A new array costs its allocation too, and large ones come from the system page \

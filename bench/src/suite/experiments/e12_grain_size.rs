@@ -19,7 +19,7 @@ impl Experiment for GrainSize {
             definition: "f = (P T(n, P) - T(P n, 1)) / T(P n, 1), n being the points of each of P threads. Deterministic annealing of \
                          census blocks in the plane and of compounds by 1052 binary properties, held as floating-point numbers and as bits, with 10 and 20 clusters: a fit is \
                          made once, and the steps that it made while it had all clusters are replayed on one thread and on P, one \
-                         after the other; T is the time of these steps, reductions included, preparation not; for bits it is that of whole fits, without search. PaperBeside it \
+                         after the other; T is the time of these steps, reductions included, preparation not; for bits it is that of whole fits, without search. Beside it \
                          scikit-learn's own Lloyd step. The step per point and cluster is that on P threads. Theory: f is \
                          proportional to 1 / n and smaller for more clusters, since a step's work is n times the clusters and its \
                          communication is not.",

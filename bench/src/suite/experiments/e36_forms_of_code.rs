@@ -28,7 +28,7 @@ impl Experiment for FormsOfCode {
             definition: "Rounds of a loop, one after the other; time of a loop = their time / their number. Port loop (motet static): \
                          a port and a persistent receive whose handler does the block and counts a latch down, made once; a round is \
                          a post for each block and a wait for the latch. Parallel loop (motet dynamic): a round is a task per \
-                         thread, which takes one block after the other, and the same wait. PaperBeside them rayon's par_iter over the range \
+                         thread, which takes one block after the other, and the same wait. Beside them rayon's par_iter over the range \
                          and OpenMP's parallel for. Who calls the loop is one of the threads that run its blocks: in motet a \
                          task of the dispatcher, which awaits the end, in rayon a job of the pool, in OpenMP the team's master. \
                          Overhead per block = (T - ceil(blocks / threads) units t_u) / blocks, with t_u, the unit's time, \
