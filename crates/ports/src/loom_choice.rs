@@ -1,6 +1,6 @@
 //! Models of choices and selects: who wins, and that nobody stays behind on a port.
 
-use crate::loom_ports::{TaskKeeper, Wakes, post_elsewhere};
+use crate::loom_ports::{Keeper, Wakes, post_elsewhere};
 use crate::{Choice, JoinedReceive, Port, Receive, Select, select};
 use motet_dispatch::{QueueConfig, Replay, Task};
 use motet_sync::thread;
@@ -18,8 +18,8 @@ fn once(port: &Port<u32>) -> Receive<u32> {
 }
 
 /// Registers a choice between two ports.
-fn choose(a: &Port<u32>, b: &Port<u32>) -> TaskKeeper {
-    let queue = TaskKeeper::default();
+fn choose(a: &Port<u32>, b: &Port<u32>) -> Keeper {
+    let queue = Keeper::default();
     Choice::new()
         .or(once(a))
         .or(once(b))
@@ -68,7 +68,7 @@ fn loom_a_post_against_the_registration_of_a_choice() {
 #[test]
 fn loom_a_post_against_the_cleanup_of_a_choice() {
     loom::model(|| {
-        let (a, b, queue) = (Port::new(), Port::new(), TaskKeeper::default());
+        let (a, b, queue) = (Port::new(), Port::new(), Keeper::default());
         let choice = Choice::new().or(once(&a)).or(once(&b));
         let active = choice.activate(&queue).unwrap();
         queue.run();
@@ -83,7 +83,7 @@ fn loom_a_post_against_the_cleanup_of_a_choice() {
 #[test]
 fn loom_a_choice_over_a_join_against_a_plain_branch() {
     loom::model(|| {
-        let (p, q, plain, queue) = (Port::new(), Port::new(), Port::new(), TaskKeeper::default());
+        let (p, q, plain, queue) = (Port::new(), Port::new(), Port::new(), Keeper::default());
         Choice::new()
             .or(JoinedReceive::once((&p, &q), |(_, _): (u32, u32)| ()))
             .or(once(&plain))

@@ -1,7 +1,7 @@
 //! Models of the end of a port: a close meets a post, a wait, a join and the handlers of a
 //! pipeline.
 
-use crate::loom_ports::{TaskKeeper, Wakes};
+use crate::loom_ports::{Keeper, Wakes};
 use crate::{Closed, JoinedReceive, OrClosed, Overflow, Port, PostRefusal, Receive, Recv};
 use motet_sync::thread;
 use std::future::Future;
@@ -21,7 +21,7 @@ fn poll(wait: &mut OrClosed<Recv<'_, u32>>, waker: &Waker) -> Poll<Result<u32, C
 #[test]
 fn loom_close_against_a_post() {
     loom::model(|| {
-        let (port, queue) = (Port::new(), TaskKeeper::default());
+        let (port, queue) = (Port::new(), Keeper::default());
         let active = Receive::persistent(&port, |_| ()).activate(&queue).unwrap();
         queue.run();
         let closer = close_elsewhere(&port);
@@ -83,11 +83,7 @@ fn loom_close_against_a_poster_that_waits_for_room() {
 #[test]
 fn loom_close_against_the_registration_of_a_join() {
     loom::model(|| {
-        let (p, q, queue) = (
-            Port::<u32>::new(),
-            Port::<u32>::new(),
-            TaskKeeper::default(),
-        );
+        let (p, q, queue) = (Port::<u32>::new(), Port::<u32>::new(), Keeper::default());
         let active = JoinedReceive::persistent((&p, &q), |_| ())
             .activate(&queue)
             .unwrap();
@@ -103,7 +99,7 @@ fn loom_close_against_the_registration_of_a_join() {
 #[test]
 fn loom_close_against_the_last_handler_of_a_pipeline() {
     loom::model(|| {
-        let (first, second, queue) = (Port::new(), Port::new(), TaskKeeper::default());
+        let (first, second, queue) = (Port::new(), Port::new(), Keeper::default());
         let out = second.clone();
         Receive::persistent(&first, move |n: u32| out.post(n).unwrap())
             .closes(&second)

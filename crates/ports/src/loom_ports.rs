@@ -13,9 +13,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Keeps tasks.
 #[derive(Clone, Default)]
-pub(crate) struct TaskKeeper(Arc<Mutex<Vec<Task>>>);
+pub(crate) struct Keeper(Arc<Mutex<Vec<Task>>>);
 
-impl TaskKeeper {
+impl Keeper {
     pub(crate) fn take(&self) -> Vec<Task> {
         std::mem::take(&mut *self.0.lock())
     }
@@ -29,7 +29,7 @@ impl TaskKeeper {
     }
 }
 
-impl Enqueue for TaskKeeper {
+impl Enqueue for Keeper {
     fn reserve(&self) -> Result<(), QueueError> {
         Ok(())
     }
@@ -90,7 +90,7 @@ pub(crate) fn post_elsewhere(port: &Port<u32>, item: u32) -> thread::JoinHandle<
     thread::spawn(move || port.post(item).unwrap())
 }
 
-fn join(p: &Port<u32>, q: &Port<u32>, queue: &TaskKeeper) -> Activation {
+fn join(p: &Port<u32>, q: &Port<u32>, queue: &Keeper) -> Activation {
     JoinedReceive::persistent((p, q), |_| ())
         .activate(queue)
         .unwrap()
@@ -138,7 +138,7 @@ fn loom_post_against_the_begin_of_an_awaited_receive() {
 #[test]
 fn loom_two_posts_against_a_join() {
     loom::model(|| {
-        let (p, q, queue) = (Port::new(), Port::new(), TaskKeeper::default());
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
         join(&p, &q, &queue);
         queue.run();
         let poster = post_elsewhere(&p, 1);
@@ -153,7 +153,7 @@ fn loom_two_posts_against_a_join() {
 #[test]
 fn loom_two_posts_against_the_registration_of_a_join() {
     loom::model(|| {
-        let (p, q, queue) = (Port::new(), Port::new(), TaskKeeper::default());
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
         join(&p, &q, &queue);
         let posters = [post_elsewhere(&p, 1), post_elsewhere(&q, 2)];
         queue.run();
@@ -169,7 +169,7 @@ fn loom_two_posts_against_the_registration_of_a_join() {
 #[test]
 fn loom_a_post_against_a_join_that_begins() {
     loom::model(|| {
-        let (p, q, queue) = (Port::new(), Port::new(), TaskKeeper::default());
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
         join(&p, &q, &queue);
         let poster = post_elsewhere(&p, 1);
         let (port, registering) = (q.clone(), queue.clone());
@@ -188,7 +188,7 @@ fn loom_a_post_against_a_join_that_begins() {
 #[test]
 fn loom_two_posts_against_a_join_of_three() {
     loom::model(|| {
-        let (p, q, r, queue) = (Port::new(), Port::new(), Port::new(), TaskKeeper::default());
+        let (p, q, r, queue) = (Port::new(), Port::new(), Port::new(), Keeper::default());
         JoinedReceive::persistent((&p, q.times(2), &r), |_| ())
             .activate(&queue)
             .unwrap();
@@ -207,7 +207,7 @@ fn loom_two_posts_against_a_join_of_three() {
 #[test]
 fn loom_two_posts_against_crossing_joins() {
     loom::model(|| {
-        let (p, q, queue) = (Port::new(), Port::new(), TaskKeeper::default());
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
         join(&p, &q, &queue);
         join(&q, &p, &queue);
         queue.run();
@@ -223,7 +223,7 @@ fn loom_two_posts_against_crossing_joins() {
 #[test]
 fn loom_a_post_against_a_test() {
     loom::model(|| {
-        let (p, q, queue) = (Port::new(), Port::new(), TaskKeeper::default());
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
         join(&p, &q, &queue);
         queue.run();
         p.post(1).unwrap();
@@ -243,7 +243,7 @@ fn loom_crossing_joins() {
         let (p, q) = (Port::new(), Port::new());
         p.post(1).unwrap();
         q.post(2).unwrap();
-        let queues = [TaskKeeper::default(), TaskKeeper::default()];
+        let queues = [Keeper::default(), Keeper::default()];
         join(&p, &q, &queues[0]);
         join(&q, &p, &queues[1]);
         let other = queues[1].clone();
@@ -251,7 +251,7 @@ fn loom_crossing_joins() {
         queues[0].run();
         registering.join().unwrap();
         assert_eq!((p.item_count(), q.item_count()), (0, 0));
-        let fired: usize = queues.iter().map(TaskKeeper::run).sum();
+        let fired: usize = queues.iter().map(Keeper::run).sum();
         assert_eq!(fired, 1);
     });
 }
@@ -260,7 +260,7 @@ fn loom_crossing_joins() {
 #[test]
 fn loom_two_posts_against_a_cleanup() {
     loom::model(|| {
-        let (port, queue) = (Port::new(), TaskKeeper::default());
+        let (port, queue) = (Port::new(), Keeper::default());
         let active = Receive::once(&port, |_| ()).activate(&queue).unwrap();
         queue.run();
         let poster = post_elsewhere(&port, 1);
@@ -282,7 +282,7 @@ fn loom_two_posts_against_a_cleanup() {
 #[test]
 fn loom_two_posts_against_the_registration_of_a_batch() {
     loom::model(|| {
-        let (port, queue) = (Port::new(), TaskKeeper::default());
+        let (port, queue) = (Port::new(), Keeper::default());
         MultipleItemReceive::persistent(&port, 2, |two: Vec<u32>| assert_eq!(two.len(), 2))
             .activate(&queue)
             .unwrap();
@@ -300,7 +300,7 @@ fn loom_two_posts_against_the_registration_of_a_batch() {
 #[test]
 fn loom_two_posts_against_the_cleanup_of_a_batch() {
     loom::model(|| {
-        let (port, queue) = (Port::new(), TaskKeeper::default());
+        let (port, queue) = (Port::new(), Keeper::default());
         let batch = MultipleItemReceive::persistent(&port, 2, |_: Vec<u32>| ());
         let active = batch.activate(&queue).unwrap();
         queue.run();
@@ -322,7 +322,7 @@ fn loom_two_posts_against_the_cleanup_of_a_batch() {
 #[test]
 fn loom_a_batch_that_comes_back_against_a_post() {
     loom::model(|| {
-        let (port, queue) = (Port::new(), TaskKeeper::default());
+        let (port, queue) = (Port::new(), Keeper::default());
         let batch = || MultipleItemReceive::once(&port, 2, |_: Vec<u32>| ());
         batch().activate(&queue).unwrap();
         queue.run();

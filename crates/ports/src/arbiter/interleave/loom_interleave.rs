@@ -11,7 +11,7 @@ use super::shared::Shared;
 use super::state::Fairness;
 use crate::activation::Attach;
 use crate::deferred::Deferred;
-use crate::loom_ports::TaskKeeper;
+use crate::loom_ports::Keeper;
 use crate::outlet::Outlet;
 use crate::parent::LongPass;
 use crate::{Port, Receive};
@@ -26,7 +26,7 @@ struct Stage {
     concurrent: Outlet,
     exclusive: Outlet,
     teardown: Outlet,
-    queue: TaskKeeper,
+    queue: Keeper,
     readers: AtomicUsize,
     writers: AtomicUsize,
     taken: AtomicUsize,
@@ -50,7 +50,7 @@ struct Work {
 impl Stage {
     fn new(fairness: Fairness) -> Arc<Self> {
         let shared = Shared::with_places(fairness, 2);
-        let queue = TaskKeeper::default();
+        let queue = Keeper::default();
         let member = |kind: Kind| {
             let group = Group::new(&shared, kind, "a member");
             Outlet::by_way_of(group.above(), &queue.handle())
