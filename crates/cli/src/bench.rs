@@ -20,7 +20,7 @@ pub use rank_program::RankProgramArgs;
 pub use results::{CompareArgs, ResultsArgs};
 pub use suite_args::SuiteArgs;
 
-use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
+use motet_bench::stages::{Pattern, StageMode, StagesConfig, StagesError, StagesRecord};
 use motet_bench::{crowded, idle, soak, stages};
 use motet_sync::thread;
 
@@ -98,7 +98,7 @@ fn configs(args: &StagesArgs) -> Result<Vec<StagesConfig>, CliError> {
         given => given.to_vec(),
     };
     let modes = match args.mode.as_slice() {
-        [] => Mode::ALL.to_vec(),
+        [] => StageMode::ALL.to_vec(),
         given => given.to_vec(),
     };
     let parallel = match args.parallel.as_slice() {
@@ -140,9 +140,9 @@ fn unmeasurable(error: StagesError) -> CliError {
 fn stages_cells(record: &StagesRecord) -> [String; 13] {
     let micro = |time: f64| format!("{time:.4}");
     let ratio = match (record.mode, record.roundtrip_us) {
-        (Mode::Spawned, _) => format!("{:.2} A", record.overhead_us / record.spawn_us),
-        (Mode::Rendezvous, Some(trip)) => format!("{:.2} R", record.overhead_us / trip),
-        (Mode::Rendezvous, None) => "-".to_owned(),
+        (StageMode::Spawned, _) => format!("{:.2} A", record.overhead_us / record.spawn_us),
+        (StageMode::Rendezvous, Some(trip)) => format!("{:.2} R", record.overhead_us / trip),
+        (StageMode::Rendezvous, None) => "-".to_owned(),
     };
     let of_ideal = if record.units == 0 {
         "-".to_owned()

@@ -92,9 +92,9 @@ mod without_mesh;
 pub use args::{BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs};
 #[cfg(feature = "bench")]
 pub use bench::{
-    AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
-    QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
-    StagesArgs, SuiteArgs,
+    AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, ExperimentCommand, IdleArgs,
+    PrintArgs, QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs,
+    SoakArgs, StagesArgs, SuiteArgs,
 };
 pub use bits::{BitCluster, BitSummary};
 pub use call::CallArgs;

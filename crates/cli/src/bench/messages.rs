@@ -6,7 +6,7 @@ use motet_bench::exclusive;
 use motet_bench::ranks::{self, RanksConfig};
 use motet_bench::search;
 use motet_bench::sim::{self, SimConfig};
-use motet_bench::{Effort, MissingRows, Selection};
+use motet_bench::{Effort, Missing, Selection};
 
 use crate::bench::args::{CoreArgs, RanksArgs, SearchArgs, SelectionArgs, SimArgs};
 use crate::bench::print_args::PrintArgs;
@@ -112,7 +112,7 @@ fn selection(args: SelectionArgs) -> Selection {
 /// What hears of a row that begins.
 type Begin<'a> = &'a mut dyn FnMut(&str);
 /// What hears of a row that is measured, or could not be.
-type Tell<'a> = &'a mut dyn FnMut(Result<CoreRecord, MissingRows>);
+type Tell<'a> = &'a mut dyn FnMut(Result<CoreRecord, Missing>);
 
 /// Prints the rows that `measure` tells, each as soon as it is there.
 fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Result<(), CliError> {

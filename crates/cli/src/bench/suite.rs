@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use motet_bench::suite::{
-    Case, ExperimentCommand, Row, RowOutcome, RunListener, Setting, Stop, StoreError, all, find,
+    Case, Experiment, Row, RowOutcome, RunListener, Setting, Stop, StoreError, all, find,
 };
 use motet_mining::CancelToken;
 use serde::Serialize;
@@ -49,7 +49,7 @@ pub(super) fn list(args: PrintArgs) -> Result<(), CliError> {
 
 /// Measures the experiments that are named.
 pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
-    let mut experiments: Vec<&'static dyn ExperimentCommand> = Vec::new();
+    let mut experiments: Vec<&'static dyn Experiment> = Vec::new();
     for name in &args.names {
         for experiment in find(name).map_err(BenchError::from)? {
             let key = experiment.about().key;
@@ -203,7 +203,7 @@ impl RunListener for Screen {
         &mut self,
         rounds: (usize, usize),
         place: (usize, usize),
-        experiment: &dyn ExperimentCommand,
+        experiment: &dyn Experiment,
     ) {
         self.now = Some(Now {
             rounds,
@@ -234,7 +234,7 @@ impl RunListener for Screen {
         self.bar.at(share, format!("{place}: {}{left}", case.point));
     }
 
-    fn results(&mut self, experiment: &dyn ExperimentCommand, rounds: usize, spent: Duration) {
+    fn results(&mut self, experiment: &dyn Experiment, rounds: usize, spent: Duration) {
         self.finish();
         let about = experiment.about();
         self.ended = Some((about.key, about.title));
