@@ -242,7 +242,10 @@ unsafe extern "C" fn motet_run_threads(
 /// # Safety
 /// As [`motet_world_threads`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_run_current(body: Option<BodyFunction<Comm>>, context: *mut c_void) -> Code {
+unsafe extern "C" fn motet_run_current(
+    body: Option<BodyFunction<Comm>>,
+    context: *mut c_void,
+) -> Code {
     call("motet_run_current", |call| {
         let body = call.function(body, "body")?;
         // SAFETY: as in `motet_world_run`.
