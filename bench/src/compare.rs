@@ -1,7 +1,7 @@
 //! Two runs of the suite, row by row: what has changed beyond the spread of its own runs.
 
 use crate::results::Results;
-use crate::suite::{Outcome, Row};
+use crate::suite::{Row, RowOutcome};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -57,13 +57,13 @@ pub fn compare(first: &Results, second: &Results) -> Comparison {
     for row in &first.rows {
         let other = there.get(&row.name()).map(|other| &other.outcome);
         let (
-            Outcome::Measured {
+            RowOutcome::Measured {
                 median: before,
                 least,
                 most,
                 runs,
             },
-            Some(&Outcome::Measured { median, .. }),
+            Some(&RowOutcome::Measured { median, .. }),
         ) = (&row.outcome, other)
         else {
             continue;
@@ -108,7 +108,7 @@ mod tests {
             point: Point::new().with("threads", 2),
             quantity: "overhead per stage".to_owned(),
             unit: "us".to_owned(),
-            outcome: Outcome::Measured {
+            outcome: RowOutcome::Measured {
                 median,
                 least,
                 most,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Runs a program once and says what it took; an error says why it cannot run here.
-pub(crate) type Program = Box<dyn FnMut() -> Result<f64, String>>;
+pub(crate) type ContestProgram = Box<dyn FnMut() -> Result<f64, String>>;
 
 /// A row before it is measured.
 pub(crate) struct Contest {
@@ -16,20 +16,20 @@ pub(crate) struct Contest {
     /// In what.
     pub(crate) unit: &'static str,
     /// Motet's program.
-    pub(crate) motet: Program,
+    pub(crate) motet: ContestProgram,
     /// The others, by name.
-    pub(crate) peers: Vec<(&'static str, Program)>,
+    pub(crate) peers: Vec<(&'static str, ContestProgram)>,
     /// What must hold, all of it; nothing: the row is for information.
     pub(crate) bars: Vec<Bar>,
     /// The limit of the machine that bounds the row.
-    pub(crate) limit: Option<Limit>,
+    pub(crate) limit: Option<MachineLimit>,
     /// Only the first run of a process says anything: there is no other.
     pub(crate) cold: bool,
 }
 
 /// A limit of the machine, by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Limit {
+pub(crate) struct MachineLimit {
     pub(crate) name: &'static str,
     pub(crate) value: f64,
 }
@@ -143,7 +143,7 @@ impl Contest {
             }
         }
         let cores = before.worse(&Cores::here());
-        let outcome = Outcome {
+        let outcome = RowOutcome {
             motet: median(&motet),
             pairs: &pairs,
         };
@@ -203,12 +203,12 @@ impl Cores {
 }
 
 /// What the bars are judged by.
-struct Outcome<'a> {
+struct RowOutcome<'a> {
     motet: f64,
     pairs: &'a BTreeMap<&'static str, Pairs>,
 }
 
-impl Outcome<'_> {
+impl RowOutcome<'_> {
     /// Whether the bar holds; `None` when what it compares with is absent.
     fn meets(&self, bar: Bar) -> Option<bool> {
         let with = |peer: &str, holds: &dyn Fn(&Pairs) -> bool| self.pairs.get(peer).map(holds);
@@ -289,7 +289,7 @@ mod tests {
 
     /// A contest whose programs give these values again and again.
     fn contest(motet: f64, peers: &[(&'static str, f64)], bars: &[Bar]) -> CoreRecord {
-        let constant = |value: f64| -> Program { Box::new(move || Ok(value)) };
+        let constant = |value: f64| -> ContestProgram { Box::new(move || Ok(value)) };
         let contest = Contest {
             row: "row".to_owned(),
             unit: "ns",
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn a_ratio_is_that_of_a_pair() {
         // The machine grows slower from pair to pair; the ratio does not change.
-        let slower = |first: f64| -> Program {
+        let slower = |first: f64| -> ContestProgram {
             let mut time = first;
             Box::new(move || {
                 time *= 2.0;
@@ -385,7 +385,7 @@ mod tests {
         for (runs, expected) in [(1, 1), (3, 4)] {
             let count = std::rc::Rc::new(std::cell::Cell::new(0));
             let counted = std::rc::Rc::clone(&count);
-            let peer: Program = Box::new(move || {
+            let peer: ContestProgram = Box::new(move || {
                 counted.set(counted.get() + 1);
                 Ok(1.0)
             });

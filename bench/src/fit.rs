@@ -38,7 +38,7 @@ pub struct Fit<const N: usize> {
 
 /// A straight line y = intercept + slope·x.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line(Fit<2>);
+pub struct StraightLine(Fit<2>);
 
 /// Why no model can be fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,13 +67,13 @@ pub enum FitError {
 ///
 /// # Errors
 /// [`FitError`] for fewer than two points, or when all have the same x.
-pub fn line(points: &[(f64, f64)]) -> Result<Line, FitError> {
+pub fn line(points: &[(f64, f64)]) -> Result<StraightLine, FitError> {
     let rows: Vec<_> = points.iter().map(|&(x, y)| ([1.0, x], y)).collect();
     let mut fit = factors(&rows)?;
     let mean = points.iter().map(|(_, y)| y).sum::<f64>() / points.len() as f64;
     let about_mean = points.iter().map(|(_, y)| (y - mean).powi(2)).sum();
     fit.r_squared = explained(&fit.residuals, about_mean);
-    Ok(Line(fit))
+    Ok(StraightLine(fit))
 }
 
 /// The line through `points` (x, y) and through 0: y = a·x.
@@ -149,7 +149,7 @@ impl<const N: usize> Fit<N> {
     }
 }
 
-impl Line {
+impl StraightLine {
     /// What y grows by when x grows by 1.
     #[must_use]
     pub fn slope(&self) -> f64 {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Why two runs cannot be joined.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum JoinError {
+pub enum RunsJoinError {
     /// A folder cannot be used.
     Read(ReadError),
     /// A folder has no record of its machine.
@@ -52,8 +52,9 @@ pub enum JoinError {
 /// now.
 ///
 /// # Errors
-/// [`JoinError`]: a folder has no rows or no record of its machine, both are of one machine, or
-/// `out` is not empty. Nothing was written then; a [`JoinError::File`] may leave a part of `out`.
+/// [`RunsJoinError`]: a folder has no rows or no record of its machine, both are of one machine, or
+/// `out` is not empty. Nothing was written then; a [`RunsJoinError::File`] may leave a part of
+/// `out`.
 ///
 /// ```no_run
 /// # use std::path::Path;
@@ -61,17 +62,17 @@ pub enum JoinError {
 ///
 /// let both = join(Path::new("amd"), Path::new("intel"), Path::new("both"))?;
 /// assert!(both.beside.is_some());
-/// # Ok::<(), motet_bench::join::JoinError>(())
+/// # Ok::<(), motet_bench::join::RunsJoinError>(())
 /// ```
-pub fn join(first: &Path, second: &Path, out: &Path) -> Result<Results, JoinError> {
+pub fn join(first: &Path, second: &Path, out: &Path) -> Result<Results, RunsJoinError> {
     let machines = [first, second].map(|folder| {
-        let results = Results::read(folder).map_err(JoinError::Read)?;
+        let results = Results::read(folder).map_err(RunsJoinError::Read)?;
         if results.beside.is_some() {
-            return Err(JoinError::Joined {
+            return Err(RunsJoinError::Joined {
                 folder: folder.to_owned(),
             });
         }
-        let machine = results.machine.ok_or_else(|| JoinError::NoRecord {
+        let machine = results.machine.ok_or_else(|| RunsJoinError::NoRecord {
             folder: folder.to_owned(),
         })?;
         Ok(machine.machine)
@@ -79,24 +80,24 @@ pub fn join(first: &Path, second: &Path, out: &Path) -> Result<Results, JoinErro
     let [one, other] = machines;
     let (one, other) = (one?, other?);
     if one == other {
-        return Err(JoinError::OneMachine {
+        return Err(RunsJoinError::OneMachine {
             machine: one.to_string(),
         });
     }
     if fs::read_dir(out).is_ok_and(|mut there| there.next().is_some()) {
-        return Err(JoinError::NotEmpty {
+        return Err(RunsJoinError::NotEmpty {
             folder: out.to_owned(),
         });
     }
     copy(second, &out.join(BESIDE))?;
     copy(first, out)?;
-    Results::read(out).map_err(JoinError::Read)
+    Results::read(out).map_err(RunsJoinError::Read)
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), JoinError> {
+fn copy(from: &Path, to: &Path) -> Result<(), RunsJoinError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
-        move |error| JoinError::File { path, error }
+        move |error| RunsJoinError::File { path, error }
     };
     fs::create_dir_all(to).map_err(failed(to))?;
     for name in ["machine.json", "rows.jsonl"] {
@@ -106,39 +107,39 @@ fn copy(from: &Path, to: &Path) -> Result<(), JoinError> {
     Ok(())
 }
 
-impl fmt::Display for JoinError {
+impl fmt::Display for RunsJoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JoinError::Read(error) => write!(f, "{error}"),
-            JoinError::NoRecord { folder } => write!(
+            RunsJoinError::Read(error) => write!(f, "{error}"),
+            RunsJoinError::NoRecord { folder } => write!(
                 f,
                 "{} has no machine.json: nobody knows what it was measured on; run it again",
                 folder.display()
             ),
-            JoinError::Joined { folder } => write!(
+            RunsJoinError::Joined { folder } => write!(
                 f,
                 "{} has the rows of two machines already: name the folders of single runs",
                 folder.display()
             ),
-            JoinError::OneMachine { machine } => write!(
+            RunsJoinError::OneMachine { machine } => write!(
                 f,
                 "both runs are of one machine, {machine}: motet bench compare says how they differ"
             ),
-            JoinError::NotEmpty { folder } => write!(
+            RunsJoinError::NotEmpty { folder } => write!(
                 f,
                 "{} is not empty: name another folder with --out",
                 folder.display()
             ),
-            JoinError::File { path, error } => write!(f, "{}: {error}", path.display()),
+            RunsJoinError::File { path, error } => write!(f, "{}: {error}", path.display()),
         }
     }
 }
 
-impl std::error::Error for JoinError {
+impl std::error::Error for RunsJoinError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            JoinError::Read(error) => Some(error),
-            JoinError::File { error, .. } => Some(error),
+            RunsJoinError::Read(error) => Some(error),
+            RunsJoinError::File { error, .. } => Some(error),
             _ => None,
         }
     }

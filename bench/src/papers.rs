@@ -2,12 +2,12 @@
 
 /// A table of the papers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub struct PaperTable {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// A row of a [`Table`].
+/// A row of a [`PaperTable`].
 #[derive(Debug, Clone, Copy)]
 pub struct Fact<'a> {
     columns: &'a [String],
@@ -64,20 +64,20 @@ const FILES: [(&str, &str); 10] = [
 /// # Panics
 /// When the file is not a table, which the tests of this module exclude.
 #[must_use]
-pub fn table(name: &str) -> Option<Table> {
+pub fn table(name: &str) -> Option<PaperTable> {
     let (_, text) = FILES.iter().find(|(file, _)| *file == name)?;
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let fields = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect();
     let columns = fields(reader.headers().expect("the file has a heading"));
     let rows = reader.records();
     let rows = rows.map(|record| fields(&record.expect("every row has every column")));
-    Some(Table {
+    Some(PaperTable {
         columns,
         rows: rows.collect(),
     })
 }
 
-impl Table {
+impl PaperTable {
     /// Its rows, in the order of the file.
     pub fn rows(&self) -> impl Iterator<Item = Fact<'_>> {
         self.rows.iter().map(|fields| Fact {

@@ -18,7 +18,7 @@ mod plan;
 mod scale;
 mod style;
 
-pub use panel::{Fitted, Line, Mark, Origin, Panel};
+pub use panel::{Fitted, Mark, Origin, Panel, PanelLine};
 pub use plan::panels;
 pub use scale::Scale;
 

@@ -7,7 +7,7 @@ use crate::tables::{Sheet, csv, sheets};
 
 /// A file to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct PlotFile {
     /// Its path below the folder, with `/`.
     pub path: String,
     /// What it holds.
@@ -19,16 +19,16 @@ pub struct File {
 ///
 /// The same results give the same bytes.
 #[must_use]
-pub fn files(results: &Results) -> Vec<File> {
+pub fn files(results: &Results) -> Vec<PlotFile> {
     let mut files = Vec::new();
     for experiment in measured(results) {
         for panel in drawn(experiment, results) {
             let path = |ending: &str| format!("pictures/{}.{ending}", panel.file);
-            files.push(File {
+            files.push(PlotFile {
                 path: path("svg"),
                 bytes: panel.svg().into_bytes(),
             });
-            files.push(File {
+            files.push(PlotFile {
                 path: path("png"),
                 bytes: panel.png(),
             });
@@ -40,11 +40,11 @@ pub fn files(results: &Results) -> Vec<File> {
         for sheet in tables(&about, results) {
             text += &format!("\n{}", sheet.markdown());
         }
-        files.push(File {
+        files.push(PlotFile {
             path: path("md"),
             bytes: text.into_bytes(),
         });
-        files.push(File {
+        files.push(PlotFile {
             path: path("csv"),
             bytes: csv(&rows),
         });

@@ -4,15 +4,15 @@ use crate::unit::Units;
 use motet_patterns::{rendezvous, spawned};
 use std::time::Duration;
 
-pub use motet_patterns::{Mode, Pattern};
+pub use motet_patterns::{Pattern, StageMode};
 
 /// `parallel` computations of `stages` stages of `work.count` units.
-pub(crate) type Program = motet_patterns::Program<Units>;
+pub(crate) type WorkProgram = motet_patterns::PatternProgram<Units>;
 
 /// The same work in one stage, on as many computations at once as there are threads for, and how
 /// often that many have to take turns: without overhead the program takes so many times as long.
-pub(crate) fn one_stage(program: &Program) -> (Program, f64) {
-    let once = Program {
+pub(crate) fn one_stage(program: &WorkProgram) -> (WorkProgram, f64) {
+    let once = WorkProgram {
         parallel: program.parallel.min(program.threads),
         stages: 1,
         work: Units {
@@ -25,9 +25,9 @@ pub(crate) fn one_stage(program: &Program) -> (Program, f64) {
 }
 
 /// Runs a program of motet's.
-pub(crate) fn run(mode: Mode, program: &Program) -> Duration {
+pub(crate) fn run(mode: StageMode, program: &WorkProgram) -> Duration {
     match mode {
-        Mode::Spawned => spawned::run(program),
-        Mode::Rendezvous => rendezvous::run(program),
+        StageMode::Spawned => spawned::run(program),
+        StageMode::Rendezvous => rendezvous::run(program),
     }
 }

@@ -23,5 +23,5 @@ mod page;
 mod reasons;
 mod verdict;
 
-pub use losses::{Group, Loss, Losses, Spread};
+pub use losses::{FormLosses, Loss, Losses, RowValues};
 pub use page::page;

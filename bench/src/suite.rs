@@ -1,13 +1,13 @@
 //! The measurement suite: every experiment of the papers, with today's peers beside motet.
 //!
 //! Each experiment is one file that says what is asked, what is measured and what may mislead, and
-//! makes [`Case`]s: a point, quantities, and a program for each series. One [`Method`] runs them
-//! all, so that no experiment has a clock policy of its own. What comes out are [`Row`]s, one JSON
-//! object per line, and a record of the [`Machine`]; tables, pictures and verdicts are made from
-//! these files alone.
+//! makes [`Case`]s: a point, quantities, and a program for each series. One [`MeasuringMethod`]
+//! runs them all, so that no experiment has a clock policy of its own. What comes out are [`Row`]s,
+//! one JSON object per line, and a record of the [`Machine`]; tables, pictures and verdicts are
+//! made from these files alone.
 //!
 //! ```text
-//!  registry ──> Experiment ── cases(Setting) ──> Case ──> Method ──> Row ──> Store (rows.jsonl, machine.json)
+//!  registry ──> Experiment ── cases(Setting) ──> Case ──> MeasuringMethod ──> Row ──> RowStore (rows.jsonl, machine.json)
 //!                   └─ about, pictures: what a report says and draws
 //! ```
 //!
@@ -35,14 +35,14 @@ mod stages;
 mod store;
 mod synchronised;
 
-pub use case::{Case, Program, Quantity, Series};
+pub use case::{Case, CaseProgram, Quantity, Series};
 pub use experiment::{About, Experiment};
 pub use machine::{Identity, Machine, Measures};
-pub use method::{Listener, Measurer, Method, Stop};
-pub use picture::{Axis, Beside, Fit, Picture, Shape};
-pub use plan::Plan;
+pub use method::{Listener, Measurer, MeasuringMethod, Stop};
+pub use picture::{Axis, LineFit, LineShape, PaperBeside, Picture};
+pub use plan::CasePlan;
 pub use registry::{Unknown, all, find};
-pub use row::{Outcome, Point, Row, SCHEMA, Value};
-pub use run::{Progress, run};
+pub use row::{ParameterValue, Point, Row, RowOutcome, SCHEMA};
+pub use run::{RunListener, run};
 pub use setting::{Setting, SuiteConfig, UnknownPeer};
-pub use store::{Store, StoreError, read, read_machine};
+pub use store::{RowStore, StoreError, read, read_machine};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The cells of a file with a header line.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct CsvTable {
     path: PathBuf,
     columns: Vec<String>,
     rows: Vec<csv::StringRecord>,
@@ -52,9 +52,9 @@ pub enum TableError {
     },
 }
 
-impl Table {
+impl CsvTable {
     /// Reads `path`; a name that ends in `gz` is decompressed.
-    pub(crate) fn read(path: &Path) -> Result<Table, TableError> {
+    pub(crate) fn read(path: &Path) -> Result<CsvTable, TableError> {
         let read = |error| TableError::Read {
             path: path.to_owned(),
             error,
@@ -70,7 +70,7 @@ impl Table {
         };
         let mut reader = csv::Reader::from_reader(input);
         let header = reader.headers().map_err(shape)?;
-        Ok(Table {
+        Ok(CsvTable {
             path: path.to_owned(),
             columns: header.iter().map(str::to_owned).collect(),
             rows: reader.records().collect::<Result<_, _>>().map_err(shape)?,
@@ -159,10 +159,10 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn written(name: &str, text: &str) -> (PathBuf, Result<Table, TableError>) {
+    fn written(name: &str, text: &str) -> (PathBuf, Result<CsvTable, TableError>) {
         let path = std::env::temp_dir().join(format!("motet-{}-{name}.csv", std::process::id()));
         fs::write(&path, text).unwrap();
-        let table = Table::read(&path);
+        let table = CsvTable::read(&path);
         fs::remove_file(&path).unwrap();
         (path, table)
     }
@@ -190,7 +190,7 @@ mod tests {
             written("ragged", "a,b\n1\n").1,
             Err(TableError::Shape { .. })
         ));
-        let gone = Table::read(Path::new("no/such.csv")).unwrap_err();
+        let gone = CsvTable::read(Path::new("no/such.csv")).unwrap_err();
         assert!(gone.to_string().starts_with("no/such.csv: "), "{gone}");
     }
 }

@@ -1,6 +1,6 @@
 //! The rows of an experiment as tables: a line for each point, a column for each series.
 
-use crate::suite::{Outcome, Row, Value};
+use crate::suite::{ParameterValue, Row, RowOutcome};
 use crate::text::{number, unit};
 
 /// One quantity of an experiment.
@@ -103,7 +103,7 @@ pub fn csv(rows: &[&Row]) -> Vec<u8> {
         let point = point.collect::<Vec<_>>().join(";");
         let none = String::new;
         let [median, least, most, runs, absent] = match &row.outcome {
-            Outcome::Measured {
+            RowOutcome::Measured {
                 median,
                 least,
                 most,
@@ -115,7 +115,7 @@ pub fn csv(rows: &[&Row]) -> Vec<u8> {
                 runs.to_string(),
                 none(),
             ],
-            Outcome::Absent { absent } => [none(), none(), none(), none(), absent.clone()],
+            RowOutcome::Absent { absent } => [none(), none(), none(), none(), absent.clone()],
         };
         write([
             row.experiment.clone(),
@@ -227,13 +227,13 @@ fn sheet(order: &[&str], rows: &[&Row]) -> Sheet {
         let value = |name: &String| row.point.get(name).map_or(String::new(), shown);
         let point: Vec<String> = parameters.iter().map(value).collect();
         let cell = match &row.outcome {
-            Outcome::Measured {
+            RowOutcome::Measured {
                 median,
                 least,
                 most,
                 ..
             } => Cell::Value([*median, *least, *most], row.disturbed),
-            Outcome::Absent { absent } => {
+            RowOutcome::Absent { absent } => {
                 let reason = Reason {
                     series: row.series.clone(),
                     text: absent.clone(),
@@ -301,14 +301,14 @@ fn parameters(order: &[&str], rows: &[&Row]) -> (Vec<(String, String)>, Vec<Stri
 }
 
 fn is_measured(row: &Row) -> bool {
-    matches!(row.outcome, Outcome::Measured { .. })
+    matches!(row.outcome, RowOutcome::Measured { .. })
 }
 
 /// A parameter's value: whole numbers with all their digits.
-fn shown(value: &Value) -> String {
+fn shown(value: &ParameterValue) -> String {
     match value {
-        Value::Number(value) => number(*value),
-        Value::Count(_) | Value::Word(_) => value.to_string(),
+        ParameterValue::Number(value) => number(*value),
+        ParameterValue::Count(_) | ParameterValue::Word(_) => value.to_string(),
     }
 }
 
@@ -333,7 +333,7 @@ mod tests {
     use super::*;
     use crate::suite::{Point, SCHEMA};
 
-    fn row(series: &str, parallel: u64, outcome: Outcome) -> Row {
+    fn row(series: &str, parallel: u64, outcome: RowOutcome) -> Row {
         Row {
             schema: SCHEMA,
             experiment: "E06".to_owned(),
@@ -349,8 +349,8 @@ mod tests {
         }
     }
 
-    fn measured(median: f64) -> Outcome {
-        Outcome::Measured {
+    fn measured(median: f64) -> RowOutcome {
+        RowOutcome::Measured {
             median,
             least: median / 2.0,
             most: median * 2.0,
@@ -359,7 +359,7 @@ mod tests {
     }
 
     fn rows() -> Vec<Row> {
-        let absent = |why: &str| Outcome::Absent {
+        let absent = |why: &str| RowOutcome::Absent {
             absent: why.to_owned(),
         };
         vec![

@@ -1,17 +1,17 @@
 //! What the annealing of rows and that of pairs share: how many clusters they are asked for, and
 //! their run on ranks.
 
-use crate::fit::{Ranks, of_choice};
-use motet::mining::{Checkpoints, Choice, Clusters, Control, MiningError, Progress};
+use crate::fit::{FitRanks, of_choice};
+use motet::mining::{Checkpoints, ClusterChoice, Clusters, Control, MiningError, Progress};
 use motet::{Communicator, RunError};
 
 /// Why there are so many clusters, if their number was chosen: the factor of the temperature over
 /// which it lasts, and the temperatures at which two clusters are first there, then three, …
-pub(crate) type Reason = Option<(f64, Vec<f64>)>;
+pub(crate) type ChoiceReason = Option<(f64, Vec<f64>)>;
 
 /// How many clusters there are to be.
 #[derive(Clone, Copy)]
-pub(crate) enum Asked {
+pub(crate) enum WantedClusters {
     Exactly(usize),
     /// As many as there are at this temperature.
     Found {
@@ -24,26 +24,30 @@ pub(crate) enum Asked {
     },
 }
 
-impl Asked {
-    pub(crate) fn new(clusters: Option<usize>, t_min: Option<f64>, at_most: usize) -> Asked {
+impl WantedClusters {
+    pub(crate) fn new(
+        clusters: Option<usize>,
+        t_min: Option<f64>,
+        at_most: usize,
+    ) -> WantedClusters {
         match (clusters, t_min) {
-            (Some(clusters), _) => Asked::Exactly(clusters),
-            (None, Some(t_min)) => Asked::Found { t_min, at_most },
-            (None, None) => Asked::Chosen { at_most },
+            (Some(clusters), _) => WantedClusters::Exactly(clusters),
+            (None, Some(t_min)) => WantedClusters::Found { t_min, at_most },
+            (None, None) => WantedClusters::Chosen { at_most },
         }
     }
 
     pub(crate) fn most(self) -> usize {
         match self {
-            Asked::Exactly(most)
-            | Asked::Found { at_most: most, .. }
-            | Asked::Chosen { at_most: most } => most,
+            WantedClusters::Exactly(most)
+            | WantedClusters::Found { at_most: most, .. }
+            | WantedClusters::Chosen { at_most: most } => most,
         }
     }
 }
 
 /// A method with its data.
-pub(crate) trait Method: Sync {
+pub(crate) trait AnnealedMethod: Sync {
     /// What a rank finds.
     type Part: Send;
 
@@ -54,7 +58,7 @@ pub(crate) trait Method: Sync {
         at_most: usize,
         control: &Control<'_>,
         kept: Option<&Checkpoints>,
-    ) -> Result<Choice, MiningError>;
+    ) -> Result<ClusterChoice, MiningError>;
 
     async fn fit(
         &self,
@@ -70,12 +74,12 @@ pub(crate) trait Method: Sync {
 
 /// Runs a method on ranks. Where it chooses the number of clusters, that is the first
 /// half of the progress.
-pub(crate) fn annealed<M: Method>(
-    ranks: &Ranks,
+pub(crate) fn annealed<M: AnnealedMethod>(
+    ranks: &FitRanks,
     control: &Control<'_>,
-    asked: Asked,
+    asked: WantedClusters,
     method: &M,
-) -> Result<(M::Part, Reason), RunError<MiningError>> {
+) -> Result<(M::Part, ChoiceReason), RunError<MiningError>> {
     let half = |now: &Progress, before: f64| {
         if let Some(progress) = control.progress {
             let mut now = now.clone();
@@ -88,9 +92,11 @@ pub(crate) fn annealed<M: Method>(
     let (kept, choice_kept) = (ranks.kept(), ranks.kept().map(of_choice));
     let run = async |comm: Communicator| {
         let (clusters, choice, control) = match asked {
-            Asked::Exactly(clusters) => (Clusters::Exactly(clusters), None, *control),
-            Asked::Found { t_min, at_most } => (Clusters::Found { t_min, at_most }, None, *control),
-            Asked::Chosen { at_most } => {
+            WantedClusters::Exactly(clusters) => (Clusters::Exactly(clusters), None, *control),
+            WantedClusters::Found { t_min, at_most } => {
+                (Clusters::Found { t_min, at_most }, None, *control)
+            }
+            WantedClusters::Chosen { at_most } => {
                 let cancel = control.cancel;
                 let progress = Some(&first as _);
                 let choosing = Control { progress, cancel };

@@ -1,12 +1,13 @@
 //! Clusterings.
 
-use crate::annealed::{Asked, Method, Reason, annealed};
+use crate::annealed::{AnnealedMethod, ChoiceReason, WantedClusters, annealed};
 use crate::errors::of_data;
-use crate::fit::{Ranks, Run, watched};
-use crate::pickled::{Reduced, read, reduced};
+use crate::fit::{FitRanks, FitRun, watched};
+use crate::pickled::{PickleParts, read, reduced};
 use crate::points::points;
 use motet::mining::{
-    self, Annealing, Checkpoints, Choice, Clusters, Control, Init, KMeans, MiningError, Points,
+    self, Annealing, Checkpoints, ClusterChoice, Clusters, Control, Init, KMeans, MiningError,
+    Points,
 };
 use motet::{Communicator, RunError};
 use numpy::{
@@ -35,9 +36,9 @@ pub(crate) fn labels<'py>(py: Python<'py>, labels: &[u32]) -> Bound<'py, PyArray
 }
 
 /// Temperatures in order: temperature, free energy, clusters, iterations.
-pub(crate) type Steps = Vec<(f64, f64, usize, usize)>;
+pub(crate) type TemperatureSteps = Vec<(f64, f64, usize, usize)>;
 
-pub(crate) fn steps(trace: &[mining::TraceStep]) -> Steps {
+pub(crate) fn steps(trace: &[mining::TraceStep]) -> TemperatureSteps {
     let step = |step: &mining::TraceStep| {
         let mining::TraceStep {
             temperature,
@@ -91,7 +92,7 @@ impl Clustering {
 
     /// The temperatures in order: temperature, free energy, clusters, iterations.
     #[getter]
-    fn trace(&self) -> Steps {
+    fn trace(&self) -> TemperatureSteps {
         steps(&self.0.trace)
     }
 
@@ -122,7 +123,7 @@ impl Clustering {
         Ok(Clustering(read(bytes)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickleParts<'py>> {
         reduced::<Clustering>(py, &self.0)
     }
 }
@@ -133,7 +134,7 @@ struct Rows {
     points: Points,
 }
 
-impl Method for Rows {
+impl AnnealedMethod for Rows {
     type Part = mining::Clustering;
 
     async fn choose(
@@ -142,7 +143,7 @@ impl Method for Rows {
         at_most: usize,
         control: &Control<'_>,
         kept: Option<&Checkpoints>,
-    ) -> Result<Choice, MiningError> {
+    ) -> Result<ClusterChoice, MiningError> {
         let Rows { method, points } = self;
         match kept {
             Some(kept) => {
@@ -192,9 +193,9 @@ pub(crate) fn anneal(
     at_most: usize,
     cooling: f64,
     search: usize,
-    run: &Run,
-) -> PyResult<(Clustering, Reason)> {
-    let asked = Asked::new(clusters, t_min, at_most);
+    run: &FitRun,
+) -> PyResult<(Clustering, ChoiceReason)> {
+    let asked = WantedClusters::new(clusters, t_min, at_most);
     let numbers = rows.len().saturating_mul(asked.most());
     let rows = Rows {
         method: Annealing {
@@ -204,7 +205,7 @@ pub(crate) fn anneal(
         },
         points: points(&rows, weights.as_ref())?,
     };
-    let fit = move |ranks: &Ranks, control: &Control<'_>| annealed(ranks, control, asked, &rows);
+    let fit = move |ranks: &FitRanks, control: &Control<'_>| annealed(ranks, control, asked, &rows);
     let (found, reason) = watched(py, run, numbers, fit)?;
     Ok((Clustering(found), reason))
 }
@@ -226,7 +227,7 @@ pub(crate) fn kmeans(
     restarts: usize,
     iterations: usize,
     tolerance: f64,
-    run: &Run,
+    run: &FitRun,
 ) -> PyResult<Clustering> {
     let points = points(&rows, weights.as_ref())?;
     let numbers = rows
@@ -245,7 +246,7 @@ pub(crate) fn kmeans(
         max_iterations: iterations,
         tolerance,
     };
-    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+    let fit = move |ranks: &FitRanks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
         let parts = ranks.run(async |comm| match ranks.kept() {
             Some(kept) => method.fit_kept(&comm, &points, control, kept).await,
             None => method.fit(&comm, &points, control).await,

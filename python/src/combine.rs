@@ -6,24 +6,24 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 /// Combines numbers place by place: `a[i] = a[i] op b[i]`, where `a` is of the lower ranks.
-pub(crate) type Kernel = fn(a: &mut [u8], b: &[u8]);
+pub(crate) type ByteKernel = fn(a: &mut [u8], b: &[u8]);
 
 /// An operator on the bytes of numbers.
-pub(crate) enum Combine {
-    Kernel(Kernel),
+pub(crate) enum ByteOperator {
+    Kernel(ByteKernel),
     /// A function of Python, of two `bytes`.
     Function(Py<PyAny>, Raised),
 }
 
-impl Combine {
+impl ByteOperator {
     /// Those of the lower ranks come first.
     pub(crate) fn combine(&self, mut lower: Vec<u8>, upper: Vec<u8>) -> Vec<u8> {
         match self {
-            Combine::Kernel(kernel) => {
+            ByteOperator::Kernel(kernel) => {
                 kernel(&mut lower, &upper);
                 lower
             }
-            Combine::Function(function, raised) => {
+            ByteOperator::Function(function, raised) => {
                 let combined = Python::attach(|py| {
                     let both = (PyBytes::new(py, &lower), PyBytes::new(py, &upper));
                     function.bind(py).call1(both)?.extract::<Vec<u8>>()
@@ -104,7 +104,7 @@ macro_rules! real {
 }
 
 /// What combines numbers of a kind, as numpy names it (`i4`, `f8`); `None` when Python does it.
-pub(crate) fn kernel(op: &str, kind: &str) -> Option<Kernel> {
+pub(crate) fn kernel(op: &str, kind: &str) -> Option<ByteKernel> {
     Some(match kind {
         "i1" => integer!(i8, op),
         "i2" => integer!(i16, op),

@@ -24,7 +24,7 @@ pub(crate) type Operations = BTreeMap<String, &'static Operation>;
 
 /// What is asked of a service.
 #[derive(Clone)]
-pub(crate) enum Asked {
+pub(crate) enum ServiceMessage {
     /// Comes first, and once: the object that serves.
     Serve(Handler, Arc<Operations>),
     /// Which operation has this name? Answered with nothing; the operation is left here.
@@ -73,23 +73,23 @@ impl Contract for Written {
     const PATCH: bool = false;
     const OPERATIONS: &'static [Operation] = &[];
     type State = Value;
-    type Request = Asked;
+    type Request = ServiceMessage;
     type Reply = ReplyPort<Result<Value, Fault>>;
     type Outcome = Result<Value, Fault>;
     type Client = ByName;
 
-    fn operation(request: &Asked) -> &'static Operation {
+    fn operation(request: &ServiceMessage) -> &'static Operation {
         match request {
-            Asked::Serve(..) => &SERVE,
-            Asked::Find(..) => &FIND,
-            Asked::Call(operation, _) => operation,
+            ServiceMessage::Serve(..) => &SERVE,
+            ServiceMessage::Find(..) => &FIND,
+            ServiceMessage::Call(operation, _) => operation,
         }
     }
 
-    fn body(request: &Asked) -> Result<Value, Fault> {
+    fn body(request: &ServiceMessage) -> Result<Value, Fault> {
         Ok(match request {
-            Asked::Call(_, body) => body.clone(),
-            Asked::Find(..) | Asked::Serve(..) => Value::Null,
+            ServiceMessage::Call(_, body) => body.clone(),
+            ServiceMessage::Find(..) | ServiceMessage::Serve(..) => Value::Null,
         })
     }
 
@@ -126,11 +126,13 @@ impl Contract for Written {
             ask.within = options.within;
             ask.principal.clone_from(&options.principal);
             let found = Arc::new(OnceLock::new());
-            let find = Asked::Find(name, Arc::clone(&found));
+            let find = ServiceMessage::Find(name, Arc::clone(&found));
             client.call(find, ask).await?;
             let gone = || Fault::failed("the service has not said which operation that is");
             let operation = *found.get().ok_or_else(gone)?;
-            client.call(Asked::Call(operation, body), options).await
+            client
+                .call(ServiceMessage::Call(operation, body), options)
+                .await
         })
     }
 }
@@ -149,7 +151,11 @@ pub(crate) fn find(operations: &Operations, name: &str) -> Result<&'static Opera
 
 impl ByName {
     /// Calls an operation.
-    pub(crate) async fn call(&self, asked: Asked, options: Options) -> Result<Value, Fault> {
+    pub(crate) async fn call(
+        &self,
+        asked: ServiceMessage,
+        options: Options,
+    ) -> Result<Value, Fault> {
         let call = self.0.call(asked, |to| to, |outcome| outcome);
         call.with(options).await
     }
@@ -165,7 +171,7 @@ impl From<Client<Written>> for ByName {
     }
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for ServiceMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Asked({})", Written::operation(self).name)
     }

@@ -3,7 +3,7 @@
 use crate::errors::MotetError;
 use crate::handlers::{handle, raised};
 use crate::ports::{Outside, Port};
-use crate::waiting::{Waiting, blocked};
+use crate::waiting::{PendingObject, blocked};
 use motet::{
     DispatcherConfig, DispatcherQueue, Exception, ExecutionPolicy, FromHandler, QueueConfig,
 };
@@ -195,11 +195,11 @@ impl Queue {
 
 /// Waits for a time, on a dispatcher.
 #[pyfunction]
-pub(crate) fn sleeping(py: Python<'_>, seconds: f64) -> PyResult<Waiting> {
+pub(crate) fn sleeping(py: Python<'_>, seconds: f64) -> PyResult<PendingObject> {
     let span = Duration::try_from_secs_f64(seconds);
     let span = span.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let nothing = py.None();
-    Ok(Waiting::new(async move {
+    Ok(PendingObject::new(async move {
         motet::ports::timer::sleep(span).await;
         Ok(nothing)
     }))

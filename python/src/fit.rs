@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// What the thread of a fit tells.
-enum Told<T> {
+enum FitNews<T> {
     Progress(Progress),
     End(Ended<T>),
 }
@@ -37,8 +37,8 @@ pub(crate) fn cores() -> usize {
 }
 
 /// How a fit is to run, and what is known of its run afterwards.
-#[pyclass(frozen, module = "motet._motet")]
-pub(crate) struct Run {
+#[pyclass(frozen, name = "Run", module = "motet._motet")]
+pub(crate) struct FitRun {
     ranks: usize,
     callback: Option<Py<PyAny>>,
     profiled: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Run {
 }
 
 #[pymethods]
-impl Run {
+impl FitRun {
     #[new]
     #[pyo3(signature = (ranks, callback=None, profiled=false, checkpoint=None))]
     fn new(
@@ -57,13 +57,13 @@ impl Run {
         callback: Option<Py<PyAny>>,
         profiled: bool,
         checkpoint: Option<(PathBuf, String, f64)>,
-    ) -> PyResult<Run> {
+    ) -> PyResult<FitRun> {
         let kept = |(folder, name, seconds): (PathBuf, String, f64)| {
             let every = Duration::try_from_secs_f64(seconds);
             let every = every.map_err(|error| PyValueError::new_err(error.to_string()))?;
             Ok::<_, PyErr>(Checkpoints::new(folder, &name).every(every))
         };
-        Ok(Run {
+        Ok(FitRun {
             ranks,
             callback,
             profiled,
@@ -80,19 +80,19 @@ impl Run {
 }
 
 /// The ranks of a fit.
-pub(crate) struct Ranks {
+pub(crate) struct FitRanks {
     world: World,
     kept: Option<Checkpoints>,
     profile: OnceLock<comm::Profile>,
 }
 
-impl Ranks {
-    fn new(ranks: usize, profiled: bool, kept: Option<Checkpoints>) -> Ranks {
+impl FitRanks {
+    fn new(ranks: usize, profiled: bool, kept: Option<Checkpoints>) -> FitRanks {
         let world = match ranks {
             0 | 1 => World::solo(),
             ranks => World::threads(ranks),
         };
-        Ranks {
+        FitRanks {
             world: if profiled { world.profile() } else { world },
             kept,
             profile: OnceLock::new(),
@@ -132,14 +132,14 @@ const TINY: usize = 1 << 14;
 /// be removed at the end.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
-    run: &Run,
+    run: &FitRun,
     numbers: usize,
-    fit: impl FnOnce(&Ranks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
+    fit: impl FnOnce(&FitRanks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
 ) -> PyResult<T> {
     let (result, profile) = if numbers <= TINY && run.callback.is_none() {
         let (profiled, kept) = (run.profiled, run.kept.clone());
         py.detach(|| {
-            let ranks = Ranks::new(1, profiled, kept);
+            let ranks = FitRanks::new(1, profiled, kept);
             (fit(&ranks, &Control::default()), ranks.profile)
         })
     } else {
@@ -168,8 +168,8 @@ pub(crate) fn of_choice(kept: &Checkpoints) -> Checkpoints {
 /// Runs `fit` on a thread of its own, while the calling thread listens.
 fn elsewhere<T: Send + 'static>(
     py: Python<'_>,
-    run: &Run,
-    fit: impl FnOnce(&Ranks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
+    run: &FitRun,
+    fit: impl FnOnce(&FitRanks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
 ) -> PyResult<Ended<T>> {
     let (told, token) = (Port::new(), CancelToken::new());
     let (tell, switch) = (told.clone(), token.clone());
@@ -179,15 +179,15 @@ fn elsewhere<T: Send + 'static>(
     let body = move || {
         let progress = |now: &Progress| {
             // Nobody listens once the calling thread has given up.
-            let _ = tell.post(Told::Progress(now.clone()));
+            let _ = tell.post(FitNews::Progress(now.clone()));
         };
         let control = Control {
             progress: wants.then_some(&progress),
             cancel: Some(&switch),
         };
-        let ranks = Ranks::new(ranks, profiled, kept);
+        let ranks = FitRanks::new(ranks, profiled, kept);
         let result = fit(&ranks, &control);
-        let _ = tell.post(Told::End((result, ranks.profile)));
+        let _ = tell.post(FitNews::End((result, ranks.profile)));
     };
     let fitting = thread::spawn_named("fit", body);
     let fitting = fitting.map_err(|error| MotetError::new_err(error.to_string()))?;
@@ -195,15 +195,15 @@ fn elsewhere<T: Send + 'static>(
     let (mut raised, mut stopped) = (None, false);
     let ended = loop {
         match hear(py, &told, &fitting) {
-            Ok(Some(Told::End(ended))) => break Some(ended),
-            Ok(Some(Told::Progress(now))) if raised.is_none() => {
+            Ok(Some(FitNews::End(ended))) => break Some(ended),
+            Ok(Some(FitNews::Progress(now))) if raised.is_none() => {
                 match callback.map(|callback| heard(py, callback, &now)) {
                     Some(Ok(goes_on)) => stopped |= !goes_on,
                     Some(Err(error)) => raised = Some(error),
                     None => {}
                 }
             }
-            Ok(Some(Told::Progress(_)) | None) => {}
+            Ok(Some(FitNews::Progress(_)) | None) => {}
             // It has panicked, or this thread runs a task.
             Err(_) => break None,
         }

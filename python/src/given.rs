@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 /// What a call ends with.
-pub(crate) enum Given {
+pub(crate) enum CallResult {
     Nothing,
     Bytes(Vec<u8>),
     Perhaps(Option<Vec<u8>>),
@@ -22,22 +22,22 @@ pub(crate) enum Given {
 /// Where a call of Python notes what its function has raised.
 pub(crate) type Raised = Rc<RefCell<Option<PyErr>>>;
 
-type Ending = Pin<Box<dyn Future<Output = Result<Given, CommError>>>>;
+type Ending = Pin<Box<dyn Future<Output = Result<CallResult, CommError>>>>;
 
 /// A call that has begun, on the thread of its rank.
-pub(crate) struct Started {
+pub(crate) struct BegunCall {
     pub(crate) future: Ending,
     pub(crate) raised: Option<Raised>,
     /// Whether it can be given up: a receive can, what was sent is not taken back.
     pub(crate) is_receive: bool,
 }
 
-impl Started {
+impl BegunCall {
     pub(crate) fn new(
         raised: Option<Raised>,
-        future: impl Future<Output = Result<Given, CommError>> + 'static,
-    ) -> Started {
-        Started {
+        future: impl Future<Output = Result<CallResult, CommError>> + 'static,
+    ) -> BegunCall {
+        BegunCall {
             future: Box::pin(future),
             raised,
             is_receive: false,
@@ -45,26 +45,28 @@ impl Started {
     }
 
     /// A call that has ended.
-    pub(crate) fn ended_with(given: Given) -> Started {
-        Started::new(None, std::future::ready(Ok(given)))
+    pub(crate) fn ended_with(given: CallResult) -> BegunCall {
+        BegunCall::new(None, std::future::ready(Ok(given)))
     }
 }
 
-impl Given {
+impl CallResult {
     /// As Python has it.
     pub(crate) fn object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes);
         Ok(match self {
-            Given::Nothing | Given::Perhaps(None) => py.None(),
-            Given::Bytes(one) | Given::Perhaps(Some(one)) => bytes(one).into_any().unbind(),
-            Given::Several(all) => PyList::new(py, all.into_iter().map(bytes))?
+            CallResult::Nothing | CallResult::Perhaps(None) => py.None(),
+            CallResult::Bytes(one) | CallResult::Perhaps(Some(one)) => {
+                bytes(one).into_any().unbind()
+            }
+            CallResult::Several(all) => PyList::new(py, all.into_iter().map(bytes))?
                 .into_any()
                 .unbind(),
-            Given::Neighbours(all) => {
+            CallResult::Neighbours(all) => {
                 let all = all.into_iter().map(|one| one.map(bytes));
                 PyList::new(py, all)?.into_any().unbind()
             }
-            Given::Message(came, source, tag) => (bytes(came), source, tag)
+            CallResult::Message(came, source, tag) => (bytes(came), source, tag)
                 .into_pyobject(py)?
                 .into_any()
                 .unbind(),

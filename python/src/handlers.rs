@@ -2,7 +2,7 @@
 //! are `async`.
 
 use crate::errors::MotetError;
-use crate::waiting::Waiting;
+use crate::waiting::PendingObject;
 use motet::Exception;
 use motet_sync::Arc;
 use pyo3::exceptions::{PyStopIteration, PyTypeError};
@@ -58,7 +58,7 @@ async fn drive(coroutine: Py<PyAny>) -> PyResult<Py<PyAny>> {
 /// How far a coroutine has come.
 enum Step {
     Ended(Py<PyAny>),
-    Waits(PyResult<crate::waiting::Awaited>),
+    Waits(PyResult<crate::waiting::BoxedFuture>),
 }
 
 /// Gives a coroutine what it has waited for.
@@ -68,12 +68,14 @@ fn step(py: Python<'_>, coroutine: &Py<PyAny>, came: PyResult<Py<PyAny>>) -> PyR
         Err(error) => coroutine.call_method1(py, "throw", (error.into_value(py),)),
     };
     match yielded {
-        Ok(yielded) => Ok(Step::Waits(match yielded.bind(py).cast::<Waiting>() {
-            Ok(waiting) => waiting.get().take_future(),
-            Err(_) => Err(PyTypeError::new_err(
-                "a handler on a dispatcher awaits ports, services and sleep of motet, nothing of asyncio",
-            )),
-        })),
+        Ok(yielded) => Ok(Step::Waits(
+            match yielded.bind(py).cast::<PendingObject>() {
+                Ok(waiting) => waiting.get().take_future(),
+                Err(_) => Err(PyTypeError::new_err(
+                    "a handler on a dispatcher awaits ports, services and sleep of motet, nothing of asyncio",
+                )),
+            },
+        )),
         Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
             Ok(Step::Ended(error.value(py).getattr("value")?.unbind()))
         }

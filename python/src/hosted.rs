@@ -1,6 +1,6 @@
 //! A node whose services are objects of Python, and its server.
 
-use crate::contract::{Asked, Operations, Written, find, kept};
+use crate::contract::{Operations, ServiceMessage, Written, find, kept};
 use crate::errors::MotetError;
 use crate::handlers::{Handler, Item, call};
 use crate::service::body;
@@ -26,7 +26,7 @@ struct Hosted {
 }
 
 /// What the object says of a call: its answer or its fault as JSON, and its state after it.
-type Told = (bool, String, String);
+type ObjectAnswer = (bool, String, String);
 
 impl Hosted {
     fn object(&self) -> Result<&(Handler, Arc<Operations>), Fault> {
@@ -49,7 +49,7 @@ impl Hosted {
     }
 }
 
-async fn asked(object: Handler, name: &str, text: String) -> Result<Told, Fault> {
+async fn asked(object: Handler, name: &str, text: String) -> Result<ObjectAnswer, Fault> {
     let failed = |error: PyErr| Fault::failed(error.to_string());
     let arguments = Python::try_attach(|py| -> PyResult<Vec<Item>> {
         Ok(vec![name.into_py_any(py)?, text.into_py_any(py)?])
@@ -57,7 +57,7 @@ async fn asked(object: Handler, name: &str, text: String) -> Result<Told, Fault>
     let arguments = arguments.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
     let given = call(object, arguments.map_err(failed)?).await;
     let given = given.map_err(failed)?;
-    let told = Python::try_attach(|py| given.extract::<Told>(py));
+    let told = Python::try_attach(|py| given.extract::<ObjectAnswer>(py));
     let told = told.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
     told.map_err(failed)
 }
@@ -104,44 +104,50 @@ impl Service for Hosted {
 }
 
 impl Serves<Hosted> for Written {
-    async fn concurrent(service: &Hosted, _: &Cx, request: Asked) -> Result<Value, Fault> {
+    async fn concurrent(service: &Hosted, _: &Cx, request: ServiceMessage) -> Result<Value, Fault> {
         match request {
-            Asked::Find(name, found) => {
+            ServiceMessage::Find(name, found) => {
                 let operation = find(&service.object()?.1, &name)?;
                 found.get_or_init(|| operation);
                 Ok(Value::Null)
             }
-            Asked::Call(operation, body) => service.carry_out(operation.name, &body).await.0,
-            Asked::Serve(..) => Err(elsewhere()),
+            ServiceMessage::Call(operation, body) => {
+                service.carry_out(operation.name, &body).await.0
+            }
+            ServiceMessage::Serve(..) => Err(elsewhere()),
         }
     }
 
-    async fn exclusive(service: &mut Hosted, _: &Cx, request: Asked) -> Result<Value, Fault> {
+    async fn exclusive(
+        service: &mut Hosted,
+        _: &Cx,
+        request: ServiceMessage,
+    ) -> Result<Value, Fault> {
         match request {
-            Asked::Serve(object, operations) => {
+            ServiceMessage::Serve(object, operations) => {
                 service.object = Some((object, operations));
                 Ok(Value::Null)
             }
-            Asked::Call(operation, body) => {
+            ServiceMessage::Call(operation, body) => {
                 let (answer, state) = service.carry_out(operation.name, &body).await;
                 if let Some(state) = state.filter(|state| *state != *service.state) {
                     service.state.set(state);
                 }
                 answer
             }
-            Asked::Find(..) => Err(elsewhere()),
+            ServiceMessage::Find(..) => Err(elsewhere()),
         }
     }
 
-    async fn teardown(_: Hosted, _: &Cx, _: Asked) -> Result<Value, Fault> {
+    async fn teardown(_: Hosted, _: &Cx, _: ServiceMessage) -> Result<Value, Fault> {
         Err(elsewhere())
     }
 
-    async fn independent(_: &Cx, _: Asked) -> Result<Value, Fault> {
+    async fn independent(_: &Cx, _: ServiceMessage) -> Result<Value, Fault> {
         Err(elsewhere())
     }
 
-    fn beats() -> Vec<(Duration, Asked)> {
+    fn beats() -> Vec<(Duration, ServiceMessage)> {
         Vec::new()
     }
 }
@@ -211,7 +217,7 @@ impl Node {
             let operation = kept(name, about, *changes);
             (name.clone(), operation)
         });
-        let asked = Asked::Serve(Arc::new(object), Arc::new(operations.collect()));
+        let asked = ServiceMessage::Serve(Arc::new(object), Arc::new(operations.collect()));
         let mut created = pin!(async move {
             let service = Create::<Hosted>::of().at(&path).state(&state);
             let client = node.create(service).await?;

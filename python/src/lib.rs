@@ -73,7 +73,7 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MotetError", module.py().get_type::<errors::MotetError>())?;
     module.add("Cancelled", module.py().get_type::<errors::Cancelled>())?;
     module.add("FewDistinct", module.py().get_type::<errors::FewDistinct>())?;
-    module.add_class::<fit::Run>()?;
+    module.add_class::<fit::FitRun>()?;
     module.add_class::<profile::Profile>()?;
     module.add_class::<cluster::Clustering>()?;
     module.add_class::<markov::Markov>()?;
@@ -100,7 +100,7 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<dispatch::Queue>()?;
     module.add_class::<arbiters::Arbiter>()?;
     module.add_class::<arbiters::Activation>()?;
-    module.add_class::<waiting::Waiting>()?;
+    module.add_class::<waiting::PendingObject>()?;
     module.add_class::<waiting::Alarm>()?;
     module.add_class::<pairwise::PairwiseClustering>()?;
     module.add_class::<hosted::Node>()?;

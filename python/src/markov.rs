@@ -2,8 +2,8 @@
 
 use crate::cluster::matrix;
 use crate::errors::{MotetError, of_data};
-use crate::fit::{Ranks, Run, watched};
-use crate::pickled::{Reduced, read, reduced};
+use crate::fit::{FitRanks, FitRun, watched};
+use crate::pickled::{PickleParts, read, reduced};
 use crate::points::rows;
 use motet::RunError;
 use motet::mining::{Control, Emissions, Hmm, HmmModel, MiningError, Observations};
@@ -124,7 +124,7 @@ impl Markov {
         py: Python<'py>,
         shown: PyReadonlyArray2<'py, f64>,
         lengths: Vec<usize>,
-        run: &Run,
+        run: &FitRun,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (seen, model) = (
             observations(self.0.emissions(), &shown, &lengths)?,
@@ -145,7 +145,7 @@ impl Markov {
         py: Python<'py>,
         shown: PyReadonlyArray2<'py, f64>,
         lengths: Vec<usize>,
-        run: &Run,
+        run: &FitRun,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>)> {
         let (seen, model) = (
             observations(self.0.emissions(), &shown, &lengths)?,
@@ -166,7 +166,7 @@ impl Markov {
         py: Python<'py>,
         shown: PyReadonlyArray2<'py, f64>,
         lengths: Vec<usize>,
-        run: &Run,
+        run: &FitRun,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (seen, model) = (
             observations(self.0.emissions(), &shown, &lengths)?,
@@ -187,7 +187,7 @@ impl Markov {
         Ok(Markov(read(bytes)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickleParts<'py>> {
         reduced::<Markov>(py, &self.0)
     }
 }
@@ -208,7 +208,7 @@ pub(crate) fn fit_markov(
     tolerance: f64,
     iterations: usize,
     floor: f64,
-    run: &Run,
+    run: &FitRun,
 ) -> PyResult<(Markov, Vec<f64>, bool)> {
     let seen = observations(start.0.emissions(), &shown, &lengths)?;
     let (start, method) = (
@@ -219,7 +219,7 @@ pub(crate) fn fit_markov(
             floor,
         },
     );
-    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+    let fit = move |ranks: &FitRanks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
         let parts = ranks.run(async |comm| match ranks.kept() {
             Some(kept) => method.fit_kept(&comm, &start, &seen, control, kept).await,
             None => method.fit(&comm, &start, &seen, control).await,

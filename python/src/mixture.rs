@@ -1,8 +1,8 @@
 //! Mixtures of normal distributions.
 
 use crate::cluster::{labels, matrix};
-use crate::fit::{Ranks, Run, watched};
-use crate::pickled::{Reduced, read, reduced};
+use crate::fit::{FitRanks, FitRun, watched};
+use crate::pickled::{PickleParts, read, reduced};
 use crate::points::points;
 use motet::mining::{Control, Covariance, MiningError, MixtureModel, MixtureStart};
 use motet::{RunError, mining};
@@ -69,7 +69,7 @@ impl Mixture {
         Ok(Mixture(read(bytes)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickleParts<'py>> {
         reduced::<Mixture>(py, &self.0)
     }
 }
@@ -107,7 +107,7 @@ pub(crate) fn mixture(
     iterations: usize,
     starts: usize,
     seed: u64,
-    run: &Run,
+    run: &FitRun,
 ) -> PyResult<Mixture> {
     let points = points(&rows, None)?;
     let method = mining::Mixture {
@@ -121,7 +121,7 @@ pub(crate) fn mixture(
             seed,
         },
     };
-    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+    let fit = move |ranks: &FitRanks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
         let parts = ranks.run(async |comm| match ranks.kept() {
             Some(kept) => method.fit_kept(&comm, &points, control, kept).await,
             None => method.fit(&comm, &points, control).await,

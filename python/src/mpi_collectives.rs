@@ -2,18 +2,18 @@
 //!
 //! Each is carried out at once, or started: then it gives a request.
 
-use crate::given::Given;
-use crate::mpi_data::{Data, Operator, vectors};
-use crate::mpi_handle::Handle;
-use crate::own::Member;
-use crate::typed::{self, Reduced};
+use crate::given::CallResult;
+use crate::mpi_data::{CallBytes, Operator, vectors};
+use crate::mpi_handle::CommHandle;
+use crate::own::RankCommunicator;
+use crate::typed::{self, TypedNumber};
 use motet::CommError;
 use pyo3::prelude::*;
 use std::rc::Rc;
 
 /// What every communicator has.
 #[pyclass(frozen, subclass, module = "motet._motet")]
-pub(crate) struct MpiCollectives(pub(crate) Handle);
+pub(crate) struct MpiCollectives(pub(crate) CommHandle);
 
 /// Waits for a collective, which goes on by itself if it is to be started.
 macro_rules! ended {
@@ -29,9 +29,9 @@ macro_rules! ended {
 impl MpiCollectives {
     #[pyo3(signature = (start=false))]
     fn barrier(&self, py: Python<'_>, start: bool) -> PyResult<Py<PyAny>> {
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             ended!(start, comm.barrier());
-            Ok(Given::Nothing)
+            Ok(CallResult::Nothing)
         };
         self.0.call(py, start, None, call)
     }
@@ -40,15 +40,15 @@ impl MpiCollectives {
     fn bcast(
         &self,
         py: Python<'_>,
-        data: Option<Data<'_>>,
+        data: Option<CallBytes<'_>>,
         root: usize,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
-        let own = data.as_ref().map(Data::vec).transpose()?;
-        let call = async move |comm: Rc<Member>| {
+        let own = data.as_ref().map(CallBytes::vec).transpose()?;
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.broadcast(root, own);
             let came = ended!(start, call);
-            Ok(Given::Bytes(came))
+            Ok(CallResult::Bytes(came))
         };
         self.0.call(py, start, None, call)
     }
@@ -57,25 +57,25 @@ impl MpiCollectives {
     fn gather(
         &self,
         py: Python<'_>,
-        data: Data<'_>,
+        data: CallBytes<'_>,
         root: usize,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
         let own = data.vec()?;
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.gather(root, own);
             let all = ended!(start, call);
-            Ok(all.map_or(Given::Nothing, Given::Several))
+            Ok(all.map_or(CallResult::Nothing, CallResult::Several))
         };
         self.0.call(py, start, None, call)
     }
 
     #[pyo3(signature = (data, start=false))]
-    fn allgather(&self, py: Python<'_>, data: Data<'_>, start: bool) -> PyResult<Py<PyAny>> {
+    fn allgather(&self, py: Python<'_>, data: CallBytes<'_>, start: bool) -> PyResult<Py<PyAny>> {
         let own = data.vec()?;
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.allgather(own);
-            Ok(Given::Several(ended!(start, call)))
+            Ok(CallResult::Several(ended!(start, call)))
         };
         self.0.call(py, start, None, call)
     }
@@ -84,24 +84,29 @@ impl MpiCollectives {
     fn scatter(
         &self,
         py: Python<'_>,
-        data: Option<Vec<Data<'_>>>,
+        data: Option<Vec<CallBytes<'_>>>,
         root: usize,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
         let all = data.as_deref().map(vectors).transpose()?;
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.scatter(root, all);
-            Ok(Given::Bytes(ended!(start, call)))
+            Ok(CallResult::Bytes(ended!(start, call)))
         };
         self.0.call(py, start, None, call)
     }
 
     #[pyo3(signature = (data, start=false))]
-    fn alltoall(&self, py: Python<'_>, data: Vec<Data<'_>>, start: bool) -> PyResult<Py<PyAny>> {
+    fn alltoall(
+        &self,
+        py: Python<'_>,
+        data: Vec<CallBytes<'_>>,
+        start: bool,
+    ) -> PyResult<Py<PyAny>> {
         let all = vectors(&data)?;
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.alltoall(all);
-            Ok(Given::Several(ended!(start, call)))
+            Ok(CallResult::Several(ended!(start, call)))
         };
         self.0.call(py, start, None, call)
     }
@@ -110,15 +115,15 @@ impl MpiCollectives {
     fn reduce(
         &self,
         py: Python<'_>,
-        data: Data<'_>,
+        data: CallBytes<'_>,
         op: Operator,
         root: usize,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
         let (own, (op, raised)) = (data.vec()?, op.combine()?);
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.reduce(root, own, move |a, b| op.combine(a, b));
-            Ok(Given::Perhaps(ended!(start, call)))
+            Ok(CallResult::Perhaps(ended!(start, call)))
         };
         self.0.call(py, start, raised, call)
     }
@@ -127,7 +132,7 @@ impl MpiCollectives {
     fn allreduce(
         &self,
         py: Python<'_>,
-        data: Data<'_>,
+        data: CallBytes<'_>,
         op: Operator,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
@@ -135,7 +140,7 @@ impl MpiCollectives {
         if let Operator::Named(name, kind) = &op {
             macro_rules! typed {
                 ($t:ty) => {
-                    if let Some(op) = <$t as Reduced>::operator(name) {
+                    if let Some(op) = <$t as TypedNumber>::operator(name) {
                         let call =
                             async move |comm| typed::allreduce::<$t>(comm, own, op, start).await;
                         return self.0.call(py, start, None, call);
@@ -151,9 +156,9 @@ impl MpiCollectives {
             }
         }
         let (op, raised) = op.combine()?;
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.allreduce(own, move |a, b| op.combine(a, b));
-            Ok(Given::Bytes(ended!(start, call)))
+            Ok(CallResult::Bytes(ended!(start, call)))
         };
         self.0.call(py, start, raised, call)
     }
@@ -169,7 +174,7 @@ impl MpiCollectives {
     ) -> PyResult<bool> {
         macro_rules! typed {
             ($($t:ty)*) => {$(
-                if let Some(op) = <$t as Reduced>::operator(op) {
+                if let Some(op) = <$t as TypedNumber>::operator(op) {
                     let done = typed::with_pair(numbers, totals, |numbers: &[$t], totals| {
                         self.0.wait(py, async |comm| {
                             comm.allreduce_into(numbers, totals, op).await
@@ -189,14 +194,14 @@ impl MpiCollectives {
     fn scan(
         &self,
         py: Python<'_>,
-        data: Data<'_>,
+        data: CallBytes<'_>,
         op: Operator,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
         let (own, (op, raised)) = (data.vec()?, op.combine()?);
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.scan(own, move |a, b| op.combine(a, b));
-            Ok(Given::Bytes(ended!(start, call)))
+            Ok(CallResult::Bytes(ended!(start, call)))
         };
         self.0.call(py, start, raised, call)
     }
@@ -206,14 +211,14 @@ impl MpiCollectives {
     fn exscan(
         &self,
         py: Python<'_>,
-        data: Data<'_>,
+        data: CallBytes<'_>,
         op: Operator,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
         let (own, (op, raised)) = (data.vec()?, op.combine()?);
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.exscan(own, move |a, b| op.combine(a, b));
-            Ok(Given::Perhaps(ended!(start, call)))
+            Ok(CallResult::Perhaps(ended!(start, call)))
         };
         self.0.call(py, start, raised, call)
     }
@@ -223,14 +228,14 @@ impl MpiCollectives {
     fn reduce_scatter(
         &self,
         py: Python<'_>,
-        data: Vec<Data<'_>>,
+        data: Vec<CallBytes<'_>>,
         op: Operator,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
         let (parts, (op, raised)) = (vectors(&data)?, op.combine()?);
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let call = comm.reduce_scatter(parts, move |a, b| op.combine(a, b));
-            Ok(Given::Bytes(ended!(start, call)))
+            Ok(CallResult::Bytes(ended!(start, call)))
         };
         self.0.call(py, start, raised, call)
     }
@@ -240,21 +245,21 @@ impl MpiCollectives {
     fn neighbour_alltoall(
         &self,
         py: Python<'_>,
-        data: Vec<Data<'_>>,
+        data: Vec<CallBytes<'_>>,
         start: bool,
     ) -> PyResult<Py<PyAny>> {
         let parts = vectors(&data)?;
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let ranks = match &*comm {
-                Member::Ranks(_) => {
+                RankCommunicator::Ranks(_) => {
                     let problem = "the communicator has no topology".to_owned();
                     return Err(CommError::Arguments { problem });
                 }
-                Member::Grid(grid) => grid,
-                Member::Graph(graph) => graph,
+                RankCommunicator::Grid(grid) => grid,
+                RankCommunicator::Graph(graph) => graph,
             };
             let call = ranks.neighbour_alltoall(parts);
-            Ok(Given::Neighbours(ended!(start, call)))
+            Ok(CallResult::Neighbours(ended!(start, call)))
         };
         self.0.call(py, start, None, call)
     }

@@ -1,11 +1,11 @@
 //! A communicator as MPI has it: who is in it, messages between two ranks, and others made of it.
 
-use crate::given::Given;
+use crate::given::CallResult;
 use crate::mpi_collectives::MpiCollectives;
-use crate::mpi_data::{Data, source, tags};
+use crate::mpi_data::{CallBytes, source, tags};
 use crate::mpi_group::MpiGroup;
-use crate::mpi_handle::Handle;
-use crate::own::{Fault, Member, OWN, poll};
+use crate::mpi_handle::CommHandle;
+use crate::own::{OWN, RankCommunicator, WaitFailure, poll};
 use crate::started::mpi_error;
 use crate::typed::{with_bytes, with_bytes_mut};
 use motet::CommError;
@@ -22,10 +22,10 @@ type Ranks = Vec<Option<usize>>;
 
 /// A communicator.
 #[pyclass(frozen, extends = MpiCollectives, module = "motet._motet")]
-pub(crate) struct MpiComm(Handle);
+pub(crate) struct MpiComm(CommHandle);
 
 impl MpiComm {
-    pub(crate) fn handle(&self) -> Handle {
+    pub(crate) fn handle(&self) -> CommHandle {
         self.0
     }
 }
@@ -35,13 +35,13 @@ impl MpiComm {
     /// The communicator of all ranks, of whichever rank calls.
     #[staticmethod]
     fn world(py: Python<'_>) -> PyResult<Py<MpiComm>> {
-        object(py, Handle::WORLD)
+        object(py, CommHandle::WORLD)
     }
 
     /// The communicator of the calling rank alone.
     #[staticmethod]
     fn alone(py: Python<'_>) -> PyResult<Py<MpiComm>> {
-        object(py, Handle::SELF)
+        object(py, CommHandle::SELF)
     }
 
     #[getter]
@@ -70,7 +70,7 @@ impl MpiComm {
     /// Gives the communicator up.
     fn free(&self) -> PyResult<()> {
         drop(self.0.member()?);
-        let Handle { place, owner } = self.0;
+        let CommHandle { place, owner } = self.0;
         OWN.with_borrow_mut(|own| {
             let own = own.as_mut().filter(|own| Some(own.number) == owner);
             if let Some(room) = own.and_then(|own| own.communicators.get_mut(place)) {
@@ -85,7 +85,7 @@ impl MpiComm {
     fn send(
         &self,
         py: Python<'_>,
-        data: Data<'_>,
+        data: CallBytes<'_>,
         dest: Option<usize>,
         tag: u32,
         sync: bool,
@@ -94,9 +94,9 @@ impl MpiComm {
         let dest = dest.map_or(Dest::Null, Dest::Rank);
         if sync {
             let bytes = data.vec()?;
-            let call = async move |comm: Rc<Member>| {
+            let call = async move |comm: Rc<RankCommunicator>| {
                 comm.issend_slice(dest, tag, &bytes).wait().await?;
-                Ok(Given::Nothing)
+                Ok(CallResult::Nothing)
             };
             return self.0.call(py, start, None, call).map(Some);
         }
@@ -150,10 +150,10 @@ impl MpiComm {
 
     /// Posts a receive, which takes its place in the order of receives now.
     fn irecv(&self, py: Python<'_>, from: Option<usize>, tag: Option<u32>) -> PyResult<Py<PyAny>> {
-        let call = async move |comm: Rc<Member>| {
+        let call = async move |comm: Rc<RankCommunicator>| {
             let posted = comm.irecv_with_status::<Vec<u8>>(source(from), tags(tag));
             let (bytes, status) = posted.wait().await?;
-            Ok(Given::Message(bytes, status.source, status.tag))
+            Ok(CallResult::Message(bytes, status.source, status.tag))
         };
         self.0.call_of(py, (true, true), None, call)
     }
@@ -183,11 +183,11 @@ impl MpiComm {
     ) -> PyResult<Option<(usize, u32, usize)>> {
         let own = self.0;
         let found = py.detach(|| {
-            let comm = own.member().map_err(Fault::Raised)?;
+            let comm = own.member().map_err(WaitFailure::Raised)?;
             let (source, tag) = (source(from), tags(tag));
             match wait {
                 true => poll(pin!(comm.probe(source, tag))).map(Some),
-                false => comm.iprobe(source, tag).map_err(Fault::Comm),
+                false => comm.iprobe(source, tag).map_err(WaitFailure::Comm),
             }
         });
         let found = found.map_err(mpi_error)?;
@@ -204,17 +204,17 @@ impl MpiComm {
     ) -> PyResult<Option<(Bound<'py, PyBytes>, usize, u32)>> {
         let own = self.0;
         let found = py.detach(|| {
-            let comm = own.member().map_err(Fault::Raised)?;
+            let comm = own.member().map_err(WaitFailure::Raised)?;
             let (source, tag) = (source(from), tags(tag));
             let message = match wait {
                 true => poll(pin!(comm.mprobe(source, tag))).map(Some)?,
-                false => comm.improbe(source, tag).map_err(Fault::Comm)?,
+                false => comm.improbe(source, tag).map_err(WaitFailure::Comm)?,
             };
             let Some(message) = message else {
                 return Ok(None);
             };
             let status = message.probe().status;
-            let bytes = message.recv::<Vec<u8>>().map_err(Fault::Comm)?;
+            let bytes = message.recv::<Vec<u8>>().map_err(WaitFailure::Comm)?;
             Ok(Some((bytes, status.source, status.tag)))
         });
         let found = found.map_err(mpi_error)?;
@@ -228,34 +228,37 @@ impl MpiComm {
         color: Option<usize>,
         key: isize,
     ) -> PyResult<Option<Py<MpiComm>>> {
-        let make = async move |comm: Rc<Member>| comm.split(color, key).await;
+        let make = async move |comm: Rc<RankCommunicator>| comm.split(color, key).await;
         made(
             py,
-            self.0
-                .made(py, make, |made| made.map(Rc::new).map(Member::Ranks)),
+            self.0.made(py, make, |made| {
+                made.map(Rc::new).map(RankCommunicator::Ranks)
+            }),
         )
     }
 
     /// Another communicator of the same ranks.
     fn dup(&self, py: Python<'_>) -> PyResult<Option<Py<MpiComm>>> {
-        let make = async |comm: Rc<Member>| comm.dup().await;
+        let make = async |comm: Rc<RankCommunicator>| comm.dup().await;
         made(
             py,
-            self.0
-                .made(py, make, |made| Some(Member::Ranks(Rc::new(made)))),
+            self.0.made(py, make, |made| {
+                Some(RankCommunicator::Ranks(Rc::new(made)))
+            }),
         )
     }
 
     /// A communicator of these of its ranks, in this order; none for the others.
     fn create(&self, py: Python<'_>, ranks: Vec<usize>) -> PyResult<Option<Py<MpiComm>>> {
-        let make = async move |comm: Rc<Member>| {
+        let make = async move |comm: Rc<RankCommunicator>| {
             let group = comm.group().incl(&ranks)?;
             comm.create(&group).await
         };
         made(
             py,
-            self.0
-                .made(py, make, |made| made.map(Rc::new).map(Member::Ranks)),
+            self.0.made(py, make, |made| {
+                made.map(Rc::new).map(RankCommunicator::Ranks)
+            }),
         )
     }
 
@@ -266,8 +269,12 @@ impl MpiComm {
         dims: Vec<usize>,
         periodic: Vec<bool>,
     ) -> PyResult<Option<Py<MpiComm>>> {
-        let make = async move |comm: Rc<Member>| comm.cartesian(&dims, &periodic).await;
-        made(py, self.0.made(py, make, |made| made.map(Member::Grid)))
+        let make = async move |comm: Rc<RankCommunicator>| comm.cartesian(&dims, &periodic).await;
+        made(
+            py,
+            self.0
+                .made(py, make, |made| made.map(RankCommunicator::Grid)),
+        )
     }
 
     /// A graph in which this rank has these neighbours.
@@ -277,14 +284,19 @@ impl MpiComm {
         sources: Vec<usize>,
         destinations: Vec<usize>,
     ) -> PyResult<Option<Py<MpiComm>>> {
-        let make = async move |comm: Rc<Member>| comm.graph(&sources, &destinations).await;
-        made(py, self.0.made(py, make, |made| Some(Member::Graph(made))))
+        let make =
+            async move |comm: Rc<RankCommunicator>| comm.graph(&sources, &destinations).await;
+        made(
+            py,
+            self.0
+                .made(py, make, |made| Some(RankCommunicator::Graph(made))),
+        )
     }
 
     /// The dimensions of a grid, and whether they are rings.
     fn grid(&self) -> PyResult<(Vec<usize>, Vec<bool>)> {
         match &*self.0.member()? {
-            Member::Grid(grid) => Ok((grid.dims().to_vec(), grid.periodic().to_vec())),
+            RankCommunicator::Grid(grid) => Ok((grid.dims().to_vec(), grid.periodic().to_vec())),
             _ => Err(no_grid()),
         }
     }
@@ -292,9 +304,9 @@ impl MpiComm {
     /// Where a rank of a grid is.
     fn coords(&self, rank: usize) -> PyResult<Vec<usize>> {
         match &*self.0.member()? {
-            Member::Grid(grid) => grid
+            RankCommunicator::Grid(grid) => grid
                 .coords(rank)
-                .map_err(|error| mpi_error(Fault::Comm(error))),
+                .map_err(|error| mpi_error(WaitFailure::Comm(error))),
             _ => Err(no_grid()),
         }
     }
@@ -302,8 +314,10 @@ impl MpiComm {
     /// The rank at a place of a grid; none beyond its ends.
     fn rank_at(&self, coords: Vec<isize>) -> PyResult<Option<usize>> {
         match &*self.0.member()? {
-            Member::Grid(grid) if grid.dims().len() == coords.len() => Ok(grid.rank_at(&coords)),
-            Member::Grid(grid) => Err(PyValueError::new_err(format!(
+            RankCommunicator::Grid(grid) if grid.dims().len() == coords.len() => {
+                Ok(grid.rank_at(&coords))
+            }
+            RankCommunicator::Grid(grid) => Err(PyValueError::new_err(format!(
                 "{} coordinates do not fit {} dimensions",
                 coords.len(),
                 grid.dims().len()
@@ -315,10 +329,10 @@ impl MpiComm {
     /// Whom this rank of a grid would receive from and send to, so far away in one dimension.
     fn shift(&self, dimension: usize, by: isize) -> PyResult<(Option<usize>, Option<usize>)> {
         match &*self.0.member()? {
-            Member::Grid(grid) if dimension < grid.dims().len() => {
+            RankCommunicator::Grid(grid) if dimension < grid.dims().len() => {
                 Ok(grid.cart_shift(dimension, by))
             }
-            Member::Grid(grid) => Err(PyValueError::new_err(format!(
+            RankCommunicator::Grid(grid) => Err(PyValueError::new_err(format!(
                 "there is no dimension {dimension}: the grid has {}",
                 grid.dims().len()
             ))),
@@ -328,45 +342,49 @@ impl MpiComm {
 
     /// The part of a grid that keeps these dimensions.
     fn sub(&self, py: Python<'_>, keep: Vec<bool>) -> PyResult<Option<Py<MpiComm>>> {
-        let make = async move |comm: Rc<Member>| match &*comm {
-            Member::Grid(grid) => grid.sub(&keep).await,
+        let make = async move |comm: Rc<RankCommunicator>| match &*comm {
+            RankCommunicator::Grid(grid) => grid.sub(&keep).await,
             _ => {
                 let problem = "the communicator is no grid".to_owned();
                 Err(CommError::Arguments { problem })
             }
         };
-        made(py, self.0.made(py, make, |made| Some(Member::Grid(made))))
+        made(
+            py,
+            self.0
+                .made(py, make, |made| Some(RankCommunicator::Grid(made))),
+        )
     }
 
     /// Whom a rank of a topology receives from, and whom it tells; none beyond the ends of a grid.
     fn neighbours(&self) -> PyResult<(Ranks, Ranks)> {
         let member = self.0.member()?;
         let ranks = match &*member {
-            Member::Grid(grid) => grid,
-            Member::Graph(graph) => graph,
-            Member::Ranks(_) => return Err(no_grid()),
+            RankCommunicator::Grid(grid) => grid,
+            RankCommunicator::Graph(graph) => graph,
+            RankCommunicator::Ranks(_) => return Err(no_grid()),
         };
         Ok((ranks.sources().collect(), ranks.destinations().collect()))
     }
 }
 
 /// The object of a handle.
-pub(crate) fn object(py: Python<'_>, handle: Handle) -> PyResult<Py<MpiComm>> {
+pub(crate) fn object(py: Python<'_>, handle: CommHandle) -> PyResult<Py<MpiComm>> {
     Py::new(py, (MpiComm(handle), MpiCollectives(handle)))
 }
 
-fn made(py: Python<'_>, handle: PyResult<Option<Handle>>) -> PyResult<Option<Py<MpiComm>>> {
+fn made(py: Python<'_>, handle: PyResult<Option<CommHandle>>) -> PyResult<Option<Py<MpiComm>>> {
     handle?.map(|handle| object(py, handle)).transpose()
 }
 
 fn no_grid() -> PyErr {
     let problem = "the communicator has no such topology".to_owned();
-    mpi_error(Fault::Comm(CommError::Arguments { problem }))
+    mpi_error(WaitFailure::Comm(CommError::Arguments { problem }))
 }
 
 /// So many ranks as a grid; 0 is a free dimension.
 #[pyfunction]
 pub(crate) fn dims_create(ranks: usize, dims: Vec<usize>) -> PyResult<Vec<usize>> {
     let cut = motet::comm::dims_create(ranks, &dims);
-    cut.map_err(|error| mpi_error(Fault::Comm(error)))
+    cut.map_err(|error| mpi_error(WaitFailure::Comm(error)))
 }

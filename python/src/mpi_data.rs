@@ -1,6 +1,6 @@
 //! What calls of MPI take from Python.
 
-use crate::combine::{Combine, kernel};
+use crate::combine::{ByteOperator, kernel};
 use crate::given::Raised;
 use motet::comm::{Source, TagMatch};
 use numpy::PyReadonlyArray1;
@@ -11,16 +11,16 @@ use std::rc::Rc;
 
 /// Bytes that a call takes: an object of Python, or an array of them.
 #[derive(FromPyObject)]
-pub(crate) enum Data<'py> {
+pub(crate) enum CallBytes<'py> {
     Bytes(PyBackedBytes),
     Array(PyReadonlyArray1<'py, u8>),
 }
 
-impl Data<'_> {
+impl CallBytes<'_> {
     pub(crate) fn slice(&self) -> PyResult<&[u8]> {
         match self {
-            Data::Bytes(bytes) => Ok(bytes),
-            Data::Array(array) => Ok(array.as_slice()?),
+            CallBytes::Bytes(bytes) => Ok(bytes),
+            CallBytes::Array(array) => Ok(array.as_slice()?),
         }
     }
 
@@ -30,8 +30,8 @@ impl Data<'_> {
 }
 
 /// The bytes of several.
-pub(crate) fn vectors(all: &[Data<'_>]) -> PyResult<Vec<Vec<u8>>> {
-    all.iter().map(Data::vec).collect()
+pub(crate) fn vectors(all: &[CallBytes<'_>]) -> PyResult<Vec<Vec<u8>>> {
+    all.iter().map(CallBytes::vec).collect()
 }
 
 /// Whom to receive from.
@@ -53,18 +53,18 @@ pub(crate) enum Operator {
 
 impl Operator {
     /// How it combines, and where what it raises is noted.
-    pub(crate) fn combine(self) -> PyResult<(Combine, Option<Raised>)> {
+    pub(crate) fn combine(self) -> PyResult<(ByteOperator, Option<Raised>)> {
         Ok(match self {
             Operator::Named(op, kind) => {
                 let kernel = kernel(&op, &kind).ok_or_else(|| {
                     PyValueError::new_err(format!("{op} is not defined for numbers of kind {kind}"))
                 })?;
-                (Combine::Kernel(kernel), None)
+                (ByteOperator::Kernel(kernel), None)
             }
             Operator::Function(function) => {
                 let raised = Raised::default();
                 (
-                    Combine::Function(function, Rc::clone(&raised)),
+                    ByteOperator::Function(function, Rc::clone(&raised)),
                     Some(raised),
                 )
             }

@@ -1,9 +1,9 @@
 //! Files of MPI: what is written becomes the file when all ranks close it.
 
 use crate::mpi_comm::MpiComm;
-use crate::mpi_data::Data;
+use crate::mpi_data::CallBytes;
 use crate::open_file::OpenFile;
-use crate::own::{Fault, OWN, poll};
+use crate::own::{OWN, WaitFailure, poll};
 use crate::started::mpi_error;
 use motet::comm::Layout;
 use motet::files::{Draft, FileError, Stored, View};
@@ -22,12 +22,12 @@ pub(crate) struct MpiFile {
 }
 
 /// The file at a place of the list of this thread.
-fn opened(place: usize, owner: u64) -> Result<Rc<OpenFile>, Fault> {
+fn opened(place: usize, owner: u64) -> Result<Rc<OpenFile>, WaitFailure> {
     OWN.with_borrow(|own| {
         let own = own.as_ref().filter(|own| own.number == owner)?;
         own.files.get(place)?.clone()
     })
-    .ok_or(Fault::Elsewhere)
+    .ok_or(WaitFailure::Elsewhere)
 }
 
 /// A view from a byte on, of blocks by their begin and length that come again an extent apart.
@@ -74,14 +74,14 @@ impl MpiFile {
     ) -> PyResult<MpiFile> {
         let handle = comm.get().handle();
         py.detach(|| {
-            let member = handle.member().map_err(Fault::Raised)?;
+            let member = handle.member().map_err(WaitFailure::Raised)?;
             let file = match (written, anew) {
                 (false, _) => poll(pin!(Stored::open(&member, path))).map(OpenFile::Read),
                 (true, true) => poll(pin!(Draft::create(&member, path))).map(OpenFile::Written),
                 (true, false) => poll(pin!(Draft::change(&member, path))).map(OpenFile::Written),
             }?;
             OWN.with_borrow_mut(|own| {
-                let own = own.as_mut().ok_or(Fault::Elsewhere)?;
+                let own = own.as_mut().ok_or(WaitFailure::Elsewhere)?;
                 let free = own.files.iter().position(Option::is_none);
                 let place = free.unwrap_or(own.files.len());
                 own.files.resize(own.files.len().max(place + 1), None);
@@ -104,7 +104,7 @@ impl MpiFile {
                 let room = own.as_mut()?.files.get_mut(place)?;
                 Rc::into_inner(room.take()?)
             });
-            match taken.ok_or(Fault::Elsewhere)? {
+            match taken.ok_or(WaitFailure::Elsewhere)? {
                 OpenFile::Written(draft) if !drop => poll(pin!(draft.commit())),
                 OpenFile::Written(_) | OpenFile::Read(_) => Ok(()),
             }
@@ -138,12 +138,12 @@ impl MpiFile {
         let view = view(start, blocks, extent).map_err(|error| mpi_error(error.into()))?;
         let busy = || {
             let said = "a call of this file has not ended".to_owned();
-            Fault::Mpi("ERR_OTHER", said)
+            WaitFailure::Mpi("ERR_OTHER", said)
         };
         let set = OWN.with_borrow_mut(|own| {
             let own = own.as_mut().filter(|own| own.number == self.owner);
             let file = own.and_then(|own| own.files.get_mut(self.place)?.as_mut());
-            let file = Rc::get_mut(file.ok_or(Fault::Elsewhere)?).ok_or_else(busy)?;
+            let file = Rc::get_mut(file.ok_or(WaitFailure::Elsewhere)?).ok_or_else(busy)?;
             file.set_view(view);
             Ok(())
         });
@@ -167,7 +167,7 @@ impl MpiFile {
     }
 
     /// Writes bytes from one of the view on; with all ranks, or alone.
-    fn write(&self, py: Python<'_>, offset: u64, data: Data<'_>, all: bool) -> PyResult<()> {
+    fn write(&self, py: Python<'_>, offset: u64, data: CallBytes<'_>, all: bool) -> PyResult<()> {
         let bytes = data.slice()?;
         self.wait(py, async |opened| match (opened, all) {
             (OpenFile::Read(_), _) => Err(only_read()),

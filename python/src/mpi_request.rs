@@ -1,7 +1,7 @@
 //! Requests of MPI: what a rank has started.
 
-use crate::given::{Given, Started};
-use crate::own::{Fault, OWN};
+use crate::given::{BegunCall, CallResult};
+use crate::own::{OWN, WaitFailure};
 use crate::started::{mpi_error, put_back, wait_any};
 use pyo3::prelude::*;
 
@@ -14,9 +14,12 @@ pub(crate) struct MpiRequest {
 }
 
 /// Keeps a call that has begun; the request of it.
-pub(crate) fn keep(started: Started) -> PyResult<MpiRequest> {
+pub(crate) fn keep(started: BegunCall) -> PyResult<MpiRequest> {
     OWN.with_borrow_mut(|own| {
-        let own = own.as_mut().ok_or(Fault::Elsewhere).map_err(PyErr::from)?;
+        let own = own
+            .as_mut()
+            .ok_or(WaitFailure::Elsewhere)
+            .map_err(PyErr::from)?;
         let free = own.started.iter().position(Option::is_none);
         let place = free.unwrap_or(own.started.len());
         match free {
@@ -32,12 +35,12 @@ pub(crate) fn keep(started: Started) -> PyResult<MpiRequest> {
 
 impl MpiRequest {
     /// Takes the call off its place.
-    fn take(&self) -> PyResult<Started> {
+    fn take(&self) -> PyResult<BegunCall> {
         let taken = OWN.with_borrow_mut(|own| {
             let own = own.as_mut().filter(|own| own.number == self.owner)?;
             own.started.get_mut(self.place)?.take()
         });
-        taken.ok_or_else(|| mpi_error(Fault::Elsewhere))
+        taken.ok_or_else(|| mpi_error(WaitFailure::Elsewhere))
     }
 }
 
@@ -69,7 +72,7 @@ impl MpiRequest {
         }
         match started.look() {
             Some(outcome) => {
-                put_back(self.place, Started::ended_with(outcome?));
+                put_back(self.place, BegunCall::ended_with(outcome?));
                 Ok(false)
             }
             None => Ok(true),
@@ -89,10 +92,10 @@ impl MpiRequest {
             })
         };
         if !requests.iter().all(is_here) {
-            return Err(mpi_error(Fault::Elsewhere));
+            return Err(mpi_error(WaitFailure::Elsewhere));
         }
         let places: Vec<usize> = requests.iter().map(|request| request.get().place).collect();
-        let (number, given): (usize, Given) = wait_any(py, &places)?;
+        let (number, given): (usize, CallResult) = wait_any(py, &places)?;
         Ok((number, given.object(py)?))
     }
 }

@@ -1,11 +1,11 @@
 //! Windows of MPI: memory of a rank that the others read, write and combine.
 
-use crate::given::{Given, Started};
+use crate::given::{BegunCall, CallResult};
 use crate::mpi_comm::MpiComm;
-use crate::mpi_data::{Data, Operator};
+use crate::mpi_data::{CallBytes, Operator};
 use crate::mpi_request::{MpiRequest, keep as keep_request};
-use crate::open_window::{Change, Holding, OpenWindow, Target};
-use crate::own::{Fault, OWN, Own, poll};
+use crate::open_window::{AccessTarget, Change, Holding, OpenWindow};
+use crate::own::{OWN, Own, WaitFailure, poll};
 use crate::started::mpi_error;
 use motet::CommError;
 use motet::window::{Lock, Window, WindowError};
@@ -27,12 +27,12 @@ pub(crate) struct MpiWindow {
 }
 
 /// The window at a place of the list of this thread.
-fn opened(place: usize, owner: u64) -> Result<Rc<OpenWindow>, Fault> {
+fn opened(place: usize, owner: u64) -> Result<Rc<OpenWindow>, WaitFailure> {
     OWN.with_borrow(|own| {
         let own = own.as_ref().filter(|own| own.number == owner)?;
         own.windows.get(place)?.clone()
     })
-    .ok_or(Fault::Elsewhere)
+    .ok_or(WaitFailure::Elsewhere)
 }
 
 fn keep(own: &mut Own, window: OpenWindow) -> MpiWindow {
@@ -68,13 +68,13 @@ impl MpiWindow {
     ) -> PyResult<MpiWindow> {
         let (handle, numbers) = (comm.get().handle(), memory.as_slice()?.to_vec());
         py.detach(|| {
-            let member = handle.member().map_err(Fault::Raised)?;
+            let member = handle.member().map_err(WaitFailure::Raised)?;
             let before = RefCell::new(numbers.clone());
             let window = poll(pin!(Window::create(&member, numbers)))?;
             let apart = poll(pin!(Window::create(&member, Vec::new())))?;
             let locks = RefCell::default();
             OWN.with_borrow_mut(|own| {
-                let own = own.as_mut().ok_or(Fault::Elsewhere)?;
+                let own = own.as_mut().ok_or(WaitFailure::Elsewhere)?;
                 Ok(keep(
                     own,
                     OpenWindow {
@@ -94,7 +94,7 @@ impl MpiWindow {
         let opened = opened(self.place, self.owner).map_err(mpi_error)?;
         match rank < opened.window.size() {
             true => Ok(opened.window.length_of(rank)),
-            false => Err(mpi_error(Fault::Mpi(
+            false => Err(mpi_error(WaitFailure::Mpi(
                 "ERR_RANK",
                 format!("there is no rank {rank} of {}", opened.window.size()),
             ))),
@@ -121,14 +121,14 @@ impl MpiWindow {
         py.detach(|| {
             let rank = opened(place, owner)?.locks.borrow().keys().next().copied();
             if let Some(rank) = rank {
-                return Err(Fault::from(WindowError::Locked { rank }));
+                return Err(WaitFailure::from(WindowError::Locked { rank }));
             }
             opened(place, owner)?.meet(memory, 0..usize::MAX);
             let taken = OWN.with_borrow_mut(|own| {
                 let room = own.as_mut()?.windows.get_mut(place)?;
                 Rc::into_inner(room.take()?)
             });
-            let taken = taken.ok_or(Fault::Elsewhere)?;
+            let taken = taken.ok_or(WaitFailure::Elsewhere)?;
             let numbers = poll(pin!(taken.window.free()))?;
             poll(pin!(taken.apart.free()))?;
             memory.copy_from_slice(&numbers);
@@ -137,12 +137,12 @@ impl MpiWindow {
         .map_err(mpi_error)
     }
 
-    fn put(&self, py: Python<'_>, target: Target, data: Data<'_>) -> PyResult<()> {
+    fn put(&self, py: Python<'_>, target: AccessTarget, data: CallBytes<'_>) -> PyResult<()> {
         let bytes = data.slice()?;
         self.wait(py, async |opened| target.put(&opened.window, bytes).await)
     }
 
-    fn get<'py>(&self, py: Python<'py>, target: Target) -> PyResult<Bound<'py, PyBytes>> {
+    fn get<'py>(&self, py: Python<'py>, target: AccessTarget) -> PyResult<Bound<'py, PyBytes>> {
         let got = self.wait(py, async |opened| target.get(&opened.window).await)?;
         Ok(PyBytes::new(py, &got))
     }
@@ -151,7 +151,7 @@ impl MpiWindow {
     fn get_into(
         &self,
         py: Python<'_>,
-        target: Target,
+        target: AccessTarget,
         mut room: PyReadwriteArray1<'_, u8>,
     ) -> PyResult<()> {
         let room = room.as_slice_mut()?;
@@ -166,8 +166,8 @@ impl MpiWindow {
     fn combine<'py>(
         &self,
         py: Python<'py>,
-        target: Target,
-        data: Data<'_>,
+        target: AccessTarget,
+        data: CallBytes<'_>,
         op: Operator,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = data.vec()?;
@@ -191,9 +191,9 @@ impl MpiWindow {
     fn swap<'py>(
         &self,
         py: Python<'py>,
-        target: Target,
-        data: Data<'_>,
-        expected: Data<'_>,
+        target: AccessTarget,
+        data: CallBytes<'_>,
+        expected: CallBytes<'_>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (bytes, expected) = (data.vec()?, expected.vec()?);
         let there = self.wait(py, async |opened| {
@@ -222,9 +222,9 @@ impl MpiWindow {
     /// The request of a wait for these ranks.
     fn wait_for(&self, origins: Vec<usize>) -> PyResult<MpiRequest> {
         let opened = opened(self.place, self.owner).map_err(mpi_error)?;
-        keep_request(Started::new(None, async move {
+        keep_request(BegunCall::new(None, async move {
             match opened.window.wait(&origins).await {
-                Ok(()) => Ok(Given::Nothing),
+                Ok(()) => Ok(CallResult::Nothing),
                 Err(WindowError::Comm(error)) => Err(error),
                 Err(other) => Err(CommError::Arguments {
                     problem: other.to_string(),
@@ -284,7 +284,7 @@ impl MpiWindow {
         })
         .and_then(|was_held| match was_held {
             true => Ok(()),
-            false => Err(mpi_error(Fault::Mpi(
+            false => Err(mpi_error(WaitFailure::Mpi(
                 "ERR_RMA_SYNC",
                 format!("this rank holds no lock of rank {rank}: call Lock first"),
             ))),

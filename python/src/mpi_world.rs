@@ -1,7 +1,7 @@
 //! A script that is a rank without saying so: its first call of MPI enters the world.
 
 use crate::errors::MotetError;
-use crate::own::{Member, OWN, Own, Run, end_all};
+use crate::own::{OWN, Own, RankCommunicator, WorldRun, end_all};
 use motet::comm::Entered;
 use motet::{Current, CurrentConfig, RunError, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -60,8 +60,8 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
         };
         // A handle on the rank stays on this thread, so it is left there.
         let entered = world.enter().map_err(|error| error.to_string())?;
-        let member = Member::Ranks(entered.communicator());
-        let mut own = Own::new(Arc::new(Run::default()), member);
+        let member = RankCommunicator::Ranks(entered.communicator());
+        let mut own = Own::new(Arc::new(WorldRun::default()), member);
         own.entered = Some(entered);
         OWN.set(Some(own));
         Ok::<(), String>(())

@@ -3,7 +3,7 @@
 //! Beside each window is one of no length, whose locks keep the combinations of one target apart:
 //! they may be of any kind of number, which a window of bytes does not know.
 
-use crate::combine::Combine;
+use crate::combine::ByteOperator;
 use motet::comm::Layout;
 use motet::window::{Lock, Window, WindowError};
 use pyo3::prelude::*;
@@ -32,7 +32,7 @@ pub(crate) struct OpenWindow {
 /// Where an access goes: the rank, the first byte, and where from there its bytes are: blocks by
 /// their begin and length, or so many in a row.
 #[derive(FromPyObject)]
-pub(crate) struct Target {
+pub(crate) struct AccessTarget {
     #[pyo3(attribute("rank"))]
     pub(crate) rank: usize,
     #[pyo3(attribute("offset"))]
@@ -43,7 +43,7 @@ pub(crate) struct Target {
     pub(crate) blocks: Option<Vec<(usize, usize)>>,
 }
 
-impl Target {
+impl AccessTarget {
     fn layout(&self) -> Result<Layout, WindowError> {
         let Some(blocks) = &self.blocks else {
             return Ok(Layout::contiguous(self.nbytes));
@@ -79,7 +79,7 @@ impl Target {
 pub(crate) enum Change {
     Keep,
     Replace,
-    Combine(Combine),
+    Combine(ByteOperator),
     /// If they are these.
     Swap(Vec<u8>),
 }
@@ -94,7 +94,7 @@ impl OpenWindow {
     /// Changes bytes of a target while nobody else does; what was there.
     pub(crate) async fn change(
         &self,
-        target: &Target,
+        target: &AccessTarget,
         bytes: Vec<u8>,
         change: Change,
     ) -> Result<Vec<u8>, WindowError> {

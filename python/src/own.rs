@@ -4,7 +4,7 @@
 //! list, so that Python may drop it anywhere.
 
 use crate::errors::MotetError;
-use crate::given::Started;
+use crate::given::BegunCall;
 use crate::open_file::OpenFile;
 use crate::open_window::OpenWindow;
 use motet::comm::{Cartesian, Entered, Neighbourhood};
@@ -42,15 +42,15 @@ thread_local! {
 
 /// What the rank of a thread has.
 pub(crate) struct Own {
-    pub(crate) run: Arc<Run>,
+    pub(crate) run: Arc<WorldRun>,
     /// Tells it from all others of the process, now and before.
     pub(crate) number: u64,
     /// The first is that of all ranks. Those that were freed leave their place.
-    pub(crate) communicators: Vec<Option<Rc<Member>>>,
+    pub(crate) communicators: Vec<Option<Rc<RankCommunicator>>>,
     /// The communicator of this rank alone, made when it is first asked for.
     pub(crate) alone: Option<Entered>,
     /// What has been started and has not ended, by its place.
-    pub(crate) started: Vec<Option<Started>>,
+    pub(crate) started: Vec<Option<BegunCall>>,
     /// Windows and files that are open, by their places.
     pub(crate) windows: Vec<Option<Rc<OpenWindow>>>,
     pub(crate) files: Vec<Option<Rc<OpenFile>>>,
@@ -59,7 +59,7 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    pub(crate) fn new(run: Arc<Run>, world: Member) -> Own {
+    pub(crate) fn new(run: Arc<WorldRun>, world: RankCommunicator) -> Own {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Own {
             run,
@@ -75,7 +75,7 @@ impl Own {
     }
 
     /// Keeps a communicator; its place.
-    pub(crate) fn keep(&mut self, member: Member) -> usize {
+    pub(crate) fn keep(&mut self, member: RankCommunicator) -> usize {
         self.communicators.push(Some(Rc::new(member)));
         self.communicators.len() - 1
     }
@@ -97,27 +97,27 @@ impl Drop for Own {
 }
 
 /// A communicator of a rank, with or without a topology.
-pub(crate) enum Member {
+pub(crate) enum RankCommunicator {
     Ranks(Rc<Communicator>),
     Grid(Cartesian),
     Graph(Neighbourhood),
 }
 
-impl Deref for Member {
+impl Deref for RankCommunicator {
     type Target = Communicator;
 
     fn deref(&self) -> &Communicator {
         match self {
-            Member::Ranks(comm) => comm,
-            Member::Grid(grid) => grid,
-            Member::Graph(graph) => graph,
+            RankCommunicator::Ranks(comm) => comm,
+            RankCommunicator::Grid(grid) => grid,
+            RankCommunicator::Graph(graph) => graph,
         }
     }
 }
 
 /// One run of a world.
 #[derive(Default)]
-pub(crate) struct Run {
+pub(crate) struct WorldRun {
     /// Its ranks are to end where they wait.
     pub(crate) stopped: AtomicBool,
     /// What the first rank has raised.
@@ -125,9 +125,9 @@ pub(crate) struct Run {
 }
 
 /// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended.
-pub(crate) fn poll<T, E: Into<Fault>>(
+pub(crate) fn poll<T, E: Into<WaitFailure>>(
     mut future: Pin<&mut (impl Future<Output = Result<T, E>> + ?Sized)>,
-) -> Result<T, Fault> {
+) -> Result<T, WaitFailure> {
     let mut backoff = Backoff::new(SPIN);
     let (mut begun, mut seen) = (Instant::now(), moves());
     // What comes soon is seen soonest by who looks; who sleeps has others look.
@@ -151,8 +151,8 @@ pub(crate) fn poll<T, E: Into<Fault>>(
         };
         match poll_until(future.as_mut(), sleep) {
             Some(outcome) => return outcome.map_err(E::into),
-            None if naps < LOOK => return Err(Fault::Stopped),
-            None => Python::attach(|py| py.check_signals()).map_err(Fault::Raised)?,
+            None if naps < LOOK => return Err(WaitFailure::Stopped),
+            None => Python::attach(|py| py.check_signals()).map_err(WaitFailure::Raised)?,
         }
         naps = 0;
     }
@@ -185,7 +185,7 @@ pub(crate) fn end_all(py: Python<'_>, alone: bool) {
 }
 
 /// The communicator at a place of the list of this thread.
-pub(crate) fn here(place: usize) -> Option<(Rc<Member>, u64)> {
+pub(crate) fn here(place: usize) -> Option<(Rc<RankCommunicator>, u64)> {
     OWN.with_borrow(|own| {
         let own = own.as_ref()?;
         let comm = own.communicators.get(place)?.as_ref()?;
@@ -194,7 +194,7 @@ pub(crate) fn here(place: usize) -> Option<(Rc<Member>, u64)> {
 }
 
 /// Why a wait has ended without an outcome.
-pub(crate) enum Fault {
+pub(crate) enum WaitFailure {
     Comm(CommError),
     Stopped,
     /// A handler of a signal has raised this.
@@ -205,16 +205,16 @@ pub(crate) enum Fault {
     Mpi(&'static str, String),
 }
 
-impl From<CommError> for Fault {
-    fn from(error: CommError) -> Fault {
-        Fault::Comm(error)
+impl From<CommError> for WaitFailure {
+    fn from(error: CommError) -> WaitFailure {
+        WaitFailure::Comm(error)
     }
 }
 
-impl From<WindowError> for Fault {
-    fn from(error: WindowError) -> Fault {
+impl From<WindowError> for WaitFailure {
+    fn from(error: WindowError) -> WaitFailure {
         let class = match error {
-            WindowError::Comm(error) => return Fault::Comm(error),
+            WindowError::Comm(error) => return WaitFailure::Comm(error),
             WindowError::Beyond { .. } => "ERR_RMA_RANGE",
             WindowError::Closed { .. } => "ERR_WIN",
             WindowError::Locked { .. } => "ERR_RMA_SYNC",
@@ -222,14 +222,14 @@ impl From<WindowError> for Fault {
             WindowError::Elsewhere { .. } => "ERR_RMA_SHARED",
             _ => "ERR_OTHER",
         };
-        Fault::Mpi(class, error.to_string())
+        WaitFailure::Mpi(class, error.to_string())
     }
 }
 
-impl From<FileError> for Fault {
-    fn from(error: FileError) -> Fault {
+impl From<FileError> for WaitFailure {
+    fn from(error: FileError) -> WaitFailure {
         let class = match &error {
-            FileError::Comm(error) => return Fault::Comm(error.clone()),
+            FileError::Comm(error) => return WaitFailure::Comm(error.clone()),
             FileError::View { .. } => "ERR_ARG",
             FileError::Io { error, .. } => match error.kind() {
                 ErrorKind::NotFound => "ERR_NO_SUCH_FILE",
@@ -243,20 +243,20 @@ impl From<FileError> for Fault {
             },
             _ => "ERR_IO",
         };
-        Fault::Mpi(class, error.to_string())
+        WaitFailure::Mpi(class, error.to_string())
     }
 }
 
-impl From<Fault> for PyErr {
-    fn from(fault: Fault) -> PyErr {
+impl From<WaitFailure> for PyErr {
+    fn from(fault: WaitFailure) -> PyErr {
         match fault {
-            Fault::Comm(error) => MotetError::new_err(error.to_string()),
-            Fault::Stopped => MotetError::new_err("the run has been stopped"),
-            Fault::Raised(error) => error,
-            Fault::Elsewhere => PyRuntimeError::new_err(
+            WaitFailure::Comm(error) => MotetError::new_err(error.to_string()),
+            WaitFailure::Stopped => MotetError::new_err("the run has been stopped"),
+            WaitFailure::Raised(error) => error,
+            WaitFailure::Elsewhere => PyRuntimeError::new_err(
                 "a communicator belongs to the thread of its rank, while that runs",
             ),
-            Fault::Mpi(_, said) => MotetError::new_err(said),
+            WaitFailure::Mpi(_, said) => MotetError::new_err(said),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Clusterings of rows of which only dissimilarities are known.
 
-use crate::annealed::{Asked, Method, Reason, annealed};
-use crate::cluster::{Steps, labels, steps};
+use crate::annealed::{AnnealedMethod, ChoiceReason, WantedClusters, annealed};
+use crate::cluster::{TemperatureSteps, labels, steps};
 use crate::errors::of_data;
-use crate::fit::{Ranks, Run, watched};
-use crate::pickled::{Reduced, read, reduced};
+use crate::fit::{FitRanks, FitRun, watched};
+use crate::pickled::{PickleParts, read, reduced};
 use crate::points::rows;
 use motet::Communicator;
 use motet::mining::{
-    self, Checkpoints, Choice, Clusters, Control, Dissimilarities, MiningError, Pairwise,
+    self, Checkpoints, ClusterChoice, Clusters, Control, Dissimilarities, MiningError, Pairwise,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -52,7 +52,7 @@ impl PairwiseClustering {
 
     /// The temperatures in order: temperature, free energy, clusters, iterations.
     #[getter]
-    fn trace(&self) -> Steps {
+    fn trace(&self) -> TemperatureSteps {
         steps(&self.0.trace)
     }
 
@@ -62,7 +62,7 @@ impl PairwiseClustering {
         Ok(PairwiseClustering(read(bytes)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickleParts<'py>> {
         reduced::<PairwiseClustering>(py, &self.0)
     }
 }
@@ -74,7 +74,7 @@ struct Pairs {
     weights: Option<Vec<f64>>,
 }
 
-impl Method for Pairs {
+impl AnnealedMethod for Pairs {
     type Part = mining::PairwiseClustering;
 
     async fn choose(
@@ -83,7 +83,7 @@ impl Method for Pairs {
         at_most: usize,
         control: &Control<'_>,
         kept: Option<&Checkpoints>,
-    ) -> Result<Choice, MiningError> {
+    ) -> Result<ClusterChoice, MiningError> {
         let (method, weights) = (&self.method, self.weights.as_deref());
         let pairs = &self.pairs;
         match kept {
@@ -134,9 +134,9 @@ pub(crate) fn anneal_pairs(
     t_min: Option<f64>,
     at_most: usize,
     cooling: f64,
-    run: &Run,
-) -> PyResult<(PairwiseClustering, Reason)> {
-    let asked = Asked::new(clusters, t_min, at_most);
+    run: &FitRun,
+) -> PyResult<(PairwiseClustering, ChoiceReason)> {
+    let asked = WantedClusters::new(clusters, t_min, at_most);
     let count = pairs.as_array().nrows();
     // A step over pairs does more for each number than one over rows.
     let factor = asked.most().saturating_mul(16);
@@ -149,7 +149,8 @@ pub(crate) fn anneal_pairs(
         pairs: Dissimilarities::new(rows(&pairs), count).map_err(|error| of_data(&error))?,
         weights: weights.map(|weights| weights.as_array().iter().copied().collect()),
     };
-    let fit = move |ranks: &Ranks, control: &Control<'_>| annealed(ranks, control, asked, &pairs);
+    let fit =
+        move |ranks: &FitRanks, control: &Control<'_>| annealed(ranks, control, asked, &pairs);
     let (found, reason) = watched(py, run, numbers, fit)?;
     Ok((PairwiseClustering(found), reason))
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// What a class gives to `pickle`: its function `from_bytes`, and the bytes.
-pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
+pub(crate) type PickleParts<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 /// The value that the bytes hold.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
@@ -20,7 +20,7 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
 pub(crate) fn reduced<'py, C: PyTypeInfo>(
     py: Python<'py>,
     value: &impl Serialize,
-) -> PyResult<Reduced<'py>> {
+) -> PyResult<PickleParts<'py>> {
     let bytes = postcard::to_stdvec(value);
     let bytes = bytes.map_err(|error| MotetError::new_err(error.to_string()))?;
     let read = py.get_type::<C>().getattr("from_bytes")?;

@@ -5,7 +5,7 @@
 
 use crate::errors::MotetError;
 use crate::handlers::Item;
-use crate::waiting::Waiting;
+use crate::waiting::PendingObject;
 use motet::{Port as OfItems, ports};
 use motet_sync::Arc;
 use pyo3::create_exception;
@@ -94,9 +94,9 @@ impl Port {
     }
 
     /// What waits for an item.
-    fn taking(&self) -> Waiting {
+    fn taking(&self) -> PendingObject {
         let port = self.inner().clone();
-        Waiting::new(async move {
+        PendingObject::new(async move {
             let came = port.recv().or_closed().await;
             came.map_err(|_| Closed::new_err("the port is closed"))
         })

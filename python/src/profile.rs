@@ -1,6 +1,6 @@
 //! Where the time of a fit went.
 
-use crate::pickled::{Reduced, read, reduced};
+use crate::pickled::{PickleParts, read, reduced};
 use motet::comm;
 use pyo3::prelude::*;
 
@@ -70,7 +70,7 @@ impl Profile {
         Ok(Profile(read(bytes)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickleParts<'py>> {
         reduced::<Profile>(py, &self.0)
     }
 }

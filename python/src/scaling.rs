@@ -2,8 +2,8 @@
 
 use crate::cluster::matrix;
 use crate::errors::of_data;
-use crate::fit::{Ranks, Run, watched};
-use crate::pickled::{Reduced, read, reduced};
+use crate::fit::{FitRanks, FitRun, watched};
+use crate::pickled::{PickleParts, read, reduced};
 use crate::points::rows;
 use motet::RunError;
 use motet::mining::{Control, Dissimilarities, MiningError, Scaled, Scaling, ScalingMethod};
@@ -48,7 +48,7 @@ impl Places {
         Ok(Places(read(bytes)?))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickleParts<'py>> {
         reduced::<Places>(py, &self.0)
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn scale(
     cooling: f64,
     tolerance: f64,
     iterations: usize,
-    run: &Run,
+    run: &FitRun,
 ) -> PyResult<Places> {
     let count = pairs.as_array().nrows();
     let pairs = Dissimilarities::new(rows(&pairs), count).map_err(|error| of_data(&error))?;
@@ -88,7 +88,7 @@ pub(crate) fn scale(
         tolerance,
         iterations,
     };
-    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+    let fit = move |ranks: &FitRanks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
         let parts = ranks.run(async |comm| match ranks.kept() {
             Some(kept) => scaling.fit_kept(&comm, &pairs, control, kept).await,
             None => scaling.fit(&comm, &pairs, control).await,

@@ -1,8 +1,8 @@
 //! Services of another node, as Python calls them: bodies and answers are JSON.
 
 use crate::errors::MotetError;
-use crate::waiting::Waiting;
-use motet_http::{Access, Told, Watch as OfEvents};
+use crate::waiting::PendingObject;
+use motet_http::{Access, RemoteNotification, Watch as OfEvents};
 use motet_service::{Fault, Options, Value};
 use motet_sync::{Arc, Mutex};
 use pyo3::IntoPyObjectExt;
@@ -55,7 +55,7 @@ impl Peer {
         seconds: Option<f64>,
         key: Option<&str>,
         version: Option<u64>,
-    ) -> PyResult<Waiting> {
+    ) -> PyResult<PendingObject> {
         let mut options = Options::default();
         options.within = seconds
             .map(Duration::try_from_secs_f64)
@@ -64,7 +64,7 @@ impl Peer {
         options.key = key.map(Into::into);
         options.if_version = version;
         let answer = self.0.call(path, operation, body(json)?, options);
-        Ok(Waiting::new(async move { outcome(answer.await) }))
+        Ok(PendingObject::new(async move { outcome(answer.await) }))
     }
 
     /// Subscribes to a service.
@@ -82,9 +82,9 @@ pub(crate) struct Watch(Arc<Mutex<Option<OfEvents>>>);
 #[pymethods]
 impl Watch {
     /// The next notification, as of [`outcome`]; `None` at the end.
-    fn next(&self) -> Waiting {
+    fn next(&self) -> PendingObject {
         let watch = Arc::clone(&self.0);
-        Waiting::new(async move {
+        PendingObject::new(async move {
             let next = std::future::poll_fn(|context| match &mut *watch.lock() {
                 Some(events) => std::pin::pin!(events.next()).poll(context),
                 None => std::task::Poll::Ready(None),
@@ -102,7 +102,7 @@ impl Watch {
     }
 }
 
-fn json(told: &Told) -> Value {
+fn json(told: &RemoteNotification) -> Value {
     serde_json::json!({
         "version": told.version,
         "event": told.event,

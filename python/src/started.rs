@@ -1,7 +1,7 @@
 //! How a rank waits for the calls of MPI that it has begun, and what they raise.
 
-use crate::given::{Given, Started};
-use crate::own::{Fault, OWN, poll};
+use crate::given::{BegunCall, CallResult};
+use crate::own::{OWN, WaitFailure, poll};
 use motet::CommError;
 use motet::dispatch::eagerly;
 use motet_sync::thread_local;
@@ -13,25 +13,25 @@ use std::task::{Context, Poll, Waker};
 
 thread_local! {
     /// A call on its way to the same thread without the interpreter.
-    static PASSED: Cell<Option<Started>> = const { Cell::new(None) };
+    static PASSED: Cell<Option<BegunCall>> = const { Cell::new(None) };
 }
 
-impl Started {
+impl BegunCall {
     /// What it has ended with, if it has.
-    pub(crate) fn look(&mut self) -> Option<PyResult<Given>> {
+    pub(crate) fn look(&mut self) -> Option<PyResult<CallResult>> {
         let mut context = Context::from_waker(Waker::noop());
         match eagerly(|| self.future.as_mut().poll(&mut context)) {
-            Poll::Ready(outcome) => Some(self.ended(outcome.map_err(Fault::Comm))),
+            Poll::Ready(outcome) => Some(self.ended(outcome.map_err(WaitFailure::Comm))),
             Poll::Pending => None,
         }
     }
 
     /// Waits until it has ended.
-    pub(crate) fn wait(self, py: Python<'_>) -> PyResult<Given> {
+    pub(crate) fn wait(self, py: Python<'_>) -> PyResult<CallResult> {
         PASSED.set(Some(self));
         // What has begun does not leave its thread, so it is passed on it.
         let outcome = py.detach(|| {
-            let mut started = PASSED.take().ok_or(Fault::Elsewhere)?;
+            let mut started = PASSED.take().ok_or(WaitFailure::Elsewhere)?;
             let outcome = poll(started.future.as_mut());
             PASSED.set(Some(started));
             outcome
@@ -42,7 +42,7 @@ impl Started {
         }
     }
 
-    fn ended(&self, outcome: Result<Given, Fault>) -> PyResult<Given> {
+    fn ended(&self, outcome: Result<CallResult, WaitFailure>) -> PyResult<CallResult> {
         if let Some(raised) = self.raised.as_ref().and_then(|raised| raised.take()) {
             return Err(raised);
         }
@@ -51,7 +51,7 @@ impl Started {
 }
 
 /// Waits until one of several has ended; its number, and what it has ended with.
-pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<(usize, Given)> {
+pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<(usize, CallResult)> {
     let found = py.detach(|| {
         let mut found = None;
         let any = std::future::poll_fn(|context| {
@@ -60,23 +60,23 @@ pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<(usize, Giv
                     OWN.with_borrow_mut(|own| own.as_mut()?.started.get_mut(*place)?.take());
                 let Some(mut started) = started else { continue };
                 if let Poll::Ready(outcome) = started.future.as_mut().poll(context) {
-                    let outcome = started.ended(outcome.map_err(Fault::Comm));
+                    let outcome = started.ended(outcome.map_err(WaitFailure::Comm));
                     found = Some((number, outcome));
-                    return Poll::Ready(Ok::<(), Fault>(()));
+                    return Poll::Ready(Ok::<(), WaitFailure>(()));
                 }
                 put_back(*place, started);
             }
             Poll::Pending
         });
         poll(std::pin::pin!(any))?;
-        found.ok_or(Fault::Elsewhere)
+        found.ok_or(WaitFailure::Elsewhere)
     });
     let (number, outcome) = found.map_err(mpi_error)?;
     Ok((number, outcome?))
 }
 
 /// Puts a call back to its place.
-pub(crate) fn put_back(place: usize, started: Started) {
+pub(crate) fn put_back(place: usize, started: BegunCall) {
     OWN.with_borrow_mut(|own| {
         let own = own.as_mut();
         if let Some(room) = own.and_then(|own| own.started.get_mut(place)) {
@@ -96,10 +96,10 @@ pub(crate) fn set_mpi_exception(py: Python<'_>, class: Py<PyAny>) {
 }
 
 /// What a call of MPI raises.
-pub(crate) fn mpi_error(fault: Fault) -> PyErr {
+pub(crate) fn mpi_error(fault: WaitFailure) -> PyErr {
     let (class, said) = match fault {
-        Fault::Comm(error) => (class(&error), error.to_string()),
-        Fault::Mpi(class, said) => (class, said),
+        WaitFailure::Comm(error) => (class(&error), error.to_string()),
+        WaitFailure::Mpi(class, said) => (class, said),
         other => return PyErr::from(other),
     };
     Python::attach(|py| match EXCEPTION.get(py) {

@@ -1,7 +1,7 @@
 //! Arrays of numpy whose memory calls use where it is, and reductions of such numbers.
 
-use crate::given::Given;
-use crate::own::Member;
+use crate::given::CallResult;
+use crate::own::RankCommunicator;
 use bytemuck::{cast_slice, cast_slice_mut};
 use motet::CommError;
 use motet::comm::Plain;
@@ -13,14 +13,14 @@ use std::rc::Rc;
 type Operator<T> = fn(T, T) -> T;
 
 /// A number that Rust reduces in place.
-pub(crate) trait Reduced: Plain + Element + Default {
+pub(crate) trait TypedNumber: Plain + Element + Default {
     /// The operator with a name, if it is one of the usual four.
     fn operator(name: &str) -> Option<Operator<Self>>;
 }
 
 macro_rules! reduced {
     ($t:ty, $add:expr, $mul:expr, $max:expr, $min:expr) => {
-        impl Reduced for $t {
+        impl TypedNumber for $t {
             fn operator(name: &str) -> Option<Operator<$t>> {
                 Some(match name {
                     "sum" => $add,
@@ -65,12 +65,12 @@ reduced!(
 
 /// Combines numbers, given as bytes, on every rank. Which call it is hangs on the datatype and the
 /// operator alone, which are the same on all ranks.
-pub(crate) async fn allreduce<T: Reduced>(
-    comm: Rc<Member>,
+pub(crate) async fn allreduce<T: TypedNumber>(
+    comm: Rc<RankCommunicator>,
     bytes: Vec<u8>,
     op: Operator<T>,
     start: bool,
-) -> Result<Given, CommError> {
+) -> Result<CallResult, CommError> {
     let mut numbers = vec![T::default(); bytes.len() / size_of::<T>()];
     let room: &mut [u8] = cast_slice_mut(&mut numbers);
     room.copy_from_slice(&bytes);
@@ -80,7 +80,7 @@ pub(crate) async fn allreduce<T: Reduced>(
         true => call.start().wait().await?,
         false => call.await?,
     }
-    Ok(Given::Bytes(cast_slice(&totals).to_vec()))
+    Ok(CallResult::Bytes(cast_slice(&totals).to_vec()))
 }
 
 /// Calls `act` with the bytes of an array, if it is one of the usual numbers in a row.
@@ -115,7 +115,7 @@ pub(crate) fn with_bytes_mut<R>(
 }
 
 /// Calls `act` with the numbers of two arrays of one type and length, if they do not overlap.
-pub(crate) fn with_pair<T: Reduced, R>(
+pub(crate) fn with_pair<T: TypedNumber, R>(
     numbers: &Bound<'_, PyAny>,
     totals: &Bound<'_, PyAny>,
     act: impl FnOnce(&[T], &mut [T]) -> R,

@@ -2,7 +2,7 @@
 //! polls.
 //!
 //! ```text
-//!  await port.get() ─► Waiting::poll ─► pending      any thread: wake ─► Alarm ─► loop.call_soon_threadsafe, once
+//!  await port.get() ─► PendingObject::poll ─► pending      any thread: wake ─► Alarm ─► loop.call_soon_threadsafe, once
 //!        ▲                                                                              │ for all that are ready
 //!        └────────────────────────── the loop: Alarm::take ◄────────────────────────────┘
 //! ```
@@ -22,21 +22,21 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What gives an object of Python.
-pub(crate) type Awaited = Pin<Box<dyn Future<Output = PyResult<Py<PyAny>>> + Send>>;
+pub(crate) type BoxedFuture = Pin<Box<dyn Future<Output = PyResult<Py<PyAny>>> + Send>>;
 
 /// A future that has not given its object yet.
-#[pyclass(frozen, module = "motet._motet")]
-pub(crate) struct Waiting(Mutex<Option<Awaited>>);
+#[pyclass(frozen, name = "Waiting", module = "motet._motet")]
+pub(crate) struct PendingObject(Mutex<Option<BoxedFuture>>);
 
-impl Waiting {
+impl PendingObject {
     pub(crate) fn new(
         future: impl Future<Output = PyResult<Py<PyAny>>> + Send + 'static,
-    ) -> Waiting {
-        Waiting(Mutex::new(Some(Box::pin(future))))
+    ) -> PendingObject {
+        PendingObject(Mutex::new(Some(Box::pin(future))))
     }
 
     /// The future, for a task that awaits it.
-    pub(crate) fn take_future(&self) -> PyResult<Awaited> {
+    pub(crate) fn take_future(&self) -> PyResult<BoxedFuture> {
         self.0.lock().take().ok_or_else(over)
     }
 }
@@ -46,7 +46,7 @@ fn over() -> PyErr {
 }
 
 #[pymethods]
-impl Waiting {
+impl PendingObject {
     /// The object in a tuple of one; nothing while it is not there: then `alarm` will tell this
     /// number.
     fn poll(&self, py: Python<'_>, alarm: &Alarm, number: u64) -> PyResult<Option<(Py<PyAny>,)>> {

@@ -8,9 +8,9 @@
 
 use crate::errors::MotetError;
 use crate::mpi_comm::object;
-use crate::mpi_handle::Handle;
+use crate::mpi_handle::CommHandle;
 use crate::mpi_world::is_entered;
-use crate::own::{Member, OWN, Own, Run};
+use crate::own::{OWN, Own, RankCommunicator, WorldRun};
 use crate::waiting::hear;
 use motet::comm::SendOverflow;
 use motet::{Communicator, Current, Port, RunError};
@@ -106,7 +106,7 @@ impl World {
                  run: go on with that, or use it only in what World.run calls",
             ));
         }
-        let (run, ended) = (Arc::new(Run::default()), Port::new());
+        let (run, ended) = (Arc::new(WorldRun::default()), Port::new());
         let (own, tell) = (Arc::clone(&run), ended.clone());
         let running = thread::spawn_named("world", move || {
             let call = Call {
@@ -156,11 +156,11 @@ struct Call {
 }
 
 /// One rank: calls the function, on the thread that polls this.
-fn one(comm: Communicator, run: &Arc<Run>, call: &Call) -> Result<Py<PyAny>, String> {
-    let own = Own::new(Arc::clone(run), Member::Ranks(Rc::new(comm)));
-    let handle = Handle {
+fn one(comm: Communicator, run: &Arc<WorldRun>, call: &Call) -> Result<Py<PyAny>, String> {
+    let own = Own::new(Arc::clone(run), RankCommunicator::Ranks(Rc::new(comm)));
+    let handle = CommHandle {
         owner: Some(own.number),
-        ..Handle::WORLD
+        ..CommHandle::WORLD
     };
     let before = OWN.replace(Some(own));
     let result = Python::attach(|py| -> PyResult<Py<PyAny>> {

@@ -4,7 +4,7 @@
 //! `needs_mpi`, `needs_hosts`, `needs_chromium`, `needs_cc`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -53,7 +53,7 @@ const MPI: [&str; 2] = [
 
 /// What the machine offers to tests.
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub(crate) struct TestMachine {
     data: PathBuf,
     python: OsString,
     /// Paths of MPI libraries, as `MOTET_MPI` lists them.
@@ -64,13 +64,13 @@ pub(crate) struct Machine {
     cc: OsString,
 }
 
-impl Machine {
+impl TestMachine {
     /// The machine as the environment describes it: `MOTET_DATA`, else `../shared/data`;
     /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`,
     /// else the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
-    pub(crate) fn of_environment(root: &Path, target: &Path) -> Machine {
+    pub(crate) fn of_environment(root: &Path, target: &Path) -> TestMachine {
         let peers = target.join("peers/bin/python");
-        Machine {
+        TestMachine {
             data: std::env::var_os("MOTET_DATA")
                 .map_or_else(|| root.join("../shared/data"), PathBuf::from),
             python: std::env::var_os("MOTET_PYTHON").unwrap_or_else(|| {
@@ -107,7 +107,7 @@ impl Machine {
     }
 
     /// The needs of tests below `folder` that the machine does not meet.
-    pub(crate) fn missing(&self, tree: &Tree, folder: &str) -> Vec<Need> {
+    pub(crate) fn missing(&self, tree: &ProjectTree, folder: &str) -> Vec<Need> {
         let needs = NAMES
             .iter()
             .map(|(name, marker)| (name, marker, tests_named(tree, folder, marker)));
@@ -186,7 +186,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 /// The tests below `folder` whose names hold `marker`.
-pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String> {
+pub(crate) fn tests_named(tree: &ProjectTree, folder: &str, marker: &str) -> Vec<String> {
     let sources = tree
         .rust()
         .filter(|(file, _)| file.path.starts_with(folder));
@@ -203,8 +203,8 @@ mod tests {
 
     const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn page_needs_chromium() {}\n#[test]\nfn needs_hosts_cut() {}\n#[test]\nfn needs_cc_port() {}\nfn needs_python() {}";
 
-    fn machine(data: &str, python: &str, mpi: &str) -> Machine {
-        Machine {
+    fn machine(data: &str, python: &str, mpi: &str) -> TestMachine {
+        TestMachine {
             data: data.into(),
             python: python.into(),
             mpi: mpi.into(),
@@ -216,8 +216,8 @@ mod tests {
         }
     }
 
-    fn missing(machine: &Machine, folder: &str) -> Vec<&'static str> {
-        let tree = Tree::of(&[("crates/a/tests/t.rs", CODE)]);
+    fn missing(machine: &TestMachine, folder: &str) -> Vec<&'static str> {
+        let tree = ProjectTree::of(&[("crates/a/tests/t.rs", CODE)]);
         machine
             .missing(&tree, folder)
             .iter()

@@ -12,10 +12,10 @@ mod rust;
 mod tree;
 mod workspace;
 
-pub(crate) use file::File;
-pub(crate) use manifest::{Dependency, Kind, Manifest};
+pub(crate) use file::SourceFile;
+pub(crate) use manifest::{Dependency, DependencyKind, PackageManifest};
 pub(crate) use modules::{Module, Modules};
 pub(crate) use paths::{NamedPath, named_paths};
 pub(crate) use rust::Rust;
-pub(crate) use tree::Tree;
+pub(crate) use tree::ProjectTree;
 pub(crate) use workspace::Workspace;

@@ -31,7 +31,7 @@ use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
 use motet_comm::RunError;
 use motet_mining::{Annealing, Clusters, MiningError, Points};
-pub(crate) use plan::Plan;
+pub(crate) use plan::AnnealingPlan;
 use plan::{Times, fit};
 use serde::Serialize;
 use std::fmt;
@@ -174,8 +174,8 @@ pub fn measure(
     let plans = config
         .clusters
         .iter()
-        .map(|&clusters| Plan::new(&points, clusters, config.steps))
-        .collect::<Result<Vec<Plan>, _>>()?;
+        .map(|&clusters| AnnealingPlan::new(&points, clusters, config.steps))
+        .collect::<Result<Vec<AnnealingPlan>, _>>()?;
     let mut rows: Vec<Row> = (0..plans.len())
         .flat_map(|plan| config.threads.iter().map(move |&threads| (plan, threads)))
         .map(|(plan, threads)| Row {
@@ -244,7 +244,7 @@ impl AnnealingConfig {
 }
 
 impl Row {
-    fn record(&self, plan: &Plan, first: &Row, peer: bool) -> StepRecord {
+    fn record(&self, plan: &AnnealingPlan, first: &Row, peer: bool) -> StepRecord {
         let all =
             |of: fn(&Times) -> f64| Spread::of(&self.times.iter().map(of).collect::<Vec<_>>());
         let speed_up = |of: fn(&Times) -> f64| {

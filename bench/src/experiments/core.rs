@@ -16,7 +16,7 @@ use crate::contest::Contest;
 use crate::peers::go::Go;
 use crate::rows::{fork_join, handlers, interleaves, joins, posters, spawned_stages, threads};
 use crate::selection::{Missing, Selection};
-use crate::uts::Tree;
+use crate::uts;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -53,7 +53,7 @@ pub fn measure(
 
 /// All rows, those together that belong together, with the number of rounds that fits them.
 fn groups(config: &CoreConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, usize); 7] {
-    const TREE: &str = "fork-join, UTS T1";
+    const TREE: &str = "T1";
     let selection = &config.selection;
     let by_effort = |trial, quick, full| selection.by_effort(trial, quick, full);
     let go = Rc::new(match selection.wants("spawned") {
@@ -64,11 +64,12 @@ fn groups(config: &CoreConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, us
         .data
         .as_deref()
         .ok_or_else(|| "name the folder of the data sets: --data DIR".to_owned())
-        .and_then(|data| Tree::read(data, "T1"));
+        .and_then(|data| uts::read(data, TREE));
     let tree = tree.map_err(|reason| {
-        let row = TREE.to_owned();
-        missing.extend(selection.wants(TREE).then_some(Missing { row, reason }));
+        let row = format!("fork-join, UTS {TREE}");
+        missing.extend(selection.wants(&row).then_some(Missing { row, reason }));
     });
+    let tree = tree.ok().map(|(tree, nodes)| (TREE, tree, nodes));
     [
         // First: it measures memory, of which others leave some behind.
         (
@@ -92,7 +93,7 @@ fn groups(config: &CoreConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, us
             selection.rounds(11, 21),
         ),
         (
-            fork_join::contests(by_effort(20, 30, 35) as u32, tree.ok()),
+            fork_join::contests(by_effort(20, 30, 35) as u32, tree),
             selection.rounds(3, 7),
         ),
         (

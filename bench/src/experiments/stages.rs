@@ -18,10 +18,10 @@
 //! balanced and may beat the ⌈P / threads⌉ rule, which then gives a negative overhead, as the
 //! papers saw at P = 7).
 
-pub use crate::program::{Mode, Pattern};
+pub use crate::program::{Pattern, StageMode};
 
 use crate::limits;
-use crate::program::{Program, one_stage, run};
+use crate::program::{WorkProgram, one_stage, run};
 use crate::statistics::{median, range};
 use crate::unit::{Unit, Units};
 use motet_sync::thread;
@@ -35,7 +35,7 @@ pub struct StagesConfig {
     /// Who sends to whom.
     pub pattern: Pattern,
     /// How computations go on.
-    pub mode: Mode,
+    pub mode: StageMode,
     /// Computations.
     pub parallel: usize,
     /// Units of work per stage and computation.
@@ -54,7 +54,7 @@ pub struct StagesRecord {
     /// Who sends to whom.
     pub pattern: Pattern,
     /// How computations go on.
-    pub mode: Mode,
+    pub mode: StageMode,
     /// Computations.
     pub parallel: usize,
     /// Threads that ran them.
@@ -86,7 +86,7 @@ pub struct StagesRecord {
 #[non_exhaustive]
 pub enum StagesError {
     /// The pattern is not defined for the mode.
-    Undefined(Pattern, Mode),
+    Undefined(Pattern, StageMode),
     /// A number that must not be 0 is.
     Zero(&'static str),
 }
@@ -97,9 +97,9 @@ pub enum StagesError {
 /// [`StagesError`] when there is nothing to measure.
 ///
 /// ```
-/// use motet_bench::stages::{Mode, Pattern, StagesConfig, measure};
+/// use motet_bench::stages::{StageMode, Pattern, StagesConfig, measure};
 ///
-/// let config = StagesConfig { stages: 2_000, runs: 1, ..StagesConfig::new(Pattern::Exchange, Mode::Rendezvous, 2) };
+/// let config = StagesConfig { stages: 2_000, runs: 1, ..StagesConfig::new(Pattern::Exchange, StageMode::Rendezvous, 2) };
 /// let record = measure(&config, |_| ()).unwrap();
 /// assert!(record.ideal_us > 0.0);
 /// ```
@@ -110,7 +110,7 @@ pub fn measure(
     config.check()?;
     let threads = config.threads();
     let unit = Unit::calibrate();
-    let many = Program {
+    let many = WorkProgram {
         pattern: config.pattern,
         parallel: config.parallel,
         stages: config.stages,
@@ -127,7 +127,7 @@ pub fn measure(
     let (mut roundtrips, mut spawns) = (Vec::new(), Vec::new());
     run(
         config.mode,
-        &Program {
+        &WorkProgram {
             stages: config.stages.div_ceil(20),
             ..many
         },
@@ -167,7 +167,7 @@ pub fn measure(
 impl StagesConfig {
     /// The papers' 20 units per stage, with as many stages as take about half a second.
     #[must_use]
-    pub fn new(pattern: Pattern, mode: Mode, parallel: usize) -> Self {
+    pub fn new(pattern: Pattern, mode: StageMode, parallel: usize) -> Self {
         StagesConfig {
             pattern,
             mode,
@@ -184,9 +184,9 @@ impl StagesConfig {
     pub fn threads(&self) -> usize {
         let threads = self.threads.unwrap_or_else(thread::cores);
         match self.mode {
-            Mode::Spawned => threads,
+            StageMode::Spawned => threads,
             // A world uses at most one thread per rank.
-            Mode::Rendezvous => threads.min(self.parallel),
+            StageMode::Rendezvous => threads.min(self.parallel),
         }
     }
 
@@ -205,8 +205,8 @@ impl StagesConfig {
             return Err(StagesError::Zero(what));
         }
         match (self.pattern, self.mode) {
-            (Pattern::ExchangeTwoShifts, Mode::Spawned)
-            | (Pattern::TwoShifts, Mode::Rendezvous) => {
+            (Pattern::ExchangeTwoShifts, StageMode::Spawned)
+            | (Pattern::TwoShifts, StageMode::Rendezvous) => {
                 Err(StagesError::Undefined(self.pattern, self.mode))
             }
             _ => Ok(()),

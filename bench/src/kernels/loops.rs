@@ -24,7 +24,7 @@ pub(crate) struct Loops {
 
 /// Who decides which thread gets which block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Split {
+pub(crate) enum LoopSplit {
     /// Whoever writes the loop: a block is a message, and a handler starts for each.
     Static,
     /// The threads: each has one task, which takes one block after the other.
@@ -45,15 +45,15 @@ struct Latch {
     end: Port<()>,
 }
 
-impl Split {
+impl LoopSplit {
     /// Both.
-    pub(crate) const BOTH: [Split; 2] = [Split::Static, Split::Dynamic];
+    pub(crate) const BOTH: [LoopSplit; 2] = [LoopSplit::Static, LoopSplit::Dynamic];
 
     /// The form of code that it stands for.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Split::Static => "motet static",
-            Split::Dynamic => "motet dynamic",
+            LoopSplit::Static => "motet static",
+            LoopSplit::Dynamic => "motet dynamic",
         }
     }
 }
@@ -99,7 +99,7 @@ impl Loops {
     /// The queue has been closed.
     pub(crate) fn run(
         &self,
-        split: Split,
+        split: LoopSplit,
         (blocks, rounds): (usize, u32),
         body: impl Fn(usize) + Send + Sync + 'static,
     ) -> Result<Duration, String> {
@@ -112,8 +112,8 @@ impl Loops {
         let caller = async move {
             let started = Instant::now();
             let ended = match split {
-                Split::Static => port_loop(&queue, (blocks, rounds), body).await,
-                Split::Dynamic => parallel_loop(&queue, degree, (blocks, rounds), body).await,
+                LoopSplit::Static => port_loop(&queue, (blocks, rounds), body).await,
+                LoopSplit::Dynamic => parallel_loop(&queue, degree, (blocks, rounds), body).await,
             };
             tell.post(ended.map(|()| started.elapsed()))
                 .expect("a port without receivers refuses nobody");
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn every_block_runs_once_a_round_whatever_their_number() {
         const ROUNDS: u32 = 3;
-        for split in Split::BOTH {
+        for split in LoopSplit::BOTH {
             for threads in [1, 2, 3] {
                 let loops = Loops::new(threads, false).unwrap();
                 // As many as threads, fewer, more, none: the papers' latch ended with the first
@@ -256,7 +256,7 @@ mod tests {
     fn a_loop_does_not_hang_when_blocks_are_fewer_or_more_than_threads() {
         within(patience(), || {
             let loops = Loops::new(2, false).unwrap();
-            for split in Split::BOTH {
+            for split in LoopSplit::BOTH {
                 for blocks in [1, 3] {
                     assert!(loops.run(split, (blocks, 100), |_| ()).is_ok());
                 }

@@ -3,7 +3,7 @@
 //! The elements are small whole numbers, so that every sum is exact in any order and all programs,
 //! in any language, have the same checksum.
 
-use crate::kernels::loops::{Loops, Split};
+use crate::kernels::loops::{LoopSplit, Loops};
 use crate::kernels::rayon_rounds;
 use ::rayon::ThreadPool;
 use ::rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -50,10 +50,10 @@ impl Matrices {
     }
 
     /// The bands that a split on so many threads has.
-    pub(crate) fn bands(split: Split, threads: usize, size: usize) -> usize {
+    pub(crate) fn bands(split: LoopSplit, threads: usize, size: usize) -> usize {
         match split {
-            Split::Static => threads.min(size),
-            Split::Dynamic => (threads * BANDS_PER_THREAD).min(size),
+            LoopSplit::Static => threads.min(size),
+            LoopSplit::Dynamic => (threads * BANDS_PER_THREAD).min(size),
         }
     }
 
@@ -61,7 +61,7 @@ impl Matrices {
     pub(crate) fn multiply(
         self: &Arc<Self>,
         loops: &Loops,
-        split: Split,
+        split: LoopSplit,
         rounds: u32,
     ) -> Result<Duration, String> {
         let here = Arc::clone(self);
@@ -172,7 +172,7 @@ mod tests {
             let known = plain(size);
             for threads in [1, 2, 3] {
                 let loops = Loops::new(threads, false).unwrap();
-                for split in Split::BOTH {
+                for split in LoopSplit::BOTH {
                     let matrices = Matrices::new(size, Matrices::bands(split, threads, size));
                     // More than once: what is there from before must not be added.
                     for rounds in [1, 2] {
@@ -206,7 +206,7 @@ mod tests {
             "nothing has been computed"
         );
         matrices
-            .multiply(&Loops::new(1, false).unwrap(), Split::Static, 1)
+            .multiply(&Loops::new(1, false).unwrap(), LoopSplit::Static, 1)
             .unwrap();
         matrices.bands[1].lock()[3] += 1.0;
         assert_ne!(matrices.checksum(), Matrices::known(8));

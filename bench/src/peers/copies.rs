@@ -14,7 +14,7 @@ use std::time::Instant;
 
 /// Of which collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Copies {
+pub(crate) enum CopiedCollective {
     /// The numbers of rank 0 for all others.
     Broadcast,
     /// As many of each for each.
@@ -44,7 +44,7 @@ struct Side {
 
 /// The time of a round of so many ranks, in µs; rounds last about `budget_us`.
 pub(crate) fn run(
-    copies: Copies,
+    copies: CopiedCollective,
     (ranks, length): (usize, usize),
     budget_us: f64,
 ) -> Result<f64, String> {
@@ -54,7 +54,11 @@ pub(crate) fn run(
     rounds(copies, (ranks, length), fit as u32)
 }
 
-fn rounds(copies: Copies, (ranks, length): (usize, usize), rounds: u32) -> Result<f64, String> {
+fn rounds(
+    copies: CopiedCollective,
+    (ranks, length): (usize, usize),
+    rounds: u32,
+) -> Result<f64, String> {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     if cores.len() < 2 {
         return Err("there is one core".to_owned());
@@ -80,13 +84,13 @@ impl Side {
     fn new(
         of: usize,
         (ranks, length): (usize, usize),
-        copies: Copies,
+        copies: CopiedCollective,
         between: Arc<Between>,
     ) -> Self {
         let (own, all) = (ranks / 2, ranks * length);
         let (each, near) = match copies {
-            Copies::Broadcast => (length, length),
-            Copies::Alltoall => (all, own * own * length),
+            CopiedCollective::Broadcast => (length, length),
+            CopiedCollective::Alltoall => (all, own * own * length),
         };
         // As much goes to the other side.
         between.far[of].lock().resize(near, 0.0);
@@ -102,13 +106,13 @@ impl Side {
     }
 
     /// The time of a round, in µs.
-    fn run(&mut self, copies: Copies, rounds: u32) -> f64 {
+    fn run(&mut self, copies: CopiedCollective, rounds: u32) -> f64 {
         self.meet(1);
         let started = Instant::now();
         for round in 0..rounds {
             match copies {
-                Copies::Broadcast => self.broadcast(round),
-                Copies::Alltoall => self.alltoall(round),
+                CopiedCollective::Broadcast => self.broadcast(round),
+                CopiedCollective::Alltoall => self.alltoall(round),
             }
             black_box(&mut self.came);
         }
@@ -186,7 +190,7 @@ mod tests {
 
     /// What the ranks of both sides have after some rounds, each of which begins with other
     /// numbers.
-    fn after(copies: Copies, ranks: usize, length: usize, rounds: u32) -> Vec<Vec<f64>> {
+    fn after(copies: CopiedCollective, ranks: usize, length: usize, rounds: u32) -> Vec<Vec<f64>> {
         let between = Arc::<Between>::default();
         let threads = [0, 1].map(|of| {
             let between = Arc::clone(&between);
@@ -198,8 +202,8 @@ mod tests {
                     let values = side.values.iter_mut().enumerate();
                     values.for_each(|(at, value)| *value = (first + at) as f64);
                     match copies {
-                        Copies::Broadcast => side.broadcast(round),
-                        Copies::Alltoall => side.alltoall(round),
+                        CopiedCollective::Broadcast => side.broadcast(round),
+                        CopiedCollective::Alltoall => side.alltoall(round),
                     }
                 }
                 side.came
@@ -210,7 +214,7 @@ mod tests {
 
     #[test]
     fn all_that_a_collective_brings_is_copied() {
-        let came = after(Copies::Broadcast, 4, 3, 5);
+        let came = after(CopiedCollective::Broadcast, 4, 3, 5);
         let told = [8000.0, 8001.0, 8002.0];
         assert_eq!(
             came[0],
@@ -218,7 +222,7 @@ mod tests {
             "not the root's own"
         );
         assert_eq!(came[1], [told, told].concat());
-        let came = after(Copies::Alltoall, 4, 2, 3);
+        let came = after(CopiedCollective::Alltoall, 4, 2, 3);
         for (rank, came) in came.iter().flat_map(|came| came.chunks(8)).enumerate() {
             for (of, part) in came.chunks(2).enumerate() {
                 let first = ((4 + of / 2) * 1000 + of % 2 * 8 + rank * 2) as f64;
@@ -230,7 +234,7 @@ mod tests {
     #[test]
     fn rounds_are_timed() {
         if thread::cores() > 1 {
-            assert!(run(Copies::Alltoall, (8, 16), 100.0).unwrap() > 0.0);
+            assert!(run(CopiedCollective::Alltoall, (8, 16), 100.0).unwrap() > 0.0);
         }
     }
 }

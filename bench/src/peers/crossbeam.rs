@@ -1,9 +1,9 @@
 //! crossbeam: threads that take boxed handlers from one unbounded channel, as pools of threads do;
 //! and the channel itself.
 
-use super::rank::{Ends, Span, ends, span};
-use super::ring::Ring;
-use crate::program::{Pattern, Program};
+use super::rank::{ComputationChannels, ComputationSpan, ends, span};
+use super::ring::ComputationRing;
+use crate::program::{Pattern, WorkProgram};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use motet_patterns::Work;
 use motet_sync::thread;
@@ -14,13 +14,13 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// The ring, and the pool's channel; `None` ends a thread.
 struct Pool {
-    ring: Arc<Ring>,
+    ring: Arc<ComputationRing>,
     jobs: Sender<Option<Job>>,
 }
 
 /// Each message is a boxed handler in the channel; the first of two waits under a lock.
-pub(crate) fn threads(program: &Program) -> Result<Duration, String> {
-    let (ring, ended) = Ring::new(program);
+pub(crate) fn threads(program: &WorkProgram) -> Result<Duration, String> {
+    let (ring, ended) = ComputationRing::new(program);
     let (jobs, queue) = unbounded();
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     let pin = program.pin && !cores.is_empty();
@@ -49,7 +49,7 @@ pub(crate) fn threads(program: &Program) -> Result<Duration, String> {
 
 /// Each computation is a thread that waits for its neighbours' messages, which come through
 /// channels of one place. They are bound to cores in turn where threads are to be.
-pub(crate) fn ranks(program: &Program) -> Result<Duration, String> {
+pub(crate) fn ranks(program: &WorkProgram) -> Result<Duration, String> {
     // Threads wait until there is nobody who could send: all are there then.
     let (closed, gate) = bounded::<()>(0);
     let cores = core_affinity::get_core_ids().unwrap_or_default();
@@ -74,11 +74,14 @@ pub(crate) fn ranks(program: &Program) -> Result<Duration, String> {
         .map(|thread| joined(thread)?.ok_or_else(|| "a thread has lost its neighbour".to_owned()));
     span(
         program.parallel,
-        &spans.collect::<Result<Vec<Span>, String>>()?,
+        &spans.collect::<Result<Vec<ComputationSpan>, String>>()?,
     )
 }
 
-fn rank(program: &Program, ends: &Ends<Sender<f64>, Receiver<f64>>) -> Option<Span> {
+fn rank(
+    program: &WorkProgram,
+    ends: &ComputationChannels<Sender<f64>, Receiver<f64>>,
+) -> Option<ComputationSpan> {
     let mut value = ends.at as f64;
     let started = Instant::now();
     for _ in 0..program.stages {

@@ -3,7 +3,7 @@
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered, deviation};
-use crate::program::Program;
+use crate::program::WorkProgram;
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
@@ -32,7 +32,7 @@ impl CSharp {
     }
 
     /// The time of one run, by the program's own clock. It has a thread for each computation.
-    pub(crate) fn run(&self, program: &Program) -> Result<Duration, String> {
+    pub(crate) fn run(&self, program: &WorkProgram) -> Result<Duration, String> {
         let answer = self.ask(&format!(
             "{} {} {} {} {}",
             program.pattern,

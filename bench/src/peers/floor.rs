@@ -2,7 +2,7 @@
 //! sleep on locks. Built from `peers/c` when it is first wanted.
 
 use super::workshop::{Workshop, deviation, output, timing};
-use crate::program::Program;
+use crate::program::WorkProgram;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Floor {
 
     /// The time of one run, by the program's own clock. It has a thread for each computation, which
     /// waits as `wait` says: `spin` or `locks`.
-    pub(crate) fn run(&self, program: &Program, wait: &str) -> Result<Duration, String> {
+    pub(crate) fn run(&self, program: &WorkProgram, wait: &str) -> Result<Duration, String> {
         let mut command = Command::new(self.shop.folder().join("stages"));
         command.arg(program.pattern.name()).args([
             program.parallel.to_string(),

@@ -1,7 +1,7 @@
 //! Go: programs of their own, built from `peers/go` when it is first wanted.
 
 use super::workshop::{Workshop, timing};
-use crate::program::{Mode, Program};
+use crate::program::{StageMode, WorkProgram};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -47,12 +47,12 @@ impl Go {
     }
 
     /// The time of one run of spawned stages, by the program's own clock.
-    pub(crate) fn ring(&self, program: &Program) -> Result<Duration, String> {
-        self.run(Mode::Spawned, program)
+    pub(crate) fn ring(&self, program: &WorkProgram) -> Result<Duration, String> {
+        self.run(StageMode::Spawned, program)
     }
 
     /// The time of one run, by the program's own clock.
-    pub(crate) fn run(&self, mode: Mode, program: &Program) -> Result<Duration, String> {
+    pub(crate) fn run(&self, mode: StageMode, program: &WorkProgram) -> Result<Duration, String> {
         let mut command = Command::new(self.shop.folder().join("ring"));
         command
             .args([mode.name(), program.pattern.name()])

@@ -3,7 +3,7 @@
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered};
-use crate::program::{Mode, Program};
+use crate::program::{StageMode, WorkProgram};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ pub(crate) struct Java {
 
 /// A server of HTTP in Java.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Container {
+pub(crate) enum JavaServer {
     /// That of the kit.
     Kit,
     /// Jetty's, whose jars are in the folder that `MOTET_JETTY` names.
@@ -71,12 +71,12 @@ impl Java {
     /// A server of a counter by HTTP: where it is. It ends with what comes beside.
     pub(crate) fn container(
         &self,
-        container: Container,
+        container: JavaServer,
     ) -> Result<(SocketAddr, impl Sized + use<>), String> {
         let (class, variable) = match container {
-            Container::Kit => return self.server(".", "Container"),
-            Container::Jetty => ("Jetty", "MOTET_JETTY"),
-            Container::Axis2 => ("Axis2", "MOTET_AXIS2"),
+            JavaServer::Kit => return self.server(".", "Container"),
+            JavaServer::Jetty => ("Jetty", "MOTET_JETTY"),
+            JavaServer::Axis2 => ("Axis2", "MOTET_AXIS2"),
         };
         let jars = std::env::var_os(variable).filter(|jars| !jars.is_empty());
         let jars = jars.ok_or_else(|| {
@@ -105,7 +105,7 @@ impl Java {
     }
 
     /// The time of one run, by the program's own clock.
-    pub(crate) fn run(&self, mode: Mode, program: &Program) -> Result<Duration, String> {
+    pub(crate) fn run(&self, mode: StageMode, program: &WorkProgram) -> Result<Duration, String> {
         let mut all = self.running.borrow_mut();
         let running = match all.remove(&program.threads) {
             Some(running) => running,

@@ -5,7 +5,7 @@ use super::answering::Answering;
 use super::java;
 use super::mpi;
 use super::workshop::Workshop;
-use crate::program::Program;
+use crate::program::WorkProgram;
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,18 +15,18 @@ use std::process::Command;
 
 /// One of them: the compiled programs, and what has been started of them.
 #[derive(Debug)]
-pub(crate) struct JavaMpi {
+pub(crate) struct JavaMpiPrograms {
     shop: Workshop,
     /// The kit's virtual machine.
     java: PathBuf,
     /// Where the library is.
     home: PathBuf,
-    running: RefCell<BTreeMap<(Ranks, usize), Answering>>,
+    running: RefCell<BTreeMap<(JavaRanks, usize), Answering>>,
 }
 
 /// Whose ranks, and what they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ranks {
+pub(crate) enum JavaRanks {
     /// MPJ Express: threads, its multicore configuration.
     MpjThreads,
     /// MPJ Express: processes on this machine, its cluster configuration.
@@ -59,28 +59,32 @@ const LOG4J: &str = "/usr/share/java/log4j-1.2.jar";
 /// What all ranks of MPJ Express in one virtual machine share; each has the rest for itself.
 const SHARED: [&str; 6] = ["starter", "smpdev", "xdev", "mpjbuf", "mpiExp", "loader1"];
 
-impl Ranks {
-    pub(crate) const ALL: [Ranks; 3] = [Ranks::MpjThreads, Ranks::MpjProcesses, Ranks::Intel];
+impl JavaRanks {
+    pub(crate) const ALL: [JavaRanks; 3] = [
+        JavaRanks::MpjThreads,
+        JavaRanks::MpjProcesses,
+        JavaRanks::Intel,
+    ];
 
     /// The name of its series.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Ranks::MpjThreads => "MPJ Express",
-            Ranks::MpjProcesses => "MPJ Express processes",
-            Ranks::Intel => "Java on Intel MPI",
+            JavaRanks::MpjThreads => "MPJ Express",
+            JavaRanks::MpjProcesses => "MPJ Express processes",
+            JavaRanks::Intel => "Java on Intel MPI",
         }
     }
 }
 
-impl JavaMpi {
+impl JavaMpiPrograms {
     /// MPJ Express, in the folder that `MPJ_HOME` names or where Debian has it, by the newest of
     /// these Java kits and of those in the usual places; an error says why there is no peer.
-    pub(crate) fn mpj(kits: &[PathBuf]) -> Result<JavaMpi, String> {
+    pub(crate) fn mpj(kits: &[PathBuf]) -> Result<JavaMpiPrograms, String> {
         let home = env::var_os("MPJ_HOME").filter(|home| !home.is_empty());
-        JavaMpi::mpj_at(home.map_or_else(|| PathBuf::from(MPJ), PathBuf::from), kits)
+        JavaMpiPrograms::mpj_at(home.map_or_else(|| PathBuf::from(MPJ), PathBuf::from), kits)
     }
 
-    fn mpj_at(home: PathBuf, kits: &[PathBuf]) -> Result<JavaMpi, String> {
+    fn mpj_at(home: PathBuf, kits: &[PathBuf]) -> Result<JavaMpiPrograms, String> {
         let library = home.join("lib/mpj.jar");
         if !library.exists() {
             return Err(format!(
@@ -95,11 +99,14 @@ impl JavaMpi {
             ("Messages.java", messages),
             ("Processes.java", processes),
         ];
-        JavaMpi::build(home, &library, kits, &sources)
+        JavaMpiPrograms::build(home, &library, kits, &sources)
     }
 
     /// The binding of an Intel MPI in one of these folders.
-    pub(crate) fn intel(kits: &[PathBuf], installations: &[PathBuf]) -> Result<JavaMpi, String> {
+    pub(crate) fn intel(
+        kits: &[PathBuf],
+        installations: &[PathBuf],
+    ) -> Result<JavaMpiPrograms, String> {
         let library = |home: &Path| home.join("share/java/mpi.jar");
         let home = installations.iter().find(|home| library(home).exists());
         let home = home.ok_or(
@@ -109,7 +116,7 @@ impl JavaMpi {
         let home = std::path::absolute(home).map_err(|error| error.to_string())?;
         let messages = include_str!("../../peers/java-mpi/IntelMpi.java");
         let sources = [STAGES, ("Messages.java", messages)];
-        JavaMpi::build(home.clone(), &library(&home), kits, &sources)
+        JavaMpiPrograms::build(home.clone(), &library(&home), kits, &sources)
     }
 
     fn build(
@@ -117,14 +124,14 @@ impl JavaMpi {
         library: &Path,
         kits: &[PathBuf],
         sources: &[(&str, &str)],
-    ) -> Result<JavaMpi, String> {
+    ) -> Result<JavaMpiPrograms, String> {
         let (_, kit) = java::kit(kits, LEAST, NEED)?;
         let shop = Workshop::new("java-mpi", sources)?;
         let mut compiler = Command::new(kit.join("bin/javac"));
         compiler.args(["-nowarn", "-cp"]).arg(library);
         compiler.args(sources.iter().map(|(name, _)| name));
         shop.build(&mut compiler)?;
-        Ok(JavaMpi {
+        Ok(JavaMpiPrograms {
             shop,
             java: kit.join("bin/java"),
             home,
@@ -143,8 +150,8 @@ impl JavaMpi {
     /// computation, which run as many stages as last so long.
     pub(crate) fn stages(
         &self,
-        ranks: Ranks,
-        program: &Program,
+        ranks: JavaRanks,
+        program: &WorkProgram,
         budget_us: f64,
     ) -> Result<(f64, f64), String> {
         let asked = (ranks, program.parallel);
@@ -170,10 +177,10 @@ impl JavaMpi {
         }
     }
 
-    fn start(&self, ranks: Ranks, count: usize) -> Command {
+    fn start(&self, ranks: JavaRanks, count: usize) -> Command {
         let mut command = match ranks {
-            Ranks::Intel => mpi::intel(&self.home, count),
-            Ranks::MpjThreads | Ranks::MpjProcesses => Command::new(&self.java),
+            JavaRanks::Intel => mpi::intel(&self.home, count),
+            JavaRanks::MpjThreads | JavaRanks::MpjProcesses => Command::new(&self.java),
         };
         command.current_dir(self.shop.folder());
         let jar = |name: &str| {
@@ -185,7 +192,7 @@ impl JavaMpi {
         let options = ["-XX:+UseSerialGC", "-Xshare:auto"];
         let count = count.to_string();
         match ranks {
-            Ranks::Intel => {
+            JavaRanks::Intel => {
                 let path = format!("{}:.", self.home.join("share/java/mpi.jar").display());
                 command.arg(&self.java).args(options).args([
                     "--enable-native-access=ALL-UNNAMED",
@@ -194,7 +201,7 @@ impl JavaMpi {
                     "Stages",
                 ]);
             }
-            Ranks::MpjThreads => {
+            JavaRanks::MpjThreads => {
                 let folder = self.shop.folder().display().to_string();
                 let path = format!("{}:{LOG4J}", SHARED.map(jar).join(":"));
                 let own = [jar("mpi"), jar("mpjdev"), folder.clone()].join(":");
@@ -204,7 +211,7 @@ impl JavaMpi {
                     .args(["-cp", &path, "runtime.starter.MulticoreStarter", &folder])
                     .args([&count, "smpdev", "useLocalLoader", &own, "Stages"]);
             }
-            Ranks::MpjProcesses => {
+            JavaRanks::MpjProcesses => {
                 let path = format!("{}:{LOG4J}:.", jar("mpj"));
                 command
                     .env("MPJ_HOME", &self.home)
@@ -224,9 +231,9 @@ mod tests {
 
     #[test]
     fn an_absent_library_is_a_reason() {
-        let reason = JavaMpi::mpj_at("/nowhere".into(), &[]).unwrap_err();
+        let reason = JavaMpiPrograms::mpj_at("/nowhere".into(), &[]).unwrap_err();
         assert!(reason.contains("apt-get install libmpj-java"), "{reason}");
-        let reason = JavaMpi::intel(&[], &["/nowhere".into()]).unwrap_err();
+        let reason = JavaMpiPrograms::intel(&[], &["/nowhere".into()]).unwrap_err();
         assert!(reason.contains("pip install impi-rt"), "{reason}");
     }
 }

@@ -3,12 +3,12 @@
 
 mod nodes;
 
-pub(crate) use nodes::{Spread, can_play};
+pub(crate) use nodes::{NodeSpread, can_play};
 
 use super::answering::Answering;
 use super::workshop::{Workshop, output};
-use crate::program::Program;
-use motet_mpi::Search;
+use crate::program::WorkProgram;
+use motet_mpi::LibrarySearch;
 use motet_sync::thread;
 use serde::Deserialize;
 use std::cell::RefCell;
@@ -140,7 +140,11 @@ impl Mpi {
 
     /// The time of a stage of this program, and of its work alone, in µs, with a process for each
     /// computation.
-    pub(crate) fn stages(&self, program: &Program, budget_us: f64) -> Result<(f64, f64), String> {
+    pub(crate) fn stages(
+        &self,
+        program: &WorkProgram,
+        budget_us: f64,
+    ) -> Result<(f64, f64), String> {
         let arguments = [
             program.pattern.name().to_owned(),
             program.work.count.to_string(),
@@ -176,7 +180,7 @@ impl Mpi {
 
     /// The library with the standard ABI, if the installation has one.
     pub(crate) fn library(&self) -> Option<PathBuf> {
-        Search::named(self.prefix.clone()?).find().ok()
+        LibrarySearch::named(self.prefix.clone()?).find().ok()
     }
 
     /// The time of a round of motet's own program on processes of this library, with so many ranks

@@ -2,7 +2,7 @@
 //! are first wanted. `peers/openmp/README.md` says why they are built and started as they are.
 
 use super::workshop::{Workshop, output};
-use crate::kernels::loops::Split;
+use crate::kernels::loops::LoopSplit;
 use crate::unit::Unit;
 use motet_sync::thread;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ pub(crate) struct OpenMp {
 
 /// What a program prints.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct PrintedResult {
     /// The time of a round, in µs.
     pub(crate) us: f64,
     /// What it has computed.
@@ -47,9 +47,9 @@ impl OpenMp {
         &self,
         (blocks, threads): (usize, usize),
         (units, unit): (u64, Unit),
-        split: Split,
+        split: LoopSplit,
         budget_us: f64,
-    ) -> Result<Told, String> {
+    ) -> Result<PrintedResult, String> {
         let arguments = [
             blocks as u64,
             threads as u64,
@@ -64,9 +64,9 @@ impl OpenMp {
         &self,
         size: usize,
         threads: usize,
-        split: Split,
+        split: LoopSplit,
         budget_us: f64,
-    ) -> Result<Told, String> {
+    ) -> Result<PrintedResult, String> {
         self.run(
             "product",
             &[size as u64, threads as u64],
@@ -81,12 +81,12 @@ impl OpenMp {
         program: &str,
         arguments: &[u64],
         threads: usize,
-        split: Split,
+        split: LoopSplit,
         budget_us: f64,
-    ) -> Result<Told, String> {
+    ) -> Result<PrintedResult, String> {
         let schedule = match split {
-            Split::Static => "static",
-            Split::Dynamic => "dynamic",
+            LoopSplit::Static => "static",
+            LoopSplit::Dynamic => "dynamic",
         };
         // With a core for each thread they may spin for each other, and must stay where they are.
         let (wait, bind) = match threads <= thread::cores() {
@@ -125,7 +125,7 @@ mod tests {
             Err(reason) => return assert!(reason.starts_with("cc does not"), "{reason}"),
         };
         let unit = Unit::calibrate();
-        for split in Split::BOTH {
+        for split in LoopSplit::BOTH {
             for threads in [1, 2, 3] {
                 for size in [1, 7, 70, 300] {
                     let told = openmp.product(size, threads, split, 1.0).unwrap();

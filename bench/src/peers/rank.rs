@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// What one computation holds: channels from and to both neighbours on a ring, and to itself.
 #[derive(Debug)]
-pub(crate) struct Ends<S, R> {
+pub(crate) struct ComputationChannels<S, R> {
     pub(crate) at: usize,
     pub(crate) to_left: S,
     pub(crate) to_right: S,
@@ -16,10 +16,13 @@ pub(crate) struct Ends<S, R> {
 }
 
 /// When a computation started and ended, and its last value.
-pub(crate) type Span = (Instant, Instant, f64);
+pub(crate) type ComputationSpan = (Instant, Instant, f64);
 
 /// The ends of so many computations.
-pub(crate) fn ends<S, R>(count: usize, mut channel: impl FnMut() -> (S, R)) -> Vec<Ends<S, R>> {
+pub(crate) fn ends<S, R>(
+    count: usize,
+    mut channel: impl FnMut() -> (S, R),
+) -> Vec<ComputationChannels<S, R>> {
     let mut channels = || -> (Vec<S>, Vec<R>) { (0..count).map(|_| channel()).unzip() };
     let (to_left, mut from_right) = channels();
     let (to_right, mut from_left) = channels();
@@ -31,15 +34,17 @@ pub(crate) fn ends<S, R>(count: usize, mut channel: impl FnMut() -> (S, R)) -> V
     let lefts = to_left.into_iter().zip(from_left);
     let rights = to_right.into_iter().zip(from_right);
     let all = selves.zip(lefts.zip(rights)).enumerate();
-    all.map(|(at, ((to_self, from_self), (left, right)))| Ends {
-        at,
-        to_left: left.0,
-        to_right: right.0,
-        to_self,
-        from_left: left.1,
-        from_right: right.1,
-        from_self,
-    })
+    all.map(
+        |(at, ((to_self, from_self), (left, right)))| ComputationChannels {
+            at,
+            to_left: left.0,
+            to_right: right.0,
+            to_self,
+            from_left: left.1,
+            from_right: right.1,
+            from_self,
+        },
+    )
     .collect()
 }
 
@@ -47,7 +52,7 @@ pub(crate) fn ends<S, R>(count: usize, mut channel: impl FnMut() -> (S, R)) -> V
 ///
 /// # Errors
 /// When the values are not what they must be: they only move and mix, so their sum stays.
-pub(crate) fn span(count: usize, spans: &[Span]) -> Result<Duration, String> {
+pub(crate) fn span(count: usize, spans: &[ComputationSpan]) -> Result<Duration, String> {
     let sum: f64 = spans.iter().map(|span| span.2).sum();
     let expected = count as f64 * (count as f64 - 1.0) / 2.0;
     if (sum - expected).abs() > 1e-6 * expected.max(1.0) {
@@ -63,7 +68,7 @@ pub(crate) fn span(count: usize, spans: &[Span]) -> Result<Duration, String> {
 mod tests {
     use super::*;
     use crate::peers::{crossbeam, tokio};
-    use crate::program::{Pattern, Program};
+    use crate::program::{Pattern, WorkProgram};
     use crate::unit::{Unit, Units};
 
     #[test]
@@ -76,7 +81,7 @@ mod tests {
             Pattern::ExchangeTwoShifts,
         ] {
             for parallel in [1, 2, 5] {
-                let program = Program {
+                let program = WorkProgram {
                     pattern,
                     parallel,
                     stages: 20,

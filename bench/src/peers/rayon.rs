@@ -1,14 +1,14 @@
 //! rayon: a pool of its own, `rayon::spawn` for messages and parallel iterators for trees.
 
-use super::ring::Ring;
-use crate::program::Program;
+use super::ring::ComputationRing;
+use crate::program::WorkProgram;
 use ::rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Each message is a spawned job; the first of two waits under a lock.
-pub(crate) fn spawn(program: &Program) -> Result<Duration, String> {
-    let (ring, ended) = Ring::new(program);
+pub(crate) fn spawn(program: &WorkProgram) -> Result<Duration, String> {
+    let (ring, ended) = ComputationRing::new(program);
     let pool = pool(program.threads, program.pin)?;
     ring.time(&ended, |at| {
         if ring.arrives(at) {
@@ -18,7 +18,7 @@ pub(crate) fn spawn(program: &Program) -> Result<Duration, String> {
     })
 }
 
-fn stage(ring: &Arc<Ring>, at: usize) {
+fn stage(ring: &Arc<ComputationRing>, at: usize) {
     ring.stage(at, |next| {
         if ring.arrives(next) {
             let ring = Arc::clone(ring);

@@ -1,6 +1,6 @@
 //! The computations on a ring that each peer runs: what a message does, whoever carries it.
 
-use crate::program::{Pattern, Program};
+use crate::program::{Pattern, WorkProgram};
 use crate::unit::Units;
 use motet_patterns::Work;
 use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// `parallel` computations; each stage needs one message or two, and sends as many on.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct ComputationRing {
     computations: Box<[CachePadded<Computation>]>,
     pub(crate) messages: u64,
     /// Where the messages of a stage go, from the sender on.
@@ -28,8 +28,8 @@ struct Computation {
     waiting: Mutex<Vec<()>>,
 }
 
-impl Ring {
-    pub(crate) fn new(program: &Program) -> (Arc<Ring>, mpsc::Receiver<()>) {
+impl ComputationRing {
+    pub(crate) fn new(program: &WorkProgram) -> (Arc<ComputationRing>, mpsc::Receiver<()>) {
         let (end, ended) = mpsc::channel();
         let by: &[isize] = match program.pattern {
             Pattern::Pipeline => &[0],
@@ -37,7 +37,7 @@ impl Ring {
             Pattern::TwoShifts => &[1, 1],
             Pattern::Exchange | Pattern::ExchangeTwoShifts => &[-1, 1],
         };
-        let ring = Ring {
+        let ring = ComputationRing {
             computations: (0..program.parallel)
                 .map(|_| CachePadded::default())
                 .collect(),

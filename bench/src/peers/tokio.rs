@@ -1,8 +1,8 @@
 //! tokio: the multi-thread runtime.
 
-use super::rank::{Ends, Span, ends, span};
-use super::ring::Ring;
-use crate::program::{Pattern, Program};
+use super::rank::{ComputationChannels, ComputationSpan, ends, span};
+use super::ring::ComputationRing;
+use crate::program::{Pattern, WorkProgram};
 use ::tokio::runtime::{Builder, Runtime};
 use ::tokio::sync::{Barrier, mpsc};
 use motet_patterns::Work;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Each message is a spawned task; the first of two waits under a lock.
-pub(crate) fn spawn(program: &Program) -> Result<Duration, String> {
-    let (ring, ended) = Ring::new(program);
+pub(crate) fn spawn(program: &WorkProgram) -> Result<Duration, String> {
+    let (ring, ended) = ComputationRing::new(program);
     let runtime = runtime(program)?;
     let _entered = runtime.enter();
     ring.time(&ended, |at| message(&ring, at))
 }
 
 /// Each computation has an unbounded channel and a task that receives and spawns a handler.
-pub(crate) fn channels(program: &Program) -> Result<Duration, String> {
-    let (ring, ended) = Ring::new(program);
+pub(crate) fn channels(program: &WorkProgram) -> Result<Duration, String> {
+    let (ring, ended) = ComputationRing::new(program);
     let runtime = runtime(program)?;
     let (to, from): (Vec<_>, Vec<_>) = (0..ring.len()).map(|_| mpsc::unbounded_channel()).unzip();
     let to: Arc<[mpsc::UnboundedSender<()>]> = to.into();
@@ -43,7 +43,7 @@ pub(crate) fn channels(program: &Program) -> Result<Duration, String> {
 
 /// Each computation is a task that waits for its neighbours' messages, which come through unbounded
 /// channels.
-pub(crate) fn ranks(program: &Program) -> Result<Duration, String> {
+pub(crate) fn ranks(program: &WorkProgram) -> Result<Duration, String> {
     let runtime = runtime(program)?;
     let barrier = Arc::new(Barrier::new(program.parallel));
     let tasks: Vec<_> = ends(program.parallel, mpsc::unbounded_channel)
@@ -57,15 +57,15 @@ pub(crate) fn ranks(program: &Program) -> Result<Duration, String> {
     });
     span(
         program.parallel,
-        &spans.collect::<Result<Vec<Span>, String>>()?,
+        &spans.collect::<Result<Vec<ComputationSpan>, String>>()?,
     )
 }
 
 async fn rank(
-    program: Program,
-    mut ends: Ends<mpsc::UnboundedSender<f64>, mpsc::UnboundedReceiver<f64>>,
+    program: WorkProgram,
+    mut ends: ComputationChannels<mpsc::UnboundedSender<f64>, mpsc::UnboundedReceiver<f64>>,
     barrier: Arc<Barrier>,
-) -> Option<Span> {
+) -> Option<ComputationSpan> {
     let mut value = ends.at as f64;
     barrier.wait().await;
     let started = Instant::now();
@@ -97,7 +97,7 @@ async fn rank(
     Some((started, Instant::now(), value))
 }
 
-fn message(ring: &Arc<Ring>, at: usize) {
+fn message(ring: &Arc<ComputationRing>, at: usize) {
     if ring.arrives(at) {
         let ring = Arc::clone(ring);
         ::tokio::spawn(async move { ring.stage(at, |next| message(&ring, next)) });
@@ -109,7 +109,7 @@ fn send(to: &mpsc::UnboundedSender<()>) {
     let _ = to.send(());
 }
 
-fn runtime(program: &Program) -> Result<Runtime, String> {
+fn runtime(program: &WorkProgram) -> Result<Runtime, String> {
     let (started, pin) = (AtomicUsize::new(0), program.pin);
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     Builder::new_multi_thread()

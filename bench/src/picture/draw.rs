@@ -1,10 +1,10 @@
 //! Drawing a panel: frame, lines or bars, legend, notes.
 
 use super::canvas::{Anchor, Canvas, text_width};
-use super::panel::{Line, Mark, Origin, Panel};
+use super::panel::{Mark, Origin, Panel, PanelLine};
 use super::scale::Scale;
 use super::style::{GRID, INK, Look, PALE, PAPER};
-use crate::suite::Shape;
+use crate::suite::LineShape;
 use plotters::prelude::DrawingBackend;
 
 /// The width of every picture, in pixels.
@@ -124,11 +124,11 @@ pub(super) fn draw<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &C
         .iter()
         .map(|line| Look::of(line.origin, line.turn));
     let looks: Vec<Look> = looks.collect();
-    if panel.shape == Shape::Bars {
+    if panel.shape == LineShape::Bars {
         bars(panel, layout, &looks, canvas);
     }
     for (line, look) in panel.lines.iter().zip(&looks) {
-        let as_bar = panel.shape == Shape::Bars && line.origin != Origin::Paper;
+        let as_bar = panel.shape == LineShape::Bars && line.origin != Origin::Paper;
         if !as_bar {
             curve(panel, layout, line, look, canvas);
         }
@@ -172,7 +172,7 @@ fn frame<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &Canvas<'_, 
 fn curve<B: DrawingBackend>(
     panel: &Panel,
     layout: &Layout,
-    line: &Line,
+    line: &PanelLine,
     look: &Look,
     canvas: &Canvas<'_, B>,
 ) {
@@ -268,7 +268,7 @@ fn legend<B: DrawingBackend>(
     for (at, (line, look)) in panel.lines.iter().zip(looks).enumerate() {
         let x = MARGIN + (at / rows) as f64 * width;
         let y = layout.legend() + (at % rows) as f64 * ROW;
-        if panel.shape == Shape::Bars && line.origin != Origin::Paper {
+        if panel.shape == LineShape::Bars && line.origin != Origin::Paper {
             let (right, low) = (x + 20.0, y + 6.0);
             let corners = [
                 [x + 8.0, y - 6.0],

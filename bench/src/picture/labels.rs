@@ -2,7 +2,7 @@
 
 use super::panel::Origin;
 use crate::papers::Fact;
-use crate::suite::{Beside, Picture, Row, Value};
+use crate::suite::{PaperBeside, ParameterValue, Picture, Row};
 
 pub(super) fn origin(row: &Row) -> Origin {
     if row.series.starts_with("motet") {
@@ -34,7 +34,7 @@ pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
                     && row.point.get(picture.x.of) == other.point.get(picture.x.of)
             };
             let twin = rows[at + 1..].iter().find(same)?;
-            let differs = |(name, value): &(&str, &Value)| {
+            let differs = |(name, value): &(&str, &ParameterValue)| {
                 !named(&by, name) && twin.point.get(name) != Some(*value)
             };
             row.point
@@ -51,7 +51,11 @@ pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
 
 /// The values of parameters, as text; empty for one that the row has not.
 pub(super) fn values(row: &Row, names: &[&str]) -> Vec<String> {
-    let value = |name: &&str| row.point.get(name).map_or(String::new(), Value::to_string);
+    let value = |name: &&str| {
+        row.point
+            .get(name)
+            .map_or(String::new(), ParameterValue::to_string)
+    };
     names.iter().map(value).collect()
 }
 
@@ -60,12 +64,12 @@ pub(super) fn label(row: &Row, by: &[String]) -> String {
         .iter()
         .filter_map(|name| Some((name, row.point.get(name)?)));
     known.fold(row.series.clone(), |label, (name, value)| match value {
-        Value::Word(word) => format!("{label}, {word}"),
-        Value::Count(_) | Value::Number(_) => format!("{label}, {name} {value}"),
+        ParameterValue::Word(word) => format!("{label}, {word}"),
+        ParameterValue::Count(_) | ParameterValue::Number(_) => format!("{label}, {name} {value}"),
     })
 }
 
-pub(super) fn fact_label(beside: &Beside, fact: &Fact<'_>) -> String {
+pub(super) fn fact_label(beside: &PaperBeside, fact: &Fact<'_>) -> String {
     let by = beside.series_by.iter().map(|column| fact.get(column));
     let machine = [fact.get("machine")]
         .into_iter()

@@ -1,22 +1,24 @@
 //! Models through the marks of a line.
 
-use super::panel::{Fitted, Line, Origin, Panel};
+use super::panel::{Fitted, Origin, Panel, PanelLine};
 use crate::fit::{self, FitError};
-use crate::suite::{Fit, Point, Value};
+use crate::suite::{LineFit, ParameterValue, Point};
 use crate::text::{number, unit};
 
 /// Fits what is asked for through every measured line; `per` is what x counts, `given` the unit of
 /// y.
-pub(super) fn fit(fit: Fit, per: &str, given: &str, panel: &mut Panel) {
+pub(super) fn fit(fit: LineFit, per: &str, given: &str, panel: &mut Panel) {
     let over = panel.x.spread(65);
     let measured = panel.lines.iter_mut();
     for line in measured.filter(|line| line.origin != Origin::Paper) {
         let fitted = match fit {
-            Fit::Line => straight(line, &over, |slope| slope_text(slope, given, per)),
-            Fit::ThroughOrigin => proportional(line, &over, |slope| slope_text(slope, given, per)),
-            Fit::Factors([one]) => factors(line, [one]),
-            Fit::Factors([one, other]) => factors(line, [one, other]),
-            Fit::Factors(names) => {
+            LineFit::Line => straight(line, &over, |slope| slope_text(slope, given, per)),
+            LineFit::ThroughOrigin => {
+                proportional(line, &over, |slope| slope_text(slope, given, per))
+            }
+            LineFit::Factors([one]) => factors(line, [one]),
+            LineFit::Factors([one, other]) => factors(line, [one, other]),
+            LineFit::Factors(names) => {
                 let many = names.len();
                 let note = format!(
                     "No fit for {}: models have one or two factors, not {many}.",
@@ -39,11 +41,16 @@ pub(super) fn fit(fit: Fit, per: &str, given: &str, panel: &mut Panel) {
 }
 
 /// The factors of a point that a model asks for; not a number where the point has not got one.
-pub(super) fn factors_of(fit: Option<Fit>, point: &Point) -> Vec<f64> {
-    let Some(Fit::Factors(names)) = fit else {
+pub(super) fn factors_of(fit: Option<LineFit>, point: &Point) -> Vec<f64> {
+    let Some(LineFit::Factors(names)) = fit else {
         return Vec::new();
     };
-    let value = |name: &str| point.get(name).and_then(Value::number).unwrap_or(f64::NAN);
+    let value = |name: &str| {
+        point
+            .get(name)
+            .and_then(ParameterValue::number)
+            .unwrap_or(f64::NAN)
+    };
     let factor = |name: &&str| match name.strip_suffix("^2") {
         Some(name) => value(name).powi(2),
         None => value(name),
@@ -51,11 +58,15 @@ pub(super) fn factors_of(fit: Option<Fit>, point: &Point) -> Vec<f64> {
     names.iter().map(factor).collect()
 }
 
-fn points(line: &Line) -> Vec<(f64, f64)> {
+fn points(line: &PanelLine) -> Vec<(f64, f64)> {
     line.marks.iter().map(|mark| (mark.x, mark.y)).collect()
 }
 
-fn straight(line: &Line, over: &[f64], told: impl Fn(f64) -> String) -> Result<Fitted, FitError> {
+fn straight(
+    line: &PanelLine,
+    over: &[f64],
+    told: impl Fn(f64) -> String,
+) -> Result<Fitted, FitError> {
     let model = fit::line(&points(line))?;
     Ok(Fitted {
         curve: over.iter().map(|&x| (x, model.at(x))).collect(),
@@ -64,7 +75,7 @@ fn straight(line: &Line, over: &[f64], told: impl Fn(f64) -> String) -> Result<F
 }
 
 fn proportional(
-    line: &Line,
+    line: &PanelLine,
     over: &[f64],
     told: impl Fn(f64) -> String,
 ) -> Result<Fitted, FitError> {
@@ -75,7 +86,7 @@ fn proportional(
     })
 }
 
-fn factors<const N: usize>(line: &Line, names: [&str; N]) -> Result<Fitted, FitError> {
+fn factors<const N: usize>(line: &PanelLine, names: [&str; N]) -> Result<Fitted, FitError> {
     let given = line.factors.iter().zip(&line.marks);
     let rows: Vec<([f64; N], f64)> = given
         .map(|(factors, mark)| (std::array::from_fn(|at| factors[at]), mark.y))
@@ -102,7 +113,7 @@ fn factors<const N: usize>(line: &Line, names: [&str; N]) -> Result<Fitted, FitE
 }
 
 /// How well a model fits; through as many points as it has coefficients any model goes.
-fn quality(line: &Line, coefficients: usize, r_squared: f64) -> String {
+fn quality(line: &PanelLine, coefficients: usize, r_squared: f64) -> String {
     if line.marks.len() <= coefficients {
         return ", as many points as coefficients".to_owned();
     }

@@ -1,7 +1,7 @@
 //! What a picture shows: lines of values and axes that hold them.
 
 use super::scale::Scale;
-use crate::suite::Shape;
+use crate::suite::LineShape;
 
 /// One picture, ready to be drawn.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,7 +11,7 @@ pub struct Panel {
     /// Its heading.
     pub title: String,
     /// Lines or bars.
-    pub shape: Shape,
+    pub shape: LineShape,
     /// The horizontal axis.
     pub x: Scale,
     /// The vertical axis.
@@ -21,14 +21,14 @@ pub struct Panel {
     /// What the vertical axis shows, and in what.
     pub y_title: String,
     /// Motet's lines, the peers', the papers'.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PanelLine>,
     /// What the reader must know, such as values that are not shown.
     pub notes: Vec<String>,
 }
 
 /// Values that belong together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct PanelLine {
     /// Its name in the legend.
     pub label: String,
     /// Whose values they are.
@@ -80,7 +80,7 @@ pub struct Fitted {
 impl Panel {
     /// Whether anything in it was measured here.
     pub(super) fn has_measured(&self) -> bool {
-        let measured = |line: &Line| line.origin != Origin::Paper && !line.marks.is_empty();
+        let measured = |line: &PanelLine| line.origin != Origin::Paper && !line.marks.is_empty();
         self.lines.iter().any(measured)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::labels::{fact_label, label, lines_by, origin, parted, values};
 use super::model;
-use super::panel::{Line, Mark, Origin, Panel};
+use super::panel::{Mark, Origin, Panel, PanelLine};
 use super::scale::Scale;
 use crate::papers;
-use crate::suite::{Beside, Outcome, Picture, Row, Shape};
+use crate::suite::{LineShape, PaperBeside, Picture, Row, RowOutcome};
 use crate::text::{slug, unit};
 
 /// The pictures that `picture` describes, one for each panel that has a measured value among the
@@ -53,7 +53,7 @@ struct Plan<'a> {
 }
 
 /// Where a value lies before the axis is known.
-type Place = Result<f64, String>;
+type ValuePosition = Result<f64, String>;
 
 /// A line before the axis is known.
 struct Draft {
@@ -65,7 +65,7 @@ struct Draft {
 
 /// A value before the axis is known.
 struct Seen {
-    place: Place,
+    place: ValuePosition,
     /// Median, least and most.
     values: [f64; 3],
     /// What a model of factors asks for.
@@ -78,7 +78,7 @@ impl Plan<'_> {
         drafts.extend(self.facts());
         let words = self.words(&drafts);
         let mut notes = self.absences();
-        let lines: Vec<Line> = drafts
+        let lines: Vec<PanelLine> = drafts
             .into_iter()
             .map(|draft| placed(draft, words.as_deref()))
             .collect();
@@ -92,7 +92,7 @@ impl Plan<'_> {
                 Scale::around(all, self.picture.x.log, false)
             }
         };
-        let y = Scale::around(heights(&lines), log, self.picture.shape == Shape::Bars);
+        let y = Scale::around(heights(&lines), log, self.picture.shape == LineShape::Bars);
         let hidden = lines.iter().flat_map(|line| &line.marks);
         let hidden = hidden.filter(|mark| x.part(mark.x).is_none() || y.part(mark.y).is_none());
         let hidden = hidden.count();
@@ -156,7 +156,7 @@ impl Plan<'_> {
             let own = self.rows.iter().filter(|row| label(row, self.by) == *name);
             let values: Vec<_> = own
                 .filter_map(|row| match row.outcome {
-                    Outcome::Measured {
+                    RowOutcome::Measured {
                         median,
                         least,
                         most,
@@ -166,7 +166,7 @@ impl Plan<'_> {
                         values: [median, least, most],
                         factors: model::factors_of(self.picture.fit, &row.point),
                     }),
-                    Outcome::Absent { .. } => None,
+                    RowOutcome::Absent { .. } => None,
                 })
                 .collect();
             if !values.is_empty() {
@@ -215,7 +215,7 @@ impl Plan<'_> {
     }
 
     /// Whether a fact is one of those asked for, and of this panel as far as it can be told.
-    fn belongs(&self, beside: &Beside, fact: &papers::Fact<'_>) -> bool {
+    fn belongs(&self, beside: &PaperBeside, fact: &papers::Fact<'_>) -> bool {
         // The papers say "Exchange as two shifts".
         let alike = |a: &str, b: &str| slug(a).replace("-as-", "-") == slug(b);
         let only = beside.only.iter();
@@ -249,7 +249,7 @@ impl Plan<'_> {
         let all = |draft: &'a Draft| draft.values.iter().map(|seen| &seen.place);
         let places = || drafts.iter().flat_map(all);
         let mut measured = drafts.iter().filter(seen).flat_map(all);
-        if self.picture.shape == Shape::Lines && measured.all(Result::is_ok) {
+        if self.picture.shape == LineShape::Lines && measured.all(Result::is_ok) {
             return None;
         }
         let mut numbers: Vec<f64> = places().filter_map(|x| x.clone().ok()).collect();
@@ -266,7 +266,7 @@ impl Plan<'_> {
 
     /// Also when it is not asked for, where the papers' values would press those of today onto the
     /// axis.
-    fn is_log(&self, lines: &[Line]) -> bool {
+    fn is_log(&self, lines: &[PanelLine]) -> bool {
         let highest = |origin: fn(Origin) -> bool| {
             let lines = lines.iter().filter(|line| origin(line.origin));
             let marks = lines.flat_map(|line| &line.marks);
@@ -281,7 +281,7 @@ impl Plan<'_> {
     /// Who was not measured; the table has the reasons.
     fn absences(&self) -> Vec<String> {
         let absent = self.rows.iter();
-        let absent = absent.filter(|row| matches!(row.outcome, Outcome::Absent { .. }));
+        let absent = absent.filter(|row| matches!(row.outcome, RowOutcome::Absent { .. }));
         let mut names: Vec<&str> = absent.map(|row| row.series.as_str()).collect();
         names.sort_unstable();
         names.dedup();
@@ -313,7 +313,7 @@ fn shows(picture: &Picture, row: &Row) -> bool {
             .all(|(name, value)| row.point.get(name).is_some_and(|v| v.to_string() == *value))
 }
 
-fn place(row: &Row, picture: &Picture) -> Option<Place> {
+fn place(row: &Row, picture: &Picture) -> Option<ValuePosition> {
     if picture.x.of == "series" {
         return Some(Err(row.series.clone()));
     }
@@ -322,8 +322,8 @@ fn place(row: &Row, picture: &Picture) -> Option<Place> {
 }
 
 /// A line whose places are numbers; without `words` what is none is left out.
-fn placed(draft: Draft, words: Option<&[String]>) -> Line {
-    let at = |place: &Place| match (place, words) {
+fn placed(draft: Draft, words: Option<&[String]>) -> PanelLine {
+    let at = |place: &ValuePosition| match (place, words) {
         (Ok(x), None) => Some(*x),
         (Err(_), None) => None,
         (place, Some(words)) => {
@@ -345,7 +345,7 @@ fn placed(draft: Draft, words: Option<&[String]>) -> Line {
     let mut marks: Vec<(Mark, Vec<f64>)> = marks.collect();
     marks.sort_by(|(a, _), (b, _)| a.x.total_cmp(&b.x));
     let (marks, factors) = marks.into_iter().unzip();
-    Line {
+    PanelLine {
         label: draft.label,
         origin: draft.origin,
         turn: draft.turn,
@@ -356,7 +356,7 @@ fn placed(draft: Draft, words: Option<&[String]>) -> Line {
 }
 
 /// What the vertical axis must show: all medians, and of the bands what is not far beyond them.
-fn heights(lines: &[Line]) -> impl Iterator<Item = f64> {
+fn heights(lines: &[PanelLine]) -> impl Iterator<Item = f64> {
     let medians = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
     let (low, high) = medians.clone().fold((0.0_f64, 0.0_f64), |(low, high), y| {
         (low.min(y), high.max(y))

@@ -39,13 +39,13 @@ pub(super) struct Look {
     pub(super) width: f64,
     /// The length of strokes and gaps.
     pub(super) dash: Option<f64>,
-    shape: Shape,
+    shape: LineShape,
     /// Marks with white inside are the papers'.
     hollow: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Shape {
+enum LineShape {
     Disc,
     Square,
     Up,
@@ -54,13 +54,13 @@ enum Shape {
     Bar,
 }
 
-const SHAPES: [Shape; 6] = [
-    Shape::Disc,
-    Shape::Square,
-    Shape::Up,
-    Shape::Diamond,
-    Shape::Down,
-    Shape::Bar,
+const SHAPES: [LineShape; 6] = [
+    LineShape::Disc,
+    LineShape::Square,
+    LineShape::Up,
+    LineShape::Diamond,
+    LineShape::Down,
+    LineShape::Bar,
 ];
 
 impl Look {
@@ -104,12 +104,12 @@ impl Look {
             canvas.polygon(&corners.collect::<Vec<_>>(), fill, edge);
         };
         match self.shape {
-            Shape::Disc => canvas.disc([x, y], 4.0, fill, edge),
-            Shape::Square => around(&[[-3.5, -3.5], [3.5, -3.5], [3.5, 3.5], [-3.5, 3.5]]),
-            Shape::Up => around(&[[0.0, -4.5], [4.5, 3.5], [-4.5, 3.5]]),
-            Shape::Down => around(&[[0.0, 4.5], [4.5, -3.5], [-4.5, -3.5]]),
-            Shape::Diamond => around(&[[0.0, -5.0], [4.5, 0.0], [0.0, 5.0], [-4.5, 0.0]]),
-            Shape::Bar => around(&[[-1.5, -5.0], [1.5, -5.0], [1.5, 5.0], [-1.5, 5.0]]),
+            LineShape::Disc => canvas.disc([x, y], 4.0, fill, edge),
+            LineShape::Square => around(&[[-3.5, -3.5], [3.5, -3.5], [3.5, 3.5], [-3.5, 3.5]]),
+            LineShape::Up => around(&[[0.0, -4.5], [4.5, 3.5], [-4.5, 3.5]]),
+            LineShape::Down => around(&[[0.0, 4.5], [4.5, -3.5], [-4.5, -3.5]]),
+            LineShape::Diamond => around(&[[0.0, -5.0], [4.5, 0.0], [0.0, 5.0], [-4.5, 0.0]]),
+            LineShape::Bar => around(&[[-1.5, -5.0], [1.5, -5.0], [1.5, 5.0], [-1.5, 5.0]]),
         }
     }
 }

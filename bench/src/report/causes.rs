@@ -60,7 +60,7 @@ pub(super) fn of(motet: &Row, peer: &Row) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Outcome, Point, SCHEMA};
+    use crate::suite::{Point, RowOutcome, SCHEMA};
 
     #[test]
     fn known_causes_are_told() {
@@ -71,7 +71,7 @@ mod tests {
             point: Point::new(),
             quantity: "time".to_owned(),
             unit: "s".to_owned(),
-            outcome: Outcome::Absent {
+            outcome: RowOutcome::Absent {
                 absent: String::new(),
             },
             disturbed: false,

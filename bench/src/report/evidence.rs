@@ -1,7 +1,7 @@
 //! What claims ask of rows: a cut of them, and a number out of it, or why there is none.
 
 use crate::results::Results;
-use crate::suite::{Outcome, Row, Value};
+use crate::suite::{ParameterValue, Row, RowOutcome};
 use crate::text::{self, slug};
 use std::cell::Cell;
 
@@ -30,7 +30,7 @@ pub(super) struct Doubts {
 
 impl Doubts {
     fn and(self, row: &Row) -> Doubts {
-        let Outcome::Measured { least, runs, .. } = row.outcome else {
+        let RowOutcome::Measured { least, runs, .. } = row.outcome else {
             return self;
         };
         Doubts {
@@ -150,7 +150,7 @@ impl<'a> Cut<'a> {
     /// Only rows whose parameter has this value; words are compared without regard to case and
     /// hyphens.
     pub(super) fn at(mut self, parameter: &str, value: &str) -> Cut<'a> {
-        let alike = |v: &Value| slug(&v.to_string()) == slug(value);
+        let alike = |v: &ParameterValue| slug(&v.to_string()) == slug(value);
         self.rows
             .retain(|row| row.point.get(parameter).is_some_and(alike));
         self.path += &format!(", {parameter} {value}");
@@ -232,7 +232,7 @@ impl<'a> Cut<'a> {
         let words = self
             .measured()
             .filter_map(|(row, _)| row.point.get(parameter));
-        let mut words: Vec<String> = words.map(Value::to_string).collect();
+        let mut words: Vec<String> = words.map(ParameterValue::to_string).collect();
         words.sort_unstable();
         words.dedup();
         words
@@ -276,13 +276,15 @@ impl<'a> Cut<'a> {
         let (row, _) = best.ok_or_else(|| self.silence())?;
         self.note(row);
         let value = row.point.get(parameter);
-        value.map(Value::to_string).ok_or_else(|| self.silence())
+        value
+            .map(ParameterValue::to_string)
+            .ok_or_else(|| self.silence())
     }
 
     fn measured(&self) -> impl Iterator<Item = (&'a Row, f64)> {
         self.rows.iter().filter_map(|&row| match row.outcome {
-            Outcome::Measured { median, .. } => Some((row, median)),
-            Outcome::Absent { .. } => None,
+            RowOutcome::Measured { median, .. } => Some((row, median)),
+            RowOutcome::Absent { .. } => None,
         })
     }
 
@@ -298,7 +300,7 @@ impl<'a> Cut<'a> {
         let rows = self.evidence.results.rows.iter();
         let known = rows
             .filter(|row| row.experiment == experiment)
-            .any(|row| matches!(row.outcome, Outcome::Measured { .. }));
+            .any(|row| matches!(row.outcome, RowOutcome::Measured { .. }));
         match reason {
             Some(reason) => reason.to_owned(),
             None if known => format!("no row is measured for {}", self.path),
@@ -308,13 +310,13 @@ impl<'a> Cut<'a> {
 }
 
 fn number(row: &Row, parameter: &str) -> Option<f64> {
-    row.point.get(parameter).and_then(Value::number)
+    row.point.get(parameter).and_then(ParameterValue::number)
 }
 
 fn reason(row: &Row) -> Option<&str> {
     match &row.outcome {
-        Outcome::Absent { absent } => Some(absent),
-        Outcome::Measured { .. } => None,
+        RowOutcome::Absent { absent } => Some(absent),
+        RowOutcome::Measured { .. } => None,
     }
 }
 

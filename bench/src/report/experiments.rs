@@ -4,7 +4,7 @@ use super::html::Html;
 use crate::picture::Panel;
 use crate::plot::{drawn, tables};
 use crate::results::Results;
-use crate::suite::{About, Experiment, Outcome};
+use crate::suite::{About, Experiment, RowOutcome};
 use crate::tables::{Cell, Reason, Sheet};
 use crate::text::{number, slug};
 
@@ -97,8 +97,8 @@ fn table(html: &mut Html, sheet: &Sheet) {
 fn once(html: &mut Html, about: &About, results: &Results) {
     let rows = results.of(about.key);
     let runs = rows.iter().filter_map(|row| match row.outcome {
-        Outcome::Measured { runs, .. } => Some(runs),
-        Outcome::Absent { .. } => None,
+        RowOutcome::Measured { runs, .. } => Some(runs),
+        RowOutcome::Absent { .. } => None,
     });
     let runs: Vec<usize> = runs.collect();
     let once = runs.iter().filter(|runs| **runs == 1).count();

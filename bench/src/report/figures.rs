@@ -6,7 +6,7 @@ use crate::papers::{self, Fact};
 use crate::picture::Panel;
 use crate::plot::drawn;
 use crate::results::Results;
-use crate::suite::{Outcome, find};
+use crate::suite::{RowOutcome, find};
 
 /// What stands for a figure.
 #[derive(Debug, PartialEq)]
@@ -70,12 +70,12 @@ fn today(fact: &Fact<'_>, results: &Results) -> Today {
         return Today::Pictures(panels.iter().map(title).collect());
     }
     let reason = rows.iter().find_map(|row| match &row.outcome {
-        Outcome::Absent { absent } => Some(absent.clone()),
-        Outcome::Measured { .. } => None,
+        RowOutcome::Absent { absent } => Some(absent.clone()),
+        RowOutcome::Measured { .. } => None,
     });
     let has_values = rows
         .iter()
-        .any(|row| matches!(row.outcome, Outcome::Measured { .. }));
+        .any(|row| matches!(row.outcome, RowOutcome::Measured { .. }));
     match (rows.is_empty(), has_values, reason) {
         (true, ..) => Today::Nothing(format!("not measured: motet bench run {key}")),
         (false, false, Some(reason)) if fact.get("values") != "diagram" => Today::Nothing(reason),
@@ -100,7 +100,7 @@ mod tests {
         today(&fact, &results)
     }
 
-    fn e05(outcome: &Outcome) -> Vec<Row> {
+    fn e05(outcome: &RowOutcome) -> Vec<Row> {
         let at = |stages: u64| Row {
             schema: SCHEMA,
             experiment: "E05".to_owned(),
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_lost_figure_has_a_picture_or_a_reason() {
-        let measured = Outcome::Measured {
+        let measured = RowOutcome::Measured {
             median: 1.0,
             least: 1.0,
             most: 1.0,
@@ -128,7 +128,7 @@ mod tests {
             panic!("there are values");
         };
         assert!(pictures[0].0.starts_with("fig-e05"), "{pictures:?}");
-        let absent = Outcome::Absent {
+        let absent = RowOutcome::Absent {
             absent: "no clock".to_owned(),
         };
         assert_eq!(

@@ -24,7 +24,7 @@ pub(super) fn slope(rows: &Evidence<'_>, experiment: &str, most: f64) -> Result<
     Ok(line.slope() * 1e6)
 }
 
-fn times(rows: &Evidence<'_>, experiment: &str, most: f64) -> Result<fit::Line, String> {
+fn times(rows: &Evidence<'_>, experiment: &str, most: f64) -> Result<fit::StraightLine, String> {
     let mut points = rows.motet(experiment, "run time").points("stages")?;
     points.retain(|(stages, _)| *stages <= most);
     fit::line(&points).map_err(|error| format!("{experiment}: {error}"))

@@ -1,7 +1,7 @@
 //! Where a peer is better than motet.
 
 use super::causes;
-use crate::suite::{Outcome, Point, Row, Value};
+use crate::suite::{ParameterValue, Point, Row, RowOutcome};
 
 /// A peer that is better by more than this is a loss.
 const MORE: f64 = 1.1;
@@ -20,11 +20,11 @@ pub struct Loss<'a> {
     /// Motet, or the form of it.
     pub series: &'a str,
     /// Its values.
-    pub motet: Spread,
+    pub motet: RowValues,
     /// The best peer.
     pub peer: &'a str,
     /// Its values.
-    pub theirs: Spread,
+    pub theirs: RowValues,
     /// By how much it is better; `None` where one of the two is lost in the spread of what it is a
     /// difference of.
     pub factor: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Loss<'a> {
 
 /// The values of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct RowValues {
     /// The middle one.
     pub median: f64,
     /// The least.
@@ -64,7 +64,7 @@ pub struct Losses<'a> {
 
 /// The losses in one quantity of one form of motet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group<'a, 'l> {
+pub struct FormLosses<'a, 'l> {
     /// The most severe one.
     pub worst: &'l Loss<'a>,
     /// Points at which a peer is better.
@@ -100,7 +100,7 @@ enum Better {
 #[derive(Debug, Clone, Copy)]
 struct Measured<'a> {
     row: &'a Row,
-    values: Spread,
+    values: RowValues,
 }
 
 impl<'a> Losses<'a> {
@@ -160,14 +160,14 @@ impl<'a> Losses<'a> {
 
     /// The losses by quantity and form of motet, the most severe first.
     #[must_use]
-    pub fn groups(&self) -> Vec<Group<'_, '_>> {
-        let mut groups: Vec<Group<'_, '_>> = Vec::new();
+    pub fn groups(&self) -> Vec<FormLosses<'_, '_>> {
+        let mut groups: Vec<FormLosses<'_, '_>> = Vec::new();
         for loss in &self.losses {
             let of =
                 |loss: &Loss<'_>| [loss.experiment, loss.quantity, loss.series].map(str::to_owned);
             let known = groups.iter().position(|group| of(group.worst) == of(loss));
             let at = known.unwrap_or_else(|| {
-                groups.push(Group {
+                groups.push(FormLosses {
                     worst: loss,
                     lost: 0,
                     overlapping: 0,
@@ -204,21 +204,21 @@ impl<'a> Loss<'a> {
 impl<'a> Measured<'a> {
     fn of(row: &'a Row) -> Option<Measured<'a>> {
         match row.outcome {
-            Outcome::Measured {
+            RowOutcome::Measured {
                 median,
                 least,
                 most,
                 runs,
             } => Some(Measured {
                 row,
-                values: Spread {
+                values: RowValues {
                     median,
                     least,
                     most,
                     runs,
                 },
             }),
-            Outcome::Absent { .. } => None,
+            RowOutcome::Absent { .. } => None,
         }
     }
 
@@ -254,9 +254,9 @@ impl<'a> Measured<'a> {
     }
 }
 
-impl Spread {
+impl RowValues {
     /// Whether the values of both overlap, as far as one run can show.
-    fn may_be_as(&self, other: &Spread) -> bool {
+    fn may_be_as(&self, other: &RowValues) -> bool {
         self.runs <= 1 || other.runs <= 1 || (self.least <= other.most && other.least <= self.most)
     }
 }
@@ -303,7 +303,8 @@ fn better(row: &Row) -> Option<Better> {
 
 /// The overhead of one stage is a run less the same run: noise.
 fn is_nothing_by_definition(row: &Row) -> bool {
-    row.quantity == "overhead per stage" && row.point.get("stages") == Some(&Value::Count(1))
+    row.quantity == "overhead per stage"
+        && row.point.get("stages") == Some(&ParameterValue::Count(1))
 }
 
 /// The best of them.
@@ -328,7 +329,7 @@ mod tests {
             point: Point::new().with("parallel", at),
             quantity: quantity.to_owned(),
             unit: unit.to_owned(),
-            outcome: Outcome::Measured {
+            outcome: RowOutcome::Measured {
                 median,
                 least: median - 0.1,
                 most: median + 0.1,
@@ -470,7 +471,7 @@ mod tests {
                 1,
                 if runs == 1 { 1.0 } else { 9.0 },
             );
-            if let Outcome::Measured { runs: of, .. } = &mut row.outcome {
+            if let RowOutcome::Measured { runs: of, .. } = &mut row.outcome {
                 *of = runs;
             }
             row

@@ -4,13 +4,13 @@ use super::claims::CLAIMS;
 use super::evidence::Evidence;
 use super::experiments::{self, anchor};
 use super::html::Html;
-use super::losses::{Group, Loss, Losses, Spread};
+use super::losses::{FormLosses, Loss, Losses, RowValues};
 use super::reasons;
 use super::verdict::Claim;
 use super::{figures, machine};
 use crate::plot::measured;
 use crate::results::Results;
-use crate::suite::{Value, all};
+use crate::suite::{ParameterValue, all};
 use crate::text::{number, slug, unit};
 
 /// The page as HTML. It holds everything that it shows.
@@ -217,7 +217,7 @@ fn loss_table(html: &mut Html, results: &Results, losses: &[Loss<'_>]) {
     });
 }
 
-fn group_table(html: &mut Html, results: &Results, groups: &[Group<'_, '_>]) {
+fn group_table(html: &mut Html, results: &Results, groups: &[FormLosses<'_, '_>]) {
     let headings = ["loses by", "to", "motet", "peer", "in", "at", "points"];
     html.table(&headings, groups, |html, group| {
         loss_cells(html, results, group.worst);
@@ -242,7 +242,7 @@ fn loss_cells(html: &mut Html, results: &Results, loss: &Loss<'_>) {
     };
     html.element("td", &[("class", "value")], &factor);
     html.cell(loss.peer);
-    let value = |spread: Spread| {
+    let value = |spread: RowValues| {
         let text = format!("{} {}", number(spread.median), unit(loss.unit));
         let once = if spread.runs == 1 { " (1 run)" } else { "" };
         format!("{}{once}", text.trim())
@@ -267,8 +267,8 @@ fn place(results: &Results, loss: &Loss<'_>) -> String {
     };
     let varying = loss.point.iter().filter(|(name, _)| varies(name));
     let texts = varying.map(|(name, value)| match value {
-        Value::Word(word) => word.clone(),
-        Value::Count(_) | Value::Number(_) => format!("{name} {value}"),
+        ParameterValue::Word(word) => word.clone(),
+        ParameterValue::Count(_) | ParameterValue::Number(_) => format!("{name} {value}"),
     });
     texts.collect::<Vec<_>>().join(", ")
 }

@@ -50,13 +50,13 @@ impl Reason<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::losses::Spread;
+    use crate::report::losses::RowValues;
     use crate::suite::Point;
 
     #[test]
     fn a_reason_names_the_experiments_and_what_may_be_chance() {
         let point = Point::new();
-        let values = |median| Spread {
+        let values = |median| RowValues {
             median,
             least: median,
             most: median,

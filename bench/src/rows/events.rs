@@ -6,7 +6,7 @@
 //! runs on one thread, its faster and repeatable way. SimPy tells the processor time of its own
 //! run. Threats: the work of an event hides the rest; ranks on cores that others use.
 
-use crate::contest::{Bar, Contest, Program};
+use crate::contest::{Bar, Contest, ContestProgram};
 use crate::peers::nexosim;
 use crate::peers::simpy::SimPy;
 use crate::selection::Effort;
@@ -98,7 +98,7 @@ pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
 }
 
 /// On one rank, beside the plain loop, of whose speed a share is to be reached.
-fn beside_plain(row: &str, share: f64, motet: Program, plain: Program) -> Contest {
+fn beside_plain(row: &str, share: f64, motet: ContestProgram, plain: ContestProgram) -> Contest {
     Contest {
         row: row.to_owned(),
         unit: "ns per event",
@@ -112,14 +112,14 @@ fn beside_plain(row: &str, share: f64, motet: Program, plain: Program) -> Contes
 
 /// The same row beside nexosim too, which takes five times as long or more.
 fn beside_nexosim(mut contest: Contest, given: Phold) -> Contest {
-    let peer: Program = Box::new(move || nexosim::phold(given));
+    let peer: ContestProgram = Box::new(move || nexosim::phold(given));
     contest.peers.push(("nexosim", peer));
     contest.bars.push(Bar::AtMostTimes(0.2, "nexosim"));
     contest
 }
 
 /// A mode beside the sequential one, which it is to be so many times as fast as.
-fn shared(row: impl Into<String>, times: f64, [motet, sequential]: [Program; 2]) -> Contest {
+fn shared(row: impl Into<String>, times: f64, [motet, sequential]: [ContestProgram; 2]) -> Contest {
     Contest {
         row: row.into(),
         unit: "ns per event",
@@ -131,19 +131,19 @@ fn shared(row: impl Into<String>, times: f64, [motet, sequential]: [Program; 2])
     }
 }
 
-fn sequential(given: Phold) -> Program {
+fn sequential(given: Phold) -> ContestProgram {
     on(given.model(), Mode::Sequential, 1)
 }
 
-fn queue(given: Queues) -> Program {
+fn queue(given: Queues) -> ContestProgram {
     on(given.model(), Mode::Sequential, 1)
 }
 
-fn plain(given: Phold) -> Program {
+fn plain(given: Phold) -> ContestProgram {
     Box::new(move || Ok(timed(|| given.plain().events)))
 }
 
-fn plain_queue(given: Queues) -> Program {
+fn plain_queue(given: Queues) -> ContestProgram {
     Box::new(move || Ok(timed(|| given.plain().0)))
 }
 
@@ -154,7 +154,7 @@ fn timed(count: impl FnOnce() -> u64) -> f64 {
     begin.elapsed().as_nanos() as f64 / events as f64
 }
 
-fn on<P, F>(model: Model<F>, mode: Mode, ranks: usize) -> Program
+fn on<P, F>(model: Model<F>, mode: Mode, ranks: usize) -> ContestProgram
 where
     P: Logical + Clone + Send,
     F: Fn(usize) -> P + Sync + 'static,
@@ -202,7 +202,7 @@ fn station(seconds: Time, python: Option<&Path>) -> Contest {
         Some(python) => SimPy::start(python),
         None => Err("not asked for".to_owned()),
     };
-    let simpy: Program = Box::new(move || {
+    let simpy: ContestProgram = Box::new(move || {
         let peer = peer.as_mut().map_err(|reason| reason.clone())?;
         let (cars, taken) = peer.gas_station(seconds)?;
         Ok(taken * 1e6 / cars as f64)

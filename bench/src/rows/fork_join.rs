@@ -9,9 +9,10 @@
 
 use crate::contest::{Bar, Contest};
 use crate::peers::rayon;
-use crate::uts::{Node, Tree};
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task};
+use motet_problems::{Uts, UtsNode};
+use motet_search::Tree;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
 use std::hint::black_box;
@@ -26,8 +27,8 @@ const FIRST: u32 = 25;
 /// Nodes that a handler visits before it shares: some tens of microseconds.
 const BUDGET: u64 = 256;
 
-/// The rows; `tree` is the unbalanced one, when there is data.
-pub(crate) fn contests(fibonacci: u32, tree: Option<Tree>) -> Vec<Contest> {
+/// The rows; `tree` is the unbalanced one with its name and number of nodes, when there is data.
+pub(crate) fn contests(fibonacci: u32, tree: Option<(&str, Uts, u64)>) -> Vec<Contest> {
     let row = |row: String, motet, peer| Contest {
         row,
         unit: "ms",
@@ -42,14 +43,11 @@ pub(crate) fn contests(fibonacci: u32, tree: Option<Tree>) -> Vec<Contest> {
         Box::new(move || fork_fibonacci(fibonacci)),
         Box::new(move || join_fibonacci(fibonacci)),
     )];
-    contests.extend(tree.map(|tree| {
+    contests.extend(tree.map(|(name, tree, nodes)| {
         row(
-            format!("fork-join, UTS {}", tree.name),
-            Box::new({
-                let tree = tree.clone();
-                move || share_tree(&tree)
-            }),
-            Box::new(move || map_tree(&tree)),
+            format!("fork-join, UTS {name}"),
+            Box::new(move || share_tree(tree, nodes)),
+            Box::new(move || map_tree(&tree, nodes)),
         )
     }));
     contests
@@ -170,7 +168,7 @@ fn right(n: u32) -> u64 {
 
 /// The tree that all handlers walk, and how many nodes they have seen.
 struct Walk {
-    tree: Tree,
+    tree: Uts,
     queue: DispatcherQueue,
     seen: AtomicU64,
 }
@@ -178,12 +176,11 @@ struct Walk {
 impl Walk {
     /// Visits nodes depth-first, at most [`BUDGET`] before it hands over the older half of what is
     /// left.
-    fn visit(self: &Arc<Self>, mut stack: Vec<Node>) {
+    fn visit(self: &Arc<Self>, mut stack: Vec<UtsNode>) {
         let mut seen = 0;
         while let Some(node) = stack.pop() {
             seen += 1;
-            let children = self.tree.children(&node);
-            stack.extend((0..children).map(|child| node.child(child)));
+            self.tree.children(&node, &mut stack);
             if seen % BUDGET == 0 && stack.len() > 1 {
                 let rest = stack.split_off(stack.len() / 2);
                 let (here, share) = (Arc::clone(self), std::mem::replace(&mut stack, rest));
@@ -195,12 +192,12 @@ impl Walk {
     }
 }
 
-fn share_tree(tree: &Tree) -> Result<f64, String> {
+fn share_tree(tree: Uts, nodes: u64) -> Result<f64, String> {
     let dispatcher = bound()?;
     let queue = dispatcher.queue(QueueConfig::named("tree"));
     let started = Instant::now();
     let walk = Arc::new(Walk {
-        tree: tree.clone(),
+        tree,
         queue: queue.clone(),
         seen: AtomicU64::new(0),
     });
@@ -209,12 +206,12 @@ fn share_tree(tree: &Tree) -> Result<f64, String> {
     queue.enqueue(task).map_err(|refused| refused.to_string())?;
     // Nothing is queued and nothing runs: the tree has been walked.
     dispatcher.wait_idle();
-    checked(started, walk.seen.load(Ordering::Relaxed), tree.nodes)
+    checked(started, walk.seen.load(Ordering::Relaxed), nodes)
 }
 
-fn map_tree(tree: &Tree) -> Result<f64, String> {
-    fn count(tree: &Tree, node: &Node) -> u64 {
-        let children = 0..tree.children(node);
+fn map_tree(tree: &Uts, nodes: u64) -> Result<f64, String> {
+    fn count(tree: &Uts, node: &UtsNode) -> u64 {
+        let children = 0..tree.count(node);
         let below = children
             .into_par_iter()
             .map(|child| count(tree, &node.child(child)));
@@ -223,7 +220,7 @@ fn map_tree(tree: &Tree) -> Result<f64, String> {
     let pool = rayon::pool(thread::cores(), true)?;
     let started = Instant::now();
     let seen = pool.install(|| count(tree, &tree.root()));
-    checked(started, seen, tree.nodes)
+    checked(started, seen, nodes)
 }
 
 /// The time in ms since `started`, if the answer is right.

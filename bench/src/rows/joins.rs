@@ -6,7 +6,7 @@
 //! time per one-time receive that is made, activated and run, alone or as a branch of a choice
 //! whose other branch has no item. One thread: nothing else is measured.
 
-use crate::contest::{Bar, Contest, Program};
+use crate::contest::{Bar, Contest, ContestProgram};
 use motet_dispatch::{Dispatcher, DispatcherQueue, QueueConfig};
 use motet_ports::{Choice, JoinedReceive, Port, Receive};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ struct Stand {
 }
 
 /// Times a program, which sets itself up and begins with an item of the first port.
-fn timed(steps: u64, program: fn(&Arc<Stand>)) -> Program {
+fn timed(steps: u64, program: fn(&Arc<Stand>)) -> ContestProgram {
     Box::new(move || {
         let (end, ended) = mpsc::channel();
         let dispatcher = Dispatcher::new(1);

@@ -7,7 +7,7 @@
 //! place. Threats: nobody reads what came, as nobody does there; the copy finds its numbers where
 //! it left them.
 
-use crate::contest::{Bar, Contest, Program as Run};
+use crate::contest::{Bar, Contest, ContestProgram as Run};
 use crate::rows::rank_stages::Peers;
 use motet_comm::{CommError, World};
 use motet_sync::thread;

@@ -6,7 +6,7 @@
 //! has kept is not seen as growth, so the memory rows come first and run once in a process.
 
 use crate::contest::{Bar, Contest};
-use crate::program::{Pattern, Program};
+use crate::program::{Pattern, WorkProgram};
 use crate::rows::handlers::own_bytes;
 use crate::unit::{Unit, Units};
 use motet_comm::{CommError, World};
@@ -38,7 +38,7 @@ pub(crate) fn stages(ranks: [usize; 2], steps: usize) -> Vec<Contest> {
     let unit = Unit::calibrate();
     ranks
         .map(|ranks| {
-            let program = Program {
+            let program = WorkProgram {
                 pattern: Pattern::Exchange,
                 parallel: ranks,
                 stages: (steps / ranks).max(2) as u64,

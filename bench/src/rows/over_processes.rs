@@ -5,18 +5,18 @@
 //! done all, t ranks in each of m processes; the C program has one rank in each of as many
 //! processes. Threats: starting processes takes longer than measuring them.
 
-use crate::contest::{Bar, Contest, Program};
+use crate::contest::{Bar, Contest, ContestProgram};
 use crate::peers::mpi::Mpi;
 use crate::program::Pattern;
 use crate::rank_program::{RankMeasured, RankProgram};
 use crate::rows::pairwise_steps::{self, Hands};
-use crate::rows::rank_collectives::{Operation, run_on};
+use crate::rows::rank_collectives::{CollectiveOperation, run_on};
 use crate::rows::rank_stages::Peers;
 use crate::rows::trees;
 use crate::rows::windows;
 use motet_comm::World;
 use motet_mining::Dissimilarities;
-use motet_patterns::{Program as Stages, rendezvous};
+use motet_patterns::{PatternProgram as Stages, rendezvous};
 use motet_problems::Uts;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -180,7 +180,7 @@ fn tree(side: &Side) -> Contest {
 }
 
 impl Side {
-    fn motet(&self, program: RankProgram, threads: usize, processes: usize) -> Program {
+    fn motet(&self, program: RankProgram, threads: usize, processes: usize) -> ContestProgram {
         let side = self.clone();
         Box::new(move || {
             let mpi = &side.all[side.at];
@@ -189,7 +189,7 @@ impl Side {
         })
     }
 
-    fn in_c(&self, line: &str, processes: usize) -> Program {
+    fn in_c(&self, line: &str, processes: usize) -> ContestProgram {
         let (all, at, budget) = (Rc::clone(&self.all), self.at, self.budget_us.to_string());
         let mut words = line.split(' ').map(str::to_owned);
         let name = words.next().unwrap_or_default();
@@ -266,12 +266,20 @@ impl RankProgram {
                 let time = rendezvous::run_on(world, &program);
                 Ok(time.as_secs_f64() * 1e6 / rounds as f64)
             }
-            RankProgram::Allreduce(length) => run_on(world, Operation::Allreduce, length, rounds),
-            RankProgram::Broadcast(length) => run_on(world, Operation::Broadcast, length, rounds),
-            RankProgram::Allgather(length) => run_on(world, Operation::Allgather, length, rounds),
-            RankProgram::Alltoall(length) => run_on(world, Operation::Alltoall, length, rounds),
+            RankProgram::Allreduce(length) => {
+                run_on(world, CollectiveOperation::Allreduce, length, rounds)
+            }
+            RankProgram::Broadcast(length) => {
+                run_on(world, CollectiveOperation::Broadcast, length, rounds)
+            }
+            RankProgram::Allgather(length) => {
+                run_on(world, CollectiveOperation::Allgather, length, rounds)
+            }
+            RankProgram::Alltoall(length) => {
+                run_on(world, CollectiveOperation::Alltoall, length, rounds)
+            }
             RankProgram::Put(length) => windows::run_on(world, length, rounds),
-            RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
+            RankProgram::Barrier => run_on(world, CollectiveOperation::Barrier, 1, rounds),
             RankProgram::Uts => trees::run_on(world, &Uts::T1, rounds),
             RankProgram::Pairwise { clusters, .. }
             | RankProgram::PairwiseByLoop { clusters, .. }

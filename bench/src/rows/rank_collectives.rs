@@ -8,8 +8,8 @@
 //! they cannot do without stand beside them, alone: no bar, but the limit. Threats: starting
 //! processes takes longer than measuring them.
 
-use crate::contest::{Bar, Contest, Program as Run};
-use crate::peers::copies::{self, Copies};
+use crate::contest::{Bar, Contest, ContestProgram as Run};
+use crate::peers::copies::{self, CopiedCollective};
 use crate::rows::rank_stages::Peers;
 use motet_comm::{CommError, Communicator, World};
 use motet_sync::thread;
@@ -28,7 +28,7 @@ const REPRODUCIBLE: f64 = 2.0;
 const LEAST: u64 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum CollectiveOperation {
     Barrier,
     Allreduce,
     Broadcast,
@@ -41,11 +41,11 @@ pub(crate) enum Operation {
 pub(crate) fn contests(peers: Peers<'_>) -> Vec<Contest> {
     let budget_us = peers.budget_us;
     let operations = [
-        (Operation::Barrier, 1),
-        (Operation::Allreduce, 1),
-        (Operation::Allreduce, LONG),
-        (Operation::Broadcast, LONG),
-        (Operation::Alltoall, EACH),
+        (CollectiveOperation::Barrier, 1),
+        (CollectiveOperation::Allreduce, 1),
+        (CollectiveOperation::Allreduce, LONG),
+        (CollectiveOperation::Broadcast, LONG),
+        (CollectiveOperation::Alltoall, EACH),
     ];
     let each = operations
         .into_iter()
@@ -75,12 +75,14 @@ pub(crate) fn contests(peers: Peers<'_>) -> Vec<Contest> {
         }
     });
     let reproducible = [2, 8].map(|ranks| {
-        let plain = Operation::Allreduce;
+        let plain = CollectiveOperation::Allreduce;
         let peer: Run = Box::new(move || run(plain, LONG, ranks, budget_us));
         Contest {
-            row: row(Operation::ReproducibleSum, LONG, ranks),
+            row: row(CollectiveOperation::ReproducibleSum, LONG, ranks),
             unit: "µs a round",
-            motet: Box::new(move || run(Operation::ReproducibleSum, LONG, ranks, budget_us)),
+            motet: Box::new(move || {
+                run(CollectiveOperation::ReproducibleSum, LONG, ranks, budget_us)
+            }),
             peers: vec![(plain.name(), peer)],
             bars: vec![Bar::AtMostTimes(REPRODUCIBLE, plain.name())],
             limit: None,
@@ -90,15 +92,21 @@ pub(crate) fn contests(peers: Peers<'_>) -> Vec<Contest> {
     beside_mpi.chain(reproducible).collect()
 }
 
-fn row(operation: Operation, length: usize, ranks: usize) -> String {
+fn row(operation: CollectiveOperation, length: usize, ranks: usize) -> String {
     let of = match operation {
-        Operation::Barrier => String::new(),
+        CollectiveOperation::Barrier => String::new(),
         _ => format!(" of {length} f64"),
     };
     format!("{}{of}, P = {ranks}", operation.name())
 }
 
-fn on_mpi(peers: Peers<'_>, at: usize, operation: Operation, length: usize, ranks: usize) -> Run {
+fn on_mpi(
+    peers: Peers<'_>,
+    at: usize,
+    operation: CollectiveOperation,
+    length: usize,
+    ranks: usize,
+) -> Run {
     let (all, budget_us) = (Rc::clone(peers.mpi), peers.budget_us);
     Box::new(move || {
         let numbers = [length.to_string(), budget_us.to_string()];
@@ -108,7 +116,12 @@ fn on_mpi(peers: Peers<'_>, at: usize, operation: Operation, length: usize, rank
 }
 
 /// The time of one of so many rounds that they last about `budget_us`, in µs.
-fn run(operation: Operation, length: usize, ranks: usize, budget_us: f64) -> Result<f64, String> {
+fn run(
+    operation: CollectiveOperation,
+    length: usize,
+    ranks: usize,
+    budget_us: f64,
+) -> Result<f64, String> {
     let world = World::threads(ranks).workers(ranks.min(thread::cores()));
     let times = world.run(async |comm| fitted(&comm, operation, length, budget_us).await);
     Ok(times.map_err(|error| error.to_string())?[0])
@@ -117,7 +130,7 @@ fn run(operation: Operation, length: usize, ranks: usize, budget_us: f64) -> Res
 /// Runs more and more rounds, as the programs in C do; the last ones count.
 async fn fitted(
     comm: &Communicator,
-    operation: Operation,
+    operation: CollectiveOperation,
     length: usize,
     budget_us: f64,
 ) -> Result<f64, CommError> {
@@ -138,7 +151,7 @@ async fn fitted(
 /// The same on a world, as its ranks in this process see it.
 pub(crate) fn run_on(
     world: &World,
-    operation: Operation,
+    operation: CollectiveOperation,
     length: usize,
     rounds: u64,
 ) -> Result<f64, String> {
@@ -152,13 +165,13 @@ pub(crate) fn run_on(
 /// The time of all rounds of one rank, in µs.
 async fn rank(
     comm: &Communicator,
-    operation: Operation,
+    operation: CollectiveOperation,
     length: usize,
     rounds: u64,
 ) -> Result<f64, CommError> {
     let mine = comm.rank() as f64 + 1.0;
     let all = match operation {
-        Operation::Alltoall | Operation::Allgather => length * comm.size(),
+        CollectiveOperation::Alltoall | CollectiveOperation::Allgather => length * comm.size(),
         _ => length,
     };
     let (mut values, mut came) = (vec![mine; all], vec![-1.0; all]);
@@ -166,42 +179,42 @@ async fn rank(
     comm.barrier().await?;
     let started = Instant::now();
     match (operation, length) {
-        (Operation::Barrier, _) => {
+        (CollectiveOperation::Barrier, _) => {
             for _ in 0..rounds {
                 comm.barrier().await?;
             }
         }
-        (Operation::Allreduce, 1) => {
+        (CollectiveOperation::Allreduce, 1) => {
             for _ in 0..rounds {
                 got = comm.allreduce(mine, |a, b| a + b).await?;
             }
         }
-        (Operation::Allreduce, _) => {
+        (CollectiveOperation::Allreduce, _) => {
             for _ in 0..rounds {
                 comm.allreduce_into(&values, &mut came, |a, b| a + b)
                     .await?;
             }
             got = came[length - 1];
         }
-        (Operation::Broadcast, _) => {
+        (CollectiveOperation::Broadcast, _) => {
             for _ in 0..rounds {
                 comm.broadcast_into(0, &mut values).await?;
             }
             got = values[length - 1];
         }
-        (Operation::Allgather, _) => {
+        (CollectiveOperation::Allgather, _) => {
             for _ in 0..rounds {
                 comm.allgather_into(&values[..length], &mut came).await?;
             }
             got = came[all - 1];
         }
-        (Operation::Alltoall, _) => {
+        (CollectiveOperation::Alltoall, _) => {
             for _ in 0..rounds {
                 comm.alltoall_into(&values, &mut came).await?;
             }
             got = came[all - 1];
         }
-        (Operation::ReproducibleSum, _) => {
+        (CollectiveOperation::ReproducibleSum, _) => {
             for _ in 0..rounds {
                 comm.reproducible_sum_into(&values, &mut came).await?;
             }
@@ -216,34 +229,36 @@ async fn rank(
     Ok(span)
 }
 
-impl Operation {
+impl CollectiveOperation {
     /// What so many ranks get last.
     fn right(self, ranks: usize) -> f64 {
         match self {
-            Operation::Barrier => 0.0,
-            Operation::Allreduce | Operation::ReproducibleSum => (ranks * (ranks + 1)) as f64 / 2.0,
-            Operation::Broadcast => 1.0,
-            Operation::Allgather | Operation::Alltoall => ranks as f64,
+            CollectiveOperation::Barrier => 0.0,
+            CollectiveOperation::Allreduce | CollectiveOperation::ReproducibleSum => {
+                (ranks * (ranks + 1)) as f64 / 2.0
+            }
+            CollectiveOperation::Broadcast => 1.0,
+            CollectiveOperation::Allgather | CollectiveOperation::Alltoall => ranks as f64,
         }
     }
 
     /// Those that ranks on two threads cannot do without.
-    fn copies(self) -> Option<Copies> {
+    fn copies(self) -> Option<CopiedCollective> {
         match self {
-            Operation::Broadcast => Some(Copies::Broadcast),
-            Operation::Alltoall => Some(Copies::Alltoall),
+            CollectiveOperation::Broadcast => Some(CopiedCollective::Broadcast),
+            CollectiveOperation::Alltoall => Some(CopiedCollective::Alltoall),
             _ => None,
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Operation::Barrier => "barrier",
-            Operation::Allreduce => "allreduce",
-            Operation::Broadcast => "broadcast",
-            Operation::Allgather => "allgather",
-            Operation::Alltoall => "alltoall",
-            Operation::ReproducibleSum => "reproducible sum",
+            CollectiveOperation::Barrier => "barrier",
+            CollectiveOperation::Allreduce => "allreduce",
+            CollectiveOperation::Broadcast => "broadcast",
+            CollectiveOperation::Allgather => "allgather",
+            CollectiveOperation::Alltoall => "alltoall",
+            CollectiveOperation::ReproducibleSum => "reproducible sum",
         }
     }
 }

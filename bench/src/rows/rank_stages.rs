@@ -8,11 +8,11 @@
 //! of the time, so those rows only say that nobody is faster; processes that spin suffer more from
 //! other load than ranks do.
 
-use crate::contest::{Bar, Contest, Program as Run};
+use crate::contest::{Bar, Contest, ContestProgram as Run};
 use crate::peers::go::Go;
 use crate::peers::mpi::Mpi;
 use crate::peers::tokio;
-use crate::program::{Pattern, Program};
+use crate::program::{Pattern, WorkProgram};
 use crate::unit::{Unit, Units};
 use motet_patterns::rendezvous;
 use motet_sync::thread;
@@ -47,7 +47,7 @@ pub(crate) fn contests(stages: u64, peers: Peers<'_>) -> Vec<Contest> {
     for pattern in PATTERNS {
         for parallel in RANKS {
             for units in UNITS {
-                let program = Program {
+                let program = WorkProgram {
                     pattern,
                     parallel,
                     stages: (stages / (units + 1)).max(LEAST),
@@ -62,7 +62,7 @@ pub(crate) fn contests(stages: u64, peers: Peers<'_>) -> Vec<Contest> {
     contests
 }
 
-fn contest(program: Program, peers: Peers<'_>) -> Contest {
+fn contest(program: WorkProgram, peers: Peers<'_>) -> Contest {
     let few = program.parallel <= 2;
     let mut against: Vec<(&'static str, Run)> = Vec::new();
     let mut bars = Vec::new();
@@ -87,7 +87,7 @@ fn contest(program: Program, peers: Peers<'_>) -> Contest {
             }
         }
     }
-    let Program {
+    let WorkProgram {
         pattern, parallel, ..
     } = program;
     let units = program.work.count;
@@ -105,19 +105,19 @@ fn contest(program: Program, peers: Peers<'_>) -> Contest {
 }
 
 /// The program in C.
-fn on_mpi(all: Rc<[Mpi]>, at: usize, program: Program, budget_us: f64) -> Run {
+fn on_mpi(all: Rc<[Mpi]>, at: usize, program: WorkProgram, budget_us: f64) -> Run {
     Box::new(move || Ok(all[at].stages(&program, budget_us)?.0))
 }
 
 /// The rings of tokio and Go with as many messages a stage.
-fn rings(program: Program, go: &Rc<Result<Go, String>>) -> [(&'static str, Run); 2] {
+fn rings(program: WorkProgram, go: &Rc<Result<Go, String>>) -> [(&'static str, Run); 2] {
     let (pattern, tokio_name, go_name) = match program.pattern {
         Pattern::Exchange | Pattern::ExchangeTwoShifts | Pattern::TwoShifts => {
             (Pattern::TwoShifts, "tokio, two shifts", "go, two shifts")
         }
         one @ (Pattern::Pipeline | Pattern::Shift) => (one, "tokio", "go"),
     };
-    let ring = Program { pattern, ..program };
+    let ring = WorkProgram { pattern, ..program };
     let go = Rc::clone(go);
     let per = move |time: std::time::Duration| time.as_secs_f64() * 1e6 / ring.stages as f64;
     [

@@ -5,10 +5,10 @@
 //! messages. Threads: P, but no more than cores; the same for all. Threats: at P = 2 everything
 //! hangs on how far the cores lie apart (R).
 
-use crate::contest::{Bar, Contest, Limit, Program as Run};
+use crate::contest::{Bar, Contest, ContestProgram as Run, MachineLimit};
 use crate::limits;
 use crate::peers::{crossbeam, go::Go, rayon, tokio};
-use crate::program::{Pattern, Program};
+use crate::program::{Pattern, WorkProgram};
 use crate::unit::{Unit, Units};
 use motet_patterns::spawned;
 use motet_sync::thread;
@@ -30,7 +30,7 @@ pub(crate) fn contests(stages: u64, go: &Rc<Result<Go, String>>) -> Vec<Contest>
         .flat_map(each)
         .map(|(pattern, parallel)| {
             contest(
-                Program {
+                WorkProgram {
                     pattern,
                     parallel,
                     stages,
@@ -44,7 +44,7 @@ pub(crate) fn contests(stages: u64, go: &Rc<Result<Go, String>>) -> Vec<Contest>
         .collect()
 }
 
-fn contest(program: Program, go: &Rc<Result<Go, String>>) -> Contest {
+fn contest(program: WorkProgram, go: &Rc<Result<Go, String>>) -> Contest {
     let messages = match program.pattern {
         Pattern::TwoShifts => 2,
         _ => 1,
@@ -53,7 +53,7 @@ fn contest(program: Program, go: &Rc<Result<Go, String>>) -> Contest {
         1 => (messages * program.stages, "ns a message"),
         _ => (program.stages, "ns a stage"),
     };
-    let timed = move |run: fn(&Program) -> Result<Duration, String>| -> Run {
+    let timed = move |run: fn(&WorkProgram) -> Result<Duration, String>| -> Run {
         Box::new(move || Ok(run(&program)?.as_secs_f64() * 1e9 / per as f64))
     };
     let go = Rc::clone(go);
@@ -84,12 +84,12 @@ fn contest(program: Program, go: &Rc<Result<Go, String>>) -> Contest {
 }
 
 /// A message that stays on its thread is bounded by A, one that crosses by R.
-fn limit(parallel: usize) -> Option<Limit> {
+fn limit(parallel: usize) -> Option<MachineLimit> {
     let (name, us) = match parallel {
         1 => ("A", limits::spawn_us()),
         _ => ("R", limits::roundtrip_us()?),
     };
-    Some(Limit {
+    Some(MachineLimit {
         name,
         value: us * 1e3,
     })

@@ -5,7 +5,7 @@
 //! Threats: on a machine with eight cores and more the row says nothing.
 
 use crate::contest::{Bar, Contest};
-use crate::program::{Pattern, Program};
+use crate::program::{Pattern, WorkProgram};
 use crate::unit::{Unit, Units};
 use motet_patterns::spawned;
 
@@ -15,8 +15,8 @@ const FEW: usize = 2;
 /// The rows.
 pub(crate) fn contests(stages: u64) -> Vec<Contest> {
     let unit = Unit::calibrate();
-    let timed = move |pattern: Pattern, threads: usize| -> crate::contest::Program {
-        let program = Program {
+    let timed = move |pattern: Pattern, threads: usize| -> crate::contest::ContestProgram {
+        let program = WorkProgram {
             pattern,
             parallel: 8,
             stages,

@@ -7,12 +7,12 @@
 //! on. Threads are bound to cores on both sides. Threats: the work of a node hides the rest; on two
 //! threads the system's balance shows.
 
-use crate::contest::{Bar, Contest, Program};
+use crate::contest::{Bar, Contest, ContestProgram};
 use crate::peers::rayon;
 use crate::selection::Effort;
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use motet_comm::World;
-use motet_problems::{Queens, Rows, Uts};
+use motet_problems::{QueenRows, Queens, Uts};
 use motet_search::{Search, SearchError, Tree};
 use motet_sync::thread;
 use std::hint::black_box;
@@ -83,9 +83,9 @@ fn row(
     row: String,
     threads: usize,
     bar: f64,
-    motet: Program,
-    plain: Program,
-    rayon: Program,
+    motet: ContestProgram,
+    plain: ContestProgram,
+    rayon: ContestProgram,
 ) -> Contest {
     let bars = match threads {
         1 => vec![Bar::AtMostTimes(bar, "plain")],
@@ -124,7 +124,7 @@ fn each<N>(sum: &mut u64, _: &N) -> bool {
 /// A walk down to some row, and the plain program from there on.
 fn in_subtrees(queens: Queens, ranks: usize) -> Result<f64, String> {
     let world = World::threads(ranks).pin(true);
-    let count = |sum: &mut u64, rows: &Rows| {
+    let count = |sum: &mut u64, rows: &QueenRows| {
         let whole = rows.count() == ROWS;
         *sum += if whole { queens.plain(*rows)[1] } else { 1 };
         !whole
@@ -167,7 +167,7 @@ fn pooled(threads: usize, count: impl FnOnce() -> u64 + Send) -> Result<f64, Str
 }
 
 /// A task for each node down to some row.
-fn below(queens: Queens, rows: Rows, row: u32) -> u64 {
+fn below(queens: Queens, rows: QueenRows, row: u32) -> u64 {
     if row == ROWS {
         return queens.plain(rows)[1];
     }

@@ -1,10 +1,10 @@
 //! Fixed work, cut into more and more stages: what E03 to E05 and E15 share.
 
 use super::case::Case;
-use super::picture::{Axis, Fit, Picture};
+use super::picture::{Axis, LineFit, Picture};
 use super::setting::Setting;
 use super::stages::{Peer, Stages};
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use motet_sync::thread;
 
 /// The definition of such an experiment.
@@ -16,7 +16,7 @@ pub(super) const DEFINITION: &str = "Every computation does the same work W in e
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) patterns: &'static [Pattern],
-    pub(super) mode: Mode,
+    pub(super) mode: StageMode,
     pub(super) parallel: usize,
     pub(super) peers: &'static [Peer],
 }
@@ -60,7 +60,7 @@ pub(super) fn pictures(time: &'static str, overhead: &'static str) -> Vec<Pictur
         Axis::linear("run time", "s"),
     )
     .panels_by(&["pattern"])
-    .fit(Fit::Line);
+    .fit(LineFit::Line);
     let overhead = Picture::new(
         overhead,
         "Overhead per stage against stages",

@@ -7,7 +7,7 @@ use std::fmt;
 ///
 /// An error says why it cannot run here; the method does not ask it again and writes the reason. A
 /// value that is not finite counts as an error too.
-pub type Program = Box<dyn FnMut() -> Result<Vec<f64>, String>>;
+pub type CaseProgram = Box<dyn FnMut() -> Result<Vec<f64>, String>>;
 
 /// One point of an experiment: the programs that are compared there.
 pub struct Case {
@@ -33,7 +33,7 @@ pub struct Series {
     /// `motet`, a form of it such as `motet spawned`, or the peer's name.
     pub name: String,
     /// The program.
-    pub program: Program,
+    pub program: CaseProgram,
 }
 
 impl Case {

@@ -3,7 +3,7 @@
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
-use crate::kernels::loops::{Loops, Split};
+use crate::kernels::loops::{LoopSplit, Loops};
 use crate::kernels::matrices::Matrices;
 use crate::kernels::time_us;
 use crate::peers::openblas::OpenBlas;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 /// A form of motet, or a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contender {
-    Motet(Split),
+    Motet(LoopSplit),
     Rayon,
-    OpenMp(Split),
+    OpenMp(LoopSplit),
     OpenBlas,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct Products {
 impl Contender {
     /// All of them; motet's static form first, with which the others are paired.
     const ALL: [Contender; 6] = [
-        Contender::Motet(Split::Static),
-        Contender::Motet(Split::Dynamic),
+        Contender::Motet(LoopSplit::Static),
+        Contender::Motet(LoopSplit::Dynamic),
         Contender::Rayon,
-        Contender::OpenMp(Split::Static),
-        Contender::OpenMp(Split::Dynamic),
+        Contender::OpenMp(LoopSplit::Static),
+        Contender::OpenMp(LoopSplit::Dynamic),
         Contender::OpenBlas,
     ];
 
@@ -55,8 +55,8 @@ impl Contender {
         match self {
             Contender::Motet(split) => split.name(),
             Contender::Rayon => "rayon",
-            Contender::OpenMp(Split::Static) => "OpenMP static",
-            Contender::OpenMp(Split::Dynamic) => "OpenMP dynamic",
+            Contender::OpenMp(LoopSplit::Static) => "OpenMP static",
+            Contender::OpenMp(LoopSplit::Dynamic) => "OpenMP dynamic",
             Contender::OpenBlas => "OpenBLAS",
         }
     }
@@ -114,7 +114,7 @@ impl Products {
                 checked(us, matrices.checksum(), size)
             }
             Contender::Rayon => {
-                let bands = Matrices::bands(Split::Dynamic, threads, size);
+                let bands = Matrices::bands(LoopSplit::Dynamic, threads, size);
                 let matrices = self.matrices(size, bands);
                 let pool = self.pool(threads)?;
                 let us = time_us(

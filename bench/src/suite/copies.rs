@@ -6,7 +6,7 @@
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
-use crate::program::{Pattern, Program};
+use crate::program::{Pattern, WorkProgram};
 use motet_patterns::{Work, spawned};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
@@ -37,7 +37,7 @@ pub(super) const PARAMETERS: &[(&str, &str)] = &[
 
 /// Where a copy goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CopyTarget {
     /// To a new array, made in the stage.
     Inside,
     /// To a fixed array of the computation.
@@ -49,9 +49,9 @@ pub(super) enum Place {
 /// What is measured at one point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Copies {
-    pub(super) place: Place,
+    pub(super) place: CopyTarget,
     pub(super) words: usize,
-    pub(super) program: Program,
+    pub(super) program: WorkProgram,
 }
 
 /// What a message refers to: P0's envelope has six integers beside the array.
@@ -63,7 +63,7 @@ struct Payload {
 
 /// A message: the payload, and its computation's place for copies.
 #[derive(Debug)]
-struct Parcel {
+struct CopiedMessage {
     payload: Arc<Payload>,
     to: Vec<f64>,
     at: usize,
@@ -71,14 +71,15 @@ struct Parcel {
     spent: Arc<AtomicU64>,
 }
 
-impl Place {
-    pub(super) const ALL: [Place; 3] = [Place::Inside, Place::Outside, Place::Stepped];
+impl CopyTarget {
+    pub(super) const ALL: [CopyTarget; 3] =
+        [CopyTarget::Inside, CopyTarget::Outside, CopyTarget::Stepped];
 
     fn name(self) -> &'static str {
         match self {
-            Place::Inside => "inside",
-            Place::Outside => "outside",
-            Place::Stepped => "stepped",
+            CopyTarget::Inside => "inside",
+            CopyTarget::Outside => "outside",
+            CopyTarget::Stepped => "stepped",
         }
     }
 }
@@ -86,14 +87,14 @@ impl Place {
 impl Copies {
     /// `parallel` computations of pipeline stages on as many threads as there are cores for.
     pub(super) fn new(
-        place: Place,
+        place: CopyTarget,
         words: usize,
         (parallel, stages, units): (usize, u64, u64),
         setting: &Setting,
     ) -> Copies {
         let stages = super::stages::Stages {
             pattern: Pattern::Pipeline,
-            mode: crate::program::Mode::Spawned,
+            mode: crate::program::StageMode::Spawned,
             parallel,
             threads: parallel.min(thread::cores()),
             stages,
@@ -134,7 +135,7 @@ impl Copies {
     fn measure(
         self,
         large: usize,
-        run: fn(Copies, Vec<Parcel>) -> Result<Duration, String>,
+        run: fn(Copies, Vec<CopiedMessage>) -> Result<Duration, String>,
     ) -> Result<Vec<f64>, String> {
         let nothing = Copies { words: 0, ..self };
         let without = run(nothing, nothing.parcels(large, &Arc::default()))?.as_secs_f64();
@@ -149,13 +150,13 @@ impl Copies {
     }
 
     /// The first message of each computation; making them is not timed.
-    fn parcels(self, large: usize, spent: &Arc<AtomicU64>) -> Vec<Parcel> {
+    fn parcels(self, large: usize, spent: &Arc<AtomicU64>) -> Vec<CopiedMessage> {
         let length = match self.place {
-            Place::Inside => 0,
-            Place::Outside => self.words,
-            Place::Stepped => large,
+            CopyTarget::Inside => 0,
+            CopyTarget::Outside => self.words,
+            CopyTarget::Stepped => large,
         };
-        let parcel = |number: usize| Parcel {
+        let parcel = |number: usize| CopiedMessage {
             payload: Arc::new(Payload {
                 values: (0..self.words).map(|i| (number + i) as f64).collect(),
                 header: [number as i32; 6],
@@ -169,16 +170,16 @@ impl Copies {
     }
 
     /// One copy.
-    fn copy(self, mut parcel: Parcel) -> Parcel {
+    fn copy(self, mut parcel: CopiedMessage) -> CopiedMessage {
         let started = Instant::now();
         let from = &parcel.payload.values;
         black_box(parcel.payload.header);
         match self.place {
-            Place::Inside => {
+            CopyTarget::Inside => {
                 black_box(from.to_vec());
             }
-            Place::Outside => parcel.to.copy_from_slice(from),
-            Place::Stepped => {
+            CopyTarget::Outside => parcel.to.copy_from_slice(from),
+            CopyTarget::Stepped => {
                 if parcel.at + from.len() > parcel.to.len() {
                     parcel.at = 0;
                 }
@@ -198,7 +199,7 @@ impl Copies {
 }
 
 /// As spawned stages.
-fn with_messages(copies: Copies, parcels: Vec<Parcel>) -> Result<Duration, String> {
+fn with_messages(copies: Copies, parcels: Vec<CopiedMessage>) -> Result<Duration, String> {
     let parcels = motet_sync::Mutex::new(parcels.into_iter().map(Some).collect::<Vec<_>>());
     let first = |number: usize| {
         parcels.lock()[number]
@@ -210,10 +211,10 @@ fn with_messages(copies: Copies, parcels: Vec<Parcel>) -> Result<Duration, Strin
 }
 
 /// The same on plain threads, computations shared out in turn.
-fn on_threads(copies: Copies, parcels: Vec<Parcel>) -> Result<Duration, String> {
+fn on_threads(copies: Copies, parcels: Vec<CopiedMessage>) -> Result<Duration, String> {
     let program = copies.program;
     let (tell, told) = channel();
-    let mut shares: Vec<Vec<Parcel>> = (0..program.threads).map(|_| Vec::new()).collect();
+    let mut shares: Vec<Vec<CopiedMessage>> = (0..program.threads).map(|_| Vec::new()).collect();
     for (number, parcel) in parcels.into_iter().enumerate() {
         shares[number % program.threads].push(parcel);
     }
@@ -245,15 +246,15 @@ mod tests {
     #[test]
     fn copies_arrive_in_their_places() {
         let setting = Setting::new(SuiteConfig::default());
-        for place in Place::ALL {
+        for place in CopyTarget::ALL {
             let copies = Copies::new(place, 4, (1, 1, 0), &setting);
             let parcel = copies.parcels(10, &Arc::default()).pop().unwrap();
             let once = copies.copy(parcel);
             let twice = copies.copy(once);
             match place {
-                Place::Inside => assert!(twice.to.is_empty()),
-                Place::Outside => assert_eq!(twice.to, [0.0, 1.0, 2.0, 3.0]),
-                Place::Stepped => {
+                CopyTarget::Inside => assert!(twice.to.is_empty()),
+                CopyTarget::Outside => assert_eq!(twice.to, [0.0, 1.0, 2.0, 3.0]),
+                CopyTarget::Stepped => {
                     assert_eq!(twice.to[..8], [0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0]);
                     assert_eq!(twice.at, 8);
                     // The third does not fit any more.

@@ -7,14 +7,15 @@
 mod pattern;
 
 pub(crate) use pattern::{
-    Layout, low, processes_in_nodes, processes_only, threads_in_nodes, threads_only,
+    ThreadLayout, low, processes_in_nodes, processes_only, threads_in_nodes, threads_only,
 };
 
 use super::case::{Case, Quantity};
+use super::picture::{Axis, LineFit, Picture};
 use super::row::Point;
 use super::setting::Setting;
 use crate::kernels::Lazy;
-use crate::peers::mpi::{Mpi, Spread, can_play};
+use crate::peers::mpi::{Mpi, NodeSpread, can_play};
 use crate::rank_program::RankProgram;
 use crate::rows::over_processes::measured;
 use crate::rows::pairwise_steps::{self, Hands, LEAST};
@@ -90,13 +91,13 @@ pub(crate) const LARGE: [usize; 3] = [2_000, 4_000, 8_000];
 /// quantity.
 pub(crate) fn cases(
     setting: &Setting,
-    layouts: &[Layout],
+    layouts: &[ThreadLayout],
     sizes: &[usize],
     quantity: Quantity,
-    value: fn(&Times<'_>) -> Result<Vec<f64>, String>,
+    value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
 ) -> Result<Vec<Case>, Missing> {
     let all = Layouts::new(setting, layouts);
-    let forms = |layout: Layout| {
+    let forms = |layout: ThreadLayout| {
         let there = Form::ALL.into_iter().filter(move |form| match form {
             Form::Ranks => true,
             Form::Ports => layout.is_one_process(),
@@ -108,13 +109,37 @@ pub(crate) fn cases(
     all.cases(layouts, sizes, &[quantity], forms, value)
 }
 
+/// As [`cases`], of f.
+pub(crate) fn overheads(
+    setting: &Setting,
+    layouts: &[ThreadLayout],
+    sizes: &[usize],
+) -> Result<Vec<Case>, Missing> {
+    let f = |times: &CaseTimes<'_>| Ok(vec![times.overhead()?]);
+    cases(setting, layouts, sizes, OVERHEAD, f)
+}
+
+/// Pictures of f over `x` on the same axes, with a line through the origin and with a model of two
+/// factors: each by its name and title.
+pub(crate) fn two_models(
+    x: Axis,
+    [line, model]: [(&'static str, &'static str); 2],
+    factors: &'static [&'static str],
+) -> [Picture; 2] {
+    let of = |(name, title)| Picture::new(name, title, x, Axis::linear(OVERHEAD.name, ""));
+    [
+        of(line).fit(LineFit::ThroughOrigin),
+        of(model).fit(LineFit::Factors(factors)),
+    ]
+}
+
 /// A case for each layout and size, of motet's ranks alone.
 pub(crate) fn of_ranks(
     setting: &Setting,
-    layouts: &[Layout],
+    layouts: &[ThreadLayout],
     sizes: &[usize],
     quantities: &[Quantity],
-    value: fn(&Times<'_>) -> Result<Vec<f64>, String>,
+    value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
 ) -> Result<Vec<Case>, Missing> {
     let all = Layouts::new(setting, layouts);
     let forms = |_| vec![(Form::Ranks.name().to_owned(), Form::Ranks)];
@@ -124,11 +149,11 @@ pub(crate) fn of_ranks(
 /// A case for each layout and size: motet's static split less its dynamic one.
 pub(crate) fn differences(
     setting: &Setting,
-    layouts: &[Layout],
+    layouts: &[ThreadLayout],
     sizes: &[usize],
 ) -> Result<Vec<Case>, Missing> {
     let all = Layouts::new(setting, layouts);
-    let forms = |layout: Layout| {
+    let forms = |layout: ThreadLayout| {
         let there = [Form::Ranks, Form::Ports].into_iter();
         let there = there.filter(move |form| *form == Form::Ranks || layout.is_one_process());
         there
@@ -157,7 +182,7 @@ impl Form {
 
 impl Layouts {
     /// For experiments with these layouts.
-    fn new(setting: &Setting, layouts: &[Layout]) -> Layouts {
+    fn new(setting: &Setting, layouts: &[ThreadLayout]) -> Layouts {
         let processes = layouts.iter().any(|layout| !layout.is_one_process());
         Layouts {
             mpi: processes.then(|| setting.mpi()),
@@ -184,8 +209,8 @@ impl Layouts {
     }
 
     /// Where a layout with so many points in all lies.
-    fn place(&self, layout: Layout, points: usize) -> Point {
-        let Layout {
+    fn place(&self, layout: ThreadLayout, points: usize) -> Point {
+        let ThreadLayout {
             threads,
             processes,
             nodes,
@@ -204,11 +229,11 @@ impl Layouts {
     /// A case for each layout and size, with a series for each of `forms`.
     fn cases(
         &self,
-        layouts: &[Layout],
+        layouts: &[ThreadLayout],
         sizes: &[usize],
         quantities: &[Quantity],
-        forms: impl Fn(Layout) -> Vec<(String, Form)>,
-        value: fn(&Times<'_>) -> Result<Vec<f64>, String>,
+        forms: impl Fn(ThreadLayout) -> Vec<(String, Form)>,
+        value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
     ) -> Result<Vec<Case>, Missing> {
         let mut cases = Vec::new();
         for &points in sizes {
@@ -217,7 +242,7 @@ impl Layouts {
                 for (name, form) in forms(layout) {
                     let all = self.clone();
                     case = case.with(name, move || {
-                        value(&Times {
+                        value(&CaseTimes {
                             all: &all,
                             form,
                             layout,
@@ -238,7 +263,7 @@ impl Layouts {
     }
 
     /// The time of a step, in µs.
-    fn us(&self, form: Form, layout: Layout, points: usize) -> Result<f64, String> {
+    fn us(&self, form: Form, layout: ThreadLayout, points: usize) -> Result<f64, String> {
         match layout.is_one_process() {
             true => self.us_in_one_process(form, layout.threads, points),
             false => self.us_in_several(form, layout, points),
@@ -262,7 +287,7 @@ impl Layouts {
         Ok(us?.us)
     }
 
-    fn us_in_several(&self, form: Form, layout: Layout, rows: usize) -> Result<f64, String> {
+    fn us_in_several(&self, form: Form, layout: ThreadLayout, rows: usize) -> Result<f64, String> {
         let (threads, clusters) = (layout.threads, self.clusters);
         let (program, ranks) = match form {
             Form::Ranks | Form::Ports => (RankProgram::Pairwise { rows, clusters }, threads),
@@ -298,7 +323,7 @@ impl Layouts {
             return mpi.run_motet(motet, &program, (ranks, layout.processes), self.budget_us);
         }
         self.plays.get()?;
-        let spread = Spread {
+        let spread = NodeSpread {
             ranks,
             threads,
             processes: layout.processes,
@@ -310,14 +335,14 @@ impl Layouts {
 
 /// What a case asks for.
 #[derive(Debug)]
-pub(crate) struct Times<'a> {
+pub(crate) struct CaseTimes<'a> {
     all: &'a Layouts,
     form: Form,
-    layout: Layout,
+    layout: ThreadLayout,
     points: usize,
 }
 
-impl Times<'_> {
+impl CaseTimes<'_> {
     /// The time of a step, in µs.
     pub(crate) fn us(&self) -> Result<f64, String> {
         self.all.us(self.form, self.layout, self.points)
@@ -346,7 +371,7 @@ impl Times<'_> {
         difference(self.form, self.layout, self.source())
     }
 
-    fn source(&self) -> impl Fn(Form, Layout) -> Result<f64, String> {
+    fn source(&self) -> impl Fn(Form, ThreadLayout) -> Result<f64, String> {
         |form, layout| self.all.us(form, layout, self.points)
     }
 }
@@ -355,20 +380,20 @@ impl Times<'_> {
 /// on every step, which is overhead too.
 fn overhead(
     form: Form,
-    layout: Layout,
-    us: impl Fn(Form, Layout) -> Result<f64, String>,
+    layout: ThreadLayout,
+    us: impl Fn(Form, ThreadLayout) -> Result<f64, String>,
 ) -> Result<f64, String> {
-    let one = us(Form::Ranks, Layout::ALONE)?;
+    let one = us(Form::Ranks, ThreadLayout::ALONE)?;
     Ok(layout.p() as f64 * us(form, layout)? / one - 1.0)
 }
 
 /// f of a form less f of the dynamic one: p (T(p) - T(p) of it) / T(1).
 fn difference(
     form: Form,
-    layout: Layout,
-    us: impl Fn(Form, Layout) -> Result<f64, String>,
+    layout: ThreadLayout,
+    us: impl Fn(Form, ThreadLayout) -> Result<f64, String>,
 ) -> Result<f64, String> {
-    let one = us(Form::Ranks, Layout::ALONE)?;
+    let one = us(Form::Ranks, ThreadLayout::ALONE)?;
     let more = us(form, layout)? - us(Form::Loop, layout)?;
     Ok(layout.p() as f64 * more / one)
 }
@@ -379,12 +404,12 @@ mod tests {
 
     #[test]
     fn all_forms_lose_against_the_same_time_on_one_thread() {
-        let two = Layout {
+        let two = ThreadLayout {
             threads: 2,
-            ..Layout::ALONE
+            ..ThreadLayout::ALONE
         };
         // A dynamic split is slower, on one thread too.
-        let us = |form: Form, layout: Layout| {
+        let us = |form: Form, layout: ThreadLayout| {
             let slower = if form == Form::Loop { 20.0 } else { 0.0 };
             Ok(100.0 / layout.p() as f64 + slower)
         };

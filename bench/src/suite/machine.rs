@@ -5,7 +5,7 @@ use super::setting::Setting;
 use crate::limits;
 use crate::selection::Effort;
 use crate::statistics::median;
-use crate::system::{Cache, Cores, Memory, processor, system};
+use crate::system::{Cache, Cores, SystemMemory, processor, system};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,7 +66,7 @@ impl Machine {
         Machine {
             schema: SCHEMA,
             machine: Identity::here(),
-            memory_bytes: Memory::here().total_bytes,
+            memory_bytes: SystemMemory::here().total_bytes,
             limits: Measures {
                 unit_us: median(&[(); 101].map(|()| setting.unit().time_us(10))),
                 cache_line_us: limits::roundtrip_us(),

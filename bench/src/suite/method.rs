@@ -12,14 +12,14 @@
 
 use super::case::{Case, Series};
 use super::load::{Elapsed, Reading, System, Watch};
-use super::plan::{Place, Plan, Run};
+use super::plan::{CasePlan, PlannedCase, Run};
 use crate::selection::Effort;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 /// How often, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Method {
+pub struct MeasuringMethod {
     /// All rounds of an experiment together, about, without what is set up before the first.
     pub budget: Duration,
     /// After so long no round begins but each experiment's first.
@@ -36,7 +36,7 @@ pub struct Method {
 
 /// Measures the cases of experiments.
 pub struct Measurer {
-    method: Method,
+    method: MeasuringMethod,
     watch: Box<dyn Watch>,
 }
 
@@ -62,12 +62,12 @@ pub enum Stop {
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl Method {
+impl MeasuringMethod {
     /// What belongs to an effort.
     #[must_use]
-    pub fn of(effort: Effort) -> Method {
+    pub fn of(effort: Effort) -> MeasuringMethod {
         match effort {
-            Effort::Trial => Method {
+            Effort::Trial => MeasuringMethod {
                 budget: Duration::ZERO,
                 limit: Duration::ZERO,
                 least: 1,
@@ -75,7 +75,7 @@ impl Method {
                 warm: false,
                 watched: false,
             },
-            Effort::Quick => Method {
+            Effort::Quick => MeasuringMethod {
                 budget: Duration::from_secs(24),
                 // Five minutes for all experiments, with the round that is under way.
                 limit: Duration::from_secs(270),
@@ -84,7 +84,7 @@ impl Method {
                 warm: true,
                 watched: true,
             },
-            Effort::Full => Method {
+            Effort::Full => MeasuringMethod {
                 budget: Duration::from_secs(600),
                 limit: Duration::MAX,
                 least: 7,
@@ -99,7 +99,7 @@ impl Method {
 impl Measurer {
     /// By this method, with the system's own word on its load.
     #[must_use]
-    pub fn new(method: Method) -> Measurer {
+    pub fn new(method: MeasuringMethod) -> Measurer {
         Measurer {
             method,
             watch: Box::new(System::new()),
@@ -108,8 +108,8 @@ impl Measurer {
 
     /// Whether there is to be one more round.
     #[must_use]
-    pub fn wants(&self, plan: &Plan) -> bool {
-        let Method {
+    pub fn wants(&self, plan: &CasePlan) -> bool {
+        let MeasuringMethod {
             budget,
             least,
             most,
@@ -128,7 +128,7 @@ impl Measurer {
     ///
     /// # Errors
     /// [`Stop::Cancelled`], after a whole run of a program.
-    pub fn round(&mut self, plan: &mut Plan, listener: &mut dyn Listener) -> Result<(), Stop> {
+    pub fn round(&mut self, plan: &mut CasePlan, listener: &mut dyn Listener) -> Result<(), Stop> {
         let of = plan.places.len();
         plan.last = Duration::ZERO;
         for at in 0..of {
@@ -153,7 +153,7 @@ impl Measurer {
     /// disturbed counts.
     fn settled(
         &mut self,
-        place: &mut Place,
+        place: &mut PlannedCase,
         time_left: bool,
         listener: &mut dyn Listener,
     ) -> Result<(), Stop> {
@@ -182,7 +182,7 @@ impl Measurer {
     /// A run of each series, and what went by meanwhile.
     fn attempt(
         &mut self,
-        place: &mut Place,
+        place: &mut PlannedCase,
         listener: &mut dyn Listener,
     ) -> Result<(Vec<Run>, Elapsed), Stop> {
         let before = self.reading();
@@ -227,7 +227,7 @@ fn go_on(listener: &dyn Listener) -> Result<(), Stop> {
 }
 
 /// One run of each series that can run here.
-fn run_all(place: &mut Place, listener: &mut dyn Listener) -> Result<Vec<Run>, Stop> {
+fn run_all(place: &mut PlannedCase, listener: &mut dyn Listener) -> Result<Vec<Run>, Stop> {
     let quantities = place.case.quantities.len();
     let mut runs = Vec::new();
     for (series, kept) in place.case.series.iter_mut().zip(&place.runs) {

@@ -3,7 +3,7 @@
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
-use crate::experiments::annealing::Plan;
+use crate::experiments::annealing::AnnealingPlan;
 use crate::experiments::quality::census;
 use crate::fingerprints::{Fingerprints, spread};
 use crate::kernels::Lazy;
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 /// Real points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Data {
+pub(crate) enum PointData {
     /// Census blocks as longitude and latitude, 201,174 of them.
     Census,
     /// Compounds as 1052 binary properties, 41,120 of them, held as floating-point numbers.
@@ -39,7 +39,7 @@ pub(crate) struct Clusterings {
 struct Sample {
     number: usize,
     points: Points,
-    plan: Plan,
+    plan: AnnealingPlan,
 }
 
 /// f = P T(P) / T(1) - 1 of the steps.
@@ -47,24 +47,25 @@ pub(crate) const OVERHEAD: Quantity = Quantity::new("overhead f", "");
 /// A step on P threads.
 pub(crate) const STEP: Quantity = Quantity::new("step per point and cluster", "ns");
 
-impl Data {
+impl PointData {
     /// All of them.
-    pub(crate) const ALL: [Data; 3] = [Data::Census, Data::Chemistry, Data::Bits];
+    pub(crate) const ALL: [PointData; 3] =
+        [PointData::Census, PointData::Chemistry, PointData::Bits];
 
     /// Its name in the points.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Data::Census => "census",
-            Data::Chemistry => "chemistry as floats",
-            Data::Bits => "chemistry as bits",
+            PointData::Census => "census",
+            PointData::Chemistry => "chemistry as floats",
+            PointData::Bits => "chemistry as bits",
         }
     }
 
     /// How many points there are.
     pub(crate) fn rows(self) -> usize {
         match self {
-            Data::Census => 201_174,
-            Data::Chemistry | Data::Bits => 41_120,
+            PointData::Census => 201_174,
+            PointData::Chemistry | PointData::Bits => 41_120,
         }
     }
 }
@@ -92,10 +93,10 @@ impl Clusterings {
         &self,
         setting: &Setting,
         number: usize,
-        (data, rows): (Data, usize),
+        (data, rows): (PointData, usize),
         (clusters, threads): (usize, usize),
     ) -> Case {
-        if data == Data::Bits {
+        if data == PointData::Bits {
             return self.bits_case(setting, rows, clusters, threads);
         }
         let all = self.clone();
@@ -148,7 +149,7 @@ impl Clusterings {
         let chemistry = Rc::clone(&self.chemistry);
         let bits = Lazy::new(move || chemistry.get()?.bits(rows));
         let pin = setting.pins(threads);
-        let point = place(Data::Bits, rows, clusters, threads);
+        let point = place(PointData::Bits, rows, clusters, threads);
         Case::new(point, &[OVERHEAD, STEP]).with("motet", move || {
             let bits = bits.get()?;
             let method = BitAnnealing {
@@ -173,20 +174,20 @@ impl Clusterings {
     fn sample(
         &self,
         number: usize,
-        data: Data,
+        data: PointData,
         rows: usize,
         clusters: usize,
     ) -> Result<Sample, String> {
         let points = match data {
-            Data::Census => {
+            PointData::Census => {
                 let all = self.census.get()?;
                 let places = spread(rows, all.len());
                 let values = places.flat_map(|place| &all.values()[2 * place..2 * place + 2]);
                 Points::new(values.copied().collect(), 2).map_err(|error| error.to_string())?
             }
-            Data::Chemistry | Data::Bits => self.chemistry.get()?.points(rows)?,
+            PointData::Chemistry | PointData::Bits => self.chemistry.get()?.points(rows)?,
         };
-        let plan = Plan::new(&points, clusters, 0).map_err(|error| error.to_string())?;
+        let plan = AnnealingPlan::new(&points, clusters, 0).map_err(|error| error.to_string())?;
         Ok(Sample {
             number,
             points,
@@ -196,7 +197,7 @@ impl Clusterings {
 }
 
 /// Where a case lies.
-fn place(data: Data, rows: usize, clusters: usize, threads: usize) -> Point {
+fn place(data: PointData, rows: usize, clusters: usize, threads: usize) -> Point {
     Point::new()
         .with("data", data.name())
         .with("points per thread", rows / threads)
@@ -241,7 +242,7 @@ mod tests {
                 ..SuiteConfig::default()
             });
             let all = Clusterings::new(&setting);
-            for data in Data::ALL {
+            for data in PointData::ALL {
                 let mut case = all.case(&setting, 0, (data, 100), (3, 2));
                 let reason = (case.series[0].program)().unwrap_err();
                 assert!(reason.contains(told), "{reason}");
@@ -258,7 +259,7 @@ mod tests {
             ..SuiteConfig::default()
         });
         let all = Clusterings::new(&setting);
-        for data in Data::ALL {
+        for data in PointData::ALL {
             let mut case = all.case(&setting, 0, (data, 200), (3, 2));
             let values = (case.series[0].program)().unwrap();
             assert!(values[0] > -1.0 && values[1] > 0.0, "{values:?}");

@@ -9,7 +9,7 @@ pub struct Picture {
     /// Its heading.
     pub title: &'static str,
     /// Lines or bars.
-    pub shape: Shape,
+    pub shape: LineShape,
     /// A parameter of the point.
     pub x: Axis,
     /// A quantity.
@@ -21,9 +21,9 @@ pub struct Picture {
     /// Only rows whose parameters have these values, as text.
     pub only: &'static [(&'static str, &'static str)],
     /// What is fitted through each line.
-    pub fit: Option<Fit>,
+    pub fit: Option<LineFit>,
     /// The papers' rows beside.
-    pub beside: Vec<Beside>,
+    pub beside: Vec<PaperBeside>,
 }
 
 /// One axis.
@@ -40,7 +40,7 @@ pub struct Axis {
 /// How values are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Shape {
+pub enum LineShape {
     /// Medians joined by lines, with a band from least to most.
     Lines,
     /// A bar for each value of x, with whiskers from least to most.
@@ -50,7 +50,7 @@ pub enum Shape {
 /// What is fitted through the medians of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fit {
+pub enum LineFit {
     /// A straight line; its slope is told.
     Line,
     /// A straight line through the origin.
@@ -62,7 +62,7 @@ pub enum Fit {
 
 /// Rows of a table of the papers that are drawn beside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beside {
+pub struct PaperBeside {
     /// The file, without ending, such as `p0_table2_overhead`.
     pub table: &'static str,
     /// Only rows whose columns have these values.
@@ -82,7 +82,7 @@ impl Picture {
         Picture {
             key,
             title,
-            shape: Shape::Lines,
+            shape: LineShape::Lines,
             x,
             y,
             series_by: &[],
@@ -97,7 +97,7 @@ impl Picture {
     #[must_use]
     pub fn bars(self) -> Picture {
         Picture {
-            shape: Shape::Bars,
+            shape: LineShape::Bars,
             ..self
         }
     }
@@ -122,7 +122,7 @@ impl Picture {
 
     /// With a fit through each line.
     #[must_use]
-    pub fn fit(self, fit: Fit) -> Picture {
+    pub fn fit(self, fit: LineFit) -> Picture {
         Picture {
             fit: Some(fit),
             ..self
@@ -131,7 +131,7 @@ impl Picture {
 
     /// With rows of the papers beside.
     #[must_use]
-    pub fn beside(mut self, beside: Beside) -> Picture {
+    pub fn beside(mut self, beside: PaperBeside) -> Picture {
         self.beside.push(beside);
         self
     }

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::load::Elapsed;
-use super::row::{Outcome, Row, SCHEMA};
+use super::row::{Row, RowOutcome, SCHEMA};
 use crate::statistics::Spread;
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ pub(super) type Run = Option<Result<Vec<f64>, String>>;
 
 /// The cases of one experiment with what has been measured of them.
 #[derive(Debug)]
-pub struct Plan {
+pub struct CasePlan {
     experiment: &'static str,
     /// Written by the method, which alone knows what a round is.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<PlannedCase>,
     /// Rounds that are whole.
     pub(super) rounds: usize,
     /// The time that they took, without runs for nothing.
@@ -25,7 +25,7 @@ pub struct Plan {
 
 /// A case, and its runs so far.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PlannedCase {
     pub(super) case: Case,
     /// By series: the values of each run, one for each quantity, or why there are none.
     pub(super) runs: Vec<Result<Vec<Vec<f64>>, String>>,
@@ -33,12 +33,12 @@ pub(super) struct Place {
     elapsed: Elapsed,
 }
 
-impl Plan {
+impl CasePlan {
     /// Nothing is measured yet of this experiment, which is named by its key.
     #[must_use]
-    pub fn new(experiment: &'static str, cases: Vec<Case>) -> Plan {
-        let places = cases.into_iter().map(Place::new);
-        Plan {
+    pub fn new(experiment: &'static str, cases: Vec<Case>) -> CasePlan {
+        let places = cases.into_iter().map(PlannedCase::new);
+        CasePlan {
             experiment,
             places: places.collect(),
             rounds: 0,
@@ -74,9 +74,9 @@ impl Plan {
     }
 }
 
-impl Place {
-    fn new(case: Case) -> Place {
-        Place {
+impl PlannedCase {
+    fn new(case: Case) -> PlannedCase {
+        PlannedCase {
             runs: case.series.iter().map(|_| Ok(Vec::new())).collect(),
             case,
             elapsed: Elapsed::default(),
@@ -113,7 +113,7 @@ impl Place {
                         disturbed,
                     ),
                     Err(reason) => (
-                        Outcome::Absent {
+                        RowOutcome::Absent {
                             absent: reason.clone(),
                         },
                         false,
@@ -135,9 +135,9 @@ impl Place {
     }
 }
 
-fn measured(values: &[f64]) -> Outcome {
+fn measured(values: &[f64]) -> RowOutcome {
     let Spread { median, min, max } = Spread::of(values);
-    Outcome::Measured {
+    RowOutcome::Measured {
         median,
         least: min,
         most: max,

@@ -10,12 +10,12 @@ pub const SCHEMA: u32 = 1;
 /// One quantity of one series at one point.
 ///
 /// ```
-/// use motet_bench::suite::{Outcome, Point, Row};
+/// use motet_bench::suite::{RowOutcome, Point, Row};
 ///
 /// let line = r#"{"schema":1,"experiment":"E06","series":"motet","point":{"threads":2},"quantity":"overhead per stage","unit":"us","median":0.8,"least":0.7,"most":0.9,"runs":5,"disturbed":false}"#;
 /// let row: Row = serde_json::from_str(line).unwrap();
 /// assert_eq!(row.point, Point::new().with("threads", 2));
-/// assert!(matches!(row.outcome, Outcome::Measured { runs: 5, .. }));
+/// assert!(matches!(row.outcome, RowOutcome::Measured { runs: 5, .. }));
 /// assert_eq!(serde_json::to_string(&row).unwrap(), line);
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Row {
     pub unit: String,
     /// The values, or why there are none.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RowOutcome,
     /// Others had too much of the processors over all its rounds, also when disturbed ones were
     /// measured again.
     #[serde(default)]
@@ -57,7 +57,7 @@ impl Row {
 /// The values of a row, or the reason why there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Fields")]
-pub enum Outcome {
+pub enum RowOutcome {
     /// It was measured.
     Measured {
         /// The median of the runs.
@@ -86,19 +86,19 @@ struct Fields {
     absent: Option<String>,
 }
 
-impl TryFrom<Fields> for Outcome {
+impl TryFrom<Fields> for RowOutcome {
     type Error = &'static str;
 
-    fn try_from(fields: Fields) -> Result<Outcome, &'static str> {
+    fn try_from(fields: Fields) -> Result<RowOutcome, &'static str> {
         let values = (fields.median, fields.least, fields.most, fields.runs);
         match (values, fields.absent) {
-            ((Some(median), Some(least), Some(most), Some(runs)), _) => Ok(Outcome::Measured {
+            ((Some(median), Some(least), Some(most), Some(runs)), _) => Ok(RowOutcome::Measured {
                 median,
                 least,
                 most,
                 runs,
             }),
-            (_, Some(absent)) => Ok(Outcome::Absent { absent }),
+            (_, Some(absent)) => Ok(RowOutcome::Absent { absent }),
             _ => Err("it has neither median, least, most and runs, nor absent"),
         }
     }
@@ -107,12 +107,12 @@ impl TryFrom<Fields> for Outcome {
 /// Where a case lies: parameters by name.
 #[derive(Debug, Clone, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Point(BTreeMap<String, Value>);
+pub struct Point(BTreeMap<String, ParameterValue>);
 
 /// The value of a parameter.
 #[derive(Debug, Clone, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum ParameterValue {
     /// A whole number.
     Count(u64),
     /// Another number.
@@ -130,41 +130,41 @@ impl Point {
 
     /// With one more.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Point {
+    pub fn with(mut self, name: &str, value: impl Into<ParameterValue>) -> Point {
         self.0.insert(name.to_owned(), value.into());
         self
     }
 
     /// The value of a parameter.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&ParameterValue> {
         self.0.get(name)
     }
 
     /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ParameterValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 }
 
-impl Value {
+impl ParameterValue {
     /// The number, when it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
-            Value::Count(count) => Some(*count as f64),
-            Value::Number(number) => Some(*number),
-            Value::Word(_) => None,
+            ParameterValue::Count(count) => Some(*count as f64),
+            ParameterValue::Number(number) => Some(*number),
+            ParameterValue::Word(_) => None,
         }
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for ParameterValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Count(count) => write!(f, "{count}"),
-            Value::Number(number) => write!(f, "{number}"),
-            Value::Word(word) => f.write_str(word),
+            ParameterValue::Count(count) => write!(f, "{count}"),
+            ParameterValue::Number(number) => write!(f, "{number}"),
+            ParameterValue::Word(word) => f.write_str(word),
         }
     }
 }
@@ -179,39 +179,42 @@ impl fmt::Display for Point {
     }
 }
 
-impl From<u64> for Value {
-    fn from(count: u64) -> Value {
-        Value::Count(count)
+impl From<u64> for ParameterValue {
+    fn from(count: u64) -> ParameterValue {
+        ParameterValue::Count(count)
     }
 }
 
-impl From<i32> for Value {
-    fn from(count: i32) -> Value {
-        u64::try_from(count).map_or(Value::Number(f64::from(count)), Value::Count)
+impl From<i32> for ParameterValue {
+    fn from(count: i32) -> ParameterValue {
+        u64::try_from(count).map_or(
+            ParameterValue::Number(f64::from(count)),
+            ParameterValue::Count,
+        )
     }
 }
 
-impl From<usize> for Value {
-    fn from(count: usize) -> Value {
-        Value::Count(count as u64)
+impl From<usize> for ParameterValue {
+    fn from(count: usize) -> ParameterValue {
+        ParameterValue::Count(count as u64)
     }
 }
 
-impl From<f64> for Value {
-    fn from(number: f64) -> Value {
-        Value::Number(number)
+impl From<f64> for ParameterValue {
+    fn from(number: f64) -> ParameterValue {
+        ParameterValue::Number(number)
     }
 }
 
-impl From<&str> for Value {
-    fn from(word: &str) -> Value {
-        Value::Word(word.to_owned())
+impl From<&str> for ParameterValue {
+    fn from(word: &str) -> ParameterValue {
+        ParameterValue::Word(word.to_owned())
     }
 }
 
-impl From<String> for Value {
-    fn from(word: String) -> Value {
-        Value::Word(word)
+impl From<String> for ParameterValue {
+    fn from(word: String) -> ParameterValue {
+        ParameterValue::Word(word)
     }
 }
 
@@ -221,13 +224,13 @@ mod tests {
 
     #[test]
     fn rows_are_written_and_read_alike() {
-        let measured = Outcome::Measured {
+        let measured = RowOutcome::Measured {
             median: 0.5,
             least: 0.25,
             most: 1.0,
             runs: 3,
         };
-        let absent = Outcome::Absent {
+        let absent = RowOutcome::Absent {
             absent: "there is no \"go\"".to_owned(),
         };
         for (outcome, disturbed) in [(measured, true), (absent, false)] {
@@ -253,8 +256,8 @@ mod tests {
     #[test]
     fn values_keep_their_kind() {
         let point: Point = serde_json::from_str(r#"{"a":3,"b":0.5,"c":"x"}"#).unwrap();
-        assert_eq!(point.get("a"), Some(&Value::Count(3)));
-        assert_eq!(point.get("b").and_then(Value::number), Some(0.5));
+        assert_eq!(point.get("a"), Some(&ParameterValue::Count(3)));
+        assert_eq!(point.get("b").and_then(ParameterValue::number), Some(0.5));
         assert_eq!(point.to_string(), "a 3, b 0.5, c x");
     }
 }

@@ -3,16 +3,16 @@
 use super::case::Case;
 use super::experiment::Experiment;
 use super::machine::Machine;
-use super::method::{Listener, Measurer, Method, Stop};
-use super::plan::Plan;
-use super::row::{Outcome, Point, Row, SCHEMA};
+use super::method::{Listener, Measurer, MeasuringMethod, Stop};
+use super::plan::CasePlan;
+use super::row::{Point, Row, RowOutcome, SCHEMA};
 use super::setting::Setting;
-use super::store::{Store, StoreError, read_machine};
+use super::store::{RowStore, StoreError, read_machine};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What hears how a run of the suite goes on.
-pub trait Progress {
+pub trait RunListener {
     /// An experiment begins a round: how many rounds have been and will be at most, its place from
     /// 0, how many there are, and what it is.
     fn experiment(
@@ -51,10 +51,10 @@ pub trait Progress {
 ///
 /// ```
 /// use motet_bench::Effort;
-/// use motet_bench::suite::{Case, Experiment, Progress, Row, Setting, SuiteConfig, find, read, run};
+/// use motet_bench::suite::{Case, Experiment, RunListener, Row, Setting, SuiteConfig, find, read, run};
 ///
 /// struct Quiet;
-/// impl Progress for Quiet {
+/// impl RunListener for Quiet {
 ///     fn experiment(&mut self, _: (usize, usize), _: (usize, usize), _: &dyn Experiment) {}
 ///     fn case(&mut self, _: usize, _: usize, _: &Case) {}
 ///     fn results(&mut self, _: &dyn Experiment, _: usize, _: std::time::Duration) {}
@@ -73,15 +73,15 @@ pub fn run(
     setting: &Setting,
     experiments: &[&'static dyn Experiment],
     out: &Path,
-    progress: &mut dyn Progress,
+    progress: &mut dyn RunListener,
 ) -> Result<(), Stop> {
     let mut machine = Machine::here(setting);
     if let Ok(before) = read_machine(out) {
         machine.keep_versions(before);
     }
     let keys: Vec<&str> = experiments.iter().map(|e| e.about().key).collect();
-    let mut store = Store::open(out, &machine, &keys).map_err(failed)?;
-    let method = Method::of(setting.config().effort);
+    let mut store = RowStore::open(out, &machine, &keys).map_err(failed)?;
+    let method = MeasuringMethod::of(setting.config().effort);
     let mut measurer = Measurer::new(method);
     let mut all: Vec<Measured> = experiments.iter().map(|e| Measured::new(*e)).collect();
     let ended = rounds(
@@ -127,17 +127,17 @@ enum State {
     /// It cannot be measured here, which its row says.
     Absent(Box<Row>),
     /// Its rounds.
-    Planned(Plan),
+    Planned(CasePlan),
 }
 
 /// Round after round through all experiments, until none wants another one or the time is up.
 fn rounds(
     measurer: &mut Measurer,
-    method: &Method,
+    method: &MeasuringMethod,
     setting: &Setting,
     all: &mut [Measured],
-    store: &mut Store,
-    progress: &mut dyn Progress,
+    store: &mut RowStore,
+    progress: &mut dyn RunListener,
 ) -> Result<(), Stop> {
     let (begun, of) = (Instant::now(), all.len());
     for round in 0..method.most {
@@ -177,7 +177,7 @@ impl Measured {
     fn begin(&mut self, setting: &Setting) {
         let key = self.experiment.about().key;
         self.state = match self.experiment.cases(setting) {
-            Ok(cases) => State::Planned(Plan::new(key, cases)),
+            Ok(cases) => State::Planned(CasePlan::new(key, cases)),
             Err(missing) => State::Absent(Box::new(absent(key, missing.reason))),
         };
     }
@@ -192,7 +192,7 @@ impl Measured {
 }
 
 /// Passes on what happens in a round.
-struct Heard<'a>(&'a mut dyn Progress);
+struct Heard<'a>(&'a mut dyn RunListener);
 
 impl Listener for Heard<'_> {
     fn case(&mut self, at: usize, of: usize, case: &Case) {
@@ -221,7 +221,7 @@ fn absent(key: &str, reason: String) -> Row {
         point: Point::new(),
         quantity: "all".to_owned(),
         unit: String::new(),
-        outcome: Outcome::Absent { absent: reason },
+        outcome: RowOutcome::Absent { absent: reason },
         disturbed: false,
     }
 }

@@ -4,7 +4,7 @@ use crate::peers::csharp::CSharp;
 use crate::peers::floor::Floor;
 use crate::peers::go::Go;
 use crate::peers::java::Java;
-use crate::peers::java_mpi::{JavaMpi, Ranks};
+use crate::peers::java_mpi::{JavaMpiPrograms, JavaRanks};
 use crate::peers::mpi::Mpi;
 use crate::peers::openmp::OpenMp;
 use crate::selection::Effort;
@@ -87,8 +87,8 @@ pub struct Setting {
     go: OnceCell<Rc<Result<Go, String>>>,
     java: OnceCell<Rc<Result<Java, String>>>,
     mpi: OnceCell<Rc<[Mpi]>>,
-    mpj: OnceCell<Rc<Result<JavaMpi, String>>>,
-    intel: OnceCell<Rc<Result<JavaMpi, String>>>,
+    mpj: OnceCell<Rc<Result<JavaMpiPrograms, String>>>,
+    intel: OnceCell<Rc<Result<JavaMpiPrograms, String>>>,
     openmp: OnceCell<Rc<Result<OpenMp, String>>>,
 }
 
@@ -178,13 +178,13 @@ impl Setting {
     }
 
     /// The program of stages for an MPI in Java.
-    pub(crate) fn java_mpi(&self, ranks: Ranks) -> Rc<Result<JavaMpi, String>> {
+    pub(crate) fn java_mpi(&self, ranks: JavaRanks) -> Rc<Result<JavaMpiPrograms, String>> {
         let (kits, folders) = (&self.config.java, &self.config.mpi);
         let built = match ranks {
-            Ranks::Intel => self
+            JavaRanks::Intel => self
                 .intel
-                .get_or_init(|| Rc::new(JavaMpi::intel(kits, folders))),
-            _ => self.mpj.get_or_init(|| Rc::new(JavaMpi::mpj(kits))),
+                .get_or_init(|| Rc::new(JavaMpiPrograms::intel(kits, folders))),
+            _ => self.mpj.get_or_init(|| Rc::new(JavaMpiPrograms::mpj(kits))),
         };
         Rc::clone(built)
     }

@@ -6,9 +6,9 @@
 use super::case::{Case, Quantity};
 use super::row::Point;
 use super::setting::Setting;
-use crate::peers::java_mpi::Ranks;
+use crate::peers::java_mpi::JavaRanks;
 use crate::peers::{crossbeam, rayon, tokio};
-use crate::program::{Mode, Pattern, Program, one_stage, run};
+use crate::program::{Pattern, StageMode, WorkProgram, one_stage, run};
 use crate::unit::Units;
 use motet_sync::thread;
 use std::rc::Rc;
@@ -45,7 +45,7 @@ pub(super) const PARAMETERS: &[(&str, &str)] = &[
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stages {
     pub(super) pattern: Pattern,
-    pub(super) mode: Mode,
+    pub(super) mode: StageMode,
     pub(super) parallel: usize,
     pub(super) threads: usize,
     pub(super) stages: u64,
@@ -67,7 +67,7 @@ pub(super) enum Peer {
     JavaMpi,
 }
 
-type Run = Rc<dyn Fn(&Program) -> Result<Duration, String>>;
+type Run = Rc<dyn Fn(&WorkProgram) -> Result<Duration, String>>;
 
 impl Peer {
     /// Those that start something for each message.
@@ -109,14 +109,14 @@ impl Peer {
     }
 
     /// How it runs a program of so many stages; MPI runs its own number.
-    fn run(self, mode: Mode, setting: &Setting) -> Option<Run> {
+    fn run(self, mode: StageMode, setting: &Setting) -> Option<Run> {
         Some(match (self, mode) {
-            (Peer::Tokio, Mode::Spawned) => Rc::new(tokio::spawn),
-            (Peer::Tokio, Mode::Rendezvous) => Rc::new(tokio::ranks),
-            (Peer::Crossbeam, Mode::Spawned) => Rc::new(crossbeam::threads),
-            (Peer::Crossbeam, Mode::Rendezvous) => Rc::new(crossbeam::ranks),
-            (Peer::Rayon, Mode::Spawned) => Rc::new(rayon::spawn),
-            (Peer::Rayon, Mode::Rendezvous) | (Peer::Mpi | Peer::JavaMpi, _) => return None,
+            (Peer::Tokio, StageMode::Spawned) => Rc::new(tokio::spawn),
+            (Peer::Tokio, StageMode::Rendezvous) => Rc::new(tokio::ranks),
+            (Peer::Crossbeam, StageMode::Spawned) => Rc::new(crossbeam::threads),
+            (Peer::Crossbeam, StageMode::Rendezvous) => Rc::new(crossbeam::ranks),
+            (Peer::Rayon, StageMode::Spawned) => Rc::new(rayon::spawn),
+            (Peer::Rayon, StageMode::Rendezvous) | (Peer::Mpi | Peer::JavaMpi, _) => return None,
             (Peer::Go, _) => {
                 let go = setting.go();
                 Rc::new(move |program| {
@@ -202,8 +202,8 @@ impl Stages {
     }
 
     /// The program.
-    pub(super) fn program(&self, setting: &Setting) -> Program {
-        Program {
+    pub(super) fn program(&self, setting: &Setting) -> WorkProgram {
+        WorkProgram {
             pattern: self.pattern,
             parallel: self.parallel,
             stages: self.stages,
@@ -242,7 +242,9 @@ impl Stages {
     /// A series for each MPI in Java, with a rank for each computation.
     fn with_java_mpi(&self, case: Case, setting: &Setting) -> Case {
         let (program, budget_us) = (self.program(setting), budget_us(setting));
-        let wanted = Ranks::ALL.into_iter().filter(|r| setting.wants(r.name()));
+        let wanted = JavaRanks::ALL
+            .into_iter()
+            .filter(|r| setting.wants(r.name()));
         wanted.fold(case, |case, ranks| {
             let mpi = setting.java_mpi(ranks);
             case.with(ranks.name(), move || {
@@ -271,13 +273,13 @@ fn budget_us(setting: &Setting) -> f64 {
 }
 
 /// The quantities of a program by the times of a stage and of its work.
-fn scaled(program: &Program, (stage_us, work_us): (f64, f64)) -> Vec<f64> {
+fn scaled(program: &WorkProgram, (stage_us, work_us): (f64, f64)) -> Vec<f64> {
     let seconds = |us: f64| us * program.stages as f64 / 1e6;
     vec![stage_us - work_us, seconds(stage_us), seconds(work_us)]
 }
 
 /// One pair of runs.
-fn overhead(program: &Program, run: &Run) -> Result<Vec<f64>, String> {
+fn overhead(program: &WorkProgram, run: &Run) -> Result<Vec<f64>, String> {
     let (once, rounds) = one_stage(program);
     let ideal = run(&once)?.as_secs_f64() * rounds;
     let time = run(program)?.as_secs_f64();

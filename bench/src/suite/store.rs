@@ -25,7 +25,7 @@ const MACHINE: &str = "machine.json";
 
 /// A folder that rows are written to.
 #[derive(Debug)]
-pub struct Store {
+pub struct RowStore {
     dir: PathBuf,
     /// The rows that this run has written, by experiment.
     written: BTreeMap<String, Vec<Row>>,
@@ -39,7 +39,7 @@ struct Form {
     schema: u32,
 }
 
-impl Store {
+impl RowStore {
     /// Opens a folder for this machine's rows of `experiments`; makes it if it is not there. A line
     /// that was cut off is taken away.
     ///
@@ -47,7 +47,11 @@ impl Store {
     /// [`StoreError`], above all when the folder has rows of another machine or form, or rows of
     /// other experiments that were measured with another effort or binding of threads, or when
     /// another run writes into it.
-    pub fn open(dir: &Path, machine: &Machine, experiments: &[&str]) -> Result<Store, StoreError> {
+    pub fn open(
+        dir: &Path,
+        machine: &Machine,
+        experiments: &[&str],
+    ) -> Result<RowStore, StoreError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error| StoreError::File { path, error }
@@ -85,7 +89,7 @@ impl Store {
                 dir: dir.to_owned(),
             });
         }
-        let store = Store {
+        let store = RowStore {
             dir: dir.to_owned(),
             written: BTreeMap::new(),
             _lock: lock,

@@ -24,7 +24,7 @@ pub(crate) struct Kernel {
 
 /// What each thread took between two synchronisations, in µs.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Times {
+pub(crate) struct KernelTimes {
     /// For each thread one time for each synchronisation.
     threads: Vec<Vec<f64>>,
 }
@@ -34,7 +34,7 @@ impl Kernel {
     ///
     /// # Errors
     /// A rank has failed.
-    pub(crate) fn run(self, points: &Points) -> Result<Times, String> {
+    pub(crate) fn run(self, points: &Points) -> Result<KernelTimes, String> {
         let world = World::threads(self.threads);
         let world = match self.pinned {
             true => world,
@@ -43,7 +43,7 @@ impl Kernel {
         let threads = world
             .run(async |comm| self.rank(&comm, points).await)
             .map_err(|error| error.to_string())?;
-        Ok(Times { threads })
+        Ok(KernelTimes { threads })
     }
 
     async fn rank(self, comm: &Communicator, points: &Points) -> Result<Vec<f64>, MiningError> {
@@ -120,7 +120,7 @@ impl Kernel {
     }
 }
 
-impl Times {
+impl KernelTimes {
     /// The mean over threads and synchronisations.
     pub(crate) fn mean(&self) -> f64 {
         mean(self.all())
@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn deviations_and_spreads() {
-        let times = Times {
+        let times = KernelTimes {
             threads: vec![vec![1.0, 3.0], vec![3.0, 5.0]],
         };
         assert_eq!(times.mean(), 3.0);
         assert_eq!(times.deviation_over_mean(), 2.0_f64.sqrt() / 3.0);
         assert_eq!(times.spread_over_mean(), 2.0 / 3.0);
-        let alone = Times {
+        let alone = KernelTimes {
             threads: vec![vec![1.0, 3.0]],
         };
         assert_eq!(alone.spread_over_mean(), 0.0, "one thread has no others");

@@ -1,7 +1,9 @@
 //! What pictures show of rows.
 
 use motet_bench::picture::{Origin, Panel, Scale, panels};
-use motet_bench::suite::{Axis, Beside, Fit, Outcome, Picture, Point, Row, SCHEMA, all};
+use motet_bench::suite::{
+    Axis, LineFit, PaperBeside, Picture, Point, Row, RowOutcome, SCHEMA, all,
+};
 
 fn row(series: &str, point: Point, median: f64) -> Row {
     Row {
@@ -11,7 +13,7 @@ fn row(series: &str, point: Point, median: f64) -> Row {
         point,
         quantity: "time".to_owned(),
         unit: "s".to_owned(),
-        outcome: Outcome::Measured {
+        outcome: RowOutcome::Measured {
             median,
             least: 0.9 * median,
             most: 1.2 * median,
@@ -88,7 +90,7 @@ fn a_line_for_each_series_and_a_mark_for_each_value() {
 
 #[test]
 fn a_fit_tells_the_slope_in_a_unit_that_can_be_read() {
-    let [panel] = drawn(&over_stages().fit(Fit::Line), &linear_rows())
+    let [panel] = drawn(&over_stages().fit(LineFit::Line), &linear_rows())
         .try_into()
         .unwrap();
     let motet = &panel.lines[0];
@@ -96,7 +98,7 @@ fn a_fit_tells_the_slope_in_a_unit_that_can_be_read() {
     let last = motet.fit.as_ref().unwrap().curve.last().unwrap();
     assert!((last.0 / 1e6 - 1.0).abs() < 1e-9 && (last.1 - 16.0).abs() < 1e-6);
     let one = [row("motet", stages(10), 1.0)];
-    let [panel] = drawn(&over_stages().fit(Fit::Line), &one)
+    let [panel] = drawn(&over_stages().fit(LineFit::Line), &one)
         .try_into()
         .unwrap();
     assert!(
@@ -123,7 +125,7 @@ fn models_of_factors_are_fitted_at_the_marks() {
         })
         .to_vec();
     let fitted = |factors| {
-        let [panel] = drawn(&picture.clone().fit(Fit::Factors(factors)), &rows)
+        let [panel] = drawn(&picture.clone().fit(LineFit::Factors(factors)), &rows)
             .try_into()
             .unwrap();
         panel
@@ -155,7 +157,7 @@ fn models_of_factors_are_fitted_at_the_marks() {
         Axis::linear("p", ""),
         Axis::linear("time", ""),
     );
-    let [together] = drawn(&over_p.clone().fit(Fit::ThroughOrigin), &twice)
+    let [together] = drawn(&over_p.clone().fit(LineFit::ThroughOrigin), &twice)
         .try_into()
         .unwrap();
     assert_eq!(
@@ -227,7 +229,7 @@ fn the_papers_stand_beside_with_their_machine_and_place() {
     let y = Axis::linear("overhead per stage", "us");
     let picture = Picture::new("e06", "Overhead", x, y)
         .panels_by(&["pattern"])
-        .beside(Beside {
+        .beside(PaperBeside {
             table: "p0_table2_overhead",
             only: &[("threads", "match")],
             x: "parallel",
@@ -271,7 +273,7 @@ fn the_papers_stand_beside_with_their_machine_and_place() {
 fn facts_in_another_unit_are_no_neighbours() {
     let beside = |only, unit| {
         let (x, y) = (Axis::log("separation", ""), Axis::log("time", unit));
-        let picture = Picture::new("e19", "Additions", x, y).beside(Beside {
+        let picture = Picture::new("e19", "Additions", x, y).beside(PaperBeside {
             table: "p3_table2_cacheline",
             only,
             x: "separation_doubles",
@@ -347,7 +349,7 @@ fn what_cannot_be_shown_is_said() {
     let mut rows = linear_rows();
     rows.push(row("motet", stages(10), -1.0));
     rows.push(Row {
-        outcome: Outcome::Absent {
+        outcome: RowOutcome::Absent {
             absent: "no <compiler>".to_owned(),
         },
         ..row("go", stages(10), 0.0)

@@ -2,7 +2,7 @@
 
 use motet_bench::report::page;
 use motet_bench::results::Results;
-use motet_bench::suite::{Outcome, Point, Row, SCHEMA};
+use motet_bench::suite::{Point, Row, RowOutcome, SCHEMA};
 
 /// A row of five runs.
 pub(crate) fn row(
@@ -20,7 +20,7 @@ pub(crate) fn row(
         point,
         quantity: quantity.to_owned(),
         unit: unit.to_owned(),
-        outcome: Outcome::Measured {
+        outcome: RowOutcome::Measured {
             median,
             least: 0.95 * median,
             most: 1.05 * median,
@@ -116,7 +116,7 @@ fn noise_decides_nothing() {
         "{falling}"
     );
     let mut rows = pipelines(0.5);
-    if let Outcome::Measured { median, .. } = &mut rows[1].outcome {
+    if let RowOutcome::Measured { median, .. } = &mut rows[1].outcome {
         *median += 0.3;
     }
     let scattered = said(&results(2, rows), "C01");
@@ -138,7 +138,7 @@ fn other_load_is_said_with_the_verdict() {
 #[test]
 fn what_needs_other_machines_or_what_is_not_built_cannot_be_told() {
     let mut rows = pipelines(1.0);
-    let absent = Outcome::Absent {
+    let absent = RowOutcome::Absent {
         absent: "motet has no services yet".to_owned(),
     };
     rows.push(Row {
@@ -184,7 +184,7 @@ fn twice_the_computations_are_compared_on_the_cores_there_are() {
 
 /// The least value of a row, and how many it is of.
 fn set_runs(row: &mut Row, to: f64, of: usize) {
-    if let Outcome::Measured { least, runs, .. } = &mut row.outcome {
+    if let RowOutcome::Measured { least, runs, .. } = &mut row.outcome {
         (*least, *runs) = (to, of);
     }
 }
@@ -258,7 +258,7 @@ fn a_line_needs_three_points_of_work_above_the_overhead() {
         "{text}"
     );
     let mut rows = pipelines(0.5);
-    if let Outcome::Measured { median, .. } = &mut rows[1].outcome {
+    if let RowOutcome::Measured { median, .. } = &mut rows[1].outcome {
         *median += 0.3;
     }
     let text = said(&results(2, rows), "C06");
@@ -449,7 +449,7 @@ fn ranks_are_held_against_the_best_and_the_slowest_mpi() {
     let both = vec![at("motet", 0.2), at("MPICH 5", 0.3), at("Open MPI 5", 0.8)];
     assert!(said(&results(2, both), "C37").contains("does not hold"));
     let absent = Row {
-        outcome: Outcome::Absent {
+        outcome: RowOutcome::Absent {
             absent: "no mpicc is found".to_owned(),
         },
         ..at("MPI", 0.0)

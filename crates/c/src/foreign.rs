@@ -4,6 +4,6 @@ mod bytes;
 mod callback;
 mod site;
 
-pub(crate) use bytes::{Item, ReleaseBytes};
-pub(crate) use callback::{Body, Callback, Function, Handler, JoinHandler};
+pub(crate) use bytes::{AlignedBytes, ReleaseBytes};
+pub(crate) use callback::{BodyFunction, Callback, Function, Handler, JoinHandler};
 pub(crate) use site::site;

@@ -27,14 +27,14 @@ impl Op {
 }
 
 /// A type of number that C reduces.
-pub(crate) trait Number: Plain + Default {
+pub(crate) trait ReducedNumber: Plain + Default {
     /// How numbers are combined; those of lower ranks come first.
     fn combine(op: Op) -> Combine<Self>;
 }
 
 macro_rules! integer {
     ($($t:ty)*) => {$(
-        impl Number for $t {
+        impl ReducedNumber for $t {
             fn combine(op: Op) -> Combine<$t> {
                 match op {
                     Op::Sum => <$t>::wrapping_add,
@@ -49,7 +49,7 @@ macro_rules! integer {
 
 integer!(i32 i64);
 
-impl Number for f64 {
+impl ReducedNumber for f64 {
     /// One that is not a number stays so.
     fn combine(op: Op) -> Combine<f64> {
         match op {

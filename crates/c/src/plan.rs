@@ -1,7 +1,7 @@
 //! Arbiters that have been built: which kind is known at run time only.
 
 use crate::error::{Code, Failure};
-use crate::foreign::Item;
+use crate::foreign::AlignedBytes;
 use motet::ports::{Activation, Active, Attach, Outlet};
 use motet::{
     ActiveInterleave, After, Choice, DispatcherQueue, Interleave, MultiplePortReceive, Receive,
@@ -11,14 +11,14 @@ use std::mem;
 use std::sync::Arc;
 
 /// An arbiter that is not at work yet. Each is attached once.
-pub(crate) enum Plan {
-    Receive(Receive<Item>),
-    Join(MultiplePortReceive<Item>),
+pub(crate) enum ArbiterPlan {
+    Receive(Receive<AlignedBytes>),
+    Join(MultiplePortReceive<AlignedBytes>),
     After(After),
-    Choice(Choice<Vec<Plan>>),
+    Choice(Choice<Vec<ArbiterPlan>>),
 }
 
-impl Attach for Plan {
+impl Attach for ArbiterPlan {
     type Ports = Box<dyn Send>;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Box<dyn Send>) {
@@ -27,18 +27,18 @@ impl Attach for Plan {
             (arbiter, Box::new(ports))
         }
         match self {
-            Plan::Receive(receive) => kept(receive, outlet),
-            Plan::Join(join) => kept(join, outlet),
-            Plan::After(after) => kept(after, outlet),
-            Plan::Choice(choice) => kept(choice, outlet),
+            ArbiterPlan::Receive(receive) => kept(receive, outlet),
+            ArbiterPlan::Join(join) => kept(join, outlet),
+            ArbiterPlan::After(after) => kept(after, outlet),
+            ArbiterPlan::Choice(choice) => kept(choice, outlet),
         }
     }
 
     fn is_once(&self) -> bool {
         match self {
-            Plan::Receive(receive) => receive.is_once(),
-            Plan::Join(join) => join.is_once(),
-            Plan::After(_) | Plan::Choice(_) => true,
+            ArbiterPlan::Receive(receive) => receive.is_once(),
+            ArbiterPlan::Join(join) => join.is_once(),
+            ArbiterPlan::After(_) | ArbiterPlan::Choice(_) => true,
         }
     }
 }
@@ -47,14 +47,14 @@ impl Attach for Plan {
 pub(crate) struct Arbiter(Mutex<State>);
 
 enum State {
-    Built(Plan),
+    Built(ArbiterPlan),
     Active(Activation),
     /// It is a part of another, or could not be activated.
     Gone,
 }
 
 impl Arbiter {
-    pub(crate) fn new(plan: Plan) -> Arbiter {
+    pub(crate) fn new(plan: ArbiterPlan) -> Arbiter {
         Arbiter(Mutex::new(State::Built(plan)))
     }
 
@@ -86,12 +86,12 @@ impl Arbiter {
     }
 
     /// The plan, for another arbiter that it becomes a part of.
-    pub(crate) fn take(&self) -> Result<Plan, Failure> {
+    pub(crate) fn take(&self) -> Result<ArbiterPlan, Failure> {
         take(&mut self.0.lock())
     }
 
     /// As [`Arbiter::take`], if it takes items once.
-    pub(crate) fn take_once(&self, of: &str) -> Result<Plan, Failure> {
+    pub(crate) fn take_once(&self, of: &str) -> Result<ArbiterPlan, Failure> {
         let mut state = self.0.lock();
         match &*state {
             State::Built(plan) if !plan.is_once() => Err(Failure::argument(format!(
@@ -102,12 +102,12 @@ impl Arbiter {
     }
 
     /// Gives a plan back that has found no place in another.
-    pub(crate) fn put_back(&self, plan: Plan) {
+    pub(crate) fn put_back(&self, plan: ArbiterPlan) {
         *self.0.lock() = State::Built(plan);
     }
 }
 
-fn take(state: &mut State) -> Result<Plan, Failure> {
+fn take(state: &mut State) -> Result<ArbiterPlan, Failure> {
     match mem::replace(state, State::Gone) {
         State::Built(plan) => Ok(plan),
         other => {
@@ -135,7 +135,7 @@ enum Stage {
 
 /// What a part of an interleave is.
 #[derive(Clone, Copy)]
-pub(crate) enum Group {
+pub(crate) enum InterleaveGroup {
     Concurrent,
     Exclusive,
     Teardown,
@@ -147,20 +147,20 @@ impl Interleaved {
     }
 
     /// Adds a part.
-    pub(crate) fn add(&self, group: Group, arbiter: &Arbiter) -> Result<(), Failure> {
+    pub(crate) fn add(&self, group: InterleaveGroup, arbiter: &Arbiter) -> Result<(), Failure> {
         let mut stage = self.0.lock();
         if !matches!(*stage, Stage::Built(_)) {
             return Err(at_work());
         }
         let plan = match group {
-            Group::Teardown => arbiter.take_once("the teardown group")?,
-            Group::Concurrent | Group::Exclusive => arbiter.take()?,
+            InterleaveGroup::Teardown => arbiter.take_once("the teardown group")?,
+            InterleaveGroup::Concurrent | InterleaveGroup::Exclusive => arbiter.take()?,
         };
         if let Stage::Built(built) = mem::replace(&mut *stage, Stage::Gone) {
             *stage = Stage::Built(match group {
-                Group::Concurrent => built.concurrent(plan),
-                Group::Exclusive => built.exclusive(plan),
-                Group::Teardown => built.teardown(plan),
+                InterleaveGroup::Concurrent => built.concurrent(plan),
+                InterleaveGroup::Exclusive => built.exclusive(plan),
+                InterleaveGroup::Teardown => built.teardown(plan),
             });
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! A rank that blocks its thread.
 
 use crate::error::{Code, Failure};
-use crate::run::{Next, Run};
+use crate::run::{Next, SharedRun};
 use motet::comm::Entered;
 use motet::dispatch::{eagerly, moves};
 use motet::{CommError, Communicator};
@@ -30,7 +30,7 @@ thread_local! {
 
 /// A rank, on the thread that made it.
 pub(crate) struct Rank {
-    pub(crate) run: Arc<Run>,
+    pub(crate) run: Arc<SharedRun>,
     /// Its number in the world.
     number: usize,
     thread: usize,
@@ -48,13 +48,13 @@ pub(crate) struct Comm {
 
 /// Wakes a rank of a watched run.
 struct Bell {
-    run: Arc<Run>,
+    run: Arc<SharedRun>,
     number: usize,
 }
 
 /// Says that the rank has ended, however it ends.
-pub(crate) struct Ending {
-    run: Arc<Run>,
+pub(crate) struct RankEndGuard {
+    run: Arc<SharedRun>,
     number: usize,
     before: bool,
 }
@@ -62,17 +62,17 @@ pub(crate) struct Ending {
 impl Rank {
     /// The rank on this thread, until the second of the two is dropped.
     pub(crate) fn begin(
-        run: Arc<Run>,
+        run: Arc<SharedRun>,
         number: usize,
         entered: Option<Entered>,
-    ) -> (Rc<Rank>, Ending) {
+    ) -> (Rc<Rank>, RankEndGuard) {
         let parker = Parker::new();
         run.begin(number, parker.unparker());
         let bell = Bell {
             run: Arc::clone(&run),
             number,
         };
-        let ending = Ending {
+        let ending = RankEndGuard {
             run: Arc::clone(&run),
             number,
             before: HERE.with(|here| here.replace(true)),
@@ -203,7 +203,7 @@ impl Wake for Bell {
     }
 }
 
-impl Drop for Ending {
+impl Drop for RankEndGuard {
     fn drop(&mut self) {
         HERE.with(|here| here.set(self.before));
         self.run.end(self.number);

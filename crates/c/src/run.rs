@@ -17,16 +17,16 @@
 
 use crate::error::{Code, Failure};
 use crate::foreign::site;
-use motet::comm::{CallSite, RankNow, WaitGraph, Watch};
+use motet::comm::{CallSite, RankNow, RunWatch, WaitGraph};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Unparker};
 
 /// What the ranks of one run share.
-pub(crate) struct Run {
+pub(crate) struct SharedRun {
     /// The ranks are to end where they wait.
     stopped: AtomicBool,
     /// What looks at the ranks, if all of them are in this process: else nobody knows them all.
-    watch: Option<Watch>,
+    watch: Option<RunWatch>,
     sleep: Mutex<Sleep>,
 }
 
@@ -60,10 +60,10 @@ pub(crate) enum Next {
     Look,
 }
 
-impl Run {
+impl SharedRun {
     /// A run of so many ranks, which `watch` sees if they are all.
-    pub(crate) fn new(ranks: usize, watch: Option<Watch>) -> Run {
-        Run {
+    pub(crate) fn new(ranks: usize, watch: Option<RunWatch>) -> SharedRun {
+        SharedRun {
             stopped: AtomicBool::new(false),
             watch,
             sleep: Mutex::new(Sleep {
@@ -179,7 +179,7 @@ impl Run {
 
     /// All ranks sleep, and nobody will wake them. The last one that was awake says so.
     fn stuck(&self) {
-        let seen = self.watch.as_ref().and_then(Watch::why);
+        let seen = self.watch.as_ref().and_then(RunWatch::why);
         let said = seen.map(|graph| self.placed(graph).to_string());
         let said = said.unwrap_or_default();
         let text = format!("all ranks that have not ended wait for each other; {said}");
@@ -209,11 +209,11 @@ impl Run {
 mod tests {
     use super::*;
 
-    fn run(ranks: usize) -> Run {
-        Run::new(ranks, None)
+    fn run(ranks: usize) -> SharedRun {
+        SharedRun::new(ranks, None)
     }
 
-    fn is_stuck(run: &Run) -> bool {
+    fn is_stuck(run: &SharedRun) -> bool {
         run.reason()
             .is_some_and(|reason| reason.code == Code::Stuck)
     }

@@ -12,21 +12,21 @@ mod suite_args;
 mod texts;
 
 pub use args::{
-    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, QualityArgs, RanksArgs,
-    SearchArgs, SelectionArgs, SoakArgs, StagesArgs,
+    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, ExperimentCommand, IdleArgs, QualityArgs,
+    RanksArgs, SearchArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 pub use print_args::PrintArgs;
 pub use rank_program::RankProgramArgs;
 pub use results::{CompareArgs, ResultsArgs};
 pub use suite_args::SuiteArgs;
 
-use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
+use motet_bench::stages::{Pattern, StageMode, StagesConfig, StagesError, StagesRecord};
 use motet_bench::{crowded, idle, soak, stages};
 use motet_sync::thread;
 
 use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::text::grouped;
 
 /// Runs the command to its end.
@@ -35,23 +35,23 @@ use crate::text::grouped;
 /// Any [`CliError`]; the rows before it have been printed.
 pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
     match args.experiment {
-        Experiment::List(print) => suite::list(print),
-        Experiment::Run(args) => suite::run(&args),
-        Experiment::Plot(args) => results::run_plot(&args),
-        Experiment::Report(args) => results::run_report(&args),
-        Experiment::Compare(args) => results::run_compare(&args),
-        Experiment::Join(args) => results::run_join(&args),
-        Experiment::Stages(args) => run_stages(&args),
-        Experiment::Core(args) => messages::run_core(args),
-        Experiment::Ranks(args) => messages::run_ranks(args),
-        Experiment::Search(args) => messages::run_search(args),
-        Experiment::Sim(args) => messages::run_sim(args),
-        Experiment::Soak(args) => run_soak(&args),
-        Experiment::Crowded(args) => run_crowded(&args),
-        Experiment::Idle(args) => run_idle(&args),
-        Experiment::Annealing(args) => clustering::run_annealing(&args),
-        Experiment::Quality(args) => clustering::run_quality(&args),
-        Experiment::RankProgram(args) => rank_program::run(&args),
+        ExperimentCommand::List(print) => suite::list(print),
+        ExperimentCommand::Run(args) => suite::run(&args),
+        ExperimentCommand::Plot(args) => results::run_plot(&args),
+        ExperimentCommand::Report(args) => results::run_report(&args),
+        ExperimentCommand::Compare(args) => results::run_compare(&args),
+        ExperimentCommand::Join(args) => results::run_join(&args),
+        ExperimentCommand::Stages(args) => run_stages(&args),
+        ExperimentCommand::Core(args) => messages::run_core(args),
+        ExperimentCommand::Ranks(args) => messages::run_ranks(args),
+        ExperimentCommand::Search(args) => messages::run_search(args),
+        ExperimentCommand::Sim(args) => messages::run_sim(args),
+        ExperimentCommand::Soak(args) => run_soak(&args),
+        ExperimentCommand::Crowded(args) => run_crowded(&args),
+        ExperimentCommand::Idle(args) => run_idle(&args),
+        ExperimentCommand::Annealing(args) => clustering::run_annealing(&args),
+        ExperimentCommand::Quality(args) => clustering::run_quality(&args),
+        ExperimentCommand::RankProgram(args) => rank_program::run(&args),
     }
 }
 
@@ -79,7 +79,7 @@ fn run_stages(args: &StagesArgs) -> Result<(), CliError> {
             "{} {}, P = {}",
             config.mode, config.pattern, config.parallel
         );
-        let bar = Bar::new(args.print.quiet);
+        let bar = TerminalBar::new(args.print.quiet);
         let record = stages::measure(&config, |pairs| {
             bar.at(pairs as f64 / config.runs as f64, name.clone());
         });
@@ -98,7 +98,7 @@ fn configs(args: &StagesArgs) -> Result<Vec<StagesConfig>, CliError> {
         given => given.to_vec(),
     };
     let modes = match args.mode.as_slice() {
-        [] => Mode::ALL.to_vec(),
+        [] => StageMode::ALL.to_vec(),
         given => given.to_vec(),
     };
     let parallel = match args.parallel.as_slice() {
@@ -140,9 +140,9 @@ fn unmeasurable(error: StagesError) -> CliError {
 fn stages_cells(record: &StagesRecord) -> [String; 13] {
     let micro = |time: f64| format!("{time:.4}");
     let ratio = match (record.mode, record.roundtrip_us) {
-        (Mode::Spawned, _) => format!("{:.2} A", record.overhead_us / record.spawn_us),
-        (Mode::Rendezvous, Some(trip)) => format!("{:.2} R", record.overhead_us / trip),
-        (Mode::Rendezvous, None) => "-".to_owned(),
+        (StageMode::Spawned, _) => format!("{:.2} A", record.overhead_us / record.spawn_us),
+        (StageMode::Rendezvous, Some(trip)) => format!("{:.2} R", record.overhead_us / trip),
+        (StageMode::Rendezvous, None) => "-".to_owned(),
     };
     let of_ideal = if record.units == 0 {
         "-".to_owned()
@@ -178,7 +178,7 @@ fn run_soak(args: &SoakArgs) -> Result<(), CliError> {
         ],
     );
     for &parallel in &args.parallel {
-        let bar = Bar::new(args.print.quiet);
+        let bar = TerminalBar::new(args.print.quiet);
         let record = soak::run(parallel, args.stages, |stages| {
             let share = stages as f64 / args.stages as f64;
             bar.at(

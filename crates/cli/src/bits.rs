@@ -8,19 +8,19 @@ use std::cmp::Reverse;
 use std::time::Instant;
 
 use motet::{Current, World};
-use motet_mining::Choice;
+use motet_mining::ClusterChoice;
 use serde::Serialize;
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
-use crate::files::Folder;
+use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::pairwise::for_tables;
-use crate::plan::{Plan, Search};
+use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::ranked::Start;
 use crate::sample::{self, Sampled};
 use crate::stdout::print;
-use crate::summary::Step;
+use crate::summary::MethodStep;
 use fit::{Fitted, Run};
 
 /// Columns that the table of a cluster names.
@@ -47,7 +47,7 @@ pub struct BitSummary {
     pub clusters: usize,
     /// Why so many, if none were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
+    pub choice: Option<ClusterChoice>,
     /// The sum over the rows of the squared distance to the centre.
     pub inertia: f64,
     /// Seconds that the clustering took.
@@ -57,7 +57,7 @@ pub struct BitSummary {
     /// The clusters, the largest first.
     pub table: Vec<BitCluster>,
     /// The steps of the method, in order.
-    pub trace: Vec<Step>,
+    pub trace: Vec<MethodStep>,
     /// The sample, if not all rows were clustered. Sizes and inertia are those of all rows; centres
     /// and the trace are those of the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     }
     let kept = args.results.keep.kept("bits");
     let (spread, width) = (args.spread.clone(), args.bits.width);
-    let plan = Plan::of(args, spread.total() > 1 || World::is_one_of_several())?;
+    let plan = ClusterPlan::of(args, spread.total() > 1 || World::is_one_of_several())?;
     let file = &plan.request.file;
     let start = Start {
         spread: &spread,
@@ -105,7 +105,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &World| {
         let folder = match (&plan.out, world.process().0) {
-            (Some(out), 0) => Some(Folder::check(out, &output::FILES)?),
+            (Some(out), 0) => Some(ResultsFolder::check(out, &output::FILES)?),
             _ => None,
         };
         let bits = read::read(file, width)?;
@@ -147,10 +147,12 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     print(|to| output::print_to(to, &summary, plan.json))
 }
 
-fn check_size(plan: &Plan, rows: usize) -> Result<(), CliError> {
+fn check_size(plan: &ClusterPlan, rows: usize) -> Result<(), CliError> {
     let file = plan.request.file.display();
     match plan.search {
-        Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > rows => {
+        ClusterSearch::Exactly(clusters) | ClusterSearch::KMeans { clusters, .. }
+            if clusters > rows =>
+        {
             Err(CliError::Data(format!(
                 "{file}: {clusters} clusters are asked for and there are {rows} rows: ask for fewer"
             )))
@@ -161,7 +163,7 @@ fn check_size(plan: &Plan, rows: usize) -> Result<(), CliError> {
 
 /// The summary, and the cluster of each row from 1.
 fn summarise(
-    plan: &Plan,
+    plan: &ClusterPlan,
     fitted: &Fitted,
     run_seconds: f64,
     threads: usize,
@@ -194,7 +196,7 @@ fn summarise(
             columns,
         }
     });
-    let trace = found.trace.iter().map(|step| Step {
+    let trace = found.trace.iter().map(|step| MethodStep {
         temperature: step.temperature,
         free_energy: step.free_energy,
         clusters: step.clusters,

@@ -10,21 +10,21 @@ use motet_mining::{CancelToken, Checkpoints, Clustering, Control, DataError, Poi
 
 use crate::args::{ClusterArgs, Method};
 use crate::error::{CliError, InputError, OptionError};
-use crate::files::{self, Content, Folder};
+use crate::files::{self, Content, ResultsFolder};
 use crate::fit::{self, Chosen, fit};
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::clear;
-use crate::map::{self, Picture};
-use crate::plan::{Plan, Search};
+use crate::map::{self, MapPicture};
+use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::processes;
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::ranked::{Measured, measured};
-use crate::read::{self, OnMissing, Table};
+use crate::read::{self, InputTable, OnMissing};
 use crate::report;
 use crate::sample::{self, Sampled};
 use crate::space::Placed;
 use crate::stdout::print;
-use crate::summary::{Cluster, Missing, Profiled, Step, Summary};
+use crate::summary::{Cluster, MethodStep, MissingRows, Profiled, Summary};
 use crate::text::grouped;
 use remark::{constant, constant_columns, left_out, remark};
 
@@ -36,9 +36,9 @@ const MAP: &str = "map.svg";
 
 /// What a process has when all is well with options and data.
 struct Ready {
-    plan: Plan,
+    plan: ClusterPlan,
     /// In the first process, if files are wanted.
-    folder: Option<Folder>,
+    folder: Option<ResultsFolder>,
     placed: Placed,
     /// What is to be said of columns that are left out.
     left_out: String,
@@ -55,7 +55,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     several_samples(&args)?;
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
-    let plan = Plan::of(args, several).map_err(CliError::from);
+    let plan = ClusterPlan::of(args, several).map_err(CliError::from);
     let (plan, world) = if launched {
         let threads = plan.as_ref().map_or(None, |plan| plan.threads);
         (plan, processes::current(&spread, threads)?)
@@ -128,12 +128,12 @@ fn several_samples(args: &ClusterArgs) -> Result<(), OptionError> {
 type Found = (Measured<Chosen<Clustering>>, Option<Sampled>);
 
 /// Checks what can be checked before the run, and reads the table.
-fn prepare(mut plan: Plan, world: &World) -> Result<Ready, CliError> {
+fn prepare(mut plan: ClusterPlan, world: &World) -> Result<Ready, CliError> {
     // One process speaks for all, and writes.
     let first = world.process().0 == 0;
     plan.quiet |= !first;
     let folder = if first { folder(&plan)? } else { None };
-    let bar = Bar::new(plan.quiet);
+    let bar = TerminalBar::new(plan.quiet);
     let table = read::read_table(&plan.request, |rows| bar.read(rows));
     // An error must not be printed beside the bar.
     bar.clear();
@@ -151,16 +151,21 @@ fn prepare(mut plan: Plan, world: &World) -> Result<Ready, CliError> {
 }
 
 /// The folder of `--out`, if it can be written.
-fn folder(plan: &Plan) -> Result<Option<Folder>, CliError> {
+fn folder(plan: &ClusterPlan) -> Result<Option<ResultsFolder>, CliError> {
     let names = [LABELS, CENTRES, TRACE, MAP];
-    let checked = plan.out.as_ref().map(|path| Folder::check(path, &names));
+    let checked = plan
+        .out
+        .as_ref()
+        .map(|path| ResultsFolder::check(path, &names));
     Ok(checked.transpose()?)
 }
 
-fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
+fn check_size(table: &InputTable, search: ClusterSearch) -> Result<(), CliError> {
     let points = table.rows();
     match search {
-        Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > points => {
+        ClusterSearch::Exactly(clusters) | ClusterSearch::KMeans { clusters, .. }
+            if clusters > points =>
+        {
             let file = table.file.clone();
             Err(CliError::Input(InputError::FewPoints {
                 file,
@@ -175,7 +180,7 @@ fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
 /// Clusters on the threads asked for and, for the scaling, on one thread too: all points, or a
 /// sample, to whose clusters the others are given.
 fn cluster(
-    plan: &Plan,
+    plan: &ClusterPlan,
     world: &World,
     placed: &Placed,
     kept: Option<&Checkpoints>,
@@ -199,7 +204,7 @@ fn cluster(
 }
 
 fn clustered(
-    plan: &Plan,
+    plan: &ClusterPlan,
     world: &World,
     (placed, points): (&Placed, &Points),
     kept: Option<&Checkpoints>,
@@ -207,13 +212,13 @@ fn clustered(
 ) -> Result<Option<Measured<Chosen<Clustering>>>, CliError> {
     let square = placed.space.square();
     let search = match plan.search {
-        Search::Found { t_min, at_most } => Search::Found {
+        ClusterSearch::Found { t_min, at_most } => ClusterSearch::Found {
             t_min: t_min / square,
             at_most,
         },
         search => search,
     };
-    let bar = Bar::new(plan.quiet);
+    let bar = TerminalBar::new(plan.quiet);
     let show = |now: &Progress| bar.cool(now.done, now.temperature * square, now.clusters);
     let control = Control {
         progress: Some(&show),
@@ -238,7 +243,7 @@ fn numbers(clustering: &Clustering) -> Vec<u32> {
 }
 
 fn summarise(
-    plan: &Plan,
+    plan: &ClusterPlan,
     placed: &Placed,
     fit: &Measured<Chosen<Clustering>>,
     numbers: &[u32],
@@ -266,7 +271,7 @@ fn summarise(
         })
         .collect();
     table.sort_by_key(|row| row.cluster);
-    let trace = clustering.trace.iter().map(|step| Step {
+    let trace = clustering.trace.iter().map(|step| MethodStep {
         temperature: step.temperature * square,
         free_energy: step.free_energy * square,
         clusters: step.clusters,
@@ -303,9 +308,9 @@ fn summarise(
     }
 }
 
-fn missing(plan: &Plan, placed: &Placed) -> Option<Missing> {
+fn missing(plan: &ClusterPlan, placed: &Placed) -> Option<MissingRows> {
     let what = plan.request.missing;
-    (what != OnMissing::Error).then_some(Missing {
+    (what != OnMissing::Error).then_some(MissingRows {
         what,
         dropped_rows: placed.dropped.len(),
         filled_cells: placed.filled,
@@ -313,7 +318,7 @@ fn missing(plan: &Plan, placed: &Placed) -> Option<Missing> {
 }
 
 /// The files that will have been written.
-fn files_of(plan: &Plan) -> Vec<String> {
+fn files_of(plan: &ClusterPlan) -> Vec<String> {
     let names = [LABELS, CENTRES, TRACE, MAP].into_iter();
     let folder = plan.out.as_deref();
     let paths = names.filter_map(|name| Some(folder?.join(name).display().to_string()));
@@ -321,15 +326,15 @@ fn files_of(plan: &Plan) -> Vec<String> {
 }
 
 fn write_files(
-    folder: &Folder,
+    folder: &ResultsFolder,
     placed: &Placed,
     labels: &[u32],
     summary: &Summary,
     cancel: &CancelToken,
 ) -> Result<(), CliError> {
     let scale = placed.scale();
-    let picture = Picture {
-        points: map::Points {
+    let picture = MapPicture {
+        points: map::MapPoints {
             names: &placed.names,
             values: placed.values(),
             scale: &scale,

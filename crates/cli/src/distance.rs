@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::amount::count;
 use crate::error::{CliError, OptionError};
-use crate::files::{Content, Folder};
+use crate::files::{Content, ResultsFolder};
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::{KeepArgs, clear};
 use crate::npy;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &motet::World| {
         let folder = match world.process().0 {
-            0 => Some(Folder::check(&folder, &[&name])?),
+            0 => Some(ResultsFolder::check(&folder, &[&name])?),
             _ => None,
         };
         let (sequences, method) = Pairs::read_sequences(&args.file, &args.align)?;

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use motet_machine::limits;
-use motet_machine::system::{Cache, Cores, Limits, Memory, said};
+use motet_machine::system::{Cache, Cores, SystemLimits, SystemMemory, said};
 use serde::Serialize;
 
 use crate::doctor::libraries::Found;
@@ -35,8 +35,8 @@ struct Findings {
     threads: Threads,
     clock_ghz: f64,
     wakeup_us: f64,
-    memory: Memory,
-    limits: Limits,
+    memory: SystemMemory,
+    limits: SystemLimits,
     mpi: Vec<Found>,
     /// Why there is no library, and how to get one.
     mpi_problem: Option<String>,
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         two_cores,
         clock_ghz: limits::clock_ghz(),
         wakeup_us: limits::wakeup_us(),
-        memory: Memory::here(),
-        limits: Limits::here(),
+        memory: SystemMemory::here(),
+        limits: SystemLimits::here(),
         mpi,
         mpi_problem: problem.map(|problem| problem.to_string()),
         mesh: Listens::here(),

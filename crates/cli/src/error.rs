@@ -6,7 +6,7 @@ mod input;
 
 #[cfg(feature = "bench")]
 pub use bench::BenchError;
-pub use input::{InputError, Place};
+pub use input::{InputError, InputPosition};
 
 use std::io;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub enum CliError {
     World(#[from] CurrentError),
     /// Something cannot be started.
     #[error(transparent)]
-    Start(#[from] StartError),
+    Start(#[from] ProgramStartError),
     /// A service, or the node that should serve it, has refused.
     #[error("{0}")]
     Service(String),
@@ -152,7 +152,7 @@ pub enum OutputError {
 /// Another program cannot be started.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum StartError {
+pub enum ProgramStartError {
     /// There is no such program here, or it may not be executed.
     #[error("no program {program}: give the path of an executable file after --", program = program.display())]
     NoProgram {
@@ -194,7 +194,7 @@ pub enum StartError {
 
 /// A launcher, or the program that it is to start, cannot be started.
 pub(crate) fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
-    CliError::Start(StartError::Launcher { launcher, source })
+    CliError::Start(ProgramStartError::Launcher { launcher, source })
 }
 
 /// Tells apart what the user can mend and what is a fault of the program.

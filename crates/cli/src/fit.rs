@@ -2,26 +2,27 @@
 
 use motet_comm::Communicator;
 use motet_mining::{
-    Annealing, Checkpoints, Choice, Clustering, Clusters, Control, KMeans, MiningError, Points,
+    Annealing, Checkpoints, ClusterChoice, Clustering, Clusters, Control, KMeans, MiningError,
+    Points,
 };
 
 use crate::keep::of_choice;
-use crate::plan::Search;
+use crate::plan::ClusterSearch;
 
 /// What was found, and why there are so many clusters, if none were asked for.
-pub(crate) type Chosen<C> = (C, Option<Choice>);
+pub(crate) type Chosen<C> = (C, Option<ClusterChoice>);
 
 /// The clusters that there are to be; `choose` gives their number among so many at most.
 pub(crate) async fn clusters(
-    search: Search,
-    choose: impl AsyncFnOnce(usize) -> Result<Choice, MiningError>,
+    search: ClusterSearch,
+    choose: impl AsyncFnOnce(usize) -> Result<ClusterChoice, MiningError>,
 ) -> Result<Chosen<Clusters>, MiningError> {
     Ok(match search {
-        Search::Exactly(clusters) | Search::KMeans { clusters, .. } => {
+        ClusterSearch::Exactly(clusters) | ClusterSearch::KMeans { clusters, .. } => {
             (Clusters::Exactly(clusters), None)
         }
-        Search::Found { t_min, at_most } => (Clusters::Found { t_min, at_most }, None),
-        Search::Chosen { at_most } => {
+        ClusterSearch::Found { t_min, at_most } => (Clusters::Found { t_min, at_most }, None),
+        ClusterSearch::Chosen { at_most } => {
             let choice = choose(at_most).await?;
             (Clusters::Exactly(choice.clusters), Some(choice))
         }
@@ -33,7 +34,7 @@ pub(crate) fn join<C>(
     parts: Vec<Chosen<C>>,
     join: impl FnOnce(Vec<C>) -> Option<C>,
 ) -> Option<Chosen<C>> {
-    let (parts, choices): (Vec<C>, Vec<Option<Choice>>) = parts.into_iter().unzip();
+    let (parts, choices): (Vec<C>, Vec<Option<ClusterChoice>>) = parts.into_iter().unzip();
     Some((join(parts)?, choices.into_iter().next()?))
 }
 
@@ -41,11 +42,11 @@ pub(crate) fn join<C>(
 pub(crate) async fn fit(
     comm: &Communicator,
     points: &Points,
-    search: Search,
+    search: ClusterSearch,
     control: &Control<'_>,
     kept: Option<&Checkpoints>,
 ) -> Result<Chosen<Clustering>, MiningError> {
-    if let Search::KMeans {
+    if let ClusterSearch::KMeans {
         clusters,
         seed,
         restarts,

@@ -16,11 +16,11 @@ pub use args::{HmmArgs, HmmCommand, HmmFitArgs, HmmUseArgs, SeenArgs};
 pub use found::{HmmScore, HmmState, HmmSummary};
 
 use crate::error::CliError;
-use crate::files::Folder;
+use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::clear;
-use crate::model::{ModelArgs, Stored};
-use crate::progress::Bar;
+use crate::model::{ModelArgs, StoredModel};
+use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
 use crate::stdout::print;
 use args::Task;
@@ -43,7 +43,7 @@ struct Found {
 }
 
 /// What one rank has: the fit and its start, the same on all; ln p of all; own paths.
-type Part = (Option<(HmmFitted, usize)>, Vec<f64>, Option<HmmPaths>);
+type RowGroup = (Option<(HmmFitted, usize)>, Vec<f64>, Option<HmmPaths>);
 
 /// Runs the command to its end.
 ///
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &HmmArgs) -> Result<(), CliError> {
     let names = task.files(seen.placed.is_some());
     let summary = summarise(&task, &seen, &found, &names);
     if let Some(folder) = folder {
-        let model = Stored::new(KIND, &seen.names, found.found.model);
+        let model = StoredModel::new(KIND, &seen.names, found.found.model);
         write::files(&folder, &names, &seen, &model, &summary, &cancel)?;
     }
     let starts = task.fit.map_or(0, |fit| fit.starts);
@@ -100,14 +100,14 @@ fn prepare(
     task: &Task<'_>,
     world: &World,
     several: bool,
-) -> Result<(Seen, Option<HmmModel>, Option<Folder>), CliError> {
+) -> Result<(Seen, Option<HmmModel>, Option<ResultsFolder>), CliError> {
     let first = world.process().0 == 0;
     let folder = match (&task.results.out, first) {
-        (Some(out), true) => Some(Folder::check(out, &task.files(true))?),
+        (Some(out), true) => Some(ResultsFolder::check(out, &task.files(true))?),
         _ => None,
     };
     let stored = task.model.map(|path| {
-        let stored = Stored::<HmmModel>::read(path, KIND)?;
+        let stored = StoredModel::<HmmModel>::read(path, KIND)?;
         let bad = |what: &str| CliError::Data(format!("{}: {what}: fit it again", path.display()));
         let model = &stored.model;
         let (start, transitions) = (model.start().to_vec(), model.transitions().to_vec());
@@ -125,7 +125,7 @@ fn prepare(
         }
     });
     let stored = stored.transpose()?;
-    let bar = Bar::new(task.results.quiet || !first);
+    let bar = TerminalBar::new(task.results.quiet || !first);
     let seen = Seen::read(task, stored.as_ref(), several, |rows| bar.read(rows));
     // An error must not be printed beside the bar.
     bar.clear();
@@ -145,7 +145,7 @@ fn fit(
         iterations: args.iterations,
         floor: args.floor,
     };
-    let bar = Bar::new(quiet);
+    let bar = TerminalBar::new(quiet);
     let (states, starts, seed) = (args.states, args.starts, args.seed);
     let job = async |comm: &Communicator| {
         let mut best = None::<(HmmFitted, usize)>;
@@ -180,7 +180,7 @@ fn fit(
         };
         Ok((best, log_p, paths))
     };
-    let join = |parts: Vec<Part>| {
+    let join = |parts: Vec<RowGroup>| {
         let (fitted, start) = parts.first()?.0.clone()?;
         let found = join(fitted.model, parts)?;
         let fitted = Some((fitted.trace, fitted.converged, start));
@@ -203,7 +203,7 @@ fn apply(
         let (log_p, paths) = used(model, comm, seen, cancel, task.paths).await?;
         Ok((None, log_p, paths))
     };
-    let join = |parts: Vec<Part>| join(model.clone(), parts);
+    let join = |parts: Vec<RowGroup>| join(model.clone(), parts);
     let results = task.results;
     measured(world, (results.scaling, results.profile), job, join)
 }
@@ -228,7 +228,7 @@ async fn used(
 }
 
 /// The paths of all ranks one after the other.
-fn join(model: HmmModel, parts: Vec<Part>) -> Option<Found> {
+fn join(model: HmmModel, parts: Vec<RowGroup>) -> Option<Found> {
     let log_p = parts.first()?.1.clone();
     let paths = parts.into_iter().filter_map(|part| part.2);
     Some(Found {

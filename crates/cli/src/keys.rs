@@ -25,13 +25,13 @@ use crate::stdout::print;
 pub struct KeysArgs {
     /// What to make.
     #[command(subcommand)]
-    pub what: What,
+    pub what: KeysCommand,
 }
 
 /// What is made.
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
-pub enum What {
+pub enum KeysCommand {
     /// Make a folder of keys: an authority, a certificate, the tokens admin and viewer
     New(NewArgs),
     /// Add a token
@@ -111,7 +111,7 @@ pub struct LeafArgs {
 pub(crate) fn run(args: &KeysArgs) -> Result<(), CliError> {
     let refused = |error: motet_http::KeysError| CliError::Service(error.to_string());
     match &args.what {
-        What::New(new) => {
+        KeysCommand::New(new) => {
             Keys::make(&new.folder, &new.host, new.days).map_err(refused)?;
             let folder = new.folder.display();
             print(|to| {
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &KeysArgs) -> Result<(), CliError> {
                 )
             })
         }
-        What::Leaf(leaf) => {
+        KeysCommand::Leaf(leaf) => {
             let LeafArgs {
                 folder, name, role, ..
             } = leaf;
@@ -159,7 +159,7 @@ pub(crate) fn run(args: &KeysArgs) -> Result<(), CliError> {
                 )
             })
         }
-        What::Token(token) => {
+        KeysCommand::Token(token) => {
             let file = Keys::add_token(&token.folder, &token.name, &token.role, token.days);
             let file = file.map_err(refused)?;
             print(|to| {

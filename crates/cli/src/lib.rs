@@ -92,9 +92,9 @@ mod without_mesh;
 pub use args::{BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs};
 #[cfg(feature = "bench")]
 pub use bench::{
-    AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
-    QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
-    StagesArgs, SuiteArgs,
+    AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, ExperimentCommand, IdleArgs,
+    PrintArgs, QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs,
+    SoakArgs, StagesArgs, SuiteArgs,
 };
 pub use bits::{BitCluster, BitSummary};
 pub use call::CallArgs;
@@ -103,21 +103,21 @@ pub use doctor::DoctorArgs;
 pub use entry::{main, status};
 #[cfg(feature = "bench")]
 pub use error::BenchError;
-pub use error::{CliError, InputError, OptionError, OutputError, Place, StartError};
+pub use error::{CliError, InputError, InputPosition, OptionError, OutputError, ProgramStartError};
 pub use flow::{FlowArgs, FlowCommand, FlowHowArgs, FlowNameArgs, FlowRunArgs};
 pub use hmm::{
     HmmArgs, HmmCommand, HmmFitArgs, HmmScore, HmmState, HmmSummary, HmmUseArgs, SeenArgs,
 };
 pub use keep::KeepArgs;
-pub use keys::{KeysArgs, NewArgs, TokenArgs, What};
+pub use keys::{KeysArgs, KeysCommand, NewArgs, TokenArgs};
 #[cfg(feature = "mesh")]
 pub use mesh::{
     ClassOfTopic, MeshArgs, MeshCommand, MeshJoinArgs, MeshKeysArgs, MeshKeysCommand,
     MeshKeysNewArgs, MeshLinkArgs, MeshPeersArgs, MeshPubArgs, MeshSubArgs, MeshTopArgs,
 };
 pub use mixture::{
-    Components, MixtureArgs, MixtureComponent, MixtureFitArgs, MixtureSummary, ShapeOfCovariance,
-    WhichCriterion,
+    ComponentCount, MixtureArgs, MixtureComponent, MixtureFitArgs, MixtureSummary,
+    ShapeOfCovariance, WhichCriterion,
 };
 pub use model::ModelArgs;
 pub use pairs::{AlignArgs, Aligned, Letters};
@@ -128,7 +128,7 @@ pub use sample::Sampled;
 pub use scale::{ScaleArgs, ScaleMethod, ScaleSummary};
 pub use serve::ServeArgs;
 pub use spread::SpreadArgs;
-pub use summary::{Cluster, Missing, Scaling, Step, Summary};
+pub use summary::{Cluster, MethodStep, MissingRows, Summary, ThreadScaling};
 pub use table::TableArgs;
 pub use watch::WatchArgs;
 #[cfg(not(feature = "bench"))]

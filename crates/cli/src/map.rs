@@ -20,13 +20,13 @@ use std::fmt::Write;
 
 use crate::summary::Summary;
 use axis::Axis;
-pub(crate) use curve::{Curve, Mark};
+pub(crate) use curve::{Curve, CurveMark};
 pub(crate) use dendrogram::Dendrogram;
 pub(crate) use ellipses::Extent;
 use grid::Grid;
 use svg::{Anchor, Page, Type};
-pub(crate) use view::Points;
-use view::View;
+pub(crate) use view::MapPoints;
+use view::MapView;
 
 /// Up to this many points are drawn one by one.
 const SINGLE_POINTS: usize = 10_000;
@@ -48,9 +48,9 @@ const GREY: &str = "#616e7c";
 
 /// What to draw.
 #[derive(Debug)]
-pub(crate) struct Picture<'a> {
+pub(crate) struct MapPicture<'a> {
     /// The points.
-    pub(crate) points: Points<'a>,
+    pub(crate) points: MapPoints<'a>,
     /// The cluster of each, from 1.
     pub(crate) labels: &'a [u32],
     /// The clusters.
@@ -62,8 +62,8 @@ pub(crate) struct Picture<'a> {
 }
 
 /// Draws the clusters as an SVG document.
-pub(crate) fn draw(picture: &Picture<'_>) -> String {
-    let view = View::of(&picture.points);
+pub(crate) fn draw(picture: &MapPicture<'_>) -> String {
+    let view = MapView::of(&picture.points);
     let plot = Plot::of(&view, picture.labels.len());
     let centres: Vec<[f64; 2]> = picture
         .summary
@@ -128,7 +128,7 @@ struct Plot {
 }
 
 impl Plot {
-    fn of(view: &View, points: usize) -> Plot {
+    fn of(view: &MapView, points: usize) -> Plot {
         let [most_width, most_height] = PLOT;
         let shape = view.shape.unwrap_or(0.62);
         let width = most_width.min(most_height / shape);
@@ -146,7 +146,7 @@ impl Plot {
     }
 
     /// The pixel of a point, or of a centre.
-    fn place(&self, view: &View, row: Option<usize>, values: &[f64]) -> [f64; 2] {
+    fn place(&self, view: &MapView, row: Option<usize>, values: &[f64]) -> [f64; 2] {
         let [x, y] = view.at(row, values);
         [
             LEFT + view.x.part(x) * self.width,
@@ -154,7 +154,7 @@ impl Plot {
         ]
     }
 
-    fn draw_axes(&self, page: &mut Page, view: &View) {
+    fn draw_axes(&self, page: &mut Page, view: &MapView) {
         let (width, height) = (self.width, self.height);
         page.raw(format_args!(
             "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{width}\" height=\"{height}\" \
@@ -205,7 +205,13 @@ impl Plot {
     }
 
     /// Draws every point as a dot.
-    fn draw_points(&self, page: &mut Page, view: &View, picture: &Picture<'_>, colours: &[String]) {
+    fn draw_points(
+        &self,
+        page: &mut Page,
+        view: &MapView,
+        picture: &MapPicture<'_>,
+        colours: &[String],
+    ) {
         let mut dots = vec![String::new(); colours.len()];
         for (row, &label) in picture.labels.iter().enumerate() {
             let [x, y] = self.place(view, Some(row), picture.points.row(row));
@@ -230,8 +236,8 @@ impl Plot {
     fn draw_cells(
         &self,
         page: &mut Page,
-        view: &View,
-        picture: &Picture<'_>,
+        view: &MapView,
+        picture: &MapPicture<'_>,
         colours: &[String],
     ) -> u32 {
         let cells = |length: f64| (length / self.cell).round() as usize;
@@ -258,7 +264,7 @@ impl Plot {
         full
     }
 
-    fn draw_caption(&self, page: &mut Page, view: &View, cells: bool, ellipses: bool) {
+    fn draw_caption(&self, page: &mut Page, view: &MapView, cells: bool, ellipses: bool) {
         let mut caption = if cells {
             "Cells have the colour of the cluster with most points there. ".to_owned()
         } else {
@@ -390,13 +396,13 @@ mod tests {
         let names = ["a", "b", "c"];
         let summary = summary(&names[..dim], geo, &sizes, &centres);
         let scale = vec![1.0; dim];
-        let points = Points {
+        let points = MapPoints {
             names: &summary.columns,
             values: &values,
             scale: &scale,
             geo,
         };
-        draw(&Picture {
+        draw(&MapPicture {
             points,
             labels: &labels,
             summary: &summary,
@@ -475,13 +481,13 @@ mod tests {
             (vec![3.0; 20_000], vec![1; 10_000]),
         ] {
             let summary = summary(&["a", "b"], false, &[labels.len()], &[values[..2].to_vec()]);
-            let points = Points {
+            let points = MapPoints {
                 names: &summary.columns,
                 values: &values,
                 scale: &[1.0; 2],
                 geo: false,
             };
-            let svg = draw(&Picture {
+            let svg = draw(&MapPicture {
                 points,
                 labels: &labels,
                 summary: &summary,

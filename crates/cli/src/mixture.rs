@@ -10,15 +10,15 @@ use motet_mining::{
     MixtureStart, MixtureTried, Progress,
 };
 
-pub use args::{Components, MixtureArgs, MixtureFitArgs, ShapeOfCovariance, WhichCriterion};
+pub use args::{ComponentCount, MixtureArgs, MixtureFitArgs, ShapeOfCovariance, WhichCriterion};
 pub use found::{MixtureComponent, MixtureSummary};
 
 use crate::error::CliError;
-use crate::files::Folder;
+use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::clear;
-use crate::model::{Stored, request};
-use crate::progress::Bar;
+use crate::model::{StoredModel, request};
+use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
 use crate::read;
 use crate::space::Placed;
@@ -33,7 +33,7 @@ type Chosen = (MixtureModel, Vec<MixtureTried>);
 
 /// What a process has when all is well with options and data.
 struct Ready {
-    folder: Option<Folder>,
+    folder: Option<ResultsFolder>,
     placed: Placed,
     stored: Option<MixtureModel>,
 }
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
     };
     let summary = summarise(args, &ready.placed, &found);
     if let Some(folder) = ready.folder {
-        let model = Stored::new(KIND, &ready.placed.names, found.found.0);
+        let model = StoredModel::new(KIND, &ready.placed.names, found.found.0);
         write::files(&folder, &names, &ready.placed, &model, &summary, &cancel)?;
     }
     let kept = args.results.keep.kept(KIND).into_iter();
@@ -91,12 +91,12 @@ fn prepare(
 ) -> Result<Ready, CliError> {
     let first = world.process().0 == 0;
     let folder = match (&args.results.out, first) {
-        (Some(out), true) => Some(Folder::check(out, names)?),
+        (Some(out), true) => Some(ResultsFolder::check(out, names)?),
         _ => None,
     };
     let stored = args.model.as_deref();
     let stored = stored.map(|path| {
-        let stored = Stored::<MixtureModel>::read(path, KIND)?;
+        let stored = StoredModel::<MixtureModel>::read(path, KIND)?;
         let bad = |what| CliError::Data(format!("{}: {what}: fit it again", path.display()));
         stored
             .model
@@ -110,7 +110,7 @@ fn prepare(
     let stored = stored.transpose()?;
     let columns = stored.as_ref().map(|stored| &stored.names[..]);
     let request = request(&args.file, args.table.clone(), columns, several)?;
-    let bar = Bar::new(args.results.quiet || !first);
+    let bar = TerminalBar::new(args.results.quiet || !first);
     let table = read::read_table(&request, |rows| bar.read(rows));
     // An error must not be printed beside the bar.
     bar.clear();
@@ -142,7 +142,7 @@ fn fit(
         },
         ..Mixture::default()
     };
-    let bar = Bar::new(quiet);
+    let bar = TerminalBar::new(quiet);
     let show = |now: &Progress| {
         let what = format!(
             "{} components, mean ln p {:.5}",
@@ -158,7 +158,7 @@ fn fit(
     let kept = args.results.keep.kept(KIND);
     let criterion = Criterion::from(fit.criterion);
     let job = async |comm: &motet_comm::Communicator| match wanted {
-        Some(Components::Exactly(components)) => {
+        Some(ComponentCount::Exactly(components)) => {
             let method = Mixture {
                 components,
                 ..method.clone()
@@ -170,7 +170,7 @@ fn fit(
             Ok((model, Vec::new()))
         }
         // `check` has asked for one of the two.
-        Some(Components::Auto) | None => {
+        Some(ComponentCount::Auto) | None => {
             let most = fit.at_most;
             if let Some(kept) = &kept {
                 let wanted = (most, criterion);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::amount::count;
 use crate::error::{CliError, OptionError};
 use crate::keep::KeepArgs;
-use crate::read::Request;
+use crate::read::TableRequest;
 use crate::spread::SpreadArgs;
 use crate::table::{self, TableArgs};
 
@@ -64,7 +64,7 @@ pub(crate) fn request(
     mut table: TableArgs,
     columns: Option<&[String]>,
     several: bool,
-) -> Result<Request, OptionError> {
+) -> Result<TableRequest, OptionError> {
     if several && file.as_os_str() == "-" {
         return Err(OptionError::Value {
             option: "FILE",
@@ -99,7 +99,7 @@ pub(crate) fn request(
 
 /// A model as `model.json` holds it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Stored<M> {
+pub(crate) struct StoredModel<M> {
     /// The version of the program.
     pub(crate) motet: String,
     /// Which command has written it.
@@ -109,9 +109,9 @@ pub(crate) struct Stored<M> {
     pub(crate) model: M,
 }
 
-impl<M: Serialize + DeserializeOwned> Stored<M> {
-    pub(crate) fn new(kind: &str, names: &[String], model: M) -> Stored<M> {
-        Stored {
+impl<M: Serialize + DeserializeOwned> StoredModel<M> {
+    pub(crate) fn new(kind: &str, names: &[String], model: M) -> StoredModel<M> {
+        StoredModel {
             motet: env!("CARGO_PKG_VERSION").to_owned(),
             kind: kind.to_owned(),
             names: names.to_vec(),
@@ -120,7 +120,7 @@ impl<M: Serialize + DeserializeOwned> Stored<M> {
     }
 
     /// Reads a model that a command of this kind has written.
-    pub(crate) fn read(path: &Path, kind: &str) -> Result<Stored<M>, CliError> {
+    pub(crate) fn read(path: &Path, kind: &str) -> Result<StoredModel<M>, CliError> {
         let name = path.display();
         let bad = |what: String| CliError::Data(format!("{name}: {what}"));
         let text = fs::read(path).map_err(|error| bad(format!("{error}: give a model.json")))?;

@@ -3,9 +3,9 @@
 use std::env;
 use std::path::Path;
 
-use motet_mpi::Search;
+use motet_mpi::LibrarySearch;
 
 /// The usual search, with a place that the command line may have named.
-pub(crate) fn search(named: Option<&Path>) -> Search {
-    Search::usual(named.map(Path::to_owned), |name| env::var_os(name))
+pub(crate) fn search(named: Option<&Path>) -> LibrarySearch {
+    LibrarySearch::usual(named.map(Path::to_owned), |name| env::var_os(name))
 }

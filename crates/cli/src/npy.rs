@@ -22,7 +22,7 @@ pub(crate) enum Values {
 
 /// Where the numbers of a matrix are.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct MatrixLayout {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     /// Bytes of a number.
@@ -98,7 +98,7 @@ pub(crate) fn table(bytes: &[u8]) -> Result<(usize, usize, Vec<f64>), String> {
 /// # Errors
 /// What is wrong with the file, in words.
 pub(crate) fn read(bytes: &[u8]) -> Result<Matrix, String> {
-    let Layout {
+    let MatrixLayout {
         rows,
         columns,
         size,
@@ -123,7 +123,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Matrix, String> {
 ///
 /// # Errors
 /// What is wrong with the file, in words.
-pub(crate) fn layout(bytes: &[u8]) -> Result<Layout, String> {
+pub(crate) fn layout(bytes: &[u8]) -> Result<MatrixLayout, String> {
     let (text, data) = parts(bytes)?;
     let header = header(&String::from_utf8_lossy(text))?;
     header.by_rows()?;
@@ -137,7 +137,7 @@ pub(crate) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         }
     };
     header.check(data, size)?;
-    Ok(Layout {
+    Ok(MatrixLayout {
         rows: header.rows,
         columns: header.columns,
         size,

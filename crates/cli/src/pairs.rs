@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use crate::error::{CliError, OptionError};
 use crate::npy::{self, Values};
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::ranked::parts;
-use crate::read::{self, Request, Source};
+use crate::read::{self, InputText, TableRequest};
 
 /// Options that say how sequences are aligned.
 #[derive(Debug, Clone, Args)]
@@ -136,7 +136,7 @@ pub struct Aligned {
 impl Pairs {
     /// Reads FASTA, `.npy`, or a square table, packed by gzip or not.
     pub(crate) fn read(file: &Path, align: &AlignArgs) -> Result<Pairs, CliError> {
-        let source = Source::open(file)?;
+        let source = InputText::open(file)?;
         let bad = |what: &str| CliError::Data(format!("{}: {what}", source.label));
         if !is_fasta(&source.head) && align.given() {
             return Err(CliError::Options(OptionError::Conflict {
@@ -146,9 +146,9 @@ impl Pairs {
             }));
         }
         if !is_fasta(&source.head) && !source.head.starts_with(npy::MAGIC) {
-            let request = Request {
+            let request = TableRequest {
                 file: file.to_owned(),
-                ..Request::default()
+                ..TableRequest::default()
             };
             if file.as_os_str() == "-" {
                 return Err(bad(
@@ -183,7 +183,7 @@ impl Pairs {
         file: &Path,
         align: &AlignArgs,
     ) -> Result<(Sequences, Alignment), CliError> {
-        let source = Source::open(file)?;
+        let source = InputText::open(file)?;
         if !is_fasta(&source.head) {
             return Err(CliError::Data(format!(
                 "{} holds no sequences: give a FASTA file, which begins with >",
@@ -253,7 +253,7 @@ pub(crate) fn align(
     (cancel, quiet): (&CancelToken, bool),
 ) -> Result<Option<(Vec<f32>, Aligned)>, CliError> {
     let start = Instant::now();
-    let bar = Bar::new(quiet);
+    let bar = TerminalBar::new(quiet);
     let show = |now: &Progress| bar.at(now.done, "aligning".to_owned());
     let control = Control {
         progress: Some(&show),
@@ -294,7 +294,7 @@ pub(crate) fn align(
 }
 
 /// The name and the bytes of a file.
-fn whole(mut source: Source) -> Result<(String, Vec<u8>), CliError> {
+fn whole(mut source: InputText) -> Result<(String, Vec<u8>), CliError> {
     let mut bytes = Vec::new();
     let got = source.text.read_to_end(&mut bytes);
     got.map_err(|e| read::fault(&source.label, source.packed, e))?;

@@ -8,21 +8,21 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use motet::{Current, World};
-use motet_mining::Choice;
+use motet_mining::ClusterChoice;
 use serde::Serialize;
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
-use crate::files::Folder;
+use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::mapped;
 use crate::pairs::{Aligned, Pairs, is_fasta};
-use crate::plan::{Plan, Search};
+use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::ranked::Start;
-use crate::read::{OnMissing, Source};
+use crate::read::{InputText, OnMissing};
 use crate::sample::{self, Sampled};
 use crate::stdout::print;
-use crate::summary::Step;
+use crate::summary::MethodStep;
 use crate::text::{chosen, grouped, significant};
 use fit::{Fitted, Run};
 
@@ -44,7 +44,7 @@ pub struct PairwiseSummary {
     pub clusters: usize,
     /// Why so many, if none were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
+    pub choice: Option<ClusterChoice>,
     /// The mean over the rows of half the mean dissimilarity in their cluster.
     pub cost: f64,
     /// The largest difference of D(i, j) and D(j, i), of which the mean was used.
@@ -56,7 +56,7 @@ pub struct PairwiseSummary {
     /// The clusters, the largest first.
     pub table: Vec<PairwiseCluster>,
     /// The steps of the method, in order.
-    pub trace: Vec<Step>,
+    pub trace: Vec<MethodStep>,
     /// The splits, in order.
     pub splits: Vec<Split>,
     /// Of each cluster that the splits made, the number of the cluster that it became.
@@ -99,7 +99,7 @@ pub(crate) fn is_wanted(args: &ClusterArgs) -> bool {
     // What is no file, as a pipe, can be read once only.
     args.pairs.pairwise
         || args.file.is_file()
-            && Source::open(&args.file).is_ok_and(|source| is_fasta(&source.head))
+            && InputText::open(&args.file).is_ok_and(|source| is_fasta(&source.head))
 }
 
 /// Runs the command to its end.
@@ -116,7 +116,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     }
     let (spread, pairs_args) = (args.spread.clone(), args.pairs.clone());
     let kept = args.results.keep.kept("pairwise");
-    let plan = Plan::of(args, spread.total() > 1 || World::is_one_of_several())?;
+    let plan = ClusterPlan::of(args, spread.total() > 1 || World::is_one_of_several())?;
     let file = &plan.request.file;
     let start = Start {
         spread: &spread,
@@ -125,7 +125,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &World| {
         let folder = match (&plan.out, world.process().0) {
-            (Some(out), 0) => Some(Folder::check(out, &write::FILES)?),
+            (Some(out), 0) => Some(ResultsFolder::check(out, &write::FILES)?),
             _ => None,
         };
         let pairs = match pairs_args.mapped {
@@ -199,9 +199,9 @@ pub(crate) fn for_tables(args: &ClusterArgs) -> Option<&'static str> {
         .map(|(option, _)| *option)
 }
 
-fn check_size(file: &Path, rows: usize, search: Search) -> Result<(), CliError> {
+fn check_size(file: &Path, rows: usize, search: ClusterSearch) -> Result<(), CliError> {
     match search {
-        Search::Exactly(clusters) if clusters > rows => Err(CliError::Data(format!(
+        ClusterSearch::Exactly(clusters) if clusters > rows => Err(CliError::Data(format!(
             "{}: {clusters} clusters are asked for and there are {rows} rows: ask for fewer",
             file.display()
         ))),
@@ -211,7 +211,7 @@ fn check_size(file: &Path, rows: usize, search: Search) -> Result<(), CliError> 
 
 /// The summary, and the cluster of each row from 1.
 fn summarise(
-    plan: &Plan,
+    plan: &ClusterPlan,
     fitted: Fitted,
     names: Option<&[String]>,
     threads: usize,
@@ -230,7 +230,7 @@ fn summarise(
         name: names.map(|names| names[found.medoids[cluster]].clone()),
         mean_cost: found.mean_costs[cluster],
     });
-    let trace = found.trace.iter().map(|step| Step {
+    let trace = found.trace.iter().map(|step| MethodStep {
         temperature: step.temperature,
         free_energy: step.free_energy,
         clusters: step.clusters,

@@ -4,24 +4,24 @@ use std::path::PathBuf;
 
 use crate::args::{ClusterArgs, Method, MethodArgs};
 use crate::error::{CliError, OptionError};
-use crate::read::Request;
-use crate::sample::Sample;
+use crate::read::TableRequest;
+use crate::sample::RowSample;
 use crate::table::request;
 use motet_mining::Sampling;
 
 /// What to do.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ClusterPlan {
     /// The table to read.
-    pub(crate) request: Request,
+    pub(crate) request: TableRequest,
     /// Whether the columns are a latitude and a longitude.
     pub(crate) geo: bool,
     /// Whether to bring every column to mean 0 and standard deviation 1.
     pub(crate) standardise: bool,
     /// How to cluster.
-    pub(crate) search: Search,
+    pub(crate) search: ClusterSearch,
     /// The sample to cluster, if not all rows are.
-    pub(crate) sample: Option<Sample>,
+    pub(crate) sample: Option<RowSample>,
     /// Threads to run on, in each process, if somebody says so.
     pub(crate) threads: Option<usize>,
     /// Whether to run with one thread too.
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
 
 /// How to cluster.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Search {
+pub(crate) enum ClusterSearch {
     /// Annealing to so many clusters.
     Exactly(usize),
     /// Annealing down to a temperature, with at most so many clusters.
@@ -63,23 +63,27 @@ pub(crate) enum Search {
     },
 }
 
-impl Search {
+impl ClusterSearch {
     /// The method in words.
     pub(crate) fn method(self) -> String {
         match self {
-            Search::Exactly(_) | Search::Chosen { .. } => "deterministic annealing".to_owned(),
-            Search::Found { t_min, .. } => format!("deterministic annealing down to T = {t_min}"),
-            Search::KMeans { seed, restarts, .. } => {
+            ClusterSearch::Exactly(_) | ClusterSearch::Chosen { .. } => {
+                "deterministic annealing".to_owned()
+            }
+            ClusterSearch::Found { t_min, .. } => {
+                format!("deterministic annealing down to T = {t_min}")
+            }
+            ClusterSearch::KMeans { seed, restarts, .. } => {
                 format!("K-means, best of {restarts} k-means++ starts, seed {seed}")
             }
         }
     }
 }
 
-impl Plan {
+impl ClusterPlan {
     /// Checks the options that can be checked without the data. `several` processes have been, or
     /// will be, started.
-    pub(crate) fn of(args: ClusterArgs, several: bool) -> Result<Plan, OptionError> {
+    pub(crate) fn of(args: ClusterArgs, several: bool) -> Result<ClusterPlan, OptionError> {
         let ClusterArgs {
             file,
             table,
@@ -98,7 +102,7 @@ impl Plan {
         let sample = sample(&method)?;
         let threads = method.threads.map(|t| at_least_one("--threads", t));
         let threads = threads.transpose()?;
-        Ok(Plan {
+        Ok(ClusterPlan {
             geo: !table.geo.is_empty(),
             standardise: table.standardise,
             request: request(file, table)?,
@@ -129,7 +133,9 @@ impl Plan {
             )));
         }
         match self.search {
-            Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > size => {
+            ClusterSearch::Exactly(clusters) | ClusterSearch::KMeans { clusters, .. }
+                if clusters > size =>
+            {
                 Err(CliError::Data(format!(
                     "{file}: {clusters} clusters are asked for and the sample has {size} rows: \
                      ask for fewer, or give a larger --sample"
@@ -140,7 +146,7 @@ impl Plan {
     }
 }
 
-fn search(args: &MethodArgs) -> Result<Search, OptionError> {
+fn search(args: &MethodArgs) -> Result<ClusterSearch, OptionError> {
     let clusters = args
         .clusters
         .map(|k| at_least_one("--clusters", k))
@@ -152,10 +158,10 @@ fn search(args: &MethodArgs) -> Result<Search, OptionError> {
         (Method::Annealing, ..) if args.seed.is_some() && args.sample.is_none() => {
             Err(annealing_is_not_random("--seed"))
         }
-        (Method::Annealing, Some(clusters), _) => Ok(Search::Exactly(clusters)),
+        (Method::Annealing, Some(clusters), _) => Ok(ClusterSearch::Exactly(clusters)),
         (Method::Annealing, None, Some(t_min)) if t_min > 0.0 && t_min.is_finite() => {
             let at_most = at_least_one("--at-most", args.at_most.unwrap_or(MOST_FOUND))?;
-            Ok(Search::Found { t_min, at_most })
+            Ok(ClusterSearch::Found { t_min, at_most })
         }
         (Method::Annealing, None, Some(t_min)) => Err(OptionError::Value {
             option: "--t-min",
@@ -164,9 +170,9 @@ fn search(args: &MethodArgs) -> Result<Search, OptionError> {
         }),
         (Method::Annealing, None, None) => {
             let at_most = at_least_one("--at-most", args.at_most.unwrap_or(MOST_CHOSEN))?;
-            Ok(Search::Chosen { at_most })
+            Ok(ClusterSearch::Chosen { at_most })
         }
-        (Method::Kmeans, Some(clusters), _) => Ok(Search::KMeans {
+        (Method::Kmeans, Some(clusters), _) => Ok(ClusterSearch::KMeans {
             clusters,
             seed: args.seed.unwrap_or(SEED),
             restarts: at_least_one("--restarts", args.restarts.unwrap_or(RESTARTS))?,
@@ -182,7 +188,7 @@ fn search(args: &MethodArgs) -> Result<Search, OptionError> {
     }
 }
 
-fn sample(args: &MethodArgs) -> Result<Option<Sample>, OptionError> {
+fn sample(args: &MethodArgs) -> Result<Option<RowSample>, OptionError> {
     let draws = match args.method {
         Method::Annealing => at_least_one("--restarts", args.restarts.unwrap_or(1))?,
         Method::Kmeans => 1,
@@ -195,7 +201,7 @@ fn sample(args: &MethodArgs) -> Result<Option<Sample>, OptionError> {
             advice: "give 2 rows or more",
         });
     }
-    Ok(args.sample.map(|size| Sample {
+    Ok(args.sample.map(|size| RowSample {
         sampling: Sampling { size, seed },
         draws,
     }))

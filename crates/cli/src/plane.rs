@@ -1,11 +1,11 @@
 //! Rows in the plane, with an ellipse around each group.
 
-use crate::map::{self, Extent, Picture};
+use crate::map::{self, Extent, MapPicture};
 use crate::space::Placed;
 use crate::summary::{Cluster, Summary};
 
 /// A group of rows, in the units of the columns.
-pub(crate) struct Part {
+pub(crate) struct RowGroup {
     /// Its number of rows.
     pub(crate) size: usize,
     pub(crate) centre: Vec<f64>,
@@ -14,7 +14,12 @@ pub(crate) struct Part {
 }
 
 /// Draws the rows, each in the colour of its group; `labels` are from 1.
-pub(crate) fn draw(placed: &Placed, labels: &[u32], parts: Vec<Part>, subtitle: String) -> String {
+pub(crate) fn draw(
+    placed: &Placed,
+    labels: &[u32],
+    parts: Vec<RowGroup>,
+    subtitle: String,
+) -> String {
     let scale = placed.scale();
     let table = (1..).zip(&parts).map(|(cluster, part)| Cluster {
         cluster,
@@ -56,8 +61,8 @@ pub(crate) fn draw(placed: &Placed, labels: &[u32], parts: Vec<Part>, subtitle: 
             covariance: part.covariance,
         })
         .collect();
-    map::draw(&Picture {
-        points: map::Points {
+    map::draw(&MapPicture {
+        points: map::MapPoints {
             names: &placed.names,
             values: placed.values(),
             scale: &scale,

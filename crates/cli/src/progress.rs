@@ -12,13 +12,13 @@ const STEPS: u64 = 1000;
 
 /// A bar that shows only on a terminal.
 #[derive(Debug)]
-pub(crate) struct Bar {
+pub(crate) struct TerminalBar {
     bar: ProgressBar,
 }
 
-impl Bar {
+impl TerminalBar {
     /// A bar that stays hidden when `quiet`, or when standard error is not a terminal.
-    pub(crate) fn new(quiet: bool) -> Bar {
+    pub(crate) fn new(quiet: bool) -> TerminalBar {
         let bar = ProgressBar::new(STEPS);
         let seen = !quiet && stderr().is_terminal();
         if seen {
@@ -30,7 +30,7 @@ impl Bar {
         let style =
             ProgressStyle::with_template("{bar:30} {percent:>3}%  {msg}  {elapsed}, {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Bar { bar }
+        TerminalBar { bar }
     }
 
     /// So many rows have been read.

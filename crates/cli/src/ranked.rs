@@ -11,7 +11,7 @@ use crate::error::{CliError, refusal};
 use crate::processes;
 use crate::read;
 use crate::spread::SpreadArgs;
-use crate::summary::Scaling;
+use crate::summary::ThreadScaling;
 
 /// What a command needs before it can begin.
 pub(crate) struct Start<'a> {
@@ -71,7 +71,7 @@ pub(crate) struct Measured<R> {
     /// The ranks it ran on.
     pub(crate) threads: usize,
     /// The comparison with one rank, if it is wanted.
-    pub(crate) scaling: Option<Scaling>,
+    pub(crate) scaling: Option<ThreadScaling>,
     /// Where the time went, if it is wanted.
     pub(crate) profile: Option<Profile>,
 }
@@ -110,7 +110,8 @@ pub(crate) fn measured<T: Value + Clone + Sync, R: PartialEq>(
         true => once(&World::threads(1))?,
         false => None,
     };
-    let scaling = single.map(|(one, t1, ..)| Scaling::new(threads, t1, seconds, one == found));
+    let scaling =
+        single.map(|(one, t1, ..)| ThreadScaling::new(threads, t1, seconds, one == found));
     Ok(Some(Measured {
         found,
         seconds,

@@ -1,5 +1,5 @@
-//! Reading tables of numbers: `Source` (bytes) ─► `Records` (rows) ─► `Layout` (which columns) ─►
-//! `Table`.
+//! Reading tables of numbers: `InputText` (bytes) ─► `Records` (rows) ─► `ColumnLayout` (which
+//! columns) ─► `InputTable`.
 //!
 //! A table is read once, from its beginning to its end; nothing but the chosen numbers is kept.
 
@@ -15,15 +15,15 @@ mod source;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-pub(crate) use layout::{Choice, ColumnChoice, LeftOut};
+pub(crate) use layout::{ColumnChoice, LeftOut, TableChoice};
 pub use missing::OnMissing;
 pub(crate) use missing::is_missing;
-pub(crate) use source::{Source, fault, open_file};
+pub(crate) use source::{InputText, fault, open_file};
 
-use crate::error::{InputError, Place};
+use crate::error::{InputError, InputPosition};
 use crate::npy;
-use layout::Layout;
-use records::{Record, Records};
+use layout::ColumnLayout;
+use records::{InputRecord, Records};
 
 /// Rows that decide which columns are numeric.
 const FIRST_ROWS: usize = 100;
@@ -33,20 +33,20 @@ const REPORT_ROWS: usize = 1 << 16;
 
 /// A table to read.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Request {
+pub(crate) struct TableRequest {
     /// The file; `-` is standard input.
     pub(crate) file: PathBuf,
     /// The separator; `None`: find out.
     pub(crate) delimiter: Option<u8>,
     /// Its header and the columns wanted.
-    pub(crate) choice: Choice,
+    pub(crate) choice: TableChoice,
     /// What to do with rows that lack a value.
     pub(crate) missing: OnMissing,
 }
 
 /// The chosen columns of a file.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct InputTable {
     /// What messages call the file.
     pub(crate) file: String,
     /// The names of the chosen columns.
@@ -65,7 +65,7 @@ pub(crate) struct Table {
     pub(crate) filled: usize,
 }
 
-impl Table {
+impl InputTable {
     /// The number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.values.len() / self.names.len()
@@ -76,8 +76,11 @@ impl Table {
 ///
 /// # Errors
 /// Any [`InputError`]; it names the line and the column where it can.
-pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<Table, InputError> {
-    let source = Source::open(&request.file)?;
+pub(crate) fn read_table(
+    request: &TableRequest,
+    on_rows: impl Fn(usize),
+) -> Result<InputTable, InputError> {
+    let source = InputText::open(&request.file)?;
     if source.head.starts_with(npy::MAGIC) {
         return array::read(source, request, on_rows);
     }
@@ -87,12 +90,12 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
     let mut records = Records::new(source, delimiter);
     let first = first_rows(&mut records)?;
     let file = records.label().to_owned();
-    let layout = Layout::decide(&file, &first, &request.choice)?;
+    let layout = ColumnLayout::decide(&file, &first, &request.choice)?;
     let mut sink = Sink::new(&file, &layout, request);
     for record in &first[usize::from(layout.header)..] {
         sink.push(record)?;
     }
-    let mut record = Record::default();
+    let mut record = InputRecord::default();
     while records.read(&mut record)? {
         sink.push(&record)?;
         if sink.taken.seen.is_multiple_of(REPORT_ROWS) {
@@ -104,7 +107,7 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
 }
 
 /// The table of what has been taken from the rows.
-fn finish(file: String, layout: Layout, taken: Taken) -> Result<Table, InputError> {
+fn finish(file: String, layout: ColumnLayout, taken: Taken) -> Result<InputTable, InputError> {
     let Taken {
         mut values,
         weights,
@@ -130,7 +133,7 @@ fn finish(file: String, layout: Layout, taken: Taken) -> Result<Table, InputErro
             column: column.clone(),
         });
     }
-    Ok(Table {
+    Ok(InputTable {
         names: layout.chosen.iter().map(|&index| name(index)).collect(),
         file,
         values,
@@ -148,9 +151,9 @@ fn finish(file: String, layout: Layout, taken: Taken) -> Result<Table, InputErro
 }
 
 /// The rows that decide the layout.
-fn first_rows(records: &mut Records) -> Result<Vec<Record>, InputError> {
+fn first_rows(records: &mut Records) -> Result<Vec<InputRecord>, InputError> {
     let mut first = Vec::new();
-    let mut record = Record::default();
+    let mut record = InputRecord::default();
     while first.len() <= FIRST_ROWS && records.read(&mut record)? {
         first.push(record.clone());
     }
@@ -174,7 +177,7 @@ trait Row {
     fn lacks(&self, index: usize) -> bool;
 }
 
-impl Row for Record {
+impl Row for InputRecord {
     fn line(&self) -> u64 {
         self.line
     }
@@ -210,7 +213,7 @@ struct Taken {
 /// Takes the chosen numbers out of the rows and checks each.
 struct Sink<'a> {
     file: &'a str,
-    layout: &'a Layout,
+    layout: &'a ColumnLayout,
     /// Whether the two chosen columns are degrees.
     geo: bool,
     on_missing: OnMissing,
@@ -218,7 +221,7 @@ struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    fn new(file: &'a str, layout: &'a Layout, request: &Request) -> Sink<'a> {
+    fn new(file: &'a str, layout: &'a ColumnLayout, request: &TableRequest) -> Sink<'a> {
         let geo = matches!(request.choice.columns, ColumnChoice::Geo { .. });
         Sink {
             file,
@@ -319,8 +322,8 @@ impl<'a> Sink<'a> {
         }
     }
 
-    fn place(&self, row: &impl Row, index: usize) -> Place {
-        Place::line(self.file, row.line()).in_column(self.layout.columns.name(index))
+    fn place(&self, row: &impl Row, index: usize) -> InputPosition {
+        InputPosition::line(self.file, row.line()).in_column(self.layout.columns.name(index))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::read::OnMissing;
-use crate::summary::{Cluster, Scaling, Summary};
+use crate::summary::{Cluster, Summary, ThreadScaling};
 use crate::text::{chosen, decimals, fixed, grouped, significant};
 
 /// More columns than this make lines that nobody reads.
@@ -140,7 +140,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     facts
 }
 
-pub(crate) fn scaling_facts(scaling: &Scaling) -> Vec<(&'static str, String)> {
+pub(crate) fn scaling_facts(scaling: &ThreadScaling) -> Vec<(&'static str, String)> {
     let same = if scaling.same_result {
         "same bits"
     } else {

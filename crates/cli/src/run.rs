@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use motet_mpi::{Family, Launch, Library};
 use motet_sync::thread;
 
-use crate::error::{CliError, OptionError, StartError, not_started};
+use crate::error::{CliError, OptionError, ProgramStartError, not_started};
 use crate::mpi_search::search;
 use crate::spread::SpreadArgs;
 use crate::stdout::print;
@@ -52,7 +52,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
-    let place = meeting::Place::of(mesh.as_deref(), &spread);
+    let place = meeting::MeetingParent::of(mesh.as_deref(), &spread);
     let in_job = mesh.as_deref().filter(|_| slurm || dry_run);
     let mut launch = Launch {
         mesh: in_job.map(meeting::check).transpose()?,
@@ -77,7 +77,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         return print(|to| to.write_all(text.as_bytes()));
     }
     if slurm && !is_there(OsStr::new("sbatch")) {
-        return Err(CliError::Start(StartError::NoSlurm));
+        return Err(CliError::Start(ProgramStartError::NoSlurm));
     }
     if local && !slurm {
         let others = launch.others.iter().map(|part| &part.program);
@@ -185,7 +185,7 @@ fn supervisor() -> Result<Vec<OsString>, CliError> {
 fn check_program(program: &OsStr) -> Result<(), CliError> {
     match is_there(program) {
         true => Ok(()),
-        false => Err(CliError::Start(StartError::NoProgram {
+        false => Err(CliError::Start(ProgramStartError::NoProgram {
             program: PathBuf::from(program),
         })),
     }
@@ -229,7 +229,7 @@ fn submit(script: &str) -> Result<(), CliError> {
     let status = sbatch.wait().map_err(fault)?;
     match status.code() {
         Some(0) => Ok(()),
-        code => Err(CliError::Start(StartError::Refused {
+        code => Err(CliError::Start(ProgramStartError::Refused {
             launcher: PathBuf::from("sbatch"),
             code,
         })),
@@ -252,7 +252,7 @@ fn become_it(mut command: Command) -> Result<(), CliError> {
     let launcher = PathBuf::from(command.get_program());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(CliError::Start(StartError::Refused {
+        Ok(status) => Err(CliError::Start(ProgramStartError::Refused {
             launcher,
             code: status.code(),
         })),

@@ -7,7 +7,7 @@ use crate::text::grouped;
 
 /// A sample of the rows that is to be clustered.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sample {
+pub(crate) struct RowSample {
     /// How it is drawn.
     pub(crate) sampling: Sampling,
     /// How many are drawn; the best is kept.
@@ -36,7 +36,7 @@ pub struct Sampled {
 impl Sampled {
     /// The sample of one draw, from 0, with these rows.
     pub(crate) fn new(
-        sample: Sample,
+        sample: RowSample,
         draw: usize,
         of: usize,
         rows: &[usize],
@@ -68,7 +68,7 @@ impl Sampled {
 }
 
 /// The sample, unless it is all rows: these are clustered as they are.
-pub(crate) fn smaller(sample: Option<Sample>, rows: usize) -> Option<Sample> {
+pub(crate) fn smaller(sample: Option<RowSample>, rows: usize) -> Option<RowSample> {
     sample.filter(|sample| sample.sampling.size < rows)
 }
 

@@ -15,11 +15,11 @@ use serde::Serialize;
 
 use crate::amount::count;
 use crate::error::CliError;
-use crate::files::Folder;
+use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::{KeepArgs, clear};
 use crate::pairs::{AlignArgs, Aligned, Pairs, align};
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::ranked::{Start, parts};
 use crate::spread::SpreadArgs;
 use crate::stdout::print;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &World| {
         let folder = match (&args.out, world.process().0) {
-            (Some(out), 0) => Some(Folder::check(out, &output::FILES)?),
+            (Some(out), 0) => Some(ResultsFolder::check(out, &output::FILES)?),
             _ => None,
         };
         let labels = args.labels.as_deref().map(Labels::read).transpose()?;
@@ -213,7 +213,7 @@ fn fit(
         },
         ..Scaling::default()
     };
-    let bar = Bar::new(quiet);
+    let bar = TerminalBar::new(quiet);
     let show = |now: &Progress| bar.at(now.done, format!("temperature {:.3}", now.temperature));
     let control = &Control {
         progress: Some(&show),

@@ -3,7 +3,7 @@
 use motet_mining::{Clustering, Points, sphere};
 
 use crate::error::CliError;
-use crate::read::Table;
+use crate::read::InputTable;
 
 /// How the columns of a table become coordinates.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ pub(crate) struct Placed {
 
 impl Placed {
     /// Places the rows of `table` on the globe (`geo`), scaled (`standardise`), or as they are.
-    pub(crate) fn new(table: Table, geo: bool, standardise: bool) -> Result<Placed, CliError> {
-        let Table {
+    pub(crate) fn new(table: InputTable, geo: bool, standardise: bool) -> Result<Placed, CliError> {
+        let InputTable {
             file,
             names,
             values,
@@ -187,8 +187,8 @@ fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Ve
 mod tests {
     use super::*;
 
-    fn table(values: &[f64], weights: Option<&[f64]>) -> Table {
-        Table {
+    fn table(values: &[f64], weights: Option<&[f64]>) -> InputTable {
+        InputTable {
             file: "in.csv".to_owned(),
             names: vec!["a".to_owned(), "b".to_owned()],
             values: values.to_vec(),

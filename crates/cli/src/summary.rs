@@ -1,8 +1,8 @@
 //! What a run found, in the units of the user's columns: the source of the table, the JSON object
 //! and the files.
 
-use motet_comm::{Model, Overhead, Profile};
-use motet_mining::Choice;
+use motet_comm::{Overhead, OverheadModel, Profile};
+use motet_mining::ClusterChoice;
 use serde::Serialize;
 
 use crate::read::OnMissing;
@@ -30,7 +30,7 @@ pub struct Summary {
     pub weight: Option<String>,
     /// What was done with rows that lack a value, unless the first one would have ended the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingRows>,
     /// Columns in which all points are equal.
     pub constant_columns: Vec<String>,
     /// How the clusters were found.
@@ -39,7 +39,7 @@ pub struct Summary {
     pub clusters: usize,
     /// Why so many, if none were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
+    pub choice: Option<ClusterChoice>,
     /// Sum over the points of weight times squared distance to the centre.
     pub inertia: f64,
     /// The unit of the inertia, the temperatures and the free energies; `None`: the squared unit of
@@ -55,14 +55,14 @@ pub struct Summary {
     pub threads: usize,
     /// The comparison with one thread, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scaling: Option<Scaling>,
+    pub scaling: Option<ThreadScaling>,
     /// Where the time went, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profiled>,
     /// The clusters, the largest first.
     pub table: Vec<Cluster>,
     /// The steps of the method, in order.
-    pub trace: Vec<Step>,
+    pub trace: Vec<MethodStep>,
     /// The sample, if not all rows were clustered; inertia and table are those of all rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sampled>,
@@ -73,7 +73,7 @@ pub struct Summary {
 
 /// What was done with rows that lack a value.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Missing {
+pub struct MissingRows {
     /// What `--missing` says.
     pub what: OnMissing,
     /// Rows left out.
@@ -100,7 +100,7 @@ pub struct Cluster {
 
 /// The same clustering with one thread and with all.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Scaling {
+pub struct ThreadScaling {
     /// Threads of the parallel run, P.
     pub threads: usize,
     /// Seconds with one thread, T_1.
@@ -124,7 +124,7 @@ pub struct Profiled {
     /// f and its parts.
     pub overhead: Overhead,
     /// f at other grain sizes, as far as one run tells.
-    pub model: Option<Model>,
+    pub model: Option<OverheadModel>,
 }
 
 impl From<Profile> for Profiled {
@@ -137,12 +137,17 @@ impl From<Profile> for Profiled {
     }
 }
 
-impl Scaling {
+impl ThreadScaling {
     /// Compares `t1_seconds` on one thread with `tp_seconds` on `threads`.
-    pub(crate) fn new(threads: usize, t1_seconds: f64, tp_seconds: f64, same: bool) -> Scaling {
+    pub(crate) fn new(
+        threads: usize,
+        t1_seconds: f64,
+        tp_seconds: f64,
+        same: bool,
+    ) -> ThreadScaling {
         let overhead = (threads as f64 * tp_seconds - t1_seconds) / t1_seconds;
         let efficiency = 1.0 / (1.0 + overhead);
-        Scaling {
+        ThreadScaling {
             threads,
             t1_seconds,
             tp_seconds,
@@ -155,7 +160,7 @@ impl Scaling {
 
 /// One step of the method.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Step {
+pub struct MethodStep {
     /// The temperature, a squared distance.
     pub temperature: f64,
     /// The free energy at its end, per unit of weight; at temperature 0 the inertia over the
@@ -169,11 +174,11 @@ pub struct Step {
 
 #[cfg(test)]
 mod tests {
-    use super::Scaling;
+    use super::ThreadScaling;
 
     #[test]
     fn overhead_and_efficiency_follow_their_formulas() {
-        let scaling = Scaling::new(4, 8.0, 2.5, true);
+        let scaling = ThreadScaling::new(4, 8.0, 2.5, true);
         assert_eq!((scaling.overhead, scaling.efficiency), (0.25, 0.8));
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::error::OptionError;
-use crate::read::{Choice, ColumnChoice, OnMissing, Request};
+use crate::read::{ColumnChoice, OnMissing, TableChoice, TableRequest};
 
 /// Options that say what the rows are.
 #[derive(Debug, Clone, Args)]
@@ -74,7 +74,7 @@ pub struct TableArgs {
 }
 
 /// The table that the options ask for.
-pub(crate) fn request(file: PathBuf, table: TableArgs) -> Result<Request, OptionError> {
+pub(crate) fn request(file: PathBuf, table: TableArgs) -> Result<TableRequest, OptionError> {
     let columns = match <[String; 2]>::try_from(table.geo) {
         Ok([lat, lon]) => ColumnChoice::Geo { lat, lon },
         Err(none) if none.is_empty() && table.columns.is_empty() => ColumnChoice::Numeric,
@@ -99,7 +99,7 @@ pub(crate) fn request(file: PathBuf, table: TableArgs) -> Result<Request, Option
         (_, true) => Some(false),
         _ => None,
     };
-    let choice = Choice {
+    let choice = TableChoice {
         header,
         columns,
         weight: table.weight,
@@ -107,7 +107,7 @@ pub(crate) fn request(file: PathBuf, table: TableArgs) -> Result<Request, Option
         keep: table.keep,
     };
     let delimiter = table.delimiter.as_deref().map(delimiter).transpose()?;
-    Ok(Request {
+    Ok(TableRequest {
         file,
         delimiter,
         choice,

@@ -1,9 +1,9 @@
 //! Numbers as people read them.
 
-use motet_mining::Choice;
+use motet_mining::ClusterChoice;
 
 /// Why there are so many clusters.
-pub(crate) fn chosen(choice: &Choice) -> String {
+pub(crate) fn chosen(choice: &ClusterChoice) -> String {
     match choice.clusters {
         1 => "1 cluster: no number lasts while the temperature falls by a factor of 3".to_owned(),
         clusters => format!(

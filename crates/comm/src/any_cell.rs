@@ -13,8 +13,8 @@ use std::ptr;
 #[repr(C)]
 pub(crate) struct AnyRoom<const WORDS: usize> {
     /// The type of the value; `None` when empty.
-    kind: Option<&'static Kind<WORDS>>,
-    room: Room<WORDS>,
+    kind: Option<&'static MessageKind<WORDS>>,
+    room: InlineSpace<WORDS>,
 }
 
 /// What ranks bring to a collective. Several threads may look at it at once.
@@ -25,31 +25,31 @@ pub(crate) type AnyCell = AnyRoom<6>;
 pub(crate) struct AnyLetter(AnyRoom<4>, PhantomData<Cell<()>>);
 
 /// What is to be known of a value whose type is not.
-struct Kind<const WORDS: usize> {
+struct MessageKind<const WORDS: usize> {
     id: TypeId,
-    drop: unsafe fn(*mut Room<WORDS>),
-    any: unsafe fn(*const Room<WORDS>) -> *const (dyn Any + Send),
+    drop: unsafe fn(*mut InlineSpace<WORDS>),
+    any: unsafe fn(*const InlineSpace<WORDS>) -> *const (dyn Any + Send),
 }
 
-type Room<const WORDS: usize> = MaybeUninit<[u64; WORDS]>;
+type InlineSpace<const WORDS: usize> = MaybeUninit<[u64; WORDS]>;
 
 /// Gives the kind of a type.
 struct Of<T, const WORDS: usize>(PhantomData<T>);
 
 impl<T: Send + 'static, const WORDS: usize> Of<T, WORDS> {
     /// Whether the value is stored in place.
-    const FITS: bool =
-        mem::size_of::<T>() <= WORDS * 8 && mem::align_of::<T>() <= mem::align_of::<Room<WORDS>>();
+    const FITS: bool = mem::size_of::<T>() <= WORDS * 8
+        && mem::align_of::<T>() <= mem::align_of::<InlineSpace<WORDS>>();
 
-    const KIND: &'static Kind<WORDS> = if Self::FITS {
-        &Kind {
+    const KIND: &'static MessageKind<WORDS> = if Self::FITS {
+        &MessageKind {
             id: TypeId::of::<T>(),
             // SAFETY: called once, on a room with a T in it.
             drop: |room| unsafe { ptr::drop_in_place(room.cast::<T>()) },
             any: |room| room.cast::<T>() as *const (dyn Any + Send),
         }
     } else {
-        &Kind {
+        &MessageKind {
             id: TypeId::of::<T>(),
             // SAFETY: called once, on a room with a Box<T> in it.
             drop: |room| unsafe { ptr::drop_in_place(room.cast::<Box<T>>()) },
@@ -71,7 +71,7 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
     #[inline]
     pub(crate) fn put<T: Send + 'static>(&mut self, value: T) {
         self.clear();
-        let room: *mut Room<WORDS> = &raw mut self.room;
+        let room: *mut InlineSpace<WORDS> = &raw mut self.room;
         if Of::<T, WORDS>::FITS {
             // SAFETY: the value fits the room in size and alignment, and the room is free.
             unsafe { room.cast::<T>().write(value) };
@@ -89,7 +89,7 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
             return None;
         }
         self.kind = None;
-        let room: *const Room<WORDS> = &raw const self.room;
+        let room: *const InlineSpace<WORDS> = &raw const self.room;
         if Of::<T, WORDS>::FITS {
             // SAFETY: a T is there, and `kind` says now that the room is free.
             Some(unsafe { room.cast::<T>().read() })
@@ -105,7 +105,7 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
         if !self.holds::<T>() {
             return None;
         }
-        let room: *const Room<WORDS> = &raw const self.room;
+        let room: *const InlineSpace<WORDS> = &raw const self.room;
         if Of::<T, WORDS>::FITS {
             // SAFETY: a T is there and is borrowed with self.
             Some(unsafe { &*room.cast::<T>() })

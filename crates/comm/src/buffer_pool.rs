@@ -3,7 +3,7 @@
 //!
 //! Who fills a buffer whose cache lines another core has read last waits for each line, many times
 //! as long as for one that the core itself has read last. So what has one reader goes to it as a
-//! [`Parcel`], and the reader fills that buffer next.
+//! [`PooledBuffer`], and the reader fills that buffer next.
 
 use crate::{Local, Plain};
 use motet_sync::Mutex;
@@ -35,10 +35,10 @@ pub(crate) struct BufferPool {
     clippy::box_collection,
     reason = "two are to fit into a cell of a collective, and room is kept whatever is in it"
 )]
-pub(crate) type Parcel<T> = Box<Vec<T>>;
+pub(crate) type PooledBuffer<T> = Box<Vec<T>>;
 
 /// The numbers of all ranks, or of neighbours among them, in rank order.
-pub(crate) struct Rows<T>(SmallVec<[SharedBuffer<T>; 4]>);
+pub(crate) struct RankRows<T>(SmallVec<[SharedBuffer<T>; 4]>);
 
 impl BufferPool {
     /// Two of each kind: what was brought to a collective is given back in the next one, and is
@@ -75,7 +75,7 @@ impl BufferPool {
     }
 
     /// A copy of these numbers for one reader.
-    pub(crate) fn pack<T: Plain>(&self, numbers: &[T]) -> Parcel<T> {
+    pub(crate) fn pack<T: Plain>(&self, numbers: &[T]) -> PooledBuffer<T> {
         let mut unpacked = self.unpacked.borrow_mut();
         let fits = unpacked.iter().rposition(|room| room.is::<Vec<T>>());
         let room = fits.map(|at| unpacked.remove(at).downcast::<Vec<T>>());
@@ -90,14 +90,14 @@ impl BufferPool {
     }
 
     /// Room for so many numbers, whatever they are.
-    pub(crate) fn room<T: Plain>(&self, length: usize) -> Parcel<T> {
+    pub(crate) fn room<T: Plain>(&self, length: usize) -> PooledBuffer<T> {
         let mut room = self.pack(&[]);
         room.resize(length, T::zeroed());
         room
     }
 
     /// Keeps the room of a parcel that has been read.
-    pub(crate) fn keep<T: Plain>(&self, parcel: Parcel<T>) {
+    pub(crate) fn keep<T: Plain>(&self, parcel: PooledBuffer<T>) {
         if size_of_val(&parcel[..]) > Self::LONGEST {
             return;
         }
@@ -115,19 +115,19 @@ impl BufferPool {
         ranks: usize,
         numbers: &[T],
         part: impl Fn(usize) -> Range<usize>,
-    ) -> Local<Parcels<T>> {
+    ) -> Local<PooledBuffers<T>> {
         let parcel = |of| (of != own).then(|| self.pack(&numbers[part(of)]));
         let row = (0..ranks).map(|of| Mutex::new(parcel(of)));
-        Local(Parcels(smallvec![row.collect()]))
+        Local(PooledBuffers(smallvec![row.collect()]))
     }
 }
 
 /// What each rank has for each other: a row of parcels of each.
-pub(crate) struct Parcels<T>(SmallVec<[ParcelRow<T>; 2]>);
+pub(crate) struct PooledBuffers<T>(SmallVec<[ParcelRow<T>; 2]>);
 
-type ParcelRow<T> = Box<[Mutex<Option<Parcel<T>>>]>;
+type ParcelRow<T> = Box<[Mutex<Option<PooledBuffer<T>>>]>;
 
-impl<T: Plain> Parcels<T> {
+impl<T: Plain> PooledBuffers<T> {
     /// Bytes of the shortest part that is worth a parcel.
     const SHORTEST: usize = 512;
 
@@ -144,7 +144,7 @@ impl<T: Plain> Parcels<T> {
     }
 
     /// Takes what this rank has for that one, if it has something, once.
-    pub(crate) fn take(&self, of: usize, to: usize) -> Option<Parcel<T>> {
+    pub(crate) fn take(&self, of: usize, to: usize) -> Option<PooledBuffer<T>> {
         self.0[of][to].lock().take()
     }
 }
@@ -157,9 +157,9 @@ impl<T> Deref for SharedBuffer<T> {
     }
 }
 
-impl<T> Rows<T> {
+impl<T> RankRows<T> {
     pub(crate) fn one(row: SharedBuffer<T>) -> Self {
-        Rows(smallvec![row])
+        RankRows(smallvec![row])
     }
 
     /// These, and behind them those.
@@ -186,15 +186,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedBuffer<T> {
     }
 }
 
-impl<T: Serialize> Serialize for Rows<T> {
+impl<T: Serialize> Serialize for RankRows<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(&self.0)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Rows<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for RankRows<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(|rows| Rows(SmallVec::from_vec(rows)))
+        Vec::deserialize(deserializer).map(|rows| RankRows(SmallVec::from_vec(rows)))
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
         let parts = [[0..1, 1..3], [0..2, 2..3]];
         let pack =
             |own: usize| lenders[own].pack_each(own, 2, &rows[own], |of| parts[own][of].clone());
-        let Local(parcels) = Parcels::join(pack(0), pack(1));
+        let Local(parcels) = PooledBuffers::join(pack(0), pack(1));
         let [at_0, at_1] = [(1, 0), (0, 1)].map(|(of, to)| parcels.take(of, to).unwrap());
         assert_eq!((&at_0[..], &at_1[..]), (&[4, 5][..], &[1, 1][..]));
         assert!(parcels.take(0, 0).is_none() && parcels.take(1, 0).is_none());

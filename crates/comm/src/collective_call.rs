@@ -1,7 +1,7 @@
 //! What a collective returns: it is awaited, or started to be waited for later.
 
 use crate::CommError;
-use crate::pending::{Pending, Spot, Waiting};
+use crate::pending::{PendingCall, PendingFuture, Spot};
 use crate::request::Request;
 use std::fmt;
 use std::future::Future;
@@ -32,10 +32,10 @@ pub struct CollectiveCall<F>(F);
 
 /// A collective that has not begun.
 pub(crate) trait Collective<'c, T>:
-    Pending<Output = Result<T, CommError>> + Sized + 'c
+    PendingCall<Output = Result<T, CommError>> + Sized + 'c
 {
     /// The future that takes part when it is first polled.
-    fn now(self) -> CollectiveCall<Waiting<'c, Self>>;
+    fn now(self) -> CollectiveCall<PendingFuture<'c, Self>>;
 
     /// Takes part now, beside other collectives; what is left is to wait for the others.
     fn started(self) -> Request<'c, T>;
@@ -83,9 +83,9 @@ impl<F: Future + Unpin> Future for CollectiveCall<F> {
     }
 }
 
-impl<'c, P, T> Startable<'c> for Waiting<'c, P>
+impl<'c, P, T> Startable<'c> for PendingFuture<'c, P>
 where
-    P: Pending<Output = Result<T, CommError>> + Collective<'c, T>,
+    P: PendingCall<Output = Result<T, CommError>> + Collective<'c, T>,
 {
     type Given = T;
 
@@ -96,20 +96,20 @@ where
 
 /// A call that has one way when it is awaited and another when it is started: which one it takes is
 /// known when it begins.
-pub(crate) struct TwoWays<'c, A, N, P: Pending, S> {
+pub(crate) struct TwoWays<'c, A, N, P: PendingCall, S> {
     spot: Spot<'c>,
     state: State<'c, A, N, P, S>,
 }
 
-enum State<'c, A, N, P: Pending, S> {
+enum State<'c, A, N, P: PendingCall, S> {
     /// The arguments; what is made of them to wait, and to start.
     New(Option<(A, N, S)>),
-    Begun(Waiting<'c, P>),
+    Begun(PendingFuture<'c, P>),
 }
 
 impl<'c, A, N, P, S> TwoWays<'c, A, N, P, S>
 where
-    P: Pending,
+    P: PendingCall,
     N: FnOnce(A) -> P,
 {
     pub(crate) fn new<T>(spot: Spot<'c>, arguments: A, wait: N, start: S) -> CollectiveCall<Self>
@@ -122,11 +122,11 @@ where
 }
 
 // Nothing in it is pinned.
-impl<A, N, P: Pending, S> Unpin for TwoWays<'_, A, N, P, S> {}
+impl<A, N, P: PendingCall, S> Unpin for TwoWays<'_, A, N, P, S> {}
 
 impl<A, N, P, S> Future for TwoWays<'_, A, N, P, S>
 where
-    P: Pending,
+    P: PendingCall,
     N: FnOnce(A) -> P,
 {
     type Output = P::Output;
@@ -137,7 +137,7 @@ where
         if let State::New(new) = state
             && let Some((arguments, wait, _)) = new.take()
         {
-            *state = State::Begun(Waiting::new(*spot, wait(arguments)));
+            *state = State::Begun(PendingFuture::new(*spot, wait(arguments)));
         }
         match state {
             State::Begun(waiting) => Pin::new(waiting).poll(cx),
@@ -148,7 +148,7 @@ where
 
 impl<'c, A, N, P, S, T> Startable<'c> for TwoWays<'c, A, N, P, S>
 where
-    P: Pending<Output = Result<T, CommError>>,
+    P: PendingCall<Output = Result<T, CommError>>,
     N: FnOnce(A) -> P,
     S: FnOnce(A) -> Request<'c, T>,
 {

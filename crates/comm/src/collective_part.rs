@@ -2,8 +2,8 @@
 //! ranks have made of all values.
 
 use crate::collective_call::{Collective, CollectiveCall};
-use crate::fabric::{Agenda, Call, Coming, Place};
-use crate::pending::{Pending, Waiting, Whys};
+use crate::fabric::{Agenda, Coming, MeetingPoint, RankCall};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::report::Why;
 use crate::request::Request;
@@ -29,9 +29,9 @@ enum At<'c> {
     /// The rank is alone.
     Nowhere,
     /// At the communicator's own place, one collective after the other.
-    Own(&'c Place),
+    Own(&'c MeetingPoint),
     /// At a place for this one collective, which was started beside others.
-    Started(Arc<Place>),
+    Started(Arc<MeetingPoint>),
 }
 
 impl<'c, V, S, T, C, F, R> CollectivePart<'c, V, C, F, R>
@@ -46,7 +46,7 @@ where
     /// makes the total of the combined value on one rank, and each rank reads it.
     pub(crate) fn new(
         comm: &'c Communicator,
-        call: Call,
+        call: RankCall,
         value: Result<V, CommError>,
         combine: C,
         finish: F,
@@ -112,7 +112,7 @@ where
         let value = bring(value);
         let (coming, agenda) = (&self.coming, &mut self.agenda);
         let sleepers = match place {
-            Place::ProcessLevel(process_level) => {
+            MeetingPoint::ProcessLevel(process_level) => {
                 // SAFETY: as below.
                 unsafe { process_level.arrive(coming, value, &agenda.combine) };
                 Vec::new()
@@ -127,7 +127,7 @@ where
     /// Takes the collective further where it does not take place by itself.
     #[inline]
     fn go_on(&mut self) {
-        if let Some(Place::ProcessLevel(process_level)) = self.place.get() {
+        if let Some(MeetingPoint::ProcessLevel(process_level)) = self.place.get() {
             let Agenda { combine, finish } = &mut self.agenda;
             let finish = |value| {
                 let finish = finish.take();
@@ -156,8 +156,8 @@ where
     R: FnOnce(&S) -> Result<T, CommError> + 'c,
 {
     #[inline]
-    fn now(self) -> CollectiveCall<Waiting<'c, Self>> {
-        CollectiveCall::new(Waiting::new(self.comm.spot(), self))
+    fn now(self) -> CollectiveCall<PendingFuture<'c, Self>> {
+        CollectiveCall::new(PendingFuture::new(self.comm.spot(), self))
     }
 
     fn started(mut self) -> Request<'c, T> {
@@ -176,7 +176,7 @@ where
 
 impl At<'_> {
     #[inline]
-    fn get(&self) -> Option<&Place> {
+    fn get(&self) -> Option<&MeetingPoint> {
         match self {
             At::Nowhere => None,
             At::Own(place) => Some(place),
@@ -185,7 +185,7 @@ impl At<'_> {
     }
 }
 
-impl<V, S, T, C, F, R> Pending for CollectivePart<'_, V, C, F, R>
+impl<V, S, T, C, F, R> PendingCall for CollectivePart<'_, V, C, F, R>
 where
     V: Value,
     S: Send + Sync + 'static,

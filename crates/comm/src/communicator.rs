@@ -2,13 +2,13 @@
 
 use crate::CommError;
 use crate::buffer_pool::BufferPool;
-use crate::envelope::{Context, Kind};
-use crate::fabric::{AnyFabric, Place, Team};
+use crate::envelope::{Context, MessageKind};
+use crate::fabric::{AnyFabric, MeetingPoint, Team};
 use crate::limit::Outstanding;
 use crate::pending::Spot;
-use crate::profile::{Called, Entered, Recorder};
+use crate::profile::{Called, EnteredCall, Recorder};
 use crate::rendezvous_copy::Savings;
-use crate::report::{Operation, Wait, Why};
+use crate::report::{Wait, WaitOperation, Why};
 use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::Location;
@@ -127,7 +127,7 @@ impl Communicator {
         &self,
         name: &'static str,
         location: &'static Location<'static>,
-    ) -> Option<Entered<'_>> {
+    ) -> Option<EnteredCall<'_>> {
         self.recorder()
             .map(|recorder| recorder.entered(Called::new(name, location)))
     }
@@ -187,7 +187,7 @@ impl Communicator {
 
     /// Tells the messages of the communicator, of this kind, from all others.
     #[inline]
-    pub(crate) fn context(&self, kind: Kind) -> Context {
+    pub(crate) fn context(&self, kind: MessageKind) -> Context {
         Context {
             communicator: self.team.communicator,
             kind,
@@ -197,7 +197,7 @@ impl Communicator {
     /// What this rank, which is about to sleep, waits for in a call of this communicator.
     pub(crate) fn waits_in(
         &self,
-        operation: Operation,
+        operation: WaitOperation,
         location: &'static Location<'static>,
     ) -> Why {
         self.fabric.sleeps();
@@ -237,7 +237,7 @@ impl Communicator {
     }
 
     /// Where the ranks meet for the collective that this rank starts next.
-    pub(crate) fn next_started_place(&self) -> Arc<Place> {
+    pub(crate) fn next_started_place(&self) -> Arc<MeetingPoint> {
         let started = &self.seldom().started;
         let number = started.replace(started.get().wrapping_add(1));
         self.team.started_place(number)

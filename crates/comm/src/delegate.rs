@@ -1,9 +1,9 @@
 //! Delegates: what other ranks ask of a rank is done at once, also while the rank computes.
 
 use crate::address::Status;
-use crate::envelope::{Envelope, Kind};
+use crate::envelope::{Envelope, MessageKind};
 use crate::fabric::{
-    Addressed, AnyFabric, Asked, LocalRanks, Processes, Push, Take, Team, numbered,
+    Addressed, AnyFabric, Asked, LocalRanks, Push, RunProcesses, Take, Team, numbered,
 };
 use crate::{CommError, Communicator, Tag, Value};
 use motet_sync::atomic::{AtomicU32, Ordering};
@@ -36,7 +36,7 @@ struct Here {
     place: usize,
     push: Push,
     /// In a world over several.
-    processes: Option<Weak<Processes>>,
+    processes: Option<Weak<RunProcesses>>,
 }
 
 impl Communicator {
@@ -195,7 +195,7 @@ impl Delegate {
         }
         let context = crate::envelope::Context {
             communicator: self.team.communicator,
-            kind: Kind::User,
+            kind: MessageKind::User,
         };
         Ok(Addressed {
             context,

@@ -1,7 +1,7 @@
 //! Entrances: messages to a rank that no rank sends.
 
 use crate::address::Status;
-use crate::envelope::{Envelope, Kind, Receipt, Room};
+use crate::envelope::{Envelope, MessageKind, Receipt, ReceiptSlots};
 use crate::fabric::{Door, LocalRanks};
 use crate::{CommError, Communicator, Tag, Value};
 use std::fmt;
@@ -83,9 +83,9 @@ impl Communicator {
         let location = Location::caller();
         let door = Arc::new(Door {
             place,
-            context: self.context(Kind::User),
+            context: self.context(MessageKind::User),
             tag,
-            room: Arc::new(Room::new(capacity)),
+            room: Arc::new(ReceiptSlots::new(capacity)),
             site: location.into(),
             note: Box::new(note),
         });

@@ -3,7 +3,7 @@
 mod numbers;
 mod receipt;
 pub(crate) use numbers::NotCopied;
-pub(crate) use receipt::{Receipt, Room, Sender};
+pub(crate) use receipt::{Receipt, ReceiptSlots, Sender};
 
 use crate::address::{Source, Status, TagMatch};
 use crate::any_cell::AnyLetter;
@@ -80,12 +80,12 @@ const RECEIPT: u64 = 1 << 34;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) communicator: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MessageKind,
 }
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     User = 0,
     Shift = 1,
     /// Exchanges with the neighbours of a topology.
@@ -98,7 +98,7 @@ pub(crate) enum Kind {
 
 /// What a receive waits for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct ReceivePattern {
     pub(crate) context: Context,
     pub(crate) source: Source,
     pub(crate) tag: TagMatch,
@@ -149,7 +149,7 @@ impl Envelope {
     /// What is to be said of it when rank `dest` of the world has not received it; the runtime's
     /// own messages are not spoken of.
     pub(crate) fn unmatched(&self, dest: usize) -> Option<Unmatched> {
-        (self.context.kind == Kind::User).then(|| Unmatched {
+        (self.context.kind == MessageKind::User).then(|| Unmatched {
             dest,
             source: self.status.source,
             tag: self.status.tag,
@@ -353,21 +353,21 @@ impl Behind {
     }
 }
 
-impl Kind {
+impl MessageKind {
     /// The kind with this number.
     pub(crate) fn of(number: u8) -> Option<Self> {
         let all = [
-            Kind::User,
-            Kind::Shift,
-            Kind::Neighbourhood,
-            Kind::Step,
-            Kind::StepsEnd,
+            MessageKind::User,
+            MessageKind::Shift,
+            MessageKind::Neighbourhood,
+            MessageKind::Step,
+            MessageKind::StepsEnd,
         ];
         all.into_iter().find(|kind| *kind as u8 == number)
     }
 }
 
-impl Wanted {
+impl ReceivePattern {
     /// The receipt of a message that it gets, if the sender is to be told now.
     #[inline]
     pub(crate) fn receipt_of(&self, envelope: &mut Envelope) -> Option<Arc<Receipt>> {

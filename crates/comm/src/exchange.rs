@@ -12,17 +12,17 @@
 //! What it is to combine or to pass on does not.
 
 mod counts;
-mod room;
+mod exchange_buffer;
 mod windows;
 
-pub(crate) use room::Room;
+pub(crate) use exchange_buffer::ExchangeBuffer;
 
 use crate::collective_part::CollectivePart;
-use crate::fabric::{Beside, Call, FOLDED, Place, Row, fold_rows};
+use crate::fabric::{Beside, FOLDED, MeetingPoint, RankCall, RankRow, fold_rows};
 use crate::non_temporal::copy_piece;
-use crate::pending::{Pending, Whys};
+use crate::pending::{PendingCall, Whys};
 use crate::profile::Called;
-use crate::schedule::{From, Receive, Schedule};
+use crate::schedule::{ExchangeSchedule, ReceiveStep, SendFrom};
 use crate::{CommError, Communicator, Plain};
 use smallvec::SmallVec;
 use std::any::type_name;
@@ -34,7 +34,7 @@ use windows::Windows;
 type Agreed<'c> = CollectivePart<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
 
 /// One rank's part in a collective of long slices.
-pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
+pub(crate) struct SliceExchange<'n, 'c, T: Plain, O> {
     comm: &'c Communicator,
     name: &'static str,
     meet: Agreed<'c>,
@@ -43,10 +43,10 @@ pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
     /// The ranks have called the same.
     agreed: bool,
     numbers: &'n [T],
-    room: Room<'c, T>,
+    room: ExchangeBuffer<'c, T>,
     /// What other ranks have for the share that is combined here, rank by rank without this one.
     rows: Windows<T>,
-    schedule: Schedule,
+    schedule: ExchangeSchedule,
     /// Bytes that have gone of each send.
     gone: RefCell<Vec<usize>>,
     /// Bytes that have come of each receive.
@@ -77,35 +77,35 @@ const PIECE: usize = 32 * 1024;
 impl Communicator {
     /// Whether slices of so many elements go beside the collectives of this communicator.
     pub(crate) fn exchanges<T>(&self, length: usize) -> bool {
-        let is_bridge = matches!(self.team().place(), Some(Place::ProcessLevel(_)));
+        let is_bridge = matches!(self.team().place(), Some(MeetingPoint::ProcessLevel(_)));
         self.size() > 1 && is_bridge && length * size_of::<T>() >= LEAST
     }
 
     /// Whether each of its ranks lives in a process of its own.
     pub(crate) fn is_spread(&self) -> bool {
         match self.team().place() {
-            Some(Place::ProcessLevel(process_level)) => process_level.is_spread(),
+            Some(MeetingPoint::ProcessLevel(process_level)) => process_level.is_spread(),
             _ => false,
         }
     }
 }
 
-impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
+impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
     /// A call in which ranks send each other these numbers, or those in the room, by a schedule
     /// that `fine` gives, and combine them by `op` if the schedule says so. All ranks of the
     /// communicator [exchange](Communicator::exchanges) them.
     pub(crate) fn new(
         comm: &'c Communicator,
-        call: Call,
-        fine: Result<Schedule, CommError>,
-        (numbers, room): (&'n [T], Room<'c, T>),
+        call: RankCall,
+        fine: Result<ExchangeSchedule, CommError>,
+        (numbers, room): (&'n [T], ExchangeBuffer<'c, T>),
         op: O,
     ) -> Self {
         let (schedule, fine) = match fine {
             Ok(schedule) => (schedule, Ok(())),
-            Err(refused) => (Schedule::default(), Err(refused)),
+            Err(refused) => (ExchangeSchedule::default(), Err(refused)),
         };
-        Exchange {
+        SliceExchange {
             comm,
             name: call.name(),
             meet: CollectivePart::new(comm, call, fine, |(), ()| (), |()| (), |()| Ok(())),
@@ -124,7 +124,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
 
     fn begin(&mut self) {
         let place = self.comm.team().place();
-        if let (Some(collective), Some(Place::ProcessLevel(process_level))) =
+        if let (Some(collective), Some(MeetingPoint::ProcessLevel(process_level))) =
             (self.meet.begin(), place)
         {
             let own = self.comm.team().world_rank(self.comm.rank());
@@ -169,7 +169,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         let (mut any, mut own_gone) = (false, true);
         let mut gone = self.gone.borrow_mut();
         for (send, gone) in self.schedule.sends.iter().zip(gone.iter_mut()) {
-            if send.from == From::Made && !own_gone {
+            if send.from == SendFrom::Made && !own_gone {
                 break;
             }
             let all = self.bytes_of(send, self.made);
@@ -183,7 +183,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
                     break;
                 }
             }
-            own_gone &= send.from == From::Made || *gone == all.len();
+            own_gone &= send.from == SendFrom::Made || *gone == all.len();
         }
         any
     }
@@ -264,7 +264,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
                 false => self.rows.row(row_of(rank, own), next.clone()),
             };
             let rows = (0..self.schedule.rows).map(|rank| (rank, row(rank)));
-            let rows: SmallVec<[Row<'_, T>; 8]> = rows.collect();
+            let rows: SmallVec<[RankRow<'_, T>; 8]> = rows.collect();
             let totals = &mut self.room[made.clone()][next.clone()];
             fold_rows(&rows, rows.len(), totals, &self.op, |_| ());
             self.made = next.end;
@@ -274,7 +274,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
     }
 }
 
-impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
+impl<T: Plain, O: Fn(T, T) -> T> PendingCall for SliceExchange<'_, '_, T, O> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Result<(), CommError>> {
@@ -336,7 +336,7 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
     }
 }
 
-impl<T: Plain, O> Drop for Exchange<'_, '_, T, O> {
+impl<T: Plain, O> Drop for SliceExchange<'_, '_, T, O> {
     fn drop(&mut self) {
         self.leave();
         self.end_reading();
@@ -354,7 +354,7 @@ fn row_of(rank: usize, own: usize) -> usize {
 }
 
 /// The number of bytes that come.
-fn length_of<T>(receive: &Receive) -> usize {
+fn length_of<T>(receive: &ReceiveStep) -> usize {
     receive.place.len() * size_of::<T>()
 }
 

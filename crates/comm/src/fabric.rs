@@ -4,7 +4,7 @@
 //! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first: `Solo`,
 //! one rank; then `Ports`, ranks that post to each other's ports, which is easy to read; `Threads`,
 //! ranks that share memory, which is fast; `InReplay`, ranks whose order a seed decides; and
-//! `Remote`, ranks of several processes.
+//! `RemoteFabric`, ranks of several processes.
 //!
 //! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they
 //! meet for collectives, says its [`Team`].
@@ -18,10 +18,10 @@ mod local_ranks;
 mod look;
 mod mail;
 mod mailbox;
+mod meeting_point;
 mod network;
 mod order;
 mod pending_closes;
-mod place;
 mod port_mailbox;
 mod ports;
 mod process_level;
@@ -33,22 +33,24 @@ mod solo;
 mod team;
 mod threads;
 
-pub(crate) use call::{Call, Coming};
+pub(crate) use call::{Coming, RankCall};
 pub use delegates::Asked;
 pub(crate) use delegates::{Addressed, Take, numbered};
 pub(crate) use entrances::{Door, Push};
 pub(crate) use local_ranks::LocalRanks;
-pub(crate) use mail::{Came, Mail, Posted, Signed, Ticket};
-pub(crate) use mailbox::Steps;
+pub(crate) use mail::{Mail, Posted, PostedReceive, ReceivedValue, Signed};
+pub(crate) use mailbox::NeighbourSteps;
+pub(crate) use meeting_point::{Agenda, MeetingPoint, MeetingPointKind};
 pub(crate) use network::InReplay;
-pub(crate) use order::{BLOCK as FOLDED, Row, Span, fold_rows};
-pub(crate) use place::{Agenda, Place, PlaceKind};
+pub(crate) use order::{BLOCK as FOLDED, RankRow, RankSpan, fold_rows};
 pub(crate) use ports::Ports;
 pub(crate) use process_level::Beside;
 #[cfg(all(test, not(motet_loom)))]
-pub(crate) use processes::tests::{First, first_of_two};
-pub(crate) use processes::{Ending, Later, Left, Processes, Told, Turn, handshake};
-pub(crate) use remote::Remote;
+pub(crate) use processes::tests::{FirstProcess, first_of_two};
+pub(crate) use processes::{
+    EarlyEnd, Later, Left, RunListeners, RunProcesses, ServerTurn, handshake,
+};
+pub(crate) use remote::RemoteFabric;
 pub(crate) use ring::{Closer, Edge, RingEnds, Toward};
 pub(crate) use solo::Solo;
 pub(crate) use team::Team;
@@ -56,7 +58,7 @@ pub(crate) use threads::Threads;
 
 use crate::CommError;
 use crate::any_cell;
-use crate::envelope::{Envelope, Receipt, Sender, Wanted};
+use crate::envelope::{Envelope, Receipt, ReceivePattern, Sender};
 use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
 use std::rc::Rc;
@@ -132,7 +134,7 @@ pub(crate) trait Fabric {
 
     /// Takes the oldest message that is wanted, or posts a receive for it.
     #[inline]
-    fn post(&self, wanted: &Wanted) -> Posted {
+    fn post(&self, wanted: &ReceivePattern) -> Posted {
         self.signing(|mail, signed| mail.post(wanted, signed))
     }
 
@@ -141,27 +143,27 @@ pub(crate) trait Fabric {
     #[inline]
     fn post_at_hand<V>(
         &self,
-        wanted: &Wanted,
+        wanted: &ReceivePattern,
         at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
-    ) -> Result<Came<V>, Ticket> {
+    ) -> Result<ReceivedValue<V>, PostedReceive> {
         self.signing(|mail, signed| mail.post_at_hand(wanted, signed, at_hand))
     }
 
     /// Posts a receive for later: the oldest message that is wanted, if it is there, is the
     /// receive's from now on, and somebody else's if the receive is given up.
-    fn request(&self, wanted: &Wanted) -> Ticket {
+    fn request(&self, wanted: &ReceivePattern) -> PostedReceive {
         self.signing(|mail, signed| mail.request(wanted, signed))
     }
 
     /// What a posted receive has got; the receive is then over.
     #[inline]
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+    fn collect(&self, ticket: &mut PostedReceive) -> Option<Envelope> {
         self.mail().collect(ticket)
     }
 
     /// Gives a posted receive up. What it had got is there again; then the answer is `false`, and
     /// this rank is woken: it may sleep in another receive, which gets the message.
-    fn withdraw(&self, ticket: Ticket) -> bool {
+    fn withdraw(&self, ticket: PostedReceive) -> bool {
         let was_free = self.signing(|mail, signed| mail.withdraw(ticket, signed));
         if !was_free {
             self.slot().wake_if_sleeping();
@@ -170,7 +172,7 @@ pub(crate) trait Fabric {
     }
 
     /// Nobody waits for what a posted receive gets: it is dropped, now or when it comes.
-    fn leave(&self, ticket: Ticket) {
+    fn leave(&self, ticket: PostedReceive) {
         self.mail().leave(ticket);
     }
 
@@ -182,12 +184,12 @@ pub(crate) trait Fabric {
     }
 
     /// Shows `look` the oldest message that is wanted, and leaves it there.
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+    fn peek<R>(&self, wanted: &ReceivePattern, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
         self.mail().peek(wanted, look)
     }
 
     /// Drops all messages that are wanted and wait for a receive.
-    fn clear(&self, wanted: &Wanted) {
+    fn clear(&self, wanted: &ReceivePattern) {
         self.mail().clear(wanted);
     }
 
@@ -216,7 +218,7 @@ pub(crate) enum AnyFabric {
     Threads(Threads),
     Ports(Ports),
     InReplay(InReplay),
-    Remote(Rc<Remote>),
+    Remote(Rc<RemoteFabric>),
 }
 
 /// Calls the same method of whichever fabric it is.
@@ -251,7 +253,7 @@ impl AnyFabric {
     }
 
     /// The fabric, if the rank `rank` of the world lives in another process.
-    pub(crate) fn beyond(&self, rank: usize) -> Option<&Remote> {
+    pub(crate) fn beyond(&self, rank: usize) -> Option<&RemoteFabric> {
         match self {
             AnyFabric::Remote(remote) if !remote.is_here(rank) => Some(remote),
             _ => None,
@@ -312,16 +314,16 @@ impl AnyFabric {
     }
 
     #[inline]
-    pub(crate) fn post(&self, wanted: &Wanted) -> Posted {
+    pub(crate) fn post(&self, wanted: &ReceivePattern) -> Posted {
         each_fabric!(self, fabric => fabric.post(wanted))
     }
 
     #[inline]
     pub(crate) fn post_at_hand<V>(
         &self,
-        wanted: &Wanted,
+        wanted: &ReceivePattern,
         at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
-    ) -> Result<Came<V>, Ticket> {
+    ) -> Result<ReceivedValue<V>, PostedReceive> {
         each_fabric!(self, fabric => fabric.post_at_hand(wanted, at_hand))
     }
 
@@ -331,20 +333,20 @@ impl AnyFabric {
         each_fabric!(self, fabric => fabric.mail().is_clear())
     }
 
-    pub(crate) fn request(&self, wanted: &Wanted) -> Ticket {
+    pub(crate) fn request(&self, wanted: &ReceivePattern) -> PostedReceive {
         each_fabric!(self, fabric => fabric.request(wanted))
     }
 
     #[inline]
-    pub(crate) fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+    pub(crate) fn collect(&self, ticket: &mut PostedReceive) -> Option<Envelope> {
         each_fabric!(self, fabric => fabric.collect(ticket))
     }
 
-    pub(crate) fn withdraw(&self, ticket: Ticket) -> bool {
+    pub(crate) fn withdraw(&self, ticket: PostedReceive) -> bool {
         each_fabric!(self, fabric => fabric.withdraw(ticket))
     }
 
-    pub(crate) fn leave(&self, ticket: Ticket) {
+    pub(crate) fn leave(&self, ticket: PostedReceive) {
         each_fabric!(self, fabric => fabric.leave(ticket));
     }
 
@@ -352,11 +354,15 @@ impl AnyFabric {
         each_fabric!(self, fabric => fabric.put_back(envelope));
     }
 
-    pub(crate) fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+    pub(crate) fn peek<R>(
+        &self,
+        wanted: &ReceivePattern,
+        look: impl FnOnce(&Envelope) -> R,
+    ) -> Option<R> {
         each_fabric!(self, fabric => fabric.peek(wanted, look))
     }
 
-    pub(crate) fn clear(&self, wanted: &Wanted) {
+    pub(crate) fn clear(&self, wanted: &ReceivePattern) {
         each_fabric!(self, fabric => fabric.clear(wanted));
     }
 

@@ -108,9 +108,9 @@ use motet_trace::{self as address, self as profile, self as report};
 
 pub use motet_sums::{Dyadic, ExactSum, Real};
 pub use motet_trace::{
-    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Imbalance, Model, OUTSIDE, Operation,
-    Overhead, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
-    TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitReport,
+    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Imbalance, OUTSIDE, Overhead,
+    OverheadModel, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
+    TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitOperation, WaitReport,
 };
 
 pub use collective_call::{CollectiveCall, Startable};
@@ -131,5 +131,5 @@ pub use run::Entered;
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Gone, Header, Transport, TransportError};
 pub use value::{Local, Value};
-pub use watch::Watch;
+pub use watch::RunWatch;
 pub use world::{WeakWorld, World};

@@ -21,20 +21,20 @@ pub enum SendOverflow {
 
 /// How many messages of one rank to another may wait to be received, and what then.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
+pub(crate) struct SendLimit {
     pub(crate) messages: usize,
     pub(crate) overflow: SendOverflow,
 }
 
 /// What one rank has sent under a limit; all its communicators share it.
 pub(crate) struct Outstanding {
-    pub(crate) limit: Limit,
+    pub(crate) limit: SendLimit,
     /// By the receiver, a rank of the world: how many messages were not received.
     counts: RefCell<HashMap<usize, Arc<AtomicUsize>>>,
 }
 
 impl Outstanding {
-    pub(crate) fn new(limit: Limit) -> Rc<Self> {
+    pub(crate) fn new(limit: SendLimit) -> Rc<Self> {
         Rc::new(Outstanding {
             limit,
             counts: RefCell::default(),

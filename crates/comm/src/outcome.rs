@@ -1,6 +1,6 @@
 //! What a run has ended with, for the program.
 
-use crate::run::Ended;
+use crate::run::RunEnd;
 use crate::{Profile, Unmatched};
 
 /// What a run ended with.
@@ -18,8 +18,8 @@ pub struct Outcome<R> {
 }
 
 impl<R> Outcome<R> {
-    pub(crate) fn new(ended: Ended<R>) -> Self {
-        let Ended {
+    pub(crate) fn new(ended: RunEnd<R>) -> Self {
+        let RunEnd {
             results,
             unmatched,
             profile,

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Something that has begun, or begins at the first look, and will end.
-pub(crate) trait Pending {
+pub(crate) trait PendingCall {
     /// What it ends with.
     type Output;
 
@@ -19,7 +19,7 @@ pub(crate) trait Pending {
     /// and has those told who are to wake it.
     fn why(&self) -> Whys;
 
-    /// Changes when a look has found something else to wait for: [`why`](Pending::why) is called
+    /// Changes when a look has found something else to wait for: [`why`](PendingCall::why) is called
     /// again then.
     fn stage(&self) -> usize {
         0
@@ -34,7 +34,7 @@ pub(crate) trait Pending {
     }
 }
 
-impl<P: Pending + ?Sized> Pending for Box<P> {
+impl<P: PendingCall + ?Sized> PendingCall for Box<P> {
     type Output = P::Output;
 
     fn look(&mut self) -> Option<P::Output> {
@@ -64,7 +64,7 @@ pub(crate) enum Either<A, B> {
     Other(B),
 }
 
-impl<A: Pending, B: Pending<Output = A::Output>> Pending for Either<A, B> {
+impl<A: PendingCall, B: PendingCall<Output = A::Output>> PendingCall for Either<A, B> {
     type Output = A::Output;
 
     #[inline]
@@ -119,11 +119,11 @@ impl<A, N, B> Then<A, N, B> {
     }
 }
 
-impl<A, N, B, T, R, E> Pending for Then<A, N, B>
+impl<A, N, B, T, R, E> PendingCall for Then<A, N, B>
 where
-    A: Pending<Output = Result<T, E>>,
+    A: PendingCall<Output = Result<T, E>>,
     N: FnOnce(T) -> Either<R, B>,
-    B: Pending<Output = Result<R, E>>,
+    B: PendingCall<Output = Result<R, E>>,
 {
     type Output = Result<R, E>;
 
@@ -178,7 +178,7 @@ impl<P, R> Giving<P, R> {
     }
 }
 
-impl<P: Pending<Output = Result<(), E>>, R, E> Pending for Giving<P, R> {
+impl<P: PendingCall<Output = Result<(), E>>, R, E> PendingCall for Giving<P, R> {
     type Output = Result<R, E>;
 
     fn look(&mut self) -> Option<Result<R, E>> {
@@ -205,9 +205,9 @@ impl<P: Pending<Output = Result<(), E>>, R, E> Pending for Giving<P, R> {
 pub(crate) type Whys = Vec<Why>;
 
 /// Something that has ended: its outcome.
-pub(crate) struct Ended<T>(pub(crate) Option<T>);
+pub(crate) struct ReadyOutcome<T>(pub(crate) Option<T>);
 
-impl<T> Pending for Ended<T> {
+impl<T> PendingCall for ReadyOutcome<T> {
     type Output = T;
 
     fn look(&mut self) -> Option<T> {
@@ -231,7 +231,7 @@ pub(crate) struct Spot<'c> {
 }
 
 /// The future that waits for it.
-pub(crate) struct Waiting<'c, P: Pending> {
+pub(crate) struct PendingFuture<'c, P: PendingCall> {
     /// Before what is waited for: it goes first.
     wait: Wait<'c>,
     pending: P,
@@ -245,7 +245,7 @@ struct Wait<'c> {
     entered: bool,
 }
 
-impl<'c, P: Pending> Waiting<'c, P> {
+impl<'c, P: PendingCall> PendingFuture<'c, P> {
     #[inline]
     pub(crate) fn new(spot: Spot<'c>, pending: P) -> Self {
         let wait = Wait {
@@ -253,7 +253,7 @@ impl<'c, P: Pending> Waiting<'c, P> {
             rank: RankWait::default(),
             entered: false,
         };
-        Waiting { wait, pending }
+        PendingFuture { wait, pending }
     }
 
     /// What is waited for.
@@ -284,14 +284,14 @@ impl Wait<'_> {
 }
 
 // Nothing in it is pinned.
-impl<P: Pending> Unpin for Waiting<'_, P> {}
+impl<P: PendingCall> Unpin for PendingFuture<'_, P> {}
 
-impl<P: Pending> Future for Waiting<'_, P> {
+impl<P: PendingCall> Future for PendingFuture<'_, P> {
     type Output = P::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<P::Output> {
-        let Waiting { wait, pending } = self.get_mut();
+        let PendingFuture { wait, pending } = self.get_mut();
         let spot = wait.spot;
         if let Some(recorder) = spot.recorder {
             wait.enter(recorder, || pending.called());
@@ -350,7 +350,7 @@ mod tests {
         turned: bool,
     }
 
-    impl Pending for Turning<'_> {
+    impl PendingCall for Turning<'_> {
         type Output = ();
 
         fn look(&mut self) -> Option<()> {
@@ -385,7 +385,7 @@ mod tests {
             asked: &asked,
             turned: false,
         };
-        let mut waiting = Waiting::new(spot, Either::<_, Turning<'_>>::One(turning));
+        let mut waiting = PendingFuture::new(spot, Either::<_, Turning<'_>>::One(turning));
         let mut cx = Context::from_waker(Waker::noop());
         while asked.get()[0] == 0 {
             assert!(Pin::new(&mut waiting).poll(&mut cx).is_pending());

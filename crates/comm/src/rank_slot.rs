@@ -299,7 +299,7 @@ impl RankWait {
 
 #[cfg(test)]
 fn why() -> [Why; 1] {
-    let operation = crate::report::Operation::Collective {
+    let operation = crate::report::WaitOperation::Collective {
         name: "model",
         root: None,
     };

@@ -95,7 +95,7 @@ unsafe impl Send for SharedBuffer {}
 unsafe impl Sync for SharedBuffer {}
 
 /// The sender's part. It copies, and waits for who does, when it is dropped.
-pub(crate) struct Lending<'a> {
+pub(crate) struct SenderCopy<'a> {
     lent: Arc<SharedBuffer>,
     _numbers: PhantomData<&'a [u8]>,
 }
@@ -116,7 +116,7 @@ pub(crate) fn lend<'a, T: Plain>(
     numbers: &'a [T],
     forward: bool,
     savings: &Arc<Savings>,
-) -> (Lending<'a>, Borrowed) {
+) -> (SenderCopy<'a>, Borrowed) {
     let bytes = mem::size_of_val(numbers);
     let units = u32::try_from(bytes.div_ceil(UNIT)).expect("no memory has so many units");
     let lent = Arc::new(SharedBuffer {
@@ -138,7 +138,7 @@ pub(crate) fn lend<'a, T: Plain>(
         to_vector: |borrowed| Box::new(borrowed.into_vector::<T>()),
         length: numbers.len(),
     };
-    let lending = Lending {
+    let lending = SenderCopy {
         lent,
         _numbers: PhantomData,
     };
@@ -242,7 +242,7 @@ impl Drop for SharedBuffer {
     }
 }
 
-impl Drop for Lending<'_> {
+impl Drop for SenderCopy<'_> {
     fn drop(&mut self) {
         let lent = &*self.lent;
         for _ in 0..LOOKS {

@@ -1,7 +1,7 @@
 //! Requests: what has been started and is waited for later.
 
 use crate::CommError;
-use crate::pending::{Pending, Spot, Waiting, Whys};
+use crate::pending::{PendingCall, PendingFuture, Spot, Whys};
 use crate::profile::Called;
 use std::fmt;
 
@@ -33,7 +33,7 @@ use std::fmt;
 #[must_use = "a request that is dropped is given up"]
 pub struct Request<'c, T> {
     spot: Spot<'c>,
-    pending: Box<dyn Pending<Output = Result<T, CommError>> + 'c>,
+    pending: Box<dyn PendingCall<Output = Result<T, CommError>> + 'c>,
 }
 
 /// Several requests of one kind, numbered in the order in which they were added.
@@ -65,7 +65,7 @@ pub struct Requests<'c, T> {
 impl<'c, T> Request<'c, T> {
     pub(crate) fn new(
         spot: Spot<'c>,
-        pending: impl Pending<Output = Result<T, CommError>> + 'c,
+        pending: impl PendingCall<Output = Result<T, CommError>> + 'c,
     ) -> Self {
         Request {
             spot,
@@ -78,7 +78,7 @@ impl<'c, T> Request<'c, T> {
     /// # Errors
     /// Those of the call that has made the request.
     pub async fn wait(self) -> Result<T, CommError> {
-        Waiting::new(self.spot, self.pending).await
+        PendingFuture::new(self.spot, self.pending).await
     }
 
     /// Its outcome if it has ended, or the request again (MPI_TEST). Does not wait.
@@ -159,7 +159,7 @@ impl<'c, T> Requests<'c, T> {
 
     async fn ended(&mut self, all: bool) -> Option<Vec<(usize, Result<T, CommError>)>> {
         let spot = self.spot.filter(|_| !self.is_empty())?;
-        Some(Waiting::new(spot, Any { of: self, all }).await)
+        Some(PendingFuture::new(spot, Any { of: self, all }).await)
     }
 
     fn take_ended(&mut self, all: bool) -> Vec<(usize, Result<T, CommError>)> {
@@ -184,7 +184,7 @@ struct Any<'a, 'c, T> {
     all: bool,
 }
 
-impl<T> Pending for Any<'_, '_, T> {
+impl<T> PendingCall for Any<'_, '_, T> {
     type Output = Vec<(usize, Result<T, CommError>)>;
 
     fn look(&mut self) -> Option<Self::Output> {

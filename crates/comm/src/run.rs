@@ -1,17 +1,17 @@
 //! How the ranks of a world are started, watched and waited for.
 
-mod between;
 mod entered;
 mod life;
 mod links;
+mod process_run;
 mod profiling;
 mod replayed;
 mod solo;
 mod threads;
 
-pub(crate) use between::Way;
 pub use entered::Entered;
 pub(crate) use links::On;
+pub(crate) use process_run::ProcessRoute;
 pub(crate) use replayed::run_replayed;
 pub(crate) use solo::run_solo;
 pub(crate) use threads::{ThreadsConfig, run_threads};
@@ -19,7 +19,7 @@ pub(crate) use threads::{ThreadsConfig, run_threads};
 use crate::{Profile, Unmatched};
 
 /// What a run has ended with.
-pub(crate) struct Ended<R> {
+pub(crate) struct RunEnd<R> {
     /// What the ranks have returned, in rank order.
     pub(crate) results: Vec<R>,
     /// The messages that nobody has received.

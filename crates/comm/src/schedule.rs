@@ -19,9 +19,9 @@ use std::ops::Range;
 
 /// What one rank does.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Schedule {
-    pub(crate) sends: Vec<Send>,
-    pub(crate) receives: Vec<Receive>,
+pub(crate) struct ExchangeSchedule {
+    pub(crate) sends: Vec<SendStep>,
+    pub(crate) receives: Vec<ReceiveStep>,
     /// Where the share lies in the room that this rank combines, or gets to pass it on.
     pub(crate) made: Range<usize>,
     /// Where it lies in the own numbers, if it is combined.
@@ -36,26 +36,26 @@ pub(crate) struct Schedule {
 
 /// Elements for another rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Send {
+pub(crate) struct SendStep {
     pub(crate) peer: usize,
-    pub(crate) from: From,
+    pub(crate) from: SendFrom,
     pub(crate) place: Range<usize>,
 }
 
 /// Where they lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum SendFrom {
     /// In the own numbers.
     Numbers,
     /// In the room, from the beginning.
     Room,
-    /// In the room, as far as they are [made](Schedule::made).
+    /// In the room, as far as they are [made](ExchangeSchedule::made).
     Made,
 }
 
 /// Elements from another rank. Those of one rank come in the order in which they are listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Receive {
+pub(crate) struct ReceiveStep {
     pub(crate) peer: usize,
     /// They are the peer's row of what is combined; otherwise they belong into the room.
     pub(crate) is_row: bool,
@@ -67,39 +67,39 @@ pub(crate) struct Receive {
 /// Shares begin at such multiples of elements.
 const STEP: usize = 64;
 
-impl Schedule {
+impl ExchangeSchedule {
     /// Each rank gets a part of the numbers of each other.
     pub(crate) fn alltoall(
         (own, size): (usize, usize),
         gives: impl Fn(usize) -> Range<usize>,
         comes: impl Fn(usize) -> Range<usize>,
     ) -> Self {
-        Schedule {
-            sends: sends(own, size, From::Numbers, &gives),
+        ExchangeSchedule {
+            sends: sends(own, size, SendFrom::Numbers, &gives),
             receives: receives(own, size, false, &comes),
             kept: Some((gives(own), comes(own).start)),
             room: comes(size - 1).end,
-            ..Schedule::default()
+            ..ExchangeSchedule::default()
         }
     }
 
     /// Every rank gets `each` numbers of all.
     pub(crate) fn allgather(rank: (usize, usize), each: usize) -> Self {
-        Schedule::alltoall(rank, |_| 0..each, |peer| peer * each..(peer + 1) * each)
+        ExchangeSchedule::alltoall(rank, |_| 0..each, |peer| peer * each..(peer + 1) * each)
     }
 
     /// Every rank gets the root's room: a share each, which the other ranks send each other.
     pub(crate) fn broadcast((own, size): (usize, usize), root: usize, length: usize) -> Self {
         let of = |rank: usize| share((rank + size - root - 1) % size, size - 1, length);
         if own == root {
-            return Schedule {
-                sends: sends(own, size, From::Room, of),
+            return ExchangeSchedule {
+                sends: sends(own, size, SendFrom::Room, of),
                 room: length,
-                ..Schedule::default()
+                ..ExchangeSchedule::default()
             };
         }
         let (mut sends, mut receives) = (
-            sends(own, size, From::Made, |_| of(own)),
+            sends(own, size, SendFrom::Made, |_| of(own)),
             receives(own, size, false, of),
         );
         sends.retain(|send| send.peer != root);
@@ -107,12 +107,12 @@ impl Schedule {
             .iter_mut()
             .filter(|receive| receive.peer == root)
             .for_each(|receive| receive.place = of(own));
-        Schedule {
+        ExchangeSchedule {
             sends,
             receives,
             made: of(own),
             room: length,
-            ..Schedule::default()
+            ..ExchangeSchedule::default()
         }
     }
 
@@ -120,16 +120,17 @@ impl Schedule {
     /// all.
     pub(crate) fn allreduce((own, size): (usize, usize), length: usize) -> Self {
         let of = |rank: usize| share(rank, size, length);
-        let mut all = Schedule {
-            sends: sends(own, size, From::Numbers, of),
+        let mut all = ExchangeSchedule {
+            sends: sends(own, size, SendFrom::Numbers, of),
             receives: receives(own, size, true, |_| of(own)),
             made: of(own),
             own: of(own),
             rows: size,
             room: length,
-            ..Schedule::default()
+            ..ExchangeSchedule::default()
         };
-        all.sends.extend(sends(own, size, From::Made, |_| of(own)));
+        all.sends
+            .extend(sends(own, size, SendFrom::Made, |_| of(own)));
         let first = all.receives.len();
         all.receives.extend(receives(own, size, false, of));
         for place in first..all.receives.len() {
@@ -139,7 +140,7 @@ impl Schedule {
     }
 }
 
-impl Schedule {
+impl ExchangeSchedule {
     /// The root gets `each` numbers of all.
     pub(crate) fn gather((own, size): (usize, usize), root: usize, each: usize) -> Self {
         let gives = |to| if to == root { 0..each } else { 0..0 };
@@ -147,7 +148,7 @@ impl Schedule {
             true => of * each..(of + 1) * each,
             false => 0..0,
         };
-        Schedule::alltoall((own, size), gives, comes)
+        ExchangeSchedule::alltoall((own, size), gives, comes)
     }
 
     /// Every rank gets `each` of the root's numbers.
@@ -157,7 +158,7 @@ impl Schedule {
             false => 0..0,
         };
         let comes = |of| if of == root { 0..each } else { 0..0 };
-        let mut all = Schedule::alltoall((own, size), gives, comes);
+        let mut all = ExchangeSchedule::alltoall((own, size), gives, comes);
         all.room = each;
         all
     }
@@ -168,14 +169,14 @@ impl Schedule {
         part: impl Fn(usize) -> Range<usize>,
     ) -> Self {
         let length = part(own).len();
-        Schedule {
-            sends: sends(own, size, From::Numbers, &part),
+        ExchangeSchedule {
+            sends: sends(own, size, SendFrom::Numbers, &part),
             receives: receives(own, size, true, |_| 0..length),
             made: 0..length,
             own: part(own),
             rows: size,
             room: length,
-            ..Schedule::default()
+            ..ExchangeSchedule::default()
         }
     }
 
@@ -183,14 +184,14 @@ impl Schedule {
     /// theirs to the root.
     pub(crate) fn reduce((own, size): (usize, usize), root: usize, length: usize) -> Self {
         let of = |rank: usize| share(rank, size, length);
-        let mut all = Schedule::reduce_scatter((own, size), of);
+        let mut all = ExchangeSchedule::reduce_scatter((own, size), of);
         if own == root {
-            all = Schedule::allreduce((own, size), length);
+            all = ExchangeSchedule::allreduce((own, size), length);
             all.sends.truncate(size - 1);
         } else {
-            all.sends.push(Send {
+            all.sends.push(SendStep {
                 peer: root,
-                from: From::Made,
+                from: SendFrom::Made,
                 place: all.made.clone(),
             });
         }
@@ -199,10 +200,15 @@ impl Schedule {
 }
 
 /// To each other rank.
-fn sends(own: usize, size: usize, from: From, place: impl Fn(usize) -> Range<usize>) -> Vec<Send> {
+fn sends(
+    own: usize,
+    size: usize,
+    from: SendFrom,
+    place: impl Fn(usize) -> Range<usize>,
+) -> Vec<SendStep> {
     let peers = (1..size).map(|turn| (own + turn) % size);
     peers
-        .map(|peer| Send {
+        .map(|peer| SendStep {
             peer,
             from,
             place: place(peer),
@@ -216,10 +222,10 @@ fn receives(
     size: usize,
     is_row: bool,
     place: impl Fn(usize) -> Range<usize>,
-) -> Vec<Receive> {
+) -> Vec<ReceiveStep> {
     let peers = (1..size).map(|turn| (own + size - turn) % size);
     peers
-        .map(|peer| Receive {
+        .map(|peer| ReceiveStep {
             peer,
             is_row,
             place: place(peer),
@@ -242,7 +248,7 @@ mod tests {
 
     /// The numbers of a rank, the room of a rank, and what it has got as rows.
     struct Rank {
-        schedule: Schedule,
+        schedule: ExchangeSchedule,
         numbers: Vec<u64>,
         room: Vec<u64>,
         rows: Vec<Option<Vec<u64>>>,
@@ -252,7 +258,7 @@ mod tests {
     }
 
     impl Rank {
-        fn new(own: usize, schedule: Schedule, numbers: Vec<u64>, room: Vec<u64>) -> Self {
+        fn new(own: usize, schedule: ExchangeSchedule, numbers: Vec<u64>, room: Vec<u64>) -> Self {
             let mut rows = vec![None; schedule.rows];
             let mut room = room;
             if let Some(row) = rows.get_mut(own) {
@@ -277,7 +283,7 @@ mod tests {
 
         /// Whether what it passes on is there.
         fn is_made(&mut self) -> bool {
-            let Schedule { rows, made, .. } = &self.schedule;
+            let ExchangeSchedule { rows, made, .. } = &self.schedule;
             if *rows == 0 {
                 let mut receives = self.schedule.receives.iter().zip(&self.done);
                 return receives.any(|(receive, done)| *done && receive.place == *made);
@@ -302,9 +308,9 @@ mod tests {
             for (own, rank) in ranks.iter_mut().enumerate() {
                 while let Some(send) = rank.schedule.sends.get(rank.sent).cloned() {
                     let from = match send.from {
-                        From::Made if !rank.is_made() => break,
-                        From::Numbers => &rank.numbers,
-                        From::Made | From::Room => &rank.room,
+                        SendFrom::Made if !rank.is_made() => break,
+                        SendFrom::Numbers => &rank.numbers,
+                        SendFrom::Made | SendFrom::Room => &rank.room,
                     };
                     lines[send.peer][own].push_back(from[send.place].to_vec());
                     rank.sent += 1;
@@ -338,7 +344,7 @@ mod tests {
         ranks
     }
 
-    fn volume(schedule: &Schedule) -> usize {
+    fn volume(schedule: &ExchangeSchedule) -> usize {
         schedule.sends.iter().map(|send| send.place.len()).sum()
     }
 
@@ -352,7 +358,7 @@ mod tests {
                 let part = |peer: usize| peer * each..(peer + 1) * each;
                 let ranks = (0..size).map(|own| {
                     let numbers: Vec<u64> = (0..size).flat_map(|to| of(own, to)).collect();
-                    let schedule = Schedule::alltoall((own, size), part, part);
+                    let schedule = ExchangeSchedule::alltoall((own, size), part, part);
                     assert_eq!(volume(&schedule), (size - 1) * each);
                     Rank::new(own, schedule, numbers, vec![0; size * each])
                 });
@@ -369,7 +375,7 @@ mod tests {
         for size in 2..=17 {
             for each in LENGTHS {
                 let ranks = (0..size).map(|own| {
-                    let schedule = Schedule::allgather((own, size), each);
+                    let schedule = ExchangeSchedule::allgather((own, size), each);
                     assert_eq!(volume(&schedule), (size - 1) * each);
                     Rank::new(own, schedule, vec![own as u64; each], vec![99; size * each])
                 });
@@ -384,7 +390,7 @@ mod tests {
         for size in 2..=17 {
             for (root, length) in (0..size).flat_map(|root| LENGTHS.map(|length| (root, length))) {
                 let ranks = (0..size).map(|own| {
-                    let schedule = Schedule::broadcast((own, size), root, length);
+                    let schedule = ExchangeSchedule::broadcast((own, size), root, length);
                     // The root sends everything once; who passes a share on rounds it up.
                     let most = length + STEP * size;
                     assert!(volume(&schedule) <= if own == root { length } else { most });
@@ -405,7 +411,7 @@ mod tests {
         for size in 2..=17 {
             for length in LENGTHS {
                 let ranks = (0..size).map(|own| {
-                    let schedule = Schedule::allreduce((own, size), length);
+                    let schedule = ExchangeSchedule::allreduce((own, size), length);
                     assert!(volume(&schedule) <= 2 * length + STEP * size);
                     let numbers = (0..length).map(|place| ((own + 1) * (place + 3)) as u64);
                     Rank::new(own, schedule, numbers.collect(), vec![0; length])
@@ -424,14 +430,14 @@ mod tests {
                 let of = |rank: usize| vec![rank as u64 + 7; each];
                 let all: Vec<u64> = (0..size).flat_map(of).collect();
                 let ranks = (0..size).map(|own| {
-                    let schedule = Schedule::gather((own, size), root, each);
+                    let schedule = ExchangeSchedule::gather((own, size), root, each);
                     let room = if own == root { size * each } else { 0 };
                     assert_eq!(volume(&schedule), if own == root { 0 } else { each });
                     Rank::new(own, schedule, of(own), vec![0; room])
                 });
                 assert_eq!(run(ranks.collect())[root].room, all);
                 let ranks = (0..size).map(|own| {
-                    let schedule = Schedule::scatter((own, size), root, each);
+                    let schedule = ExchangeSchedule::scatter((own, size), root, each);
                     let numbers = if own == root { all.clone() } else { vec![] };
                     let most = if own == root { (size - 1) * each } else { 0 };
                     assert_eq!(volume(&schedule), most);
@@ -457,7 +463,7 @@ mod tests {
                 // The last ranks get less, or nothing.
                 let part = |rank: usize| share(rank, size, length);
                 let ranks = (0..size).map(|own| {
-                    let schedule = Schedule::reduce_scatter((own, size), part);
+                    let schedule = ExchangeSchedule::reduce_scatter((own, size), part);
                     assert!(volume(&schedule) <= length);
                     Rank::new(own, schedule, numbers(own), vec![0; part(own).len()])
                 });
@@ -466,7 +472,7 @@ mod tests {
                 }
                 for root in [0, size - 1] {
                     let ranks = (0..size).map(|own| {
-                        let schedule = Schedule::reduce((own, size), root, length);
+                        let schedule = ExchangeSchedule::reduce((own, size), root, length);
                         assert!(volume(&schedule) <= length);
                         let room = vec![0; schedule.room];
                         Rank::new(own, schedule, numbers(own), room)

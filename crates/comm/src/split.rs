@@ -2,7 +2,7 @@
 
 use crate::collective_call::Collective;
 use crate::collective_part::CollectivePart;
-use crate::fabric::{Call, Team};
+use crate::fabric::{RankCall, Team};
 use crate::{CommError, Communicator, Group};
 use motet_sync::Mutex;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,7 @@ impl Communicator {
         key: isize,
         location: &'static Location<'static>,
     ) -> impl Future<Output = Result<Option<Communicator>, CommError>> + use<'c> {
-        let call = Call::new::<()>(name, location);
+        let call = RankCall::new::<()>(name, location);
         async move {
             let first = if self.fabric().is_shared() {
                 None
@@ -156,7 +156,7 @@ impl Communicator {
 
     /// Draws the numbers of the communicators that are made of this one, where no memory is shared
     /// by all: rank 0 does it and gets the first.
-    async fn draw(&self, call: Call, color: Option<usize>) -> Result<Option<u32>, CommError> {
+    async fn draw(&self, call: RankCall, color: Option<usize>) -> Result<Option<u32>, CommError> {
         let count = |mut colors: Vec<Option<usize>>| {
             colors.retain(Option::is_some);
             colors.sort_unstable();

@@ -2,7 +2,7 @@
 
 use crate::WaitGraph;
 use crate::asks::Asks;
-use crate::fabric::{LocalRanks, Processes};
+use crate::fabric::{LocalRanks, RunProcesses};
 use motet_sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -38,32 +38,32 @@ use std::time::Duration;
 /// assert!(seen[0].contains("rank 1: waits in recv(source 0, tag 7) at"), "{}", seen[0]);
 /// ```
 #[derive(Debug, Clone)]
-pub struct Watch {
-    runs: Arc<Runs>,
+pub struct RunWatch {
+    runs: Arc<WatchedRuns>,
 }
 
 /// The runs of a world and its copies that are under way, and who asks about them.
 #[derive(Default)]
-pub(crate) struct Runs {
+pub(crate) struct WatchedRuns {
     under_way: Mutex<Vec<Arc<Shown>>>,
     asks: Arc<Asks>,
 }
 
 /// One run; locked while somebody looks, so that it ends after that.
-type Shown = Mutex<Option<Ranks>>;
+type Shown = Mutex<Option<WatchedRanks>>;
 
 /// The ranks of a run.
-pub(crate) enum Ranks {
+pub(crate) enum WatchedRanks {
     Here(Arc<LocalRanks>),
-    Everywhere(Arc<Processes>),
+    Everywhere(Arc<RunProcesses>),
 }
 
 /// How long another process is waited for.
 const LIMIT: Duration = Duration::from_secs(1);
 
-impl Watch {
-    pub(crate) fn new(runs: &Arc<Runs>) -> Self {
-        Watch {
+impl RunWatch {
+    pub(crate) fn new(runs: &Arc<WatchedRuns>) -> Self {
+        RunWatch {
             runs: Arc::clone(runs),
         }
     }
@@ -78,17 +78,17 @@ impl Watch {
     #[must_use]
     pub fn why(&self) -> Option<WaitGraph> {
         self.with_last(|ranks| match ranks {
-            Ranks::Here(local) => local.look(),
-            Ranks::Everywhere(processes) => processes.why(LIMIT),
+            WatchedRanks::Here(local) => local.look(),
+            WatchedRanks::Everywhere(processes) => processes.why(LIMIT),
         })
     }
 
-    /// Asks for a report: [`Watch::wait_asked`] returns, in process 0. Requests within a second of
-    /// one that was told there are answered with that. Does not wait.
+    /// Asks for a report: [`RunWatch::wait_asked`] returns, in process 0. Requests within a second
+    /// of one that was told there are answered with that. Does not wait.
     pub fn ask(&self) {
         let passed_on = self.with_last(|ranks| match ranks {
-            Ranks::Here(_) => false,
-            Ranks::Everywhere(processes) => {
+            WatchedRanks::Here(_) => false,
+            WatchedRanks::Everywhere(processes) => {
                 processes.ask();
                 true
             }
@@ -98,29 +98,29 @@ impl Watch {
         }
     }
 
-    /// Waits until somebody in any process [asks](Watch::ask) for a report, or the time is over;
-    /// whether somebody has asked. For a thread of process 0 that prints what [`Watch::why`] says.
-    /// It blocks.
+    /// Waits until somebody in any process [asks](RunWatch::ask) for a report, or the time is over;
+    /// whether somebody has asked. For a thread of process 0 that prints what [`RunWatch::why`]
+    /// says. It blocks.
     #[must_use]
     pub fn wait_asked(&self, limit: Option<Duration>) -> bool {
         self.runs.asks.wait(limit)
     }
 
-    fn with_last<R>(&self, look: impl FnOnce(&Ranks) -> R) -> Option<R> {
+    fn with_last<R>(&self, look: impl FnOnce(&WatchedRanks) -> R) -> Option<R> {
         let last = self.runs.under_way.lock().last().cloned()?;
         let ranks = last.lock();
         ranks.as_ref().map(look)
     }
 }
 
-impl Runs {
+impl WatchedRuns {
     /// Where requests come together.
     pub(crate) fn asks(&self) -> &Arc<Asks> {
         &self.asks
     }
 
     /// Shows a run until what is returned is dropped.
-    pub(crate) fn show(&self, ranks: Ranks) -> Showing<'_> {
+    pub(crate) fn show(&self, ranks: WatchedRanks) -> Showing<'_> {
         let shown = Arc::new(Mutex::new(Some(ranks)));
         self.under_way.lock().push(Arc::clone(&shown));
         Showing { runs: self, shown }
@@ -129,7 +129,7 @@ impl Runs {
 
 /// A run that is shown.
 pub(crate) struct Showing<'a> {
-    runs: &'a Runs,
+    runs: &'a WatchedRuns,
     shown: Arc<Shown>,
 }
 
@@ -142,7 +142,7 @@ impl Drop for Showing<'_> {
     }
 }
 
-impl fmt::Debug for Runs {
+impl fmt::Debug for WatchedRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Runs({} under way)", self.under_way.lock().len())
     }

@@ -5,12 +5,12 @@ mod profiled;
 mod replayed;
 
 use crate::fabric::Later;
-use crate::limit::Limit;
+use crate::limit::SendLimit;
 use crate::outcome::Outcome;
-use crate::run::{Entered, On, ThreadsConfig, Way, run_solo, run_threads};
+use crate::run::{Entered, On, ProcessRoute, ThreadsConfig, run_solo, run_threads};
 use crate::transport::Transport;
-use crate::watch::Runs;
-use crate::{Communicator, RunError, Watch};
+use crate::watch::WatchedRuns;
+use crate::{Communicator, RunError, RunWatch};
 use motet_sync::{Mutex, thread};
 use profiled::Profiled;
 use std::fmt;
@@ -30,15 +30,15 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[must_use = "a world does nothing until it is run"]
 pub struct World {
-    place: Place,
+    place: WorldKind,
     /// Those of all copies.
-    runs: Arc<Runs>,
+    runs: Arc<WatchedRuns>,
     profiled: Profiled,
-    limit: Option<Limit>,
+    limit: Option<SendLimit>,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum WorldKind {
     Solo,
     Threads {
         ranks: usize,
@@ -55,11 +55,11 @@ enum Place {
 enum Over {
     Memory,
     Ports,
-    Processes(Arc<Processes>),
+    Processes(Arc<TransportedRuns>),
 }
 
 /// The way to other processes, of all worlds that are copies of one.
-struct Processes {
+struct TransportedRuns {
     transport: Arc<dyn Transport>,
     /// Runs so far. One at a time: all processes number them alike.
     runs: Mutex<u16>,
@@ -73,7 +73,7 @@ impl World {
     /// One rank, on the calling thread.
     pub fn solo() -> Self {
         World {
-            place: Place::Solo,
+            place: WorldKind::Solo,
             runs: Arc::default(),
             profiled: Profiled::default(),
             limit: None,
@@ -87,7 +87,7 @@ impl World {
     pub fn threads(ranks: usize) -> Self {
         let ranks = if ranks == 0 { thread::cores() } else { ranks };
         World {
-            place: Place::Threads {
+            place: WorldKind::Threads {
                 ranks,
                 workers: None,
                 pin: None,
@@ -115,7 +115,7 @@ impl World {
     /// ```
     pub fn ports(ranks: usize) -> Self {
         let mut world = World::threads(ranks);
-        if let Place::Threads { over, .. } = &mut world.place {
+        if let WorldKind::Threads { over, .. } = &mut world.place {
             *over = Over::Ports;
         }
         world
@@ -133,8 +133,8 @@ impl World {
     /// runs take turns.
     pub fn over(transport: Arc<dyn Transport>, ranks: usize) -> Self {
         let mut world = World::threads(ranks);
-        if let Place::Threads { over, .. } = &mut world.place {
-            *over = Over::Processes(Arc::new(Processes {
+        if let WorldKind::Threads { over, .. } = &mut world.place {
+            *over = Over::Processes(Arc::new(TransportedRuns {
                 transport,
                 runs: Mutex::new(0),
                 later: Later::default(),
@@ -148,7 +148,7 @@ impl World {
     pub fn downgrade(&self) -> WeakWorld {
         let mut world = self.clone();
         let mut processes = None;
-        if let Place::Threads { over, .. } = &mut world.place
+        if let WorldKind::Threads { over, .. } = &mut world.place
             && let Over::Processes(there) = over
         {
             processes = Some(Arc::downgrade(there));
@@ -159,7 +159,7 @@ impl World {
 
     /// The number of threads for the ranks of [`World::threads`]; at most one per rank is used.
     pub fn workers(mut self, count: usize) -> Self {
-        if let Place::Threads { workers, .. } = &mut self.place {
+        if let WorldKind::Threads { workers, .. } = &mut self.place {
             *workers = Some(count.max(1));
         }
         self
@@ -169,7 +169,7 @@ impl World {
     /// is a thread for every core: a scheduler that sees one core busy with something else may put
     /// two ranks that wait for each other on the other core, and leave them there.
     pub fn pin(mut self, yes: bool) -> Self {
-        if let Place::Threads { pin, .. } = &mut self.place {
+        if let WorldKind::Threads { pin, .. } = &mut self.place {
             *pin = Some(yes);
         }
         self
@@ -180,7 +180,7 @@ impl World {
     /// program get cores of their own by it: a world here, another or a dispatcher there. A run
     /// ends with [`RunError::Start`] when the process may not use one.
     pub fn cores(mut self, ids: &[usize]) -> Self {
-        if let Place::Threads { cores, .. } = &mut self.place {
+        if let WorldKind::Threads { cores, .. } = &mut self.place {
             *cores = ids.to_vec();
         }
         self
@@ -193,7 +193,7 @@ impl World {
     ///
     /// A process that only computes does not count as silent: it has a thread that answers.
     pub fn patience(mut self, limit: Duration) -> Self {
-        if let Place::Threads { patience, .. } = &mut self.place {
+        if let WorldKind::Threads { patience, .. } = &mut self.place {
             *patience = limit;
         }
         self
@@ -202,16 +202,16 @@ impl World {
     /// What looks at the runs of this world and its copies from outside: who waits for whom, while
     /// they go on.
     #[must_use]
-    pub fn watch(&self) -> Watch {
-        Watch::new(&self.runs)
+    pub fn watch(&self) -> RunWatch {
+        RunWatch::new(&self.runs)
     }
 
     /// The number of ranks in this process.
     #[must_use]
     pub fn size(&self) -> usize {
         match self.place {
-            Place::Solo => 1,
-            Place::Threads { ranks, .. } => ranks,
+            WorldKind::Solo => 1,
+            WorldKind::Threads { ranks, .. } => ranks,
         }
     }
 
@@ -219,7 +219,7 @@ impl World {
     #[must_use]
     pub fn process(&self) -> (usize, usize) {
         match &self.place {
-            Place::Threads {
+            WorldKind::Threads {
                 over: Over::Processes(processes),
                 ..
             } => (
@@ -273,8 +273,8 @@ impl World {
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {
         let ended = match self.place {
-            Place::Solo => run_solo((self.profiled.clock(), self.limit), body),
-            Place::Threads { .. } => self.with_config(|config| run_threads(config, body)),
+            WorldKind::Solo => run_solo((self.profiled.clock(), self.limit), body),
+            WorldKind::Threads { .. } => self.with_config(|config| run_threads(config, body)),
         };
         let outcome = ended.map(Outcome::new)?;
         self.profiled.tell(outcome.profile.as_ref());
@@ -301,15 +301,15 @@ impl World {
     pub fn enter(&self) -> Result<Entered, RunError<String>> {
         let (ranks, world) = (self.size(), self.clone());
         match self.place {
-            Place::Solo => Ok(Entered::alone(self.limit)),
-            Place::Threads { .. } => Entered::begin(ranks, move |b| world.with_config(b)),
+            WorldKind::Solo => Ok(Entered::alone(self.limit)),
+            WorldKind::Threads { .. } => Entered::begin(ranks, move |b| world.with_config(b)),
         }
     }
 
     /// Calls `run` with how ranks on threads are to be; over several processes while no other run
     /// goes on.
     fn with_config<T>(&self, run: impl FnOnce(ThreadsConfig) -> T) -> T {
-        let Place::Threads {
+        let WorldKind::Threads {
             ranks,
             workers,
             pin,
@@ -336,7 +336,7 @@ impl World {
             Over::Processes(processes) => {
                 let number = guard.insert(processes.runs.lock());
                 **number = number.wrapping_add(1);
-                On::Processes(Way {
+                On::Processes(ProcessRoute {
                     transport: Arc::clone(&processes.transport),
                     run: **number,
                     later: Arc::clone(&processes.later),
@@ -363,7 +363,7 @@ impl World {
 pub struct WeakWorld {
     /// As it was, but for the processes.
     world: World,
-    processes: Option<Weak<Processes>>,
+    processes: Option<Weak<TransportedRuns>>,
 }
 
 impl WeakWorld {
@@ -371,7 +371,8 @@ impl WeakWorld {
     #[must_use]
     pub fn upgrade(&self) -> Option<World> {
         let mut world = self.world.clone();
-        if let (Some(processes), Place::Threads { over, .. }) = (&self.processes, &mut world.place)
+        if let (Some(processes), WorldKind::Threads { over, .. }) =
+            (&self.processes, &mut world.place)
         {
             *over = Over::Processes(processes.upgrade()?);
         }
@@ -379,7 +380,7 @@ impl WeakWorld {
     }
 }
 
-impl fmt::Debug for Processes {
+impl fmt::Debug for TransportedRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (process, processes) = (self.transport.process(), self.transport.processes());
         write!(f, "Processes({process} of {processes})")

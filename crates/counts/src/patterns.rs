@@ -4,38 +4,53 @@
 //! A step is one stage of one computation, without work in it. All run on one thread, so that the
 //! counts are the same from run to run.
 
-use crate::span::{STEPS, Steps};
-use motet_patterns::{Mode, Pattern, Program, Work, rendezvous, spawned};
+use crate::span::{STEPS, StepCounter};
+use motet_patterns::{Pattern, PatternProgram, StageMode, Work, rendezvous, spawned};
 use std::sync::Arc;
 
 /// A pattern in one of its forms.
-pub(crate) struct Row {
+pub(crate) struct PatternRow {
     pub(crate) name: &'static str,
-    mode: Mode,
+    mode: StageMode,
     pattern: Pattern,
     parallel: usize,
 }
 
 /// The rows.
-pub(crate) const ROWS: &[Row] = &[
-    Row::new("spawned-pipeline", Mode::Spawned, Pattern::Pipeline, 1),
-    Row::new("spawned-shift", Mode::Spawned, Pattern::Shift, 2),
-    Row::new("spawned-two-shifts", Mode::Spawned, Pattern::TwoShifts, 2),
-    Row::new("spawned-exchange", Mode::Spawned, Pattern::Exchange, 2),
-    Row::new("ranks-pipeline", Mode::Rendezvous, Pattern::Pipeline, 1),
-    Row::new("ranks-shift", Mode::Rendezvous, Pattern::Shift, 2),
-    Row::new(
+pub(crate) const ROWS: &[PatternRow] = &[
+    PatternRow::new("spawned-pipeline", StageMode::Spawned, Pattern::Pipeline, 1),
+    PatternRow::new("spawned-shift", StageMode::Spawned, Pattern::Shift, 2),
+    PatternRow::new(
+        "spawned-two-shifts",
+        StageMode::Spawned,
+        Pattern::TwoShifts,
+        2,
+    ),
+    PatternRow::new("spawned-exchange", StageMode::Spawned, Pattern::Exchange, 2),
+    PatternRow::new(
+        "ranks-pipeline",
+        StageMode::Rendezvous,
+        Pattern::Pipeline,
+        1,
+    ),
+    PatternRow::new("ranks-shift", StageMode::Rendezvous, Pattern::Shift, 2),
+    PatternRow::new(
         "ranks-two-shifts",
-        Mode::Rendezvous,
+        StageMode::Rendezvous,
         Pattern::ExchangeTwoShifts,
         2,
     ),
-    Row::new("ranks-exchange", Mode::Rendezvous, Pattern::Exchange, 2),
+    PatternRow::new(
+        "ranks-exchange",
+        StageMode::Rendezvous,
+        Pattern::Exchange,
+        2,
+    ),
 ];
 
 /// A stage that counts itself.
 #[derive(Clone)]
-struct Counted(Arc<Steps>);
+struct Counted(Arc<StepCounter>);
 
 impl Work for Counted {
     #[inline]
@@ -44,9 +59,14 @@ impl Work for Counted {
     }
 }
 
-impl Row {
-    const fn new(name: &'static str, mode: Mode, pattern: Pattern, parallel: usize) -> Row {
-        Row {
+impl PatternRow {
+    const fn new(
+        name: &'static str,
+        mode: StageMode,
+        pattern: Pattern,
+        parallel: usize,
+    ) -> PatternRow {
+        PatternRow {
             name,
             mode,
             pattern,
@@ -56,8 +76,8 @@ impl Row {
 
     /// Warms up and takes its steps; some stages more, so that the last step is like the others.
     pub(crate) fn run(&self) {
-        let (steps, _ended) = Steps::new();
-        let program = Program {
+        let (steps, _ended) = StepCounter::new();
+        let program = PatternProgram {
             pattern: self.pattern,
             parallel: self.parallel,
             stages: 2 * STEPS / self.parallel as u64 + 10,
@@ -66,8 +86,8 @@ impl Row {
             work: Counted(Arc::new(steps)),
         };
         match self.mode {
-            Mode::Spawned => spawned::run(&program),
-            Mode::Rendezvous => rendezvous::run(&program),
+            StageMode::Spawned => spawned::run(&program),
+            StageMode::Rendezvous => rendezvous::run(&program),
         };
     }
 }

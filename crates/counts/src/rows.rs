@@ -1,6 +1,6 @@
 //! The rows: one function per path through the core, alone and uncontended.
 
-use crate::span::{STEPS, Steps, in_turn};
+use crate::span::{STEPS, StepCounter, in_turn};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, Inline, QueueConfig, Task};
 use motet_ports::{Choice, Interleave, JoinedReceive, Port, Receive};
 use std::hint::black_box;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 /// A row sets itself up, warms up and takes its steps.
-pub(crate) type Row = fn();
+pub(crate) type CountRow = fn();
 
 /// The rows, by name.
-pub(crate) const ROWS: &[(&str, Row)] = &[
+pub(crate) const ROWS: &[(&str, CountRow)] = &[
     ("post-test", post_test),
     ("receive-inline", receive_inline),
     ("receive-worker", || on_worker(receive)),
@@ -63,14 +63,14 @@ struct Stand {
     queue: DispatcherQueue,
     a: Port<u64>,
     b: Port<u64>,
-    steps: Steps,
+    steps: StepCounter,
 }
 
 /// Runs a row whose handlers start one another on the one worker of a dispatcher: it never sleeps
 /// between two of them.
 fn on_worker(row: fn(&Arc<Stand>)) {
     let dispatcher = Dispatcher::new(1);
-    let (steps, ended) = Steps::new();
+    let (steps, ended) = StepCounter::new();
     let stand = Arc::new(Stand {
         queue: dispatcher.queue(QueueConfig::named("counts")),
         a: Port::new(),
@@ -154,7 +154,7 @@ fn hand_over(stand: &Arc<Stand>) {
 
 /// A task queues the next one, which the same worker takes.
 fn enqueue_pop() {
-    fn step(queue: &DispatcherQueue, steps: &Arc<Steps>) {
+    fn step(queue: &DispatcherQueue, steps: &Arc<StepCounter>) {
         if steps.go_on() {
             let (next, steps) = (queue.clone(), Arc::clone(steps));
             let task = Task::new(move || step(&next, &steps));
@@ -163,7 +163,7 @@ fn enqueue_pop() {
     }
     let dispatcher = Dispatcher::new(1);
     let queue = dispatcher.queue(QueueConfig::named("counts"));
-    let (steps, ended) = Steps::new();
+    let (steps, ended) = StepCounter::new();
     let steps = Arc::new(steps);
     let next = queue.clone();
     let first = Task::new(move || step(&next, &steps));
@@ -176,7 +176,7 @@ fn enqueue_pop() {
 fn enqueue_steal() {
     let dispatcher = Dispatcher::new(2);
     let queue = dispatcher.queue(QueueConfig::named("counts"));
-    let (steps, ended) = Steps::new();
+    let (steps, ended) = StepCounter::new();
     let steps = Arc::new(steps);
     let (hold, held) = channel();
     let (let_go, goes) = channel();

@@ -20,17 +20,17 @@ pub(crate) fn counted_end() {
 }
 
 /// Counts the steps of handlers that start one another, and tells when the last has run.
-pub(crate) struct Steps {
+pub(crate) struct StepCounter {
     done: AtomicU64,
     end: Sender<()>,
 }
 
-impl Steps {
+impl StepCounter {
     /// No steps yet, and where their end is told.
-    pub(crate) fn new() -> (Steps, Receiver<()>) {
+    pub(crate) fn new() -> (StepCounter, Receiver<()>) {
         let (end, ended) = channel();
         let done = AtomicU64::new(0);
-        (Steps { done, end }, ended)
+        (StepCounter { done, end }, ended)
     }
 
     /// One more step; whether there are more after it.

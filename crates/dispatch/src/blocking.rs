@@ -5,7 +5,7 @@
 
 use crate::exception::Exception;
 use crate::route::{self, ExceptionRoute};
-use crate::task::{Run, Task, TaskBox};
+use crate::task::{Task, TaskBody, TaskBox};
 use crate::waiting::{Awaited, WaitPart, Waiter, watch_here};
 use crate::{QueueError, TaskList};
 use motet_sync::{Condvar, Mutex, thread};
@@ -225,7 +225,7 @@ impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Call<T, F> {
     }
 }
 
-impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Run for Call<T, F> {
+impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> TaskBody for Call<T, F> {
     fn run(task: TaskBox<Self>) {
         let Call {
             work,

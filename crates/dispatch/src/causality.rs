@@ -23,7 +23,7 @@ pub use set::Causalities;
 pub use wait::UntilCancelled;
 
 pub(crate) use current::{failed, forget_failure, leave, within};
-pub(crate) use fate::{Alarm, Deadline};
+pub(crate) use fate::{DeadlineAlarm, WorkDeadline};
 
 use crate::Exception;
 use fate::Fate;
@@ -122,7 +122,7 @@ impl Causality {
     }
 
     /// Cancels itself when that is over.
-    pub(crate) fn set_deadline(self, deadline: impl Deadline + 'static) -> Self {
+    pub(crate) fn set_deadline(self, deadline: impl WorkDeadline + 'static) -> Self {
         self.set_up(|inner| inner.fate.set_deadline(Box::new(deadline)))
     }
 

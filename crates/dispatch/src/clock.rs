@@ -20,7 +20,7 @@ pub use timer::Timer;
 pub use timescale::Timescale;
 pub(crate) use virtual_time::VirtualTime;
 
-use crate::task::{Run, Task, TaskBox};
+use crate::task::{Task, TaskBody, TaskBox};
 use beat::Beat;
 use real_time::RealTime;
 use std::cell::RefCell;
@@ -215,7 +215,7 @@ struct Due<F> {
     call: F,
 }
 
-impl<F: FnOnce(Instant) + Send + 'static> Run for Due<F> {
+impl<F: FnOnce(Instant) + Send + 'static> TaskBody for Due<F> {
     fn run(task: TaskBox<Self>) {
         let Due { when, call } = task.into_inner();
         call(when);

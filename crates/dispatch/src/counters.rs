@@ -50,7 +50,7 @@ pub struct WorkerCounters {
 }
 
 #[derive(Debug)]
-pub(crate) struct Counters {
+pub(crate) struct DispatcherCounters {
     workers: Box<[CachePadded<Shard>]>,
     outside: CachePadded<Shard>,
     refused: AtomicU64,
@@ -62,9 +62,9 @@ struct Shard {
     executed: AtomicU64,
 }
 
-impl Counters {
+impl DispatcherCounters {
     pub(crate) fn new(workers: usize) -> Self {
-        Counters {
+        DispatcherCounters {
             workers: (0..workers).map(|_| CachePadded::default()).collect(),
             outside: CachePadded::default(),
             refused: AtomicU64::new(0),

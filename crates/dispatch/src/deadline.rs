@@ -1,6 +1,6 @@
 //! Deadlines of causalities, by a clock.
 
-use crate::causality::{Alarm, Causality, Deadline};
+use crate::causality::{Causality, DeadlineAlarm, WorkDeadline};
 use crate::clock::{Clock, Timer};
 use std::time::Instant;
 
@@ -47,12 +47,12 @@ struct Passing {
 /// A timer that is cancelled when nobody waits for it any more.
 struct Armed(Timer);
 
-impl Deadline for Passing {
+impl WorkDeadline for Passing {
     fn is_over(&self) -> bool {
         self.deadline <= self.clock.now()
     }
 
-    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Alarm {
+    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> DeadlineAlarm {
         Box::new(Armed(self.clock.at(self.deadline, |_| ring())))
     }
 }

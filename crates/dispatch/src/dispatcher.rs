@@ -11,8 +11,8 @@ use crate::queue::DispatcherQueue;
 use crate::queue_core::{QueueConfig, QueueCore};
 use crate::registry::Registry;
 use crate::spin_wait::SpinWait;
-use crate::stall::{Stall, Watch};
-use crate::started::Started;
+use crate::stall::{Stall, StallWatch};
+use crate::started::ThreadsStarted;
 use crate::waiting::Waiting;
 use crate::worker::{self, Worker};
 use core_affinity::CoreId;
@@ -139,7 +139,9 @@ impl Dispatcher {
             (0, cores) => cores,
             (threads, _) => threads,
         };
-        let watch = config.stall_limit.map(|limit| Watch::new(limit, workers));
+        let watch = config
+            .stall_limit
+            .map(|limit| StallWatch::new(limit, workers));
         let watch = watch.map(Arc::new);
         let blocking = Blocking::new(&config.name, config.blocking_threads, config.blocking_idle);
         let pool = Pool::with(workers, blocking, watch, config.wake_cost);
@@ -149,7 +151,7 @@ impl Dispatcher {
             threads: Vec::new(),
             background: config.background,
         };
-        let started = Arc::new(Started::default());
+        let started = Arc::new(ThreadsStarted::default());
         for index in 0..workers {
             let core = bound.get(index % bound.len().max(1)).copied();
             let thread = dispatcher.start(index, core, &config, &started)?;
@@ -282,7 +284,7 @@ impl Dispatcher {
         index: usize,
         core: Option<CoreId>,
         config: &DispatcherConfig,
-        started: &Arc<Started>,
+        started: &Arc<ThreadsStarted>,
     ) -> std::io::Result<thread::JoinHandle<()>> {
         let (priority, started) = (config.priority, Arc::clone(started));
         let registry = Arc::clone(&self.registry);

@@ -34,8 +34,8 @@ pub use handle::FutureHandle;
 pub use prefix::is_task_context;
 
 use crate::drops::drop_flat;
-use crate::memory::Memory;
-use crate::task::{Header, Task, VTable};
+use crate::memory::NodeMemory;
+use crate::task::{Task, TaskHeader, VTable};
 use crate::worker;
 use crate::{Causalities, Enqueue, Refused, causality};
 use motet_sync::atomic::{AtomicUsize, Ordering};
@@ -122,9 +122,9 @@ fn allocate<F: Future<Output = ()>>(
     future: F,
     state: usize,
 ) -> (Task, NonNull<Prefix>) {
-    let node = Memory::new().hold(|| FutureNode {
+    let node = NodeMemory::new().hold(|| FutureNode {
         prefix: Prefix {
-            header: Header::new(FutureNode::<F>::VTABLE, Causalities::active()),
+            header: TaskHeader::new(FutureNode::<F>::VTABLE, Causalities::active()),
             state: AtomicUsize::new(state),
             queue,
         },
@@ -146,7 +146,7 @@ impl<F: Future<Output = ()>> FutureNode<F> {
 
     /// # Safety
     /// `header` is the front of a queued `FutureNode<F>`; the queue's reference passes to the call.
-    unsafe fn run(header: NonNull<Header>) {
+    unsafe fn run(header: NonNull<TaskHeader>) {
         let prefix: NonNull<Prefix> = header.cast();
         // SAFETY: the queue's reference keeps the node alive.
         let state = unsafe { &prefix.as_ref().state };
@@ -263,13 +263,13 @@ impl<F: Future<Output = ()>> FutureNode<F> {
     ///
     /// # Safety
     /// As `run`; or no reference is left and the future has been dropped.
-    unsafe fn discard(header: NonNull<Header>) {
+    unsafe fn discard(header: NonNull<TaskHeader>) {
         let prefix: NonNull<Prefix> = header.cast();
         // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task
         // that is DONE is in no queue.
         if unsafe { prefix.as_ref() }.state.load(Ordering::Relaxed) & DONE != 0 {
             // SAFETY: the node was made in `allocate`.
-            unsafe { Memory::destroy(prefix.cast::<Self>()) };
+            unsafe { NodeMemory::destroy(prefix.cast::<Self>()) };
             return;
         }
         // Wakers that come now see RUNNING and only leave a mark.
@@ -293,7 +293,7 @@ impl<F: Future<Output = ()>> FutureNode<F> {
     ///
     /// # Safety
     /// As `run`.
-    unsafe fn skip(header: NonNull<Header>) {
+    unsafe fn skip(header: NonNull<TaskHeader>) {
         let prefix: NonNull<Prefix> = header.cast();
         // SAFETY: as `run`.
         unsafe {

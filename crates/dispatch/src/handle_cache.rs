@@ -19,10 +19,10 @@ use std::sync::Arc;
 type Handle = Arc<dyn Any + Send + Sync>;
 
 /// What one worker keeps; nobody else sees it.
-pub(crate) struct HandleCache([Slot; SLOTS]);
+pub(crate) struct HandleCache([CachedReference; SLOTS]);
 
 /// Room for one reference.
-struct Slot {
+struct CachedReference {
     /// Where its value is; null when there is none.
     at: Cell<*const ()>,
     handle: Cell<Option<Handle>>,
@@ -33,12 +33,12 @@ const SLOTS: usize = 64;
 
 impl HandleCache {
     pub(crate) fn new() -> Self {
-        HandleCache([const { Slot::new() }; SLOTS])
+        HandleCache([const { CachedReference::new() }; SLOTS])
     }
 
     /// Takes out one after the other.
     pub(crate) fn drain(&self) -> impl Iterator<Item = Arc<dyn Any + Send + Sync>> {
-        self.0.iter().filter_map(Slot::take)
+        self.0.iter().filter_map(CachedReference::take)
     }
 
     /// Another reference to the value of `of`: one that is kept, or else a new one.
@@ -79,16 +79,16 @@ impl HandleCache {
 
     /// The slot of what is at that address.
     #[inline]
-    fn slot(&self, at: *const ()) -> &Slot {
+    fn slot(&self, at: *const ()) -> &CachedReference {
         // Knuth's multiplicative hash: its upper bits hang on all of the address.
         let hash = (at.addr() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         &self.0[(hash >> (u64::BITS - SLOTS.trailing_zeros())) as usize]
     }
 }
 
-impl Slot {
+impl CachedReference {
     const fn new() -> Self {
-        Slot {
+        CachedReference {
             at: Cell::new(ptr::null()),
             handle: Cell::new(None),
         }

@@ -6,7 +6,7 @@
 //! Memory order: `push` releases the node's contents, `take_all` acquires them with its swap. The
 //! stack is only ever emptied whole, so the compare-and-swap has no ABA problem.
 
-use crate::task::{Header, Task};
+use crate::task::{Task, TaskHeader};
 use crate::task_list::TaskList;
 use motet_sync::atomic::{AtomicPtr, Ordering};
 use std::ptr::{self, NonNull};
@@ -14,7 +14,7 @@ use std::ptr::{self, NonNull};
 #[derive(Debug)]
 pub(crate) struct Inbox {
     /// Newest first, linked through the nodes.
-    newest: AtomicPtr<Header>,
+    newest: AtomicPtr<TaskHeader>,
 }
 
 impl Inbox {

@@ -11,7 +11,7 @@ use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Debug)]
-pub(crate) struct Injector {
+pub(crate) struct TaskInjector {
     incoming: Inbox,
     /// Oldest first.
     outgoing: Mutex<TaskList>,
@@ -19,9 +19,9 @@ pub(crate) struct Injector {
     outgoing_len: AtomicUsize,
 }
 
-impl Injector {
+impl TaskInjector {
     pub(crate) fn new() -> Self {
-        Injector {
+        TaskInjector {
             incoming: Inbox::new(),
             outgoing: Mutex::default(),
             outgoing_len: AtomicUsize::new(0),
@@ -85,7 +85,7 @@ mod tests {
     fn every_poster_keeps_its_order_and_nothing_is_lost() {
         const POSTERS: u32 = 4;
         const EACH: u32 = 5_000;
-        let injector = Arc::new(Injector::new());
+        let injector = Arc::new(TaskInjector::new());
         let seen = Arc::new(Mutex::new(Vec::new()));
         let posters: Vec<_> = (0..POSTERS)
             .map(|poster| {
@@ -123,7 +123,7 @@ mod loom_tests {
     #[test]
     fn loom_injector_loses_and_reorders_nothing() {
         loom::model(|| {
-            let injector = Arc::new(Injector::new());
+            let injector = Arc::new(TaskInjector::new());
             let seen = Arc::new(Mutex::new(Vec::new()));
             let post = |poster: u8, count: u8| {
                 let (injector, seen) = (Arc::clone(&injector), Arc::clone(&seen));

@@ -30,7 +30,7 @@
 //! | no more than so many at a time, or so many per second | [`ExecutionPolicy`] |
 //! | when there is room | [`Enqueue::enqueue_wait`], [`Enqueue::enqueue_blocking`] |
 //! | under a name, with a way for its panics and to cancel it | [`Causality`] |
-//! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
+//! | a body of your own in the task's one allocation | [`TaskBody`], [`TaskBox`] |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task};
@@ -60,7 +60,6 @@ mod enqueue;
 mod error;
 mod exception;
 mod future_task;
-mod gate;
 mod handle_cache;
 mod home;
 mod inbox;
@@ -77,6 +76,7 @@ mod pool;
 mod priority;
 mod queue;
 mod queue_core;
+mod queue_gate;
 mod rate;
 mod registry;
 mod replay;
@@ -113,16 +113,16 @@ pub use home::Home;
 pub use inline::Inline;
 pub use inside_task::{InsideTask, inside_task};
 pub use join_handle::{JoinError, JoinHandle, spawn_with_handle};
-pub use line::{Room, RoomLine, RoomWait};
+pub use line::{ClaimedRoom, RoomLine, RoomWait};
 pub use policy::{ExecutionPolicy, ExecutionPolicyNotification};
 pub use priority::ThreadPriority;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
 pub use rate::{Rate, RateError};
-pub use replay::{Decision, Replay, ReplayConfig, ReplayQueue, Step, Trace};
+pub use replay::{Decision, Replay, ReplayConfig, ReplayQueue, ReplayStep, Trace};
 pub use spin_wait::{Advice, SpinWait, eagerly, keep_looking, moves};
 pub use stall::Stall;
-pub use task::{Run, Task, TaskBox};
+pub use task::{Task, TaskBody, TaskBox};
 pub use task_list::{BoxList, TaskList};
 pub use waiting::{Awaited, Wait, WaitPart, Waiter, Waiting, watch_here};
 pub use worker::{announce, keep_handle, take_handle};

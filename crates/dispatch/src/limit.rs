@@ -7,18 +7,18 @@ use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What there is room for.
-pub(crate) enum Limit {
+pub(crate) enum QueueLimit {
     /// So many tasks at a time, and how many there are.
     Depth(usize, AtomicUsize),
     /// A task at a time, with times of the clock counted from the moment.
     Rate(TokenBucket, Clock, Instant),
 }
 
-impl Limit {
+impl QueueLimit {
     /// Takes room for one. The error may say how long it takes until there is some.
     pub(crate) fn take(&self) -> Result<(), Option<Duration>> {
         match self {
-            Limit::Depth(depth, waiting) => {
+            QueueLimit::Depth(depth, waiting) => {
                 let more = |count| (count < *depth).then_some(count + 1);
                 // Not an addition that is taken back: someone who saw it would find no room where
                 // there is some, and nobody would tell him.
@@ -26,7 +26,7 @@ impl Limit {
                     .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
                     .map_or(Err(None), |_| Ok(()))
             }
-            Limit::Rate(bucket, clock, begun) => {
+            QueueLimit::Rate(bucket, clock, begun) => {
                 let now = nanoseconds(clock.now().saturating_duration_since(*begun));
                 let left = |when: u64| Some(Duration::from_nanos(when.saturating_sub(now)));
                 bucket.take(now).map_err(left)
@@ -36,17 +36,17 @@ impl Limit {
 
     pub(crate) fn give_back(&self) {
         match self {
-            Limit::Depth(_, waiting) => {
+            QueueLimit::Depth(_, waiting) => {
                 waiting.fetch_sub(1, Ordering::AcqRel);
             }
-            Limit::Rate(bucket, ..) => bucket.give_back(),
+            QueueLimit::Rate(bucket, ..) => bucket.give_back(),
         }
     }
 
     pub(crate) fn refusal(&self) -> QueueError {
         match self {
-            Limit::Depth(..) => QueueError::Full,
-            Limit::Rate(..) => QueueError::RateExceeded,
+            QueueLimit::Depth(..) => QueueError::Full,
+            QueueLimit::Rate(..) => QueueError::RateExceeded,
         }
     }
 }

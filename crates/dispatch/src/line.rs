@@ -22,7 +22,7 @@ mod room_wait;
 pub use room_wait::RoomWait;
 
 use crate::QueueError;
-use crate::limit::Limit;
+use crate::limit::QueueLimit;
 use crate::policy::Notifications;
 use crate::route::Routes;
 use motet_sync::Mutex;
@@ -43,13 +43,13 @@ pub struct RoomLine(Arc<Line>);
 
 /// Room for one task, claimed. Dropping it gives the room to the next in line.
 #[must_use = "room that is dropped is given up"]
-pub struct Room {
+pub struct ClaimedRoom {
     /// Taken out when the room is used.
     line: Option<RoomLine>,
 }
 
 struct Line {
-    limit: Limit,
+    limit: QueueLimit,
     /// The length of the line, for looking without the lock. Written under it.
     waiters: AtomicUsize,
     state: Mutex<State>,
@@ -70,7 +70,7 @@ struct State {
 impl RoomLine {
     /// The line of the queue whose panics go by `routes`.
     pub(crate) fn new(
-        limit: Limit,
+        limit: QueueLimit,
         throttled: Option<Arc<Notifications>>,
         routes: &Arc<Routes>,
     ) -> Self {
@@ -130,7 +130,7 @@ impl RoomLine {
     /// Counts a task that comes back without asking for room.
     #[inline]
     pub(crate) fn exceed(&self) {
-        if let Limit::Depth(_, waiting) = &self.0.limit {
+        if let QueueLimit::Depth(_, waiting) = &self.0.limit {
             waiting.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -140,12 +140,12 @@ impl RoomLine {
     #[inline]
     pub(crate) fn leave(&self) -> bool {
         match &self.0.limit {
-            Limit::Depth(_, waiting) => {
+            QueueLimit::Depth(_, waiting) => {
                 waiting.fetch_sub(1, Ordering::AcqRel);
                 self.0.is_waited_for()
             }
             // Room comes with the time.
-            Limit::Rate(..) => false,
+            QueueLimit::Rate(..) => false,
         }
     }
 
@@ -239,7 +239,7 @@ impl Line {
 
     /// Grants room when its time has come, and so on until nobody waits.
     fn come_back(line: &Arc<Line>, after: Option<Duration>) {
-        let (Some(span), Limit::Rate(_, clock, _)) = (after, &line.limit) else {
+        let (Some(span), QueueLimit::Rate(_, clock, _)) = (after, &line.limit) else {
             return;
         };
         let line = Arc::downgrade(line);
@@ -267,7 +267,7 @@ impl Line {
     }
 }
 
-impl Room {
+impl ClaimedRoom {
     /// Uses the room: the caller [admits](crate::Enqueue::admit) a task for it.
     pub fn keep(mut self) {
         self.line = None;
@@ -280,7 +280,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for ClaimedRoom {
     fn drop(&mut self) {
         if let Some(line) = self.line.take() {
             line.give_up();
@@ -296,7 +296,7 @@ impl fmt::Debug for RoomLine {
     }
 }
 
-impl fmt::Debug for Room {
+impl fmt::Debug for ClaimedRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Room").finish_non_exhaustive()
     }
@@ -312,7 +312,7 @@ mod loom_tests {
 
     fn full_line() -> RoomLine {
         let routes = Routes::new("narrow", &Arc::default());
-        let line = RoomLine::new(Limit::Depth(1, AtomicUsize::new(0)), None, &routes);
+        let line = RoomLine::new(QueueLimit::Depth(1, AtomicUsize::new(0)), None, &routes);
         line.claim().unwrap();
         line
     }

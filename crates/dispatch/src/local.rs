@@ -25,7 +25,7 @@ pub(crate) const INJECTOR_TURN: u32 = 61;
 /// tasks of a batch start before the tasks behind it.
 const BATCH: usize = INJECTOR_TURN as usize / 2;
 
-pub(crate) struct Local {
+pub(crate) struct LocalQueue {
     pub(crate) queue: Arc<QueueCore>,
     next: Cell<Option<Task>>,
     deque: deque::Worker<Task>,
@@ -36,10 +36,10 @@ pub(crate) struct Local {
     has_others: bool,
 }
 
-impl Local {
+impl LocalQueue {
     pub(crate) fn new(queue: Arc<QueueCore>, worker: usize) -> Self {
         let deque = queue.fetch_deque(worker);
-        Local {
+        LocalQueue {
             has_others: queue.stealers.len() > 1,
             queue,
             next: Cell::new(None),
@@ -284,7 +284,7 @@ mod tests {
         NUMBER.get()
     }
 
-    fn own(local: &Local, call: &Call) -> Option<usize> {
+    fn own(local: &LocalQueue, call: &Call) -> Option<usize> {
         if let Call::Push(n, next) = call {
             let n = *n;
             let to_deque = local.push(Task::new(move || NUMBER.set(n)));
@@ -317,7 +317,7 @@ mod tests {
                         (0..CALLS).for_each(|_| history.call(Call::Steal, |_| rob(&queue)));
                     })
                 });
-                let (local, mut random) = (Local::new(queue, 0), Random::new(seed));
+                let (local, mut random) = (LocalQueue::new(queue, 0), Random::new(seed));
                 for n in 0..CALLS {
                     let call = [Call::Push(n, AtomicBool::new(false)), Call::Pop].into_iter();
                     let call = call.rev().nth(usize::from(random.below(3) > 0));
@@ -353,7 +353,7 @@ mod loom_tests {
             let other = thread::spawn({
                 let queue = Arc::clone(&queue);
                 move || {
-                    let (parker, local) = (pool.sleep.register(1), Local::new(queue, 1));
+                    let (parker, local) = (pool.sleep.register(1), LocalQueue::new(queue, 1));
                     pool.sleep.start_search();
                     while local.pop().is_none() {
                         // The one who has the injector in its hands comes first.
@@ -364,7 +364,7 @@ mod loom_tests {
                     let _last = pool.sleep.end_search();
                 }
             });
-            let local = Local::new(queue, 0);
+            let local = LocalQueue::new(queue, 0);
             drop(local.pop());
             other.join().unwrap();
         });

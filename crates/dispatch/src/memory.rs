@@ -15,13 +15,13 @@ use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
 /// Room for one `N`, without a value; it is freed when this is dropped.
-pub(crate) struct Memory<N> {
+pub(crate) struct NodeMemory<N> {
     room: NonNull<N>,
     owns: PhantomData<N>,
 }
 
 /// The calling thread keeps memory as long as this lives.
-pub(crate) struct Keeper(PhantomData<*const ()>);
+pub(crate) struct MemoryKeeper(PhantomData<*const ()>);
 
 /// So many nodes of a size are kept.
 const KEPT: usize = 64;
@@ -45,13 +45,13 @@ struct Shelf {
 }
 
 motet_sync::thread_local! {
-    /// Without a destructor: [`Keeper`] sees to it that a thread which ends keeps nothing.
+    /// Without a destructor: [`MemoryKeeper`] sees to it that a thread which ends keeps nothing.
     static SHELVES: [Shelf; CLASSES] = const {
         [const { Shelf { last: Cell::new(ptr::null_mut()), room: Cell::new(0) } }; CLASSES]
     };
 }
 
-impl<N> Memory<N> {
+impl<N> NodeMemory<N> {
     /// The place of this size among those that are kept. Not in models, whose threads share one
     /// thread's values, nor where a sanitizer is to see each node go.
     const CLASS: Option<usize> = {
@@ -75,10 +75,10 @@ impl<N> Memory<N> {
         const { assert!(size_of::<N>() > 0, "a node has a header") };
         let kept = Self::CLASS.and_then(|class| SHELVES.with(|shelves| shelves[class].take()));
         let room = kept.map_or_else(|| allocate(Self::LAYOUT), NonNull::cast);
-        Memory::of(room.cast())
+        NodeMemory::of(room.cast())
     }
 
-    /// Makes a value there, and passes it on to whoever comes to call [`Memory::holding`].
+    /// Makes a value there, and passes it on to whoever comes to call [`NodeMemory::holding`].
     #[inline]
     pub(crate) fn hold(self, value: impl FnOnce() -> N) -> NonNull<N> {
         // SAFETY: there is room for one.
@@ -90,34 +90,34 @@ impl<N> Memory<N> {
     /// drops this.
     ///
     /// # Safety
-    /// `held` came from [`Memory::hold`] and belongs to the caller.
+    /// `held` came from [`NodeMemory::hold`] and belongs to the caller.
     #[inline]
     pub(crate) unsafe fn holding(held: NonNull<N>) -> Self {
-        Memory::of(held)
+        NodeMemory::of(held)
     }
 
     /// Drops the value where it is, and frees its memory.
     ///
     /// # Safety
-    /// As [`Memory::holding`].
+    /// As [`NodeMemory::holding`].
     #[inline]
     pub(crate) unsafe fn destroy(held: NonNull<N>) {
         // Freed also when the value's destructor panics.
-        let _memory = Memory::of(held);
+        let _memory = NodeMemory::of(held);
         // SAFETY: the caller gives it up; it is dropped once.
         unsafe { held.drop_in_place() }
     }
 
     #[inline]
     fn of(room: NonNull<N>) -> Self {
-        Memory {
+        NodeMemory {
             room,
             owns: PhantomData,
         }
     }
 }
 
-impl<N> Drop for Memory<N> {
+impl<N> Drop for NodeMemory<N> {
     #[inline]
     fn drop(&mut self) {
         let put = |class: usize| SHELVES.with(|shelves| shelves[class].put(self.room.cast()));
@@ -154,14 +154,14 @@ impl Shelf {
     }
 }
 
-impl Keeper {
+impl MemoryKeeper {
     pub(crate) fn new() -> Self {
         SHELVES.with(|shelves| shelves.iter().for_each(|shelf| shelf.room.set(KEPT)));
-        Keeper(PhantomData)
+        MemoryKeeper(PhantomData)
     }
 }
 
-impl Drop for Keeper {
+impl Drop for MemoryKeeper {
     fn drop(&mut self) {
         SHELVES.with(|shelves| {
             for (class, shelf) in shelves.iter().enumerate() {
@@ -203,14 +203,14 @@ mod tests {
 
     #[test]
     fn a_thread_that_keeps_memory_uses_it_again_for_its_size() {
-        let _keeper = Keeper::new();
-        let first = Memory::<[u64; 4]>::new();
+        let _keeper = MemoryKeeper::new();
+        let first = NodeMemory::<[u64; 4]>::new();
         let at = first.room.addr();
         drop(first);
         assert_eq!(kept(), 1);
-        let larger = Memory::<[u64; 6]>::new();
+        let larger = NodeMemory::<[u64; 6]>::new();
         assert_eq!(kept(), 1, "too small for that");
-        let same = Memory::<[u64; 5]>::new();
+        let same = NodeMemory::<[u64; 5]>::new();
         assert_eq!((same.room.addr(), kept()), (at, 0));
         drop((larger, same));
         assert_eq!(kept(), 2);
@@ -218,8 +218,12 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_no_more_than_its_share_and_nothing_when_it_ends() {
-        let many = || -> Vec<_> { (0..3 * KEPT).map(|_| Memory::<[u64; 9]>::new()).collect() };
-        let keeper = Keeper::new();
+        let many = || -> Vec<_> {
+            (0..3 * KEPT)
+                .map(|_| NodeMemory::<[u64; 9]>::new())
+                .collect()
+        };
+        let keeper = MemoryKeeper::new();
         drop(many());
         assert_eq!(kept(), KEPT);
         drop(keeper);
@@ -235,21 +239,21 @@ mod tests {
         struct Aligned {
             _one: u8,
         }
-        let _keeper = Keeper::new();
-        let aligned = Memory::<Aligned>::new();
+        let _keeper = MemoryKeeper::new();
+        let aligned = NodeMemory::<Aligned>::new();
         assert!(aligned.room.is_aligned());
-        drop((aligned, Memory::<[u64; 100]>::new()));
+        drop((aligned, NodeMemory::<[u64; 100]>::new()));
         assert_eq!(kept(), 0);
     }
 
     #[test]
     fn memory_is_kept_when_its_value_has_gone() {
-        let _keeper = Keeper::new();
+        let _keeper = MemoryKeeper::new();
         for _ in 0..3 {
-            let held = Memory::new().hold(|| [7_u64; 4]);
+            let held = NodeMemory::new().hold(|| [7_u64; 4]);
             assert_eq!(kept(), 0);
             // SAFETY: it comes from `hold` and is given up; its value needs no destructor.
-            let (memory, value) = unsafe { (Memory::holding(held), held.read()) };
+            let (memory, value) = unsafe { (NodeMemory::holding(held), held.read()) };
             drop(memory);
             assert_eq!((value, kept()), ([7; 4], 1));
         }
@@ -264,25 +268,28 @@ mod tests {
                 panic!("a destructor's");
             }
         }
-        let (_keeper, dropped) = (Keeper::new(), Arc::new(AtomicUsize::new(0)));
-        let bad = Memory::new().hold(|| (Bad(Arc::clone(&dropped)), [0; 4]));
+        let (_keeper, dropped) = (MemoryKeeper::new(), Arc::new(AtomicUsize::new(0)));
+        let bad = NodeMemory::new().hold(|| (Bad(Arc::clone(&dropped)), [0; 4]));
         // SAFETY: it comes from `hold` and is given up.
-        let destroyed = catch_unwind(AssertUnwindSafe(|| unsafe { Memory::destroy(bad) }));
+        let destroyed = catch_unwind(AssertUnwindSafe(|| unsafe { NodeMemory::destroy(bad) }));
         assert!(destroyed.is_err());
         assert_eq!((dropped.load(Ordering::Relaxed), kept()), (1, 1));
     }
 
     #[test]
     fn what_cannot_be_made_leaves_no_memory_behind() {
-        let _keeper = Keeper::new();
-        let made = catch_unwind(|| Memory::<[u64; 2]>::new().hold(|| panic!("a maker's")));
+        let _keeper = MemoryKeeper::new();
+        let made = catch_unwind(|| NodeMemory::<[u64; 2]>::new().hold(|| panic!("a maker's")));
         assert!(made.is_err() && kept() == 1);
     }
 
     #[test]
     fn classes_hold_what_they_are_for() {
         const fn class<const N: usize>() -> (Option<usize>, usize) {
-            (Memory::<[u8; N]>::CLASS, Memory::<[u8; N]>::LAYOUT.size())
+            (
+                NodeMemory::<[u8; N]>::CLASS,
+                NodeMemory::<[u8; N]>::LAYOUT.size(),
+            )
         }
         assert_eq!(class::<9>(), (Some(0), 24));
         assert_eq!(class::<24>(), (Some(0), 24));

@@ -2,8 +2,8 @@
 
 use crate::blocking::Blocking;
 use crate::route::{self, ExceptionRoute};
-use crate::sleep::Sleep;
-use crate::stall::Watch;
+use crate::sleep::WorkerSleep;
+use crate::stall::StallWatch;
 use crate::waiting::WaitRegistry;
 use motet_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Condvar, Mutex};
@@ -12,11 +12,11 @@ use std::time::Duration;
 
 pub(crate) struct Pool {
     workers: usize,
-    pub(crate) sleep: Sleep,
+    pub(crate) sleep: WorkerSleep,
     pub(crate) exceptions: Arc<ExceptionRoute>,
     pub(crate) blocking: Arc<Blocking>,
     /// There when handlers that hold their worker are to be told.
-    pub(crate) watch: Option<Arc<Watch>>,
+    pub(crate) watch: Option<Arc<StallWatch>>,
     /// By worker: how often it found work at another.
     stolen: Box<[CachePadded<AtomicU64>]>,
     /// How long a waiting async task looks before it sleeps.
@@ -51,12 +51,12 @@ impl Pool {
     pub(crate) fn with(
         workers: usize,
         blocking: Arc<Blocking>,
-        watch: Option<Arc<Watch>>,
+        watch: Option<Arc<StallWatch>>,
         wake_cost: Duration,
     ) -> Self {
         Pool {
             workers,
-            sleep: Sleep::new(workers),
+            sleep: WorkerSleep::new(workers),
             exceptions: Arc::default(),
             blocking,
             watch,

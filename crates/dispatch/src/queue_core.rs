@@ -1,16 +1,16 @@
 //! What a queue is, without the threads that use it: its places for tasks, its state, its counters.
 
 use crate::clock::{Clock, Timescale};
-use crate::counters::Counters;
+use crate::counters::DispatcherCounters;
 use crate::exception::Exception;
-use crate::gate::{Gate, Passage};
 use crate::inbox::Inbox;
-use crate::injector::Injector;
+use crate::injector::TaskInjector;
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::pool::Pool;
+use crate::queue_gate::{Passage, QueueGate};
 use crate::route::{ExceptionHandler, Routes};
-use crate::store::Store;
+use crate::store::TaskStore;
 use crate::{QueueError, Task};
 use crossbeam_deque as deque;
 use motet_sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
@@ -68,8 +68,8 @@ pub(crate) struct QueueCore {
     pub(crate) pool: Arc<Pool>,
     /// One of [`OPEN`], [`SUSPENDED`], [`STOPPED`], [`CLOSED`].
     state: AtomicU8,
-    gate: Gate,
-    pub(crate) injector: CachePadded<Injector>,
+    gate: QueueGate,
+    pub(crate) injector: CachePadded<TaskInjector>,
     /// By worker: tasks that only this worker may run.
     pub(crate) inboxes: Box<[CachePadded<Inbox>]>,
     /// By worker: the far end of its deque.
@@ -80,7 +80,7 @@ pub(crate) struct QueueCore {
     heads: Mutex<Vec<Task>>,
     /// By worker: whether it has ended, and what comes to be at home there is nobody's.
     ended: Box<[AtomicBool]>,
-    pub(crate) counters: Counters,
+    pub(crate) counters: DispatcherCounters,
     pub(crate) notifications: Arc<Notifications>,
     routes: Arc<Routes>,
 }
@@ -101,12 +101,12 @@ impl QueueCore {
         let (policy, clock) = (config.policy, Clock::real());
         Arc::new_cyclic(|this| QueueCore {
             this: Weak::clone(this),
-            gate: Gate::new(policy, workers, clock, &notifications, &routes),
+            gate: QueueGate::new(policy, workers, clock, &notifications, &routes),
             config,
             slot,
             pool,
             state: AtomicU8::new(OPEN),
-            injector: CachePadded::new(Injector::new()),
+            injector: CachePadded::new(TaskInjector::new()),
             inboxes: (0..workers)
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
@@ -114,7 +114,7 @@ impl QueueCore {
             deques: Mutex::new(deques.into_iter().map(Some).collect()),
             heads: Mutex::default(),
             ended: (0..workers).map(|_| AtomicBool::new(false)).collect(),
-            counters: Counters::new(workers),
+            counters: DispatcherCounters::new(workers),
             notifications,
             routes,
         })
@@ -229,7 +229,7 @@ impl QueueCore {
 
     /// Where tasks wait that do not wait at the workers.
     #[inline]
-    pub(crate) fn store(&self) -> Option<&Store> {
+    pub(crate) fn store(&self) -> Option<&TaskStore> {
         self.gate.store()
     }
 
@@ -313,7 +313,7 @@ impl QueueCore {
         self.runs()
             && (!self.injector.is_empty()
                 || self.stealers.iter().any(|s| !s.is_empty())
-                || self.store().is_some_and(Store::has_any))
+                || self.store().is_some_and(TaskStore::has_any))
     }
 
     /// All tasks that other threads may take, oldest first. What is at home on a worker that goes on is left to it.
@@ -401,14 +401,14 @@ impl Drop for QueueCore {
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
-    use crate::local::Local;
-    use crate::task::{Run, TaskBox};
+    use crate::local::LocalQueue;
+    use crate::task::{TaskBody, TaskBox};
     use motet_sync::thread;
 
     /// Counts how it ends.
     struct Counted(Arc<Mutex<usize>>);
 
-    impl Run for Counted {
+    impl TaskBody for Counted {
         fn run(_: TaskBox<Self>) {}
         fn cleanup(task: TaskBox<Self>) {
             *task.0.lock() += 1;
@@ -472,7 +472,7 @@ mod loom_tests {
             });
             let worker = thread::spawn({
                 let queue = Arc::clone(&queue);
-                move || Local::new(queue, 0).abandon()
+                move || LocalQueue::new(queue, 0).abandon()
             });
             queue.stop();
             queue.close().into_iter().for_each(Task::cleanup);
@@ -491,7 +491,7 @@ mod loom_tests {
             let worker = thread::spawn({
                 let (queue, next) = (Arc::clone(&queue), task(&cleaned));
                 move || {
-                    let local = Local::new(queue, 0);
+                    let local = LocalQueue::new(queue, 0);
                     local.queue.counters.scheduled_by(0);
                     local.push(next);
                     local.abandon();

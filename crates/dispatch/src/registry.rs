@@ -50,7 +50,7 @@ impl Registry {
 mod loom_tests {
     use super::*;
     use crate::Task;
-    use crate::local::Local;
+    use crate::local::LocalQueue;
     use crate::queue_core::QueueConfig;
     use motet_sync::atomic::{AtomicBool, Ordering};
     use motet_sync::thread;
@@ -64,7 +64,7 @@ mod loom_tests {
 
     impl Model {
         /// Runs tasks and sleeps until all has ended.
-        fn work(&self, local: &Local) {
+        fn work(&self, local: &LocalQueue) {
             let (pool, queue) = (&self.registry.pool, &local.queue);
             let parker = pool.sleep.register(0);
             let ended = || self.ended.load(Ordering::Acquire);
@@ -86,7 +86,7 @@ mod loom_tests {
     }
 
     /// Something to do comes while the worker falls asleep; whoever waits after that finds it done.
-    fn waits_for(begin: fn(&Local), act: fn(&QueueCore)) {
+    fn waits_for(begin: fn(&LocalQueue), act: fn(&QueueCore)) {
         loom::model(move || {
             let model = Arc::new(Model {
                 registry: Registry::new(Pool::new(1)),
@@ -96,7 +96,7 @@ mod loom_tests {
             let pool = Arc::clone(&model.registry.pool);
             let make = |slot| QueueCore::new(QueueConfig::default(), slot, pool);
             let queue = model.registry.add(make);
-            let local = Local::new(Arc::clone(&queue), 0);
+            let local = LocalQueue::new(Arc::clone(&queue), 0);
             begin(&local);
             let worker = thread::spawn({
                 let model = Arc::clone(&model);
@@ -122,7 +122,7 @@ mod loom_tests {
 
     #[test]
     fn loom_wait_idle_sees_what_a_worker_that_falls_asleep_has_of_a_queue_that_is_resumed() {
-        let begin = |local: &Local| {
+        let begin = |local: &LocalQueue| {
             local.queue.suspend();
             local.push_home(Task::new(|| ()));
         };

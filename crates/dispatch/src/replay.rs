@@ -13,7 +13,7 @@ mod trace;
 
 pub use queue::ReplayQueue;
 pub use schedule::Decision;
-pub use trace::{Step, Trace};
+pub use trace::{ReplayStep, Trace};
 
 use self::core::ReplayCore;
 

@@ -5,19 +5,19 @@ use motet_sync::{CachePadded, Mutex, Parker, Unparker, thread};
 
 /// The workers' sleep, shared by all workers and posters of one dispatcher.
 #[derive(Debug)]
-pub(crate) struct Sleep {
+pub(crate) struct WorkerSleep {
     /// [`Counts`], packed. Changed by workers and, under the roster's lock, by wakers.
     counts: CachePadded<AtomicU32>,
     /// Wake-ups so far. Changed and read under the roster's lock.
     wakes: AtomicUsize,
     /// The workers asleep, the last to fall asleep at the end.
     roster: Mutex<Vec<Sleeper>>,
-    slots: Box<[CachePadded<Slot>]>,
+    slots: Box<[CachePadded<SleepState>]>,
     cores: usize,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct SleepState {
     /// Whether the worker is on the roster. Written under the roster's lock.
     asleep: AtomicBool,
     /// How often the worker went to sleep, and was woken.
@@ -44,15 +44,15 @@ struct Counts {
 const SEARCHING: u32 = 1;
 const SLEEPING: u32 = 1 << 16;
 
-impl Sleep {
+impl WorkerSleep {
     pub(crate) fn new(workers: usize) -> Self {
-        let slot = || Slot {
+        let slot = || SleepState {
             asleep: AtomicBool::new(false),
             parked: AtomicU64::new(0),
             woken: AtomicU64::new(0),
             unparker: Mutex::new(None),
         };
-        Sleep {
+        WorkerSleep {
             counts: CachePadded::new(AtomicU32::new(0)),
             wakes: AtomicUsize::new(0),
             roster: Mutex::new(Vec::with_capacity(workers)),
@@ -102,7 +102,7 @@ impl Sleep {
     }
 
     /// The calling worker has found work. `true` when nobody looks for work any more: the caller
-    /// must then call [`Sleep::notify_any`] if it sees more of it.
+    /// must then call [`WorkerSleep::notify_any`] if it sees more of it.
     #[must_use]
     pub(crate) fn end_search(&self) -> bool {
         let last = unpack(self.counts.fetch_sub(SEARCHING, Ordering::SeqCst)).searching == 1;
@@ -258,7 +258,7 @@ mod loom_tests {
 
     /// Units of work and the workers that take them.
     struct Model {
-        sleep: Sleep,
+        sleep: WorkerSleep,
         queued: AtomicUsize,
         taken: Mutex<usize>,
         enough: Condvar,
@@ -272,7 +272,7 @@ mod loom_tests {
         fn new(workers: usize, all: usize, together: usize) -> Arc<Self> {
             let zero = || AtomicUsize::new(0);
             Arc::new(Model {
-                sleep: Sleep::new(workers),
+                sleep: WorkerSleep::new(workers),
                 queued: zero(),
                 taken: Mutex::new(0),
                 enough: Condvar::new(),

@@ -30,7 +30,7 @@ pub struct Stall {
 pub(crate) type StallHandler = dyn Fn(Stall) + Send + Sync;
 
 /// What the watcher and the workers share.
-pub(crate) struct Watch {
+pub(crate) struct StallWatch {
     limit: Duration,
     workers: Box<[CachePadded<Mutex<Running>>]>,
     handler: Mutex<Option<Arc<StallHandler>>>,
@@ -55,9 +55,9 @@ struct Seen {
     told: bool,
 }
 
-impl Watch {
+impl StallWatch {
     pub(crate) fn new(limit: Duration, workers: usize) -> Self {
-        Watch {
+        StallWatch {
             limit,
             workers: (0..workers).map(|_| CachePadded::default()).collect(),
             handler: Mutex::new(None),

@@ -5,12 +5,12 @@ use std::io;
 
 /// How many threads have started, and what the first failure was.
 #[derive(Debug, Default)]
-pub(crate) struct Started {
+pub(crate) struct ThreadsStarted {
     reports: Mutex<(usize, Option<io::Error>)>,
     told: Condvar,
 }
 
-impl Started {
+impl ThreadsStarted {
     /// Called by each thread once.
     pub(crate) fn tell(&self, outcome: io::Result<()>) {
         let mut reports = self.reports.lock();

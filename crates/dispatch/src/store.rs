@@ -13,7 +13,7 @@ use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-pub(crate) struct Store {
+pub(crate) struct TaskStore {
     depth: NonZeroUsize,
     stored: Mutex<Stored>,
     /// The lengths of the lanes, for looking without the lock. Written under it.
@@ -35,10 +35,10 @@ struct Lane {
     kept: VecDeque<(u64, Task)>,
 }
 
-impl Store {
+impl TaskStore {
     pub(crate) fn new(depth: NonZeroUsize, workers: usize) -> Self {
         let lanes = workers + 1;
-        Store {
+        TaskStore {
             depth,
             stored: Mutex::new(Stored {
                 lanes: (0..lanes).map(|_| Lane::default()).collect(),

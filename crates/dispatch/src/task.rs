@@ -10,7 +10,7 @@
 
 use crate::Causalities;
 use crate::causality;
-use crate::memory::Memory;
+use crate::memory::NodeMemory;
 use motet_sync::atomic::{AtomicPtr, Ordering};
 use motet_sync::cell::UnsafeCell;
 use std::fmt;
@@ -20,7 +20,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 
 /// A body that a worker can run once.
-pub trait Run: Send + Sized + 'static {
+pub trait TaskBody: Send + Sized + 'static {
     /// Does the work. A panic is caught by the worker and routed as an
     /// [`Exception`](crate::Exception).
     fn run(task: TaskBox<Self>);
@@ -46,8 +46,8 @@ pub trait Run: Send + Sized + 'static {
 
 /// A task whose body is known: the owning pointer to one node.
 pub struct TaskBox<R> {
-    node: NonNull<Node<R>>,
-    owns: PhantomData<Node<R>>,
+    node: NonNull<TaskNode<R>>,
+    owns: PhantomData<TaskNode<R>>,
 }
 
 /// A task whose body is not known any more: one pointer wide.
@@ -56,39 +56,39 @@ pub struct TaskBox<R> {
 /// [`Task::cleanup`].
 #[must_use = "a task that is dropped never runs"]
 pub struct Task {
-    header: NonNull<Header>,
+    header: NonNull<TaskHeader>,
 }
 
 /// The front of every node.
-pub(crate) struct Header {
+pub(crate) struct TaskHeader {
     vtable: &'static VTable,
     /// The next node of the list this node is in.
-    next: AtomicPtr<Header>,
+    next: AtomicPtr<TaskHeader>,
     /// What the task runs under.
     causalities: UnsafeCell<Causalities>,
 }
 
 /// What can be done with a node whose body is not known.
 pub(crate) struct VTable {
-    pub(crate) run: unsafe fn(NonNull<Header>),
-    pub(crate) cleanup: unsafe fn(NonNull<Header>),
-    pub(crate) discard: unsafe fn(NonNull<Header>),
+    pub(crate) run: unsafe fn(NonNull<TaskHeader>),
+    pub(crate) cleanup: unsafe fn(NonNull<TaskHeader>),
+    pub(crate) discard: unsafe fn(NonNull<TaskHeader>),
     /// Leaves the ownership where it is.
-    pub(crate) name: unsafe fn(NonNull<Header>) -> &'static str,
-    pub(crate) skip: unsafe fn(NonNull<Header>),
+    pub(crate) name: unsafe fn(NonNull<TaskHeader>) -> &'static str,
+    pub(crate) skip: unsafe fn(NonNull<TaskHeader>),
 }
 
 /// `repr(C)`: the header is at offset 0, so a pointer to the node is a pointer to the header.
 #[repr(C)]
-pub(crate) struct Node<R> {
-    header: Header,
+pub(crate) struct TaskNode<R> {
+    header: TaskHeader,
     pub(crate) body: R,
 }
 
-impl Header {
+impl TaskHeader {
     #[inline]
     pub(crate) fn new(vtable: &'static VTable, causalities: Causalities) -> Self {
-        Header {
+        TaskHeader {
             vtable,
             next: AtomicPtr::new(ptr::null_mut()),
             causalities: UnsafeCell::new(causalities),
@@ -119,17 +119,17 @@ impl Header {
     // Relaxed everywhere: only the owner touches the link; ownership moves by queues that
     // synchronise.
     #[inline]
-    pub(crate) fn next(&self) -> *mut Header {
+    pub(crate) fn next(&self) -> *mut TaskHeader {
         self.next.load(Ordering::Relaxed)
     }
 
     #[inline]
-    pub(crate) fn set_next(&self, next: *mut Header) {
+    pub(crate) fn set_next(&self, next: *mut TaskHeader) {
         self.next.store(next, Ordering::Relaxed);
     }
 }
 
-impl<R: Run> TaskBox<R> {
+impl<R: TaskBody> TaskBox<R> {
     const VTABLE: &'static VTable = &VTable {
         run: |header| {
             // SAFETY: the vtable of a Node<R> is called with that node and its ownership.
@@ -144,7 +144,7 @@ impl<R: Run> TaskBox<R> {
             drop(unsafe { TaskBox::<R>::from_header(header) });
         },
         // SAFETY: the vtable of a Node<R> is called with that node, which its owner lends.
-        name: |header| unsafe { header.cast::<Node<R>>().as_ref() }.body.name(),
+        name: |header| unsafe { header.cast::<TaskNode<R>>().as_ref() }.body.name(),
         skip: |header| {
             // SAFETY: as above.
             R::skip(unsafe { TaskBox::from_header(header) });
@@ -170,8 +170,8 @@ impl<R: Run> TaskBox<R> {
     #[inline]
     #[must_use]
     pub fn build(causalities: Causalities, body: impl FnOnce() -> R) -> Self {
-        let node = Memory::new().hold(|| Node {
-            header: Header::new(Self::VTABLE, causalities),
+        let node = NodeMemory::new().hold(|| TaskNode {
+            header: TaskHeader::new(Self::VTABLE, causalities),
             body: body(),
         });
         TaskBox {
@@ -195,7 +195,7 @@ impl<R: Run> TaskBox<R> {
         let node = ManuallyDrop::new(self).node;
         // SAFETY: the node was made in `build` and self owned it. Its body alone is copied.
         unsafe {
-            let _memory = Memory::holding(node);
+            let _memory = NodeMemory::holding(node);
             (&raw mut (*node.as_ptr()).header).drop_in_place();
             (&raw const (*node.as_ptr()).body).read()
         }
@@ -222,9 +222,9 @@ impl<R: Run> TaskBox<R> {
     }
 
     /// # Safety
-    /// `header` is the header of an owned `Node<R>`; its ownership passes to the result.
+    /// `header` is the header of an owned `TaskNode<R>`; its ownership passes to the result.
     #[inline]
-    pub(crate) unsafe fn from_header(header: NonNull<Header>) -> Self {
+    pub(crate) unsafe fn from_header(header: NonNull<TaskHeader>) -> Self {
         TaskBox {
             node: header.cast(),
             owns: PhantomData,
@@ -232,7 +232,7 @@ impl<R: Run> TaskBox<R> {
     }
 }
 
-impl<R: Run> Deref for TaskBox<R> {
+impl<R: TaskBody> Deref for TaskBox<R> {
     type Target = R;
     #[inline]
     fn deref(&self) -> &R {
@@ -241,7 +241,7 @@ impl<R: Run> Deref for TaskBox<R> {
     }
 }
 
-impl<R: Run> DerefMut for TaskBox<R> {
+impl<R: TaskBody> DerefMut for TaskBox<R> {
     #[inline]
     fn deref_mut(&mut self) -> &mut R {
         // SAFETY: self owns the node and is borrowed mutably.
@@ -252,16 +252,16 @@ impl<R: Run> DerefMut for TaskBox<R> {
 impl<R> Drop for TaskBox<R> {
     fn drop(&mut self) {
         // SAFETY: the node was made in `build` and self owns it.
-        unsafe { Memory::destroy(self.node) };
+        unsafe { NodeMemory::destroy(self.node) };
     }
 }
 
-// SAFETY: a TaskBox owns its body. `R: Send` and not `R: Run`: a body may be `Run` only for types
-// that live for ever, and the compiler, which forgets lifetimes when it asks whether a future is
-// `Send`, could not answer for those then.
+// SAFETY: a TaskBox owns its body. `R: Send` and not `R: TaskBody`: a body may be `TaskBody` only
+// for types that live for ever, and the compiler, which forgets lifetimes when it asks whether a
+// future is `Send`, could not answer for those then.
 unsafe impl<R: Send> Send for TaskBox<R> {}
 
-impl<R: Run> fmt::Debug for TaskBox<R> {
+impl<R: TaskBody> fmt::Debug for TaskBox<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskBox").finish_non_exhaustive()
     }
@@ -357,14 +357,14 @@ impl Task {
     }
 
     #[inline]
-    pub(crate) fn into_header(self) -> NonNull<Header> {
+    pub(crate) fn into_header(self) -> NonNull<TaskHeader> {
         ManuallyDrop::new(self).header
     }
 
     /// # Safety
     /// `header` belongs to an owned node whose ownership passes to the result.
     #[inline]
-    pub(crate) unsafe fn from_header(header: NonNull<Header>) -> Self {
+    pub(crate) unsafe fn from_header(header: NonNull<TaskHeader>) -> Self {
         Task { header }
     }
 }
@@ -389,7 +389,7 @@ impl fmt::Debug for Task {
 /// The body of [`Task::new`].
 struct Call<F>(F);
 
-impl<F: FnOnce() + Send + 'static> Run for Call<F> {
+impl<F: FnOnce() + Send + 'static> TaskBody for Call<F> {
     fn run(task: TaskBox<Self>) {
         (task.into_inner().0)();
     }

@@ -5,7 +5,7 @@
 
 use crate::Causalities;
 use crate::drops::drop_each;
-use crate::task::{Header, Node, Run, Task, TaskBox};
+use crate::task::{Task, TaskBody, TaskBox, TaskHeader, TaskNode};
 use std::fmt;
 use std::iter;
 use std::marker::PhantomData;
@@ -17,17 +17,17 @@ use std::ptr::{self, NonNull};
 pub struct TaskList(Links);
 
 /// A first-in first-out list of tasks whose body is `R`.
-pub struct BoxList<R: Run> {
+pub struct BoxList<R: TaskBody> {
     links: Links,
-    owns: PhantomData<Node<R>>,
+    owns: PhantomData<TaskNode<R>>,
 }
 
 /// The nodes of a list, which owns them all.
 struct Links {
-    head: *mut Header,
-    tail: *mut Header,
+    head: *mut TaskHeader,
+    tail: *mut TaskHeader,
     /// The node inserted last, null once any node has left.
-    inserted: *mut Header,
+    inserted: *mut TaskHeader,
     len: usize,
 }
 
@@ -78,7 +78,7 @@ impl TaskList {
     }
 }
 
-impl<R: Run> BoxList<R> {
+impl<R: TaskBody> BoxList<R> {
     /// An empty list.
     #[must_use]
     pub fn new() -> Self {
@@ -117,12 +117,12 @@ impl<R: Run> BoxList<R> {
     /// says come before it. Tasks that come in their order, or in the opposite one, take no time to
     /// speak of.
     pub fn insert(&mut self, task: TaskBox<R>, goes_before: impl Fn(&R, &R) -> bool) {
-        let before = |node: NonNull<Header>| {
+        let before = |node: NonNull<TaskHeader>| {
             // SAFETY: the list owns its nodes, all with body R.
-            let body = unsafe { &node.cast::<Node<R>>().as_ref().body };
+            let body = unsafe { &node.cast::<TaskNode<R>>().as_ref().body };
             goes_before(body, &task)
         };
-        let mut after: *mut Header = ptr::null_mut();
+        let mut after: *mut TaskHeader = ptr::null_mut();
         for near in [self.links.tail, self.links.inserted] {
             if after.is_null() && NonNull::new(near).is_some_and(before) {
                 after = near;
@@ -166,7 +166,7 @@ impl<R: Run> BoxList<R> {
             // iterator lives.
             unsafe {
                 at = node.as_ref().next();
-                Some(&node.cast::<Node<R>>().as_ref().body)
+                Some(&node.cast::<TaskNode<R>>().as_ref().body)
             }
         })
     }
@@ -189,11 +189,11 @@ impl<R: Run> BoxList<R> {
 
     /// Takes the oldest task whose body satisfies `wanted`; the others keep their order.
     pub fn remove_first(&mut self, mut wanted: impl FnMut(&R) -> bool) -> Option<TaskBox<R>> {
-        let mut before: *mut Header = ptr::null_mut();
+        let mut before: *mut TaskHeader = ptr::null_mut();
         let mut at = self.links.head;
         while let Some(node) = NonNull::new(at) {
             // SAFETY: the list owns its nodes, all with body R.
-            if wanted(unsafe { &node.cast::<Node<R>>().as_ref().body }) {
+            if wanted(unsafe { &node.cast::<TaskNode<R>>().as_ref().body }) {
                 self.links.unlink(before, node);
                 // SAFETY: the node was just unlinked; its ownership passes on.
                 return Some(unsafe { TaskBox::from_header(node) });
@@ -208,7 +208,7 @@ impl<R: Run> BoxList<R> {
 
 impl Links {
     #[inline]
-    fn push_back(&mut self, node: NonNull<Header>) {
+    fn push_back(&mut self, node: NonNull<TaskHeader>) {
         // SAFETY: the caller passes the ownership of `node`, and the list owns its tail.
         unsafe {
             node.as_ref().set_next(ptr::null_mut());
@@ -222,7 +222,7 @@ impl Links {
     }
 
     #[inline]
-    fn push_front(&mut self, node: NonNull<Header>) {
+    fn push_front(&mut self, node: NonNull<TaskHeader>) {
         // SAFETY: the caller passes the ownership of `node`.
         unsafe { node.as_ref() }.set_next(self.head);
         if self.head.is_null() {
@@ -233,7 +233,7 @@ impl Links {
     }
 
     #[inline]
-    fn pop_front(&mut self) -> Option<NonNull<Header>> {
+    fn pop_front(&mut self) -> Option<NonNull<TaskHeader>> {
         let node = NonNull::new(self.head)?;
         self.unlink(ptr::null_mut(), node);
         Some(node)
@@ -264,7 +264,7 @@ impl Links {
     }
 
     /// Links `node` behind `after`, a node of this list, or in front of all when that is null.
-    fn insert_after(&mut self, after: *mut Header, node: NonNull<Header>) {
+    fn insert_after(&mut self, after: *mut TaskHeader, node: NonNull<TaskHeader>) {
         match NonNull::new(after) {
             None => self.push_front(node),
             Some(_) if after == self.tail => self.push_back(node),
@@ -281,7 +281,7 @@ impl Links {
 
     /// Takes `node` out; `before` is the node in front of it, null when it is the head.
     #[inline]
-    fn unlink(&mut self, before: *mut Header, node: NonNull<Header>) {
+    fn unlink(&mut self, before: *mut TaskHeader, node: NonNull<TaskHeader>) {
         // SAFETY: both are nodes of this list.
         let next = unsafe { node.as_ref() }.next();
         match NonNull::new(before) {
@@ -319,7 +319,7 @@ impl Drop for Links {
 // SAFETY: a list owns its nodes as a Task owns its one, and Task is Send.
 unsafe impl Send for Links {}
 
-impl<R: Run> Default for BoxList<R> {
+impl<R: TaskBody> Default for BoxList<R> {
     fn default() -> Self {
         BoxList::new()
     }
@@ -333,7 +333,7 @@ impl fmt::Debug for TaskList {
     }
 }
 
-impl<R: Run> fmt::Debug for BoxList<R> {
+impl<R: TaskBody> fmt::Debug for BoxList<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BoxList")
             .field("len", &self.len())
@@ -351,7 +351,7 @@ mod tests {
         #[allow(dead_code, reason = "counts the living")] Arc<()>,
     );
 
-    impl Run for Number {
+    impl TaskBody for Number {
         fn run(_: TaskBox<Self>) {}
     }
 

@@ -4,7 +4,7 @@
 //! [`Timescale`](crate::Timescale).
 
 use crate::clock::{Clock, Timer};
-use crate::task::{Run, Task, TaskBox};
+use crate::task::{Task, TaskBody, TaskBox};
 use crate::worker;
 use crate::{Enqueue, QueueError};
 use std::ops::ControlFlow;
@@ -102,7 +102,7 @@ struct Later {
     task: Task,
 }
 
-impl Run for Later {
+impl TaskBody for Later {
     fn run(later: TaskBox<Self>) {
         let Later { queue, task } = later.into_inner();
         queue.readmit(task);

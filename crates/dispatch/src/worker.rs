@@ -10,13 +10,13 @@ pub(crate) use task_clock::clock_of_task;
 
 use crate::Task;
 use crate::handle_cache::HandleCache;
-use crate::local::Local;
-use crate::memory::Keeper;
+use crate::local::LocalQueue;
+use crate::memory::MemoryKeeper;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
 use crate::span;
-use crate::stall::Watch;
+use crate::stall::StallWatch;
 use crate::waiting::Here;
 use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
@@ -30,9 +30,9 @@ pub(crate) struct Worker {
     index: usize,
     registry: Arc<Registry>,
     /// The pool's: what this worker begins is told there.
-    watch: Option<Arc<Watch>>,
+    watch: Option<Arc<StallWatch>>,
     /// By the queue's slot.
-    locals: RefCell<Vec<Local>>,
+    locals: RefCell<Vec<LocalQueue>>,
     /// The dispatcher's version that `locals` reflects.
     version: Cell<usize>,
     /// The slot served last: that of the task that runs.
@@ -117,7 +117,7 @@ pub(crate) fn run_again(task: Task) {
 /// not been told. Gives it back when this thread is not a worker of the queue's dispatcher.
 #[inline]
 pub(crate) fn push_local(queue: &QueueCore, task: Task) -> Result<bool, Task> {
-    push(queue, task, Local::push)
+    push(queue, task, LocalQueue::push)
 }
 
 /// Queues `task` at home if this thread is worker `home` of the queue's dispatcher; else gives it
@@ -157,7 +157,7 @@ pub(crate) fn is_of(pool: &Pool) -> bool {
 fn push(
     queue: &QueueCore,
     task: Task,
-    push: impl FnOnce(&Local, Task) -> bool,
+    push: impl FnOnce(&LocalQueue, Task) -> bool,
 ) -> Result<bool, Task> {
     // SAFETY: as in `with_current`.
     match unsafe { CURRENT.with(Cell::get).as_ref() } {
@@ -194,7 +194,7 @@ impl Worker {
                 drop(Here::replace(None));
             }
         }
-        let _keeper = Keeper::new();
+        let _keeper = MemoryKeeper::new();
         CURRENT.with(|current| current.set(self));
         drop(Here::replace(Some(Here {
             registry: Arc::clone(&self.pool().registry),
@@ -209,7 +209,7 @@ impl Worker {
             }
         }
         self.let_go();
-        self.locals.borrow().iter().for_each(Local::abandon);
+        self.locals.borrow().iter().for_each(LocalQueue::abandon);
     }
 
     pub(crate) fn index(&self) -> usize {
@@ -229,7 +229,7 @@ impl Worker {
         &self,
         queue: &QueueCore,
         task: Task,
-        push: impl FnOnce(&Local, Task) -> bool,
+        push: impl FnOnce(&LocalQueue, Task) -> bool,
     ) -> Result<bool, Task> {
         if !self.belongs_to(&queue.pool) {
             return Err(task);
@@ -271,7 +271,7 @@ impl Worker {
             return;
         };
         for queue in self.registry.queues_from(locals.len()) {
-            locals.push(Local::new(queue, self.index));
+            locals.push(LocalQueue::new(queue, self.index));
         }
     }
 

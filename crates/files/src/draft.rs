@@ -1,6 +1,6 @@
 //! Files that are written: beside the one that they become.
 
-use crate::place::Place;
+use crate::rank_file::RankFile;
 use crate::stored::ordered;
 use crate::{FileError, View, agree};
 use motet_comm::{Communicator, Plain};
@@ -47,7 +47,7 @@ use std::process;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Draft<T> {
-    place: Place<T>,
+    place: RankFile<T>,
     /// What it becomes.
     target: PathBuf,
     /// This rank removes it.
@@ -115,7 +115,7 @@ impl<T: Plain> Draft<T> {
             }
         })?;
         Ok(Draft {
-            place: Place::new(comm, file, draft),
+            place: RankFile::new(comm, file, draft),
             target,
             removes,
             next: Cell::new(0),

@@ -52,7 +52,7 @@ mod agree;
 mod at;
 mod draft;
 mod error;
-mod place;
+mod rank_file;
 mod stored;
 mod together;
 mod view;

@@ -1,6 +1,6 @@
 //! Files that are read.
 
-use crate::place::Place;
+use crate::rank_file::RankFile;
 use crate::{FileError, View, agree};
 use motet_comm::{Communicator, Plain};
 use std::cell::Cell;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// A call takes the thread of the rank as long as the system does. The bytes are those of memory: a
 /// file is read on machines of the byte order in which it was written.
 pub struct Stored<T> {
-    place: Place<T>,
+    place: RankFile<T>,
     elements: u64,
     /// How far `read_ordered` has come, the same on all ranks.
     next: Cell<u64>,
@@ -32,7 +32,7 @@ impl<T: Plain> Stored<T> {
         let (comm, path) = (comm.dup().await?, path.as_ref().to_owned());
         let file = File::open(&path).map_err(FileError::io("open", &path));
         let file = agree(&comm, file).await?;
-        let place = Place::new(comm, file, path);
+        let place = RankFile::new(comm, file, path);
         let elements = agree(&place.comm, place.elements()).await?;
         Ok(Stored {
             place,

@@ -1,10 +1,10 @@
 //! From a request to its answer: who may ask, where the request goes.
 
-use crate::body::{Reply, json, typed};
+use crate::body::{HttpReply, json, typed};
 use crate::caller::Caller;
 use crate::problem::Refusal;
-use crate::site::Site;
-use crate::{cbor, console, events, metrics, openapi, resource, target::Target};
+use crate::site::ServerShared;
+use crate::{cbor, console, events, metrics, openapi, resource, target::RequestTarget};
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Request, StatusCode};
@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 /// Answers a request, whatever it is. The certificate of the connection tells `role`.
 pub(crate) async fn answer(
-    site: &Site,
+    site: &ServerShared,
     request: Request<Incoming>,
     role: Option<Arc<str>>,
-) -> Reply {
+) -> HttpReply {
     let wants_cbor = cbor::is_wanted(request.headers());
     let answered = match admit(site, &request) {
         Ok(()) => route(site, request, role).await,
@@ -30,7 +30,7 @@ pub(crate) async fn answer(
 }
 
 /// Refuses what a page of another site may have sent.
-fn admit(site: &Site, request: &Request<Incoming>) -> Result<(), Refusal> {
+fn admit(site: &ServerShared, request: &Request<Incoming>) -> Result<(), Refusal> {
     let headers = request.headers();
     let mut hosts = headers.get_all(HOST).iter();
     let (host, second) = (
@@ -62,7 +62,7 @@ fn admit(site: &Site, request: &Request<Incoming>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn is_ours(site: &Site, host: &str) -> bool {
+fn is_ours(site: &ServerShared, host: &str) -> bool {
     let end = match host.find(']') {
         Some(end) => end + 1,
         None => host.find(':').unwrap_or(host.len()),
@@ -90,11 +90,11 @@ fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
 }
 
 async fn route(
-    site: &Site,
+    site: &ServerShared,
     request: Request<Incoming>,
     role: Option<Arc<str>>,
-) -> Result<Reply, Refusal> {
-    let target = Target::read(request.uri())?;
+) -> Result<HttpReply, Refusal> {
+    let target = RequestTarget::read(request.uri())?;
     // These answer however much there is to do.
     match target.path.as_str() {
         "/healthz" => return only_get(&request, || json(&json!({"status": "ok"}))),
@@ -131,7 +131,7 @@ async fn route(
 }
 
 /// The service whose path is the longest front of `path`, and the segments behind.
-fn find(site: &Site, path: &str) -> Result<(AnyClient, Vec<String>), Refusal> {
+fn find(site: &ServerShared, path: &str) -> Result<(AnyClient, Vec<String>), Refusal> {
     let mut end = path.len();
     loop {
         let front = &path[..end];
@@ -159,12 +159,15 @@ fn only_reads(request: &Request<Incoming>) -> Result<(), Refusal> {
     }
 }
 
-fn only_get(request: &Request<Incoming>, reply: impl FnOnce() -> Reply) -> Result<Reply, Refusal> {
+fn only_get(
+    request: &Request<Incoming>,
+    reply: impl FnOnce() -> HttpReply,
+) -> Result<HttpReply, Refusal> {
     only_reads(request).map(|()| reply())
 }
 
 /// Which services there are.
-fn directory(site: &Site) -> Reply {
+fn directory(site: &ServerShared) -> HttpReply {
     let services = site.node.services();
     let listed = services.iter().map(|service| {
         json!({
@@ -180,7 +183,7 @@ fn directory(site: &Site) -> Reply {
 }
 
 /// Whether all services serve.
-fn readiness(site: &Site) -> Reply {
+fn readiness(site: &ServerShared) -> HttpReply {
     let services = site.node.services();
     let waiting = services
         .iter()

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
 /// An answer.
-pub(crate) type Reply = Response<Body>;
+pub(crate) type HttpReply = Response<Body>;
 
 /// The body of an answer.
 #[derive(Debug)]
@@ -27,12 +27,12 @@ impl Body {
 }
 
 /// An answer of JSON.
-pub(crate) fn json(value: &Value) -> Reply {
+pub(crate) fn json(value: &Value) -> HttpReply {
     typed("application/json", value.to_string())
 }
 
 /// An answer of this type.
-pub(crate) fn typed(kind: &'static str, text: impl Into<Bytes>) -> Reply {
+pub(crate) fn typed(kind: &'static str, text: impl Into<Bytes>) -> HttpReply {
     let mut response = Response::new(Body::of(text));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -40,7 +40,7 @@ pub(crate) fn typed(kind: &'static str, text: impl Into<Bytes>) -> Reply {
 }
 
 /// An answer without a body.
-pub(crate) fn empty(status: StatusCode) -> Reply {
+pub(crate) fn empty(status: StatusCode) -> HttpReply {
     let mut response = Response::new(Body::Whole(None));
     *response.status_mut() = status;
     response

@@ -2,7 +2,7 @@
 
 use crate::headers::text;
 use crate::problem::Refusal;
-use crate::site::Site;
+use crate::site::ServerShared;
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use motet_service::FaultCode;
@@ -22,7 +22,7 @@ impl Caller {
     /// Who sends a request with these headers: whoever has a token, where the server asks for one,
     /// or else the certificate that tells `role`.
     pub(crate) fn of(
-        site: &Site,
+        site: &ServerShared,
         headers: &HeaderMap,
         role: Option<Arc<str>>,
     ) -> Result<Caller, Refusal> {

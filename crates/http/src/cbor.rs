@@ -1,6 +1,6 @@
 //! Bodies in CBOR (RFC 8949): what JSON can say, in fewer bytes.
 
-use crate::body::{Body, Reply};
+use crate::body::{Body, HttpReply};
 use crate::weight;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -42,7 +42,7 @@ pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
 }
 
 /// The same answer in CBOR, if it is one of JSON.
-pub(crate) fn instead_of_json(mut reply: Reply) -> Reply {
+pub(crate) fn instead_of_json(mut reply: HttpReply) -> HttpReply {
     let is_json = reply
         .headers()
         .get(CONTENT_TYPE)

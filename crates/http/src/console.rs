@@ -1,6 +1,6 @@
 //! The console: a page of its own, which uses what everybody can use.
 
-use crate::body::{Reply, empty, typed};
+use crate::body::{HttpReply, empty, typed};
 use crate::problem::Refusal;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION,
@@ -68,7 +68,11 @@ pub(crate) fn is_of(path: &str) -> bool {
 }
 
 /// Answers a request for one of its files.
-pub(crate) fn answer(path: &str, method: &Method, headers: &HeaderMap) -> Result<Reply, Refusal> {
+pub(crate) fn answer(
+    path: &str,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<HttpReply, Refusal> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Err(Refusal::method(
             "GET, HEAD",

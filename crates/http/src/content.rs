@@ -3,7 +3,7 @@
 use crate::cbor;
 use crate::headers::text;
 use crate::problem::Refusal;
-use crate::site::Site;
+use crate::site::ServerShared;
 use crate::target::{body_of, parameters};
 use crate::{Limits, weight};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -22,7 +22,7 @@ pub(crate) fn kind(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 
 /// The head and the bytes of a request.
 pub(crate) async fn bytes(
-    site: &Site,
+    site: &ServerShared,
     request: Request<Incoming>,
 ) -> Result<(Parts, Bytes), Refusal> {
     let (head, body) = request.into_parts();
@@ -53,7 +53,7 @@ pub(crate) async fn bytes(
 
 /// The body of a request, of one of these types; CBOR may stand for JSON.
 pub(crate) async fn body(
-    site: &Site,
+    site: &ServerShared,
     request: Request<Incoming>,
     kinds: &[&str],
 ) -> Result<Value, Refusal> {

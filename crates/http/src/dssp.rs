@@ -7,7 +7,7 @@
 pub(crate) mod state;
 mod xml;
 
-use crate::body::{Reply, typed};
+use crate::body::{HttpReply, typed};
 use crate::caller::Caller;
 use crate::headers::text;
 use crate::problem::Refusal;
@@ -17,7 +17,7 @@ use hyper::header::{CONTENT_TYPE, HeaderMap};
 use motet_service::{
     AnyClient, Fault, FaultCode, OperationInfo, Options, ServiceInfo, Value, Verb,
 };
-use xml::{Element, escape};
+use xml::{XmlElement, escape};
 
 const SOAP_12: &str = "http://www.w3.org/2003/05/soap-envelope";
 const SOAP_11: &str = "http://schemas.xmlsoap.org/soap/envelope/";
@@ -46,12 +46,12 @@ pub(crate) fn is_of(headers: &HeaderMap) -> bool {
 }
 
 /// A message, as far as its envelope tells.
-pub(crate) struct Message {
+pub(crate) struct DsspMessage {
     soap: &'static str,
     /// The verb, as the action has it.
     verb: String,
     id: Option<String>,
-    pub(crate) body: Option<Element>,
+    pub(crate) body: Option<XmlElement>,
 }
 
 /// Answers a message by a message.
@@ -61,7 +61,7 @@ pub(crate) async fn answer(
     options: Options,
     caller: &Caller,
     limits: &Limits,
-) -> Reply {
+) -> HttpReply {
     let message = match read(bytes, limits.depth, weight::most(limits)) {
         Ok(message) => message,
         Err((soap, fault)) => return refused(soap, None, &fault),
@@ -85,7 +85,7 @@ pub(crate) fn read(
     bytes: &[u8],
     depth: usize,
     most: usize,
-) -> Result<Message, (&'static str, Fault)> {
+) -> Result<DsspMessage, (&'static str, Fault)> {
     let newest = |reason: String| (SOAP_12, unfit(reason));
     let text = std::str::from_utf8(bytes)
         .map_err(|_| newest("the message is no text in UTF-8".to_owned()))?;
@@ -103,9 +103,9 @@ pub(crate) fn read(
     opened(root, soap).map_err(|fault| (soap, fault))
 }
 
-fn opened(mut root: Element, soap: &'static str) -> Result<Message, Fault> {
+fn opened(mut root: XmlElement, soap: &'static str) -> Result<DsspMessage, Fault> {
     let is_soap =
-        |element: &Element, name: &str| element.name == name && &*element.namespace == soap;
+        |element: &XmlElement, name: &str| element.name == name && &*element.namespace == soap;
     if !is_soap(&root, "Envelope") {
         return Err(unfit("the message is no envelope"));
     }
@@ -152,7 +152,7 @@ fn opened(mut root: Element, soap: &'static str) -> Result<Message, Fault> {
             let reason = format!("{action:?} is no action of DSSP; write {DSSP}:GetRequest");
             Fault::new(FaultCode::ActionNotSupported, reason)
         })?;
-    Ok(Message {
+    Ok(DsspMessage {
         soap,
         verb: verb.to_owned(),
         id: content("MessageID"),
@@ -163,13 +163,13 @@ fn opened(mut root: Element, soap: &'static str) -> Result<Message, Fault> {
 /// Calls what a message asks for: the verb, and the body of the answer.
 async fn carried(
     service: &AnyClient,
-    message: Message,
+    message: DsspMessage,
     options: Options,
     caller: &Caller,
 ) -> Result<(String, String), Fault> {
     let info = service.lookup();
     let verb = message.verb;
-    let nothing = Element::default();
+    let nothing = XmlElement::default();
     let body = message.body.as_ref().unwrap_or(&nothing);
     let denied = |refusal: Refusal| refusal.into_fault();
     let mut text = String::new();
@@ -216,7 +216,7 @@ async fn carried(
 fn operation<'a>(
     info: &'a ServiceInfo,
     verb: &str,
-    body: &Element,
+    body: &XmlElement,
 ) -> Result<&'a OperationInfo, Fault> {
     let has_verb = |own: &&OperationInfo| format!("{:?}", own.verb) == verb;
     let of_verb: Vec<&OperationInfo> = info.operations.iter().filter(has_verb).collect();
@@ -252,7 +252,7 @@ fn envelope(soap: &str, id: Option<&str>, action: &str, body: &str) -> String {
     )
 }
 
-fn written(soap: &str, status: StatusCode, envelope: String) -> Reply {
+fn written(soap: &str, status: StatusCode, envelope: String) -> HttpReply {
     let kind = match soap {
         SOAP_11 => "text/xml; charset=utf-8",
         _ => "application/soap+xml; charset=utf-8",
@@ -278,7 +278,7 @@ fn code(fault: &Fault) -> (&'static str, bool) {
     }
 }
 
-fn refused(soap: &str, id: Option<&str>, fault: &Fault) -> Reply {
+fn refused(soap: &str, id: Option<&str>, fault: &Fault) -> HttpReply {
     let (code, is_sender) = code(fault);
     let reason = escape(&fault.to_string());
     let body = match soap {

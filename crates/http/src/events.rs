@@ -1,11 +1,11 @@
 //! Notifications as server-sent events.
 
-use crate::body::{Body, Reply};
+use crate::body::{Body, HttpReply};
 use crate::caller::Caller;
 use crate::headers::text;
 use crate::problem::Refusal;
-use crate::site::Site;
-use crate::target::Target;
+use crate::site::ServerShared;
+use crate::target::RequestTarget;
 use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -26,12 +26,12 @@ const AHEAD: usize = 16;
 
 /// Subscribe.
 pub(crate) async fn stream(
-    site: &Site,
+    site: &ServerShared,
     service: &AnyClient,
-    target: &Target,
+    target: &RequestTarget,
     headers: &HeaderMap,
     caller: &Caller,
-) -> Result<Reply, Refusal> {
+) -> Result<HttpReply, Refusal> {
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
     let how = how(target, headers)?;
@@ -51,7 +51,7 @@ pub(crate) async fn stream(
 }
 
 /// What is subscribed to.
-pub(crate) fn how(target: &Target, headers: &HeaderMap) -> Result<Subscribe, Refusal> {
+pub(crate) fn how(target: &RequestTarget, headers: &HeaderMap) -> Result<Subscribe, Refusal> {
     let mut how = Subscribe::all();
     for (name, value) in &target.parameters {
         match name.as_str() {

@@ -108,4 +108,4 @@ pub use config::{Config, Limits, StartError};
 pub use keys::{Keys, KeysError};
 pub use peer::Peer;
 pub use server::Server;
-pub use watch::{Told, Watch};
+pub use watch::{RemoteNotification, Watch};

@@ -22,11 +22,11 @@ pub(crate) struct Lines {
     /// The header `Authorization`.
     pub(crate) token: Option<HeaderValue>,
     pub(crate) encryption: Option<Encryption>,
-    pub(crate) idle: Mutex<Vec<Line>>,
+    pub(crate) idle: Mutex<Vec<PooledConnection>>,
 }
 
 /// A connection.
-pub(crate) struct Line {
+pub(crate) struct PooledConnection {
     sender: SendRequest<Full<Bytes>>,
     /// Why it has ended.
     ended: Arc<OnceLock<hyper::Error>>,
@@ -50,7 +50,7 @@ const IDLE: usize = 64;
 pub(crate) async fn send(
     lines: &Lines,
     mut request: Request<Full<Bytes>>,
-) -> Result<(Response<Incoming>, Line), Failed> {
+) -> Result<(Response<Incoming>, PooledConnection), Failed> {
     loop {
         let kept = lines.idle.lock().pop();
         let is_kept = kept.is_some();
@@ -87,7 +87,7 @@ pub(crate) async fn send(
 }
 
 impl Lines {
-    async fn connect(&self) -> Result<Line, Failed> {
+    async fn connect(&self) -> Result<PooledConnection, Failed> {
         let before = |why: io::Error| match refusal(&why) {
             Some(why) => Failed::Refused(why),
             None => Failed::Before(why.to_string()),
@@ -112,7 +112,7 @@ impl Lines {
         }
     }
 
-    pub(crate) fn give_back(&self, line: Line) {
+    pub(crate) fn give_back(&self, line: PooledConnection) {
         let mut idle = self.idle.lock();
         if !line.sender.is_closed() && idle.len() < IDLE {
             idle.push(line);
@@ -123,7 +123,7 @@ impl Lines {
 /// Begins HTTP on a connection.
 async fn shake(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-) -> Result<Line, Failed> {
+) -> Result<PooledConnection, Failed> {
     let shaken = http1::handshake(TokioIo::new(stream)).await;
     let (sender, connection) = shaken.map_err(|why| Failed::Before(why.to_string()))?;
     let ended = Arc::new(OnceLock::new());
@@ -134,7 +134,7 @@ async fn shake(
             drop(told.set(why));
         }
     });
-    Ok(Line { sender, ended })
+    Ok(PooledConnection { sender, ended })
 }
 
 /// The fault that an answer tells, of a node or of whoever stands between.

@@ -2,7 +2,7 @@
 
 use crate::access::{Access, Encryption, cannot};
 use crate::lines::{Failed, Lines, encode, fault_of, send};
-use crate::watch::{Told, Watch, watch};
+use crate::watch::{RemoteNotification, Watch, watch};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
@@ -39,7 +39,7 @@ enum Ask {
     Watch {
         path: String,
         query: String,
-        events: mpsc::Sender<Result<Told, Fault>>,
+        events: mpsc::Sender<Result<RemoteNotification, Fault>>,
     },
 }
 
@@ -53,7 +53,7 @@ struct Asked {
 }
 
 /// A service of it.
-struct Place {
+struct RemoteService {
     peer: Peer,
     path: String,
 }
@@ -134,7 +134,7 @@ impl Peer {
     /// The typed client of the service at `path` there: the same type as in the process.
     #[must_use]
     pub fn client<K: ContractClient>(&self, path: &str) -> K {
-        let place = Place {
+        let place = RemoteService {
             peer: self.clone(),
             path: path.to_owned(),
         };
@@ -216,7 +216,7 @@ fn crowded(path: &str) -> Fault {
         .retry_after(Duration::from_millis(10))
 }
 
-impl Remote for Place {
+impl Remote for RemoteService {
     fn path(&self) -> &str {
         &self.path
     }

@@ -1,6 +1,6 @@
 //! Refusals: faults as statuses and `application/problem+json` (RFC 9457).
 
-use crate::body::{Body, Reply};
+use crate::body::{Body, HttpReply};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use motet_service::{Fault, FaultCode};
@@ -64,7 +64,7 @@ impl Refusal {
         self.fault
     }
 
-    pub(crate) fn into_response(self) -> Reply {
+    pub(crate) fn into_response(self) -> HttpReply {
         let (status, fault) = (self.status, &self.fault);
         let code = format!("{:?}", fault.code());
         let written = json!({

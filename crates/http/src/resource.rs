@@ -1,6 +1,6 @@
 //! A service as a resource: its state, parts of it, and its operations.
 
-use crate::body::{Reply, empty, json};
+use crate::body::{HttpReply, empty, json};
 use crate::caller::Caller;
 #[cfg(feature = "dssp")]
 use crate::content::bytes;
@@ -9,8 +9,8 @@ use crate::content::{body, fitting, kind};
 use crate::dssp;
 use crate::headers::text;
 use crate::problem::Refusal;
-use crate::site::Site;
-use crate::target::{Target, body_of};
+use crate::site::ServerShared;
+use crate::target::{RequestTarget, body_of};
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use hyper::{Method, Request, StatusCode};
@@ -25,13 +25,13 @@ const JSON_PATCH: &str = "application/json-patch+json";
 
 /// Answers a request for a service, or for what is behind its path.
 pub(crate) async fn answer(
-    site: &Site,
+    site: &ServerShared,
     service: &AnyClient,
     rest: &[String],
-    target: &Target,
+    target: &RequestTarget,
     request: Request<Incoming>,
     caller: &Caller,
-) -> Result<Reply, Refusal> {
+) -> Result<HttpReply, Refusal> {
     // Whether a method is for this place is told first.
     let options = options(request.headers(), caller);
     match rest {
@@ -145,7 +145,7 @@ async fn state(
     service: &AnyClient,
     options: Options,
     headers: &HeaderMap,
-) -> Result<Reply, Refusal> {
+) -> Result<HttpReply, Refusal> {
     let (version, state) = snapshot(service, options).await?;
     let tag = format!("\"v{version}\"");
     let known = text(headers, IF_NONE_MATCH.as_str())?.unwrap_or_default();
@@ -161,7 +161,7 @@ async fn state(
 }
 
 /// Query by pointer.
-async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<Reply, Refusal> {
+async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<HttpReply, Refusal> {
     let (_, state) = snapshot(service, options).await?;
     let part = state.pointer(pointer).ok_or_else(|| {
         let reason = format!("the state has nothing at {pointer:?}");
@@ -171,7 +171,7 @@ async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<Re
 }
 
 /// Lookup, with what may be done here.
-fn allowed(service: &AnyClient) -> Result<Reply, Refusal> {
+fn allowed(service: &AnyClient) -> Result<HttpReply, Refusal> {
     let mut reply = json(&lookup(service)?);
     let headers = reply.headers_mut();
     headers.insert(ALLOW, HeaderValue::from_static(ALLOWED));
@@ -191,13 +191,13 @@ fn reads(service: &AnyClient, name: &str) -> bool {
 
 /// An operation by its name.
 async fn operation(
-    site: &Site,
+    site: &ServerShared,
     service: &AnyClient,
     name: &str,
-    target: &Target,
+    target: &RequestTarget,
     options: Result<Options, Refusal>,
     request: Request<Incoming>,
-) -> Result<Reply, Refusal> {
+) -> Result<HttpReply, Refusal> {
     let reads = reads(service, name);
     let (options, body) = match *request.method() {
         Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),

@@ -3,7 +3,7 @@
 use crate::answer::answer;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
-use crate::site::Site;
+use crate::site::ServerShared;
 use crate::{Config, StartError};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -65,7 +65,7 @@ impl Server {
             tokio::net::TcpListener::from_std(listener).map_err(StartError::Thread)?
         };
         let (stop, stopped) = watch::channel(false);
-        let site = Arc::new(Site {
+        let site = Arc::new(ServerShared {
             node: node.clone(),
             hosts: config
                 .hosts
@@ -119,7 +119,7 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, site: Arc<Site>) {
+async fn accept(listener: tokio::net::TcpListener, site: Arc<ServerShared>) {
     let most = site.limits.connections;
     let (room, refusals) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(64)));
     let mut stop = site.stop.clone();
@@ -158,7 +158,7 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<Site>) {
     drop(timeout(site.limits.stop_time, room.acquire_many(all)).await);
 }
 
-async fn serve(stream: TcpStream, site: Arc<Site>) {
+async fn serve(stream: TcpStream, site: Arc<ServerShared>) {
     // Without it an answer is sent later, not never.
     drop(stream.set_nodelay(true));
     let Some(keys) = &site.keys else {
@@ -174,7 +174,7 @@ async fn serve(stream: TcpStream, site: Arc<Site>) {
 /// Answers the requests of a connection, whose certificate tells `role`.
 pub(crate) async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    site: Arc<Site>,
+    site: Arc<ServerShared>,
     role: Option<Arc<str>>,
 ) {
     let (limits, mut stop) = (site.limits.clone(), site.stop.clone());

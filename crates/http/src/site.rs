@@ -6,7 +6,7 @@ use motet_service::Node;
 use tokio::sync::{Semaphore, watch};
 
 /// What all requests share.
-pub(crate) struct Site {
+pub(crate) struct ServerShared {
     pub(crate) node: Node,
     pub(crate) hosts: Vec<String>,
     pub(crate) keys: Option<Keys>,

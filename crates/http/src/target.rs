@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 /// A path and the parameters behind it.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct RequestTarget {
     pub(crate) path: String,
     pub(crate) parameters: Vec<(String, String)>,
 }
 
-impl Target {
+impl RequestTarget {
     pub(crate) fn read(uri: &Uri) -> Result<Self, Refusal> {
         let path = decode(uri.path(), false)?;
         if path
@@ -29,7 +29,7 @@ impl Target {
             _ => path.trim_end_matches('/').to_owned(),
         };
         let parameters = parameters(uri.query().unwrap_or_default())?;
-        Ok(Target { path, parameters })
+        Ok(RequestTarget { path, parameters })
     }
 
     /// The last parameter of this name.
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_target_is_decoded() {
-        let target = Target::read(&"/a%20b/?at=/left+x&body".parse().unwrap()).unwrap();
+        let target = RequestTarget::read(&"/a%20b/?at=/left+x&body".parse().unwrap()).unwrap();
         assert_eq!(target.path, "/a b");
         assert_eq!(target.parameter("at"), Some("/left x"));
     }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_target_that_is_no_text_is_refused() {
         for bad in ["/%", "/%f", "/%zz", "/%ff", "/a/%2e%2e/b", "/%00"] {
-            assert!(Target::read(&bad.parse().unwrap()).is_err(), "{bad}");
+            assert!(RequestTarget::read(&bad.parse().unwrap()).is_err(), "{bad}");
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 /// A notification of a service of another node.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Told {
+pub struct RemoteNotification {
     /// The version of the state after this.
     pub version: u64,
     /// The operation; `replace`, `lost` or `gone`.
@@ -30,7 +30,7 @@ pub struct Told {
 /// ends it.
 #[derive(Debug)]
 pub struct Watch {
-    pub(crate) events: mpsc::Receiver<Result<Told, Fault>>,
+    pub(crate) events: mpsc::Receiver<Result<RemoteNotification, Fault>>,
     /// The peer, whose thread reads the events.
     pub(crate) _peer: Arc<dyn Any + Send + Sync>,
 }
@@ -43,7 +43,7 @@ impl Watch {
     ///
     /// # Cancellation
     /// Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<Result<Told, Fault>> {
+    pub async fn next(&mut self) -> Option<Result<RemoteNotification, Fault>> {
         self.events.recv().await
     }
 }
@@ -60,7 +60,7 @@ pub(crate) struct Events {
 
 impl Events {
     /// Takes what has come; the events that are whole now.
-    pub(crate) fn take(&mut self, came: &Bytes) -> Vec<Told> {
+    pub(crate) fn take(&mut self, came: &Bytes) -> Vec<RemoteNotification> {
         self.rest.extend_from_slice(came);
         let mut told = Vec::new();
         let end = |rest: &[u8]| rest.windows(2).position(|two| two == b"\n\n");
@@ -75,7 +75,7 @@ impl Events {
     }
 
     /// One event; a comment is none.
-    fn read(&mut self, text: &str) -> Option<Told> {
+    fn read(&mut self, text: &str) -> Option<RemoteNotification> {
         let (mut event, mut data) = (None, None);
         for line in text.lines() {
             match line.split_once(": ") {
@@ -88,7 +88,7 @@ impl Events {
         }
         // What is no object of ours says nothing.
         let mut data = data.filter(Value::is_object)?;
-        Some(Told {
+        Some(RemoteNotification {
             version: data["version"].as_u64().unwrap_or_default(),
             event: event?,
             body: data["body"].take(),
@@ -102,7 +102,7 @@ pub(crate) async fn watch(
     lines: &Lines,
     path: &str,
     query: &str,
-    to: &mpsc::Sender<Result<Told, Fault>>,
+    to: &mpsc::Sender<Result<RemoteNotification, Fault>>,
 ) {
     let (mut came, mut pause) = (Events::default(), Duration::from_millis(50));
     let mut is_open = false;
@@ -137,7 +137,7 @@ async fn stream(
     path: &str,
     query: &str,
     came: &mut Events,
-    to: &mpsc::Sender<Result<Told, Fault>>,
+    to: &mpsc::Sender<Result<RemoteNotification, Fault>>,
     is_open: &mut bool,
 ) -> Result<(), Failed> {
     let place = format!("{}/-/events?{query}", encode(path));
@@ -199,7 +199,7 @@ mod tests {
                      event: gone\ndata: {\"version\":7,\"body\":null}\n\n";
         for cut in 1..text.len() {
             let mut events = Events::default();
-            let told: Vec<Told> = text
+            let told: Vec<RemoteNotification> = text
                 .chunks(cut)
                 .flat_map(|piece| events.take(&Bytes::copy_from_slice(piece)))
                 .collect();

@@ -40,7 +40,7 @@ pub struct Cache {
 
 /// Memory in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Memory {
+pub struct SystemMemory {
     /// Of the machine.
     pub total_bytes: Option<u64>,
     /// What programs can have now.
@@ -51,7 +51,7 @@ pub struct Memory {
 
 /// How many the system allows; absent when there is no limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Limits {
+pub struct SystemLimits {
     /// Processes and threads of the user.
     pub processes: Option<u64>,
     /// Of one process.
@@ -92,12 +92,12 @@ impl Cache {
     }
 }
 
-impl Memory {
+impl SystemMemory {
     /// As this process sees it.
     #[must_use]
-    pub fn here() -> Memory {
+    pub fn here() -> SystemMemory {
         let told = text("/proc/meminfo").unwrap_or_default();
-        Memory {
+        SystemMemory {
             total_bytes: kilobytes(&told, "MemTotal:"),
             available_bytes: kilobytes(&told, "MemAvailable:"),
             limit_bytes: memory_limit(),
@@ -105,12 +105,12 @@ impl Memory {
     }
 }
 
-impl Limits {
+impl SystemLimits {
     /// Those of this process.
     #[must_use]
-    pub fn here() -> Limits {
+    pub fn here() -> SystemLimits {
         let told = text("/proc/self/limits").unwrap_or_default();
-        Limits {
+        SystemLimits {
             processes: soft_limit(&told, "Max processes"),
             open_files: soft_limit(&told, "Max open files"),
         }
@@ -275,7 +275,7 @@ mod tests {
     fn this_machine_is_known() {
         let cores = Cores::here();
         assert!(cores.usable >= 1 && cores.installed.unwrap() >= cores.usable);
-        let memory = Memory::here();
+        let memory = SystemMemory::here();
         assert!(memory.available_bytes.unwrap() <= memory.total_bytes.unwrap());
         assert!(system().starts_with("Linux "));
     }

@@ -13,7 +13,7 @@ mod tests;
 
 use crate::boxed::LocalBoxFuture;
 use crate::lanes::Instructions16;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Alphabet, Control, MiningError, ParameterError, Progress, Sequences};
 use kernel::{Batch, MOST, align_one, fits};
 use motet_comm::Communicator;
@@ -123,7 +123,7 @@ impl Alignment {
     ) -> LocalBoxFuture<'a, Result<PairDistances, MiningError>> {
         Box::pin(async move {
             self.check(sequences.alphabet())?;
-            let team = Team::new(comm, control);
+            let team = RankView::new(comm, control);
             let table = Table::new(self.scores, sequences.alphabet());
             let work = Work::new(sequences);
             let share = work.share(comm.rank(), comm.size());

@@ -9,12 +9,12 @@ mod settle;
 mod state;
 
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::finish::finish;
-use crate::lloyd::Limit;
+use crate::lloyd::LloydLimit;
 use crate::prepare::Prepared;
-use crate::team::Team;
-use crate::{Choice, Clustering, Control, MiningError, ParameterError, Points, Progress};
+use crate::rank_view::RankView;
+use crate::{ClusterChoice, Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
 use phases::Tolerance;
 use schedule::Schedule;
@@ -178,13 +178,13 @@ impl Annealing {
         kept: Option<&Checkpoints>,
     ) -> Result<Clustering, MiningError> {
         self.check()?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let least = match self.clusters {
             Clusters::Exactly(clusters) => clusters,
             Clusters::Found { .. } => 1,
         };
         let prepared = Prepared::new(&team, points, least).await?;
-        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.points(points));
+        let mut keeper = CheckpointKeeper::new(comm, kept, self, |digest| digest.points(points));
         let mut state = match keeper.load().await? {
             Some(state) => state,
             None => State::new(&prepared),
@@ -195,7 +195,7 @@ impl Annealing {
         let (centres, work) = self
             .settle(&team, &prepared, &mut state, &mut keeper)
             .await?;
-        let mut found = finish(&team, &prepared, &centres, Limit::FIXED_POINT).await?;
+        let mut found = finish(&team, &prepared, &centres, LloydLimit::FIXED_POINT).await?;
         found.cluster_iterations += state.phases.cluster_iterations + work;
         found.trace = state.trace;
         let weight: f64 = prepared.total;
@@ -209,9 +209,9 @@ impl Annealing {
         Ok(found)
     }
 
-    /// How many clusters, from 1 to `at_most`, the points speak for: [`Choice`] has the rule. The
-    /// field `clusters` does not count. Masses count by their roots here, as for pairs and bits,
-    /// and `tolerance` and `iterations` are at least as strict as 10⁻⁴ and 1000.
+    /// How many clusters, from 1 to `at_most`, the points speak for: [`ClusterChoice`] has the
+    /// rule. The field `clusters` does not count. Masses count by their roots here, as for pairs
+    /// and bits, and `tolerance` and `iterations` are at least as strict as 10⁻⁴ and 1000.
     ///
     /// # Errors
     ///
@@ -239,7 +239,7 @@ impl Annealing {
         points: &'a Points,
         at_most: usize,
         control: &'a Control<'a>,
-    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+    ) -> LocalBoxFuture<'a, Result<ClusterChoice, MiningError>> {
         Box::pin(async move { self.choice(comm, points, at_most, control, None).await })
     }
 
@@ -260,7 +260,7 @@ impl Annealing {
         at_most: usize,
         control: &'a Control<'a>,
         kept: &'a Checkpoints,
-    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+    ) -> LocalBoxFuture<'a, Result<ClusterChoice, MiningError>> {
         Box::pin(async move {
             self.choice(comm, points, at_most, control, Some(kept))
                 .await
@@ -274,13 +274,13 @@ impl Annealing {
         at_most: usize,
         control: &Control<'_>,
         kept: Option<&Checkpoints>,
-    ) -> Result<Choice, MiningError> {
+    ) -> Result<ClusterChoice, MiningError> {
         let options = Annealing {
             clusters: Clusters::Exactly(at_most),
             ..self.clone()
         };
         options.check()?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let prepared = Prepared::new(&team, points, 1).await?;
         let options = Annealing {
             clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
@@ -289,7 +289,7 @@ impl Annealing {
             ..options
         };
         let how = (self, "choice", at_most);
-        let mut keeper = Keeper::new(comm, kept, &how, |digest| digest.points(points));
+        let mut keeper = CheckpointKeeper::new(comm, kept, &how, |digest| digest.points(points));
         let mut state = match keeper.load().await? {
             Some(state) => state,
             None => State::new(&prepared),
@@ -299,7 +299,7 @@ impl Annealing {
             .until_split()
             .cool(&mut keeper)
             .await?;
-        Ok(Choice::of(&state.trace, at_most))
+        Ok(ClusterChoice::of(&state.trace, at_most))
     }
 
     /// The most clusters there may be.

@@ -7,7 +7,7 @@
 //! about the same to do. Where a rank gets a single run, nothing is spread.
 
 use crate::MiningError;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::tiles::{TILE, Tiles};
 use motet_comm::Value;
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Copies this rank's share of `rows` rows.
     pub(crate) fn new<'r>(
-        team: &Team<'_>,
+        team: &RankView<'_>,
         dim: usize,
         rows: usize,
         row: impl Fn(usize) -> (&'r [f64], f64),
@@ -64,7 +64,7 @@ impl Blocks {
     /// them make up the block.
     pub(crate) async fn reduce<T: Clone + Value + Sync>(
         &self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         mut value: impl FnMut(&Tiles, Range<usize>) -> T,
         combine: fn(T, T) -> T,
     ) -> Result<Option<T>, MiningError> {
@@ -79,7 +79,7 @@ impl Blocks {
     /// Adds up one value per block over all ranks, element by element.
     pub(crate) async fn sum(
         &self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         mut value: impl FnMut(&Tiles, Range<usize>) -> Vec<f64>,
     ) -> Result<Vec<f64>, MiningError> {
         team.sum(self.order.len(), |block| {

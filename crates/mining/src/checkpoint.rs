@@ -168,28 +168,28 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
 }
 
 /// The checkpoints of one run.
-pub(crate) struct Keeper<'a> {
+pub(crate) struct CheckpointKeeper<'a> {
     comm: &'a Communicator,
     kept: Option<&'a Checkpoints>,
     run: u64,
     last: Instant,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> CheckpointKeeper<'a> {
     /// A run with these options, of data with this digest. Rank 0 alone works out the digest.
     pub(crate) fn new(
         comm: &'a Communicator,
         kept: Option<&'a Checkpoints>,
         options: &dyn Debug,
         data: impl FnOnce(&mut Digest),
-    ) -> Keeper<'a> {
+    ) -> CheckpointKeeper<'a> {
         let mut digest = Digest::new();
         if kept.is_some() && comm.rank() == 0 {
             digest.text(env!("CARGO_PKG_VERSION"));
             digest.text(&format!("{options:?}"));
             data(&mut digest);
         }
-        Keeper {
+        CheckpointKeeper {
             comm,
             kept,
             run: digest.0,
@@ -261,7 +261,7 @@ impl<'a> Keeper<'a> {
 }
 
 /// A state that grows at its end is kept in parts: each is written once. Rank 0 alone calls these.
-impl Keeper<'_> {
+impl CheckpointKeeper<'_> {
     /// The parts that an earlier run has kept, in their order.
     pub(crate) fn parts<T: DeserializeOwned>(&self) -> Result<Vec<T>, MiningError> {
         let mut parts = Vec::new();

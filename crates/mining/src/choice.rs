@@ -36,7 +36,7 @@ const LASTING: f64 = 3.0;
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Choice {
+pub struct ClusterChoice {
     /// The number of clusters.
     pub clusters: usize,
     /// The factor of the temperature over which it lasts; 1 if there is one cluster.
@@ -45,9 +45,9 @@ pub struct Choice {
     pub appear: Vec<f64>,
 }
 
-impl Choice {
+impl ClusterChoice {
     /// The choice among 1 to `most` clusters.
-    pub(crate) fn of(trace: &[TraceStep], most: usize) -> Choice {
+    pub(crate) fn of(trace: &[TraceStep], most: usize) -> ClusterChoice {
         // Clusters that come together again at a lower temperature do not count.
         let mut lasting: Vec<(f64, usize)> = Vec::with_capacity(trace.len());
         let mut least = usize::MAX;
@@ -60,7 +60,7 @@ impl Choice {
             step.map(|step| step.0)
         };
         let appear: Vec<f64> = (2..=most + 1).map_while(first).collect();
-        let mut choice = Choice {
+        let mut choice = ClusterChoice {
             clusters: 1,
             lasts: 1.0,
             appear,
@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn sem_g145_the_number_that_lasts_longest_is_chosen() {
-        let choice = |numbers: &[(f64, usize)], most| Choice::of(&steps(numbers), most).clusters;
+        let choice =
+            |numbers: &[(f64, usize)], most| ClusterChoice::of(&steps(numbers), most).clusters;
         assert_eq!(
             choice(&[(10.0, 1), (9.0, 2), (8.0, 3), (1.0, 4), (0.9, 5)], 4),
             3

@@ -4,7 +4,7 @@
 //! follows depends on the set of points alone, not on the order in which they came.
 
 use crate::Points;
-use crate::frame::Frame;
+use crate::coordinate_map::CoordinateMap;
 use motet_comm::Dyadic;
 use std::cmp::Ordering;
 
@@ -21,7 +21,7 @@ pub(crate) struct Distinct {
 }
 
 impl Distinct {
-    pub(crate) fn new(points: &Points, frame: &Frame) -> Distinct {
+    pub(crate) fn new(points: &Points, frame: &CoordinateMap) -> Distinct {
         let dim = points.dim();
         let mut inner = Vec::with_capacity(points.values().len());
         points

@@ -1,11 +1,11 @@
 //! From centres to a [`Clustering`].
 
 use crate::distinct::compare;
-use crate::lloyd::{Limit, Lloyd};
+use crate::lloyd::{Lloyd, LloydLimit};
 use crate::narrow;
 use crate::nearest::InnerCentres;
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Clustering, MiningError, TraceStep};
 
 /// Rows per block of the labels.
@@ -14,10 +14,10 @@ const BLOCK: usize = 512;
 /// Brings centres (in inner coordinates) into their final order and on to the fixed point, labels
 /// this rank's rows, and adds up the sizes.
 pub(crate) async fn finish(
-    team: &Team<'_>,
+    team: &RankView<'_>,
     prepared: &Prepared<'_>,
     centres: &[f64],
-    limit: Limit,
+    limit: LloydLimit,
 ) -> Result<Clustering, MiningError> {
     let (points, frame) = (prepared.points, &prepared.frame);
     let dim = points.dim();

@@ -4,10 +4,10 @@ mod kernel;
 
 use crate::MiningError;
 use crate::blocks::Blocks;
-use crate::lanes::{Instructions, LANES, Lane, run};
-use crate::team::Team;
+use crate::lanes::{F64x8, Instructions, LANES, run};
+use crate::rank_view::RankView;
 use crate::tiles::Tiles;
-pub(crate) use kernel::Scratch;
+pub(crate) use kernel::HardScratch;
 use kernel::{Labels, Sums};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(crate) struct Centres<'a> {
     dim: usize,
     rows: &'a [f64],
     /// Eight centres at a time; those that fill up the last eight are infinitely far.
-    groups: Vec<Lane>,
+    groups: Vec<F64x8>,
 }
 
 /// What one pass over the data gives, per centre.
@@ -55,7 +55,8 @@ impl Assignment {
 impl<'a> Centres<'a> {
     /// `rows` holds the coordinates, centre after centre.
     pub(crate) fn new(dim: usize, rows: &'a [f64]) -> Centres<'a> {
-        let mut groups = vec![Lane::splat(f64::INFINITY); (rows.len() / dim).div_ceil(LANES) * dim];
+        let mut groups =
+            vec![F64x8::splat(f64::INFINITY); (rows.len() / dim).div_ceil(LANES) * dim];
         for (k, centre) in rows.chunks_exact(dim).enumerate() {
             for (j, &value) in centre.iter().enumerate() {
                 groups[k / LANES * dim + j][k % LANES] = value;
@@ -72,9 +73,9 @@ impl<'a> Centres<'a> {
     /// Assigns all points; with `SECOND` it also finds the losses.
     pub(crate) async fn assign<const SECOND: bool>(
         &self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         blocks: &Blocks,
-        scratch: &mut Scratch,
+        scratch: &mut HardScratch,
     ) -> Result<Assignment, MiningError> {
         let centres = self;
         let isa = team.instructions;
@@ -133,7 +134,7 @@ impl<'a> Centres<'a> {
         instructions: Instructions,
         tiles: &Tiles,
         range: Range<usize>,
-        scratch: &mut Scratch,
+        scratch: &mut HardScratch,
     ) -> Labelled {
         let centres = self;
         match self.dim {
@@ -236,7 +237,7 @@ mod tests {
 
         fn fast<const D: usize>(&self, instructions: Instructions, tiles: &Tiles) -> Vec<f64> {
             let centres = &Centres::new(self.dim, &self.centres);
-            let (range, scratch) = (0..tiles.len(), &mut Scratch::default());
+            let (range, scratch) = (0..tiles.len(), &mut HardScratch::default());
             run(
                 instructions,
                 Sums::<D, true> {
@@ -285,7 +286,7 @@ mod tests {
         #[test]
         fn labels_are_those_of_the_plain_twin(case in cases(1..12)) {
             let (tiles, centres) = (case.tiles(), Centres::new(case.dim, &case.centres));
-            let (range, scratch) = (0..tiles.len(), &mut Scratch::default());
+            let (range, scratch) = (0..tiles.len(), &mut HardScratch::default());
             let fast = centres.label::<true>(Instructions::best(), &tiles, range, scratch);
             for (i, row) in case.rows.chunks_exact(case.dim).enumerate() {
                 let plain = case.nearest(row);

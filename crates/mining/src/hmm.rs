@@ -16,9 +16,9 @@ mod start;
 mod tests;
 
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::lanes::{LANES, run};
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError, Progress};
 use blocks::{Blocks, Part, join, possible};
 use kernel::{Pass, Scratch, Want};
@@ -136,8 +136,9 @@ impl Hmm {
     ) -> Result<HmmFitted, MiningError> {
         self.check()?;
         start.check(seen)?;
-        let (team, blocks) = (Team::new(comm, control), Blocks::new(seen));
-        let mut keeper = Keeper::new(comm, kept, &(self, start), |digest| seen.digest(digest));
+        let (team, blocks) = (RankView::new(comm, control), Blocks::new(seen));
+        let mut keeper =
+            CheckpointKeeper::new(comm, kept, &(self, start), |digest| seen.digest(digest));
         let mut scratch = Scratch::default();
         let mut now = keeper.load().await?.unwrap_or_else(|| HmmFitted {
             model: start.clone(),
@@ -257,7 +258,7 @@ fn divide(row: &mut [f64], counts: &[f64]) {
 
 /// The sums over all sequences of all ranks: log₂ p, then those of [`Scratch`].
 async fn pass(
-    team: &Team<'_>,
+    team: &RankView<'_>,
     blocks: &Blocks,
     packed: &Packed,
     seen: &Observations,

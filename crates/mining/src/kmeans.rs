@@ -3,11 +3,11 @@
 mod start;
 
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::finish::finish;
-use crate::lloyd::{Limit, Lloyd, Walk};
+use crate::lloyd::{Lloyd, LloydLimit, LloydState};
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ impl Default for KMeans {
 struct State {
     restart: usize,
     best: Option<(f64, Vec<f64>)>,
-    under_way: Option<Walk>,
+    under_way: Option<LloydState>,
     cluster_iterations: u64,
 }
 
@@ -137,15 +137,15 @@ impl KMeans {
         kept: Option<&Checkpoints>,
     ) -> Result<Clustering, MiningError> {
         self.check()?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let prepared = Prepared::new(&team, points, self.clusters).await?;
-        let limit = Limit {
+        let limit = LloydLimit {
             iterations: self.max_iterations,
             movement: self.tolerance,
-            ..Limit::FIXED_POINT
+            ..LloydLimit::FIXED_POINT
         };
         let mut lloyd = Lloyd::new(&team, &prepared.blocks, points.dim());
-        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.points(points));
+        let mut keeper = CheckpointKeeper::new(comm, kept, self, |digest| digest.points(points));
         let mut state: State = keeper.load().await?.unwrap_or_default();
         lloyd.cluster_iterations = state.cluster_iterations;
         while state.restart < self.restarts {
@@ -179,16 +179,16 @@ impl KMeans {
         &self,
         prepared: &Prepared<'_>,
         lloyd: &mut Lloyd<'_>,
-        limit: Limit,
+        limit: LloydLimit,
         state: &mut State,
-        keeper: &mut Keeper<'_>,
+        keeper: &mut CheckpointKeeper<'_>,
     ) -> Result<(f64, Vec<f64>), MiningError> {
         let mut walk = match state.under_way.take() {
             Some(walk) => walk,
             None => {
                 let mut dice = Dice::new(self.seed, state.restart);
                 let clusters = self.clusters;
-                Walk::new(match self.init {
+                LloydState::new(match self.init {
                     Init::PlusPlus => {
                         start::plus_plus(lloyd.team, prepared, clusters, &mut dice).await?
                     }
@@ -254,13 +254,16 @@ mod tests {
         let mut ended = false;
         for steps in 1..200 {
             let stop = async |comm: &Communicator| {
-                let team = Team::new(comm, &control);
+                let team = RankView::new(comm, &control);
                 let prepared = Prepared::new(&team, &points, 7).await?;
                 let mut lloyd = Lloyd::new(&team, &prepared.blocks, 2);
                 let first = start::plus_plus(&team, &prepared, 7, &mut Dice::new(0, 0)).await?;
-                let (mut walk, mut ended) = (Walk::new(first), false);
+                let (mut walk, mut ended) = (LloydState::new(first), false);
                 for _ in 0..steps {
-                    ended |= lloyd.step(&mut walk, Limit::FIXED_POINT).await?.is_some();
+                    ended |= lloyd
+                        .step(&mut walk, LloydLimit::FIXED_POINT)
+                        .await?
+                        .is_some();
                 }
                 let state = State {
                     under_way: Some(walk),
@@ -268,7 +271,7 @@ mod tests {
                     ..State::default()
                 };
                 let digest = |digest: &mut crate::checkpoint::Digest| digest.points(&points);
-                let mut keeper = Keeper::new(comm, Some(&kept), &method, digest);
+                let mut keeper = CheckpointKeeper::new(comm, Some(&kept), &method, digest);
                 keeper.save(true, &state).await?;
                 Ok::<_, MiningError>(ended)
             };

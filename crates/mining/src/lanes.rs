@@ -1,9 +1,10 @@
 //! Eight numbers at a time, with the same bits on every instruction set.
 //!
-//! A numeric loop is written once, as a [`Task`] over [`Isa`], and runs in the widest form that
-//! the machine has. The lane count is always eight and every product that feeds a sum is fused, so
-//! the forms differ in speed only: AVX-512 holds eight lanes in one register, AVX2 in two, and the
-//! plain form is an array that the compiler vectorises as it can (on aarch64 into NEON).
+//! A numeric loop is written once, as a [`NumericLoop`] over [`Isa`], and runs in the widest form
+//! that the machine has. The lane count is always eight and every product that feeds a sum is
+//! fused, so the forms differ in speed only: AVX-512 holds eight lanes in one register, AVX2 in
+//! two, and the plain form is an array that the compiler vectorises as it can (on aarch64 into
+//! NEON).
 
 mod exponential;
 mod kernel;
@@ -21,11 +22,11 @@ pub(crate) const LANES: usize = 8;
 /// Eight numbers on a cache line of their own: neighbouring ranks never share one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, align(64))]
-pub(crate) struct Lane(pub [f64; LANES]);
+pub(crate) struct F64x8(pub [f64; LANES]);
 
-impl Lane {
-    pub(crate) const fn splat(value: f64) -> Lane {
-        Lane([value; LANES])
+impl F64x8 {
+    pub(crate) const fn splat(value: f64) -> F64x8 {
+        F64x8([value; LANES])
     }
 
     /// The sum of the lanes in one fixed order.
@@ -42,7 +43,7 @@ impl Lane {
     }
 }
 
-impl Deref for Lane {
+impl Deref for F64x8 {
     type Target = [f64; LANES];
 
     fn deref(&self) -> &[f64; LANES] {
@@ -50,7 +51,7 @@ impl Deref for Lane {
     }
 }
 
-impl DerefMut for Lane {
+impl DerefMut for F64x8 {
     fn deref_mut(&mut self) -> &mut [f64; LANES] {
         &mut self.0
     }
@@ -94,7 +95,7 @@ impl Instructions {
 
 /// A numeric loop, generic over the instruction set. Mark `run` and everything it calls
 /// `#[inline(always)]`: only what is inlined is compiled for the instruction set.
-pub(crate) trait Task {
+pub(crate) trait NumericLoop {
     /// What the loop gives back.
     type Output;
 
@@ -110,8 +111,8 @@ pub(crate) trait Isa: Copy {
     type M: Copy;
 
     fn splat(self, value: f64) -> Self::V;
-    fn load(self, from: &Lane) -> Self::V;
-    fn store(self, value: Self::V, to: &mut Lane);
+    fn load(self, from: &F64x8) -> Self::V;
+    fn store(self, value: Self::V, to: &mut F64x8);
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     fn sub(self, a: Self::V, b: Self::V) -> Self::V;
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
@@ -138,9 +139,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Every operation once, on three inputs.
-    struct Everything(Lane, Lane, Lane);
+    struct Everything(F64x8, F64x8, F64x8);
 
-    impl Task for Everything {
+    impl NumericLoop for Everything {
         type Output = Vec<[u64; LANES]>;
 
         #[inline(always)]
@@ -163,7 +164,7 @@ mod tests {
             ];
             results
                 .map(|result| {
-                    let mut lane = Lane::default();
+                    let mut lane = F64x8::default();
                     isa.store(result, &mut lane);
                     lane.0.map(f64::to_bits)
                 })
@@ -171,9 +172,9 @@ mod tests {
         }
     }
 
-    fn lanes() -> impl Strategy<Value = Lane> {
+    fn lanes() -> impl Strategy<Value = F64x8> {
         prop::array::uniform8(prop_oneof![-70.0..70.0, Just(0.0), Just(-0.0), Just(1.0)])
-            .prop_map(Lane)
+            .prop_map(F64x8)
     }
 
     proptest! {

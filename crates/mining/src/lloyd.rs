@@ -5,34 +5,34 @@
 
 use crate::MiningError;
 use crate::blocks::Blocks;
-use crate::hard::{Assignment, Centres, Scratch};
-use crate::team::Team;
+use crate::hard::{Assignment, Centres, HardScratch};
+use crate::rank_view::RankView;
 use serde::{Deserialize, Serialize};
 
 /// Lloyd's iteration on some rows.
 #[derive(Debug)]
 pub(crate) struct Lloyd<'a> {
-    pub(crate) team: &'a Team<'a>,
+    pub(crate) team: &'a RankView<'a>,
     pub(crate) blocks: &'a Blocks,
     pub(crate) dim: usize,
-    pub(crate) scratch: Scratch,
+    pub(crate) scratch: HardScratch,
     /// Steps times clusters since the start.
     pub(crate) cluster_iterations: u64,
 }
 
 /// Where a run is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Walk {
+pub(crate) struct LloydState {
     pub(crate) centres: Vec<f64>,
     least: f64,
     stalled: usize,
     steps: usize,
 }
 
-impl Walk {
+impl LloydState {
     /// The start of a run.
-    pub(crate) fn new(centres: Vec<f64>) -> Walk {
-        Walk {
+    pub(crate) fn new(centres: Vec<f64>) -> LloydState {
+        LloydState {
             centres,
             least: f64::INFINITY,
             stalled: 0,
@@ -49,7 +49,7 @@ const HOPELESS: f64 = 30.0;
 
 /// When to stop before the fixed point.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
+pub(crate) struct LloydLimit {
     pub(crate) iterations: usize,
     /// Stop when no coordinate of a centre moves further than this, in inner units.
     pub(crate) movement: f64,
@@ -58,19 +58,19 @@ pub(crate) struct Limit {
     pub(crate) target: f64,
 }
 
-impl Limit {
+impl LloydLimit {
     /// The fixed point itself.
-    pub(crate) const FIXED_POINT: Limit = Limit {
+    pub(crate) const FIXED_POINT: LloydLimit = LloydLimit {
         iterations: usize::MAX,
         movement: 0.0,
         target: f64::INFINITY,
     };
 
     /// The fixed point, or what is left of the way when it cannot lie below `target`.
-    pub(crate) fn below(target: f64) -> Limit {
-        Limit {
+    pub(crate) fn below(target: f64) -> LloydLimit {
+        LloydLimit {
             target,
-            ..Limit::FIXED_POINT
+            ..LloydLimit::FIXED_POINT
         }
     }
 
@@ -81,12 +81,12 @@ impl Limit {
 }
 
 impl<'a> Lloyd<'a> {
-    pub(crate) fn new(team: &'a Team<'a>, blocks: &'a Blocks, dim: usize) -> Lloyd<'a> {
+    pub(crate) fn new(team: &'a RankView<'a>, blocks: &'a Blocks, dim: usize) -> Lloyd<'a> {
         Lloyd {
             team,
             blocks,
             dim,
-            scratch: Scratch::default(),
+            scratch: HardScratch::default(),
             cluster_iterations: 0,
         }
     }
@@ -115,9 +115,9 @@ impl<'a> Lloyd<'a> {
     pub(crate) async fn run(
         &mut self,
         centres: &mut [f64],
-        limit: Limit,
+        limit: LloydLimit,
     ) -> Result<(Assignment, usize), MiningError> {
-        let mut walk = Walk::new(centres.to_vec());
+        let mut walk = LloydState::new(centres.to_vec());
         loop {
             if let Some(assignment) = self.step(&mut walk, limit).await? {
                 centres.copy_from_slice(&walk.centres);
@@ -129,8 +129,8 @@ impl<'a> Lloyd<'a> {
     /// One step of a run; the assignment if it was the last.
     pub(crate) async fn step(
         &mut self,
-        walk: &mut Walk,
-        limit: Limit,
+        walk: &mut LloydState,
+        limit: LloydLimit,
     ) -> Result<Option<Assignment>, MiningError> {
         walk.steps += 1;
         let assignment = self.assign::<false>(&walk.centres).await?;
@@ -197,15 +197,15 @@ impl<'a> Lloyd<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Limit;
+    use super::LloydLimit;
 
     #[test]
     fn runs_give_up_when_the_target_is_out_of_reach() {
-        let limit = Limit::below(10.0);
+        let limit = LloydLimit::below(10.0);
         assert!(limit.is_hopeless(20.0, 0.1), "100 steps away");
         assert!(!limit.is_hopeless(20.0, 1.0), "10 steps away");
         assert!(!limit.is_hopeless(9.0, 0.0), "there already");
         assert!(!limit.is_hopeless(20.0, f64::INFINITY), "the first step");
-        assert!(!Limit::FIXED_POINT.is_hopeless(20.0, 0.0), "no target");
+        assert!(!LloydLimit::FIXED_POINT.is_hopeless(20.0, 0.0), "no target");
     }
 }

@@ -20,8 +20,8 @@ mod share;
 mod tests;
 
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
-use crate::team::Team;
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
+use crate::rank_view::RankView;
 use crate::{Annealing, Clusters, Control, Init, KMeans, MiningError, ParameterError};
 use crate::{Points, Progress};
 use model::{Factors, Parameters};
@@ -167,13 +167,13 @@ impl Mixture {
         kept: Option<&Checkpoints>,
     ) -> Result<MixtureModel, MiningError> {
         self.check(points)?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let share = Share::new(&team, points).await?;
         let count = match &self.start {
             MixtureStart::Several { count, .. } => *count,
             MixtureStart::Labels(_) => 1,
         };
-        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.points(points));
+        let mut keeper = CheckpointKeeper::new(comm, kept, self, |digest| digest.points(points));
         let mut climbed: Climbed = keeper.load().await?.unwrap_or_default();
         while climbed.next < count {
             match self.climb(&share, &mut climbed, count, &mut keeper).await {
@@ -235,7 +235,7 @@ impl Mixture {
         share: &Share<'_>,
         climbed: &mut Climbed,
         starts: usize,
-        keeper: &mut Keeper<'_>,
+        keeper: &mut CheckpointKeeper<'_>,
     ) -> Result<Run, MiningError> {
         let (kind, dim) = (self.covariance, share.points.dim());
         let start = climbed.next;

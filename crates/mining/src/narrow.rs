@@ -2,13 +2,13 @@
 //! are 0: below 10⁻¹⁵⁴ of the greatest coordinate a square is less than any number.
 
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Clustering, MiningError};
 
 /// Where the spread of a cluster of several points came out as 0, takes it from distances that are
 /// scaled by the greatest of them. `centres` are in inner coordinates.
 pub(crate) async fn widen(
-    team: &Team<'_>,
+    team: &RankView<'_>,
     prepared: &Prepared<'_>,
     centres: &[f64],
     found: &mut Clustering,

@@ -1,7 +1,7 @@
 //! Rows and the centres of a clustering: the nearest, and how far all are.
 
-use crate::frame::Frame;
-use crate::hard::{Centres, Scratch};
+use crate::coordinate_map::CoordinateMap;
+use crate::hard::{Centres, HardScratch};
 use crate::lanes::Instructions;
 use crate::tiles::Tiles;
 use crate::{DataError, Points};
@@ -14,12 +14,12 @@ const ROWS: usize = 4096;
 /// Centres in inner coordinates, and the way there: what labels are found by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct InnerCentres {
-    frame: Frame,
+    frame: CoordinateMap,
     centres: Vec<f64>,
 }
 
 impl InnerCentres {
-    pub(crate) fn new(frame: Frame, centres: Vec<f64>) -> InnerCentres {
+    pub(crate) fn new(frame: CoordinateMap, centres: Vec<f64>) -> InnerCentres {
         InnerCentres { frame, centres }
     }
 
@@ -29,7 +29,7 @@ impl InnerCentres {
         points: &Points,
         rows: Range<usize>,
         instructions: Instructions,
-        scratch: &mut Scratch,
+        scratch: &mut HardScratch,
     ) -> Vec<u32> {
         let dim = points.dim();
         let mut inner = Vec::with_capacity(rows.len() * dim);
@@ -63,7 +63,7 @@ impl InnerCentres {
     /// Other columns than the centres have.
     pub(crate) fn predict(&self, points: &Points) -> Result<Vec<u32>, DataError> {
         self.check(points)?;
-        let (instructions, mut scratch) = (Instructions::best(), Scratch::default());
+        let (instructions, mut scratch) = (Instructions::best(), HardScratch::default());
         let mut labels = Vec::with_capacity(points.len());
         for begin in (0..points.len()).step_by(ROWS) {
             let rows = begin..points.len().min(begin + ROWS);

@@ -24,8 +24,8 @@ mod steps;
 mod tests;
 
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
-use crate::team::Team;
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
+use crate::rank_view::RankView;
 use crate::weights::normalised;
 use crate::{Clusters, Control, DataError, MiningError, ParameterError};
 use field::Field;
@@ -157,9 +157,10 @@ impl Pairwise {
             });
         }
         let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let field = Field::new(&team, pairs, &weights);
-        let mut keeper = Keeper::new(comm, kept, self, |digest| pairs.digest(&weights, digest));
+        let mut keeper =
+            CheckpointKeeper::new(comm, kept, self, |digest| pairs.digest(&weights, digest));
         let state = self
             .anneal(&field, (most, t_min, false), &mut keeper)
             .await?;
@@ -226,7 +227,7 @@ impl Pairwise {
                 }));
             }
             let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
-            let team = Team::new(comm, control);
+            let team = RankView::new(comm, control);
             let field = Field::new(&team, pairs, &weights);
             let different: BTreeSet<u32> = labels.iter().copied().collect();
             let numbers: BTreeMap<u32, usize> = different.into_iter().zip(0..).collect();

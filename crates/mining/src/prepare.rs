@@ -1,19 +1,19 @@
 //! What every method does before it begins: check the sizes, put the points in order.
 
 use crate::blocks::Blocks;
+use crate::coordinate_map::CoordinateMap;
 use crate::distinct::Distinct;
-use crate::frame::Frame;
-use crate::team::Team;
-use crate::tree::Tree;
+use crate::rank_view::RankView;
+use crate::row_tree::RowTree;
 use crate::{MiningError, Points};
 
 /// Points ready for passes.
 #[derive(Debug)]
 pub(crate) struct Prepared<'a> {
     pub(crate) points: &'a Points,
-    pub(crate) frame: Frame,
+    pub(crate) frame: CoordinateMap,
     /// All distinct points, in tree order, in inner coordinates.
-    pub(crate) tree: Tree,
+    pub(crate) tree: RowTree,
     /// This rank's share of them.
     pub(crate) blocks: Blocks,
     /// The sum of the weights.
@@ -23,7 +23,7 @@ pub(crate) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Fails if there are fewer points, or distinct points, than `clusters`.
     pub(crate) async fn new(
-        team: &Team<'_>,
+        team: &RankView<'_>,
         points: &'a Points,
         clusters: usize,
     ) -> Result<Prepared<'a>, MiningError> {
@@ -33,7 +33,7 @@ impl<'a> Prepared<'a> {
                 points: points.len(),
             });
         }
-        let frame = Frame::new(points);
+        let frame = CoordinateMap::new(points);
         let distinct = Distinct::new(points, &frame);
         if clusters > distinct.len() {
             return Err(MiningError::FewDistinctPoints {
@@ -42,7 +42,7 @@ impl<'a> Prepared<'a> {
             });
         }
         let total = distinct.total;
-        let tree = Tree::new(team, &distinct).await?;
+        let tree = RowTree::new(team, &distinct).await?;
         let blocks = Blocks::new(team, tree.dim, tree.len(), |row| tree.row(row));
         Ok(Prepared {
             points,

@@ -15,8 +15,8 @@ mod kernel;
 mod tests;
 
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
-use crate::team::Team;
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
+use crate::rank_view::RankView;
 use crate::{Control, Dissimilarities, MiningError, ParameterError, Progress};
 use field::Field;
 use motet_comm::Communicator;
@@ -196,10 +196,11 @@ impl Scaling {
         kept: Option<&Checkpoints>,
     ) -> Result<Scaled, MiningError> {
         self.check()?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let field = Field::new(&team, pairs, self.dim)?;
         let known = field.known().await?;
-        let mut keeper = Keeper::new(comm, kept, self, |digest| pairs.digest(&[], digest));
+        let mut keeper =
+            CheckpointKeeper::new(comm, kept, self, |digest| pairs.digest(&[], digest));
         let mut state = match keeper.load::<State>().await? {
             Some(state) => state,
             None => {
@@ -266,7 +267,7 @@ impl Scaling {
         field: &Field<'_>,
         state: &mut State,
         temperature: f64,
-        keeper: &mut Keeper<'_>,
+        keeper: &mut CheckpointKeeper<'_>,
     ) -> Result<ScalingStep, MiningError> {
         let short = temperature * (2.0 * self.dim as f64).sqrt();
         let mut image = field.image(&state.places, short).await?;

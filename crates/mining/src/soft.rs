@@ -7,17 +7,17 @@ mod kernel;
 
 use crate::MiningError;
 use crate::blocks::Blocks;
-use crate::lanes::{Instructions, LANES, Lane, log2_of, run};
-use crate::team::Team;
+use crate::lanes::{F64x8, Instructions, LANES, log2_of, run};
+use crate::rank_view::RankView;
 use crate::tiles::Tiles;
-pub(crate) use kernel::Scratch;
+pub(crate) use kernel::SoftScratch;
 use kernel::{Axes, Sums};
 use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
 /// Centres and masses at a temperature, as the kernels read them.
 #[derive(Debug)]
-pub(crate) struct Model<'a> {
+pub(crate) struct SoftModel<'a> {
     dim: usize,
     temperature: f64,
     /// log₂e / T.
@@ -25,7 +25,7 @@ pub(crate) struct Model<'a> {
     /// Per centre log₂ of the mass, then coordinates.
     centres: Vec<f64>,
     /// The same, eight centres at a time; those that fill up the last eight weigh nothing.
-    groups: Vec<Lane>,
+    groups: Vec<F64x8>,
     /// Per centre, `axes` directions of `dim` coordinates.
     directions: &'a [f64],
 }
@@ -43,17 +43,17 @@ pub(crate) struct Expectation {
     pub(crate) moments: Vec<f64>,
 }
 
-impl<'a> Model<'a> {
+impl<'a> SoftModel<'a> {
     /// `centres` gives the mass and the coordinates of each.
     pub(crate) fn new<C: AsRef<[f64]>>(
         dim: usize,
         temperature: f64,
         centres: impl ExactSizeIterator<Item = (f64, C)>,
-    ) -> Model<'a> {
-        let mut groups = vec![Lane::splat(0.0); centres.len().div_ceil(LANES) * (dim + 1)];
+    ) -> SoftModel<'a> {
+        let mut groups = vec![F64x8::splat(0.0); centres.len().div_ceil(LANES) * (dim + 1)];
         groups
             .chunks_exact_mut(dim + 1)
-            .for_each(|g| g[0] = Lane::splat(f64::NEG_INFINITY));
+            .for_each(|g| g[0] = F64x8::splat(f64::NEG_INFINITY));
         let mut rows = Vec::with_capacity(centres.len() * (dim + 1));
         for (k, (mass, centre)) in centres.enumerate() {
             rows.push(log2_of(mass));
@@ -63,7 +63,7 @@ impl<'a> Model<'a> {
             }
         }
         let inverse = LOG2_E / temperature;
-        Model {
+        SoftModel {
             dim,
             temperature,
             inverse,
@@ -81,9 +81,9 @@ impl<'a> Model<'a> {
     /// One expectation step, and the sums for the maximisation step.
     pub(crate) async fn expect(
         &self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         blocks: &Blocks,
-        scratch: &mut Scratch,
+        scratch: &mut SoftScratch,
     ) -> Result<Expectation, MiningError> {
         let sums = blocks
             .sum(team, |tiles, range| {
@@ -99,7 +99,7 @@ impl<'a> Model<'a> {
         instructions: Instructions,
         tiles: &Tiles,
         range: Range<usize>,
-        scratch: &mut Scratch,
+        scratch: &mut SoftScratch,
     ) -> Vec<f64> {
         let model = self;
         match self.dim {
@@ -142,7 +142,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What [`sums`](Model::sums) of all tiles, added up, say.
+    /// What [`sums`](SoftModel::sums) of all tiles, added up, say.
     pub(crate) fn expectation(&self, sums: &[f64]) -> Expectation {
         let rows = sums[2..].chunks_exact(self.dim + 1);
         Expectation {
@@ -153,7 +153,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// How many numbers [`sums`](Model::sums) are.
+    /// How many numbers [`sums`](SoftModel::sums) are.
     pub(crate) fn sums_len(&self) -> usize {
         2 + self.len() * (self.dim + 1)
     }
@@ -163,9 +163,9 @@ impl<'a> Model<'a> {
     /// Σ w q t⁴. Every rank gets the same.
     pub(crate) async fn spread(
         mut self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         blocks: &Blocks,
-        scratch: &mut Scratch,
+        scratch: &mut SoftScratch,
         directions: &'a [f64],
     ) -> Result<Vec<f64>, MiningError> {
         self.directions = directions;
@@ -231,13 +231,13 @@ mod tests {
     }
 
     impl Case {
-        fn model(&self) -> Model<'static> {
+        fn model(&self) -> SoftModel<'static> {
             let centres = self
                 .masses
                 .iter()
                 .copied()
                 .zip(self.centres.chunks_exact(self.dim));
-            Model::new(self.dim, self.temperature, centres)
+            SoftModel::new(self.dim, self.temperature, centres)
         }
 
         fn tiles(&self) -> Tiles {
@@ -327,7 +327,7 @@ mod tests {
                     tiles,
                     range,
                     model,
-                    scratch: &mut Scratch::default(),
+                    scratch: &mut SoftScratch::default(),
                 },
             )
         }
@@ -384,7 +384,7 @@ mod tests {
                 (0..axes).flat_map(|_| case.centres.iter().rev().copied()).collect();
             let (tiles, mut model) = (case.tiles(), case.model());
             model.directions = &directions;
-            let (range, scratch) = (0..tiles.len(), &mut Scratch::default());
+            let (range, scratch) = (0..tiles.len(), &mut SoftScratch::default());
             let task = Axes::<0> { tiles: &tiles, range, model: &model, scratch };
             close(&run(Instructions::best(), task), &case.axes(&directions))?;
         }

@@ -1,9 +1,9 @@
 //! Single passes over the data.
 
-use crate::hard::{Centres, Scratch as HardScratch};
+use crate::hard::{Centres, HardScratch};
 use crate::prepare::Prepared;
-use crate::soft::{Expectation, Model, Scratch as SoftScratch};
-use crate::team::Team;
+use crate::rank_view::RankView;
+use crate::soft::{Expectation, SoftModel, SoftScratch};
 use crate::{Control, MiningError, Points};
 use motet_comm::Communicator;
 
@@ -86,7 +86,7 @@ impl<'a> Steps<'a> {
     /// Dropping the future on one rank leaves the others waiting.
     pub async fn new(comm: &'a Communicator, points: &'a Points) -> Result<Steps<'a>, MiningError> {
         let control = Control::default();
-        let prepared = Prepared::new(&Team::new(comm, &control), points, 1).await?;
+        let prepared = Prepared::new(&RankView::new(comm, &control), points, 1).await?;
         let (soft, hard) = (SoftScratch::default(), HardScratch::default());
         Ok(Steps {
             comm,
@@ -119,7 +119,7 @@ impl<'a> Steps<'a> {
         centres: &[f64],
     ) -> Result<SoftStep, MiningError> {
         let model = self.model(temperature, masses, centres);
-        let team = Team::new(self.comm, &self.control);
+        let team = RankView::new(self.comm, &self.control);
         let found = model
             .expect(&team, &self.prepared.blocks, &mut self.soft)
             .await?;
@@ -184,7 +184,7 @@ impl<'a> Steps<'a> {
         by: impl FnOnce(usize, &(dyn Fn(usize) -> Vec<f64> + Sync)) -> Vec<f64>,
     ) -> Result<SoftStep, MiningError> {
         let model = self.model(temperature, masses, centres);
-        let instructions = Team::new(self.comm, &self.control).instructions;
+        let instructions = RankView::new(self.comm, &self.control).instructions;
         let blocks = &self.prepared.blocks;
         let compute = |at: usize| {
             let (tiles, range) = blocks.block(at);
@@ -231,7 +231,7 @@ impl<'a> Steps<'a> {
             0,
             "centres must be whole rows of {dim} columns"
         );
-        let team = Team::new(self.comm, &self.control);
+        let team = RankView::new(self.comm, &self.control);
         let inner = self.enter(centres);
         let table = Centres::new(dim, &inner);
         let found = table
@@ -244,7 +244,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    fn model(&self, temperature: f64, masses: &[f64], centres: &[f64]) -> Model<'static> {
+    fn model(&self, temperature: f64, masses: &[f64], centres: &[f64]) -> SoftModel<'static> {
         let dim = self.prepared.tree.dim;
         assert!(
             temperature > 0.0,
@@ -262,7 +262,7 @@ impl<'a> Steps<'a> {
         );
         let inner = self.enter(centres);
         let rows = masses.iter().copied().zip(inner.chunks_exact(dim));
-        Model::new(dim, self.prepared.frame.inner_square(temperature), rows)
+        SoftModel::new(dim, self.prepared.frame.inner_square(temperature), rows)
     }
 
     fn soft_step(&self, found: Expectation, centres: &[f64]) -> SoftStep {

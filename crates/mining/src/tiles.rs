@@ -5,7 +5,7 @@
 //!  tile  = 8 lane groups = 64 rows     column 0 (8 lanes × 8), column 1, …, weights
 //! ```
 
-use crate::lanes::{LANES, Lane};
+use crate::lanes::{F64x8, LANES};
 
 /// Lane groups per tile.
 pub(crate) const GROUPS: usize = 8;
@@ -15,7 +15,7 @@ pub(crate) const TILE: usize = GROUPS * LANES;
 pub(crate) const BOXED: usize = 8;
 
 /// One column of one tile.
-pub(crate) type Column = [Lane; GROUPS];
+pub(crate) type Column = [F64x8; GROUPS];
 
 /// Rows in tiles. The last tile is padded with copies of its first row that weigh nothing.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ impl Tiles {
         let place = self.rows % TILE;
         if place == 0 {
             self.columns
-                .extend(row.iter().map(|&value| [Lane::splat(value); GROUPS]));
-            self.columns.push([Lane::splat(0.0); GROUPS]);
+                .extend(row.iter().map(|&value| [F64x8::splat(value); GROUPS]));
+            self.columns.push([F64x8::splat(0.0); GROUPS]);
         }
         let (group, lane) = (place / LANES, place % LANES);
         let first = self.columns.len() - self.dim - 1;

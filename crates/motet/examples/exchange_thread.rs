@@ -20,7 +20,7 @@ use motet::{Dispatcher, Enqueue, Port, QueueConfig, join};
 const STAGES: u32 = 50;
 
 /// What a computation has of its place on the ring.
-struct Place {
+struct RingMember {
     number: usize,
     from_left: Port<u64>,
     from_right: Port<u64>,
@@ -54,7 +54,7 @@ fn exchange(computations: usize) -> Vec<u64> {
             (number + computations - 1) % computations,
             (number + 1) % computations,
         );
-        let place = Place {
+        let place = RingMember {
             number,
             from_left: from_left[number].clone(),
             from_right: from_right[number].clone(),
@@ -79,7 +79,7 @@ fn exchange(computations: usize) -> Vec<u64> {
 }
 
 /// All stages of one computation.
-async fn run(place: &Place) {
+async fn run(place: &RingMember) {
     let mut value = u64::from(place.number == 0);
     for _ in 0..STAGES {
         place.left.post(value).expect("nobody refuses");

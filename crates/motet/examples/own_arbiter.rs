@@ -8,14 +8,14 @@
 //! ```
 //!
 //! What an arbiter consists of: the thing that is built (`Attach`), the thing at work (`Active`,
-//! and a `Receiver` on its port), and the task (`Run`) that carries what was taken.
+//! and a `Receiver` on its port), and the task (`TaskBody`) that carries what was taken.
 
 #![allow(
     clippy::disallowed_types,
     reason = "a program outside of motet uses the locks of std"
 )]
 
-use motet::dispatch::{Awaited, Run, Task, TaskBox, Waiter};
+use motet::dispatch::{Awaited, Task, TaskBody, TaskBox, Waiter};
 use motet::ports::{Activation, Active, Attach, Offer, Outlet, Receiver, Verdict, WeakPort};
 use motet::{Choice, Dispatcher, Port, QueueConfig, Receive};
 use std::sync::{Arc, Mutex, Weak};
@@ -113,7 +113,7 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
     }
 }
 
-impl<T: Send + 'static> Run for Drawing<T> {
+impl<T: Send + 'static> TaskBody for Drawing<T> {
     fn run(task: TaskBox<Self>) {
         let Drawing(core) = task.into_inner();
         let into_task = |core| -> Task { TaskBox::new(Drawing(core)).into_task() };

@@ -5,7 +5,7 @@
 //!  rank 0 ── waits for ──► rank 2 ── waits for ──► rank 1 ── waits for ──► rank 0
 //! ```
 
-use motet::comm::{CommError, Operation, RankState};
+use motet::comm::{CommError, RankState, WaitOperation};
 use motet::{RunError, World};
 
 fn main() {
@@ -22,6 +22,6 @@ fn main() {
     let RankState::Waiting(waits) = &report.ranks[1] else {
         panic!("rank 1 waits")
     };
-    assert!(matches!(waits[0].operation, Operation::Recv { .. }));
+    assert!(matches!(waits[0].operation, WaitOperation::Recv { .. }));
     assert!(waits[0].location.file().ends_with("stuck.rs"));
 }

@@ -2,7 +2,7 @@
 
 use crate::why::tell_why;
 use motet_comm::{Imbalance, Transport, WeakWorld, World};
-use motet_mpi::{Library, MpiError, Processes, Search};
+use motet_mpi::{Library, LibrarySearch, MpiError, Processes};
 use motet_sync::Mutex;
 use std::env;
 use std::fmt;
@@ -167,7 +167,7 @@ fn start(config: &CurrentConfig) -> Result<World, CurrentError> {
     }
     let named = env::var_os("MOTET_MPI_LIB").map(PathBuf::from);
     let named = config.library.clone().or(named);
-    let search = Search::usual(named, |name| env::var_os(name));
+    let search = LibrarySearch::usual(named, |name| env::var_os(name));
     let path = search.find().map_err(CurrentError::Mpi)?;
     let processes = Library::open(&path).and_then(|library| Processes::start(&library));
     let processes = processes.map_err(CurrentError::Mpi)?;

@@ -27,7 +27,7 @@ pub trait Deliver {
     /// accepted when the rank drops it ([`Ack::Handled`]).
     ///
     /// While the rank waits for a sample the world is not stuck, and
-    /// [`Watch::why`](motet_comm::Watch) names the pattern and those who publish. A sample that
+    /// [`RunWatch::why`](motet_comm::RunWatch) names the pattern and those who publish. A sample that
     /// comes when the rank has ended counts as accepted; nothing comes after it.
     ///
     /// # Errors

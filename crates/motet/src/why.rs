@@ -1,6 +1,6 @@
 //! Reports about a program that runs: who waits for whom, on standard error, when somebody asks.
 
-use motet_comm::{Watch, World};
+use motet_comm::{RunWatch, World};
 use motet_sync::thread;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub fn tell_why(world: &World, every: Option<Duration>) -> io::Result<()> {
 }
 
 /// Prints a report; that there is nothing to tell only if somebody has asked.
-fn tell(watch: &Watch, asked: bool) {
+fn tell(watch: &RunWatch, asked: bool) {
     let text = match watch.why() {
         Some(graph) => format!("motet: {graph}"),
         None if asked => "motet: no ranks run now".to_owned(),
@@ -53,7 +53,7 @@ fn tell(watch: &Watch, asked: bool) {
 
 /// From now on the signal asks for a report.
 #[cfg(unix)]
-fn pass_signals_on(watch: Watch) -> io::Result<()> {
+fn pass_signals_on(watch: RunWatch) -> io::Result<()> {
     use signal_hook::consts::SIGUSR1;
     use signal_hook::iterator::Signals;
 
@@ -66,6 +66,6 @@ fn pass_signals_on(watch: Watch) -> io::Result<()> {
 
 /// There are no such signals here.
 #[cfg(not(unix))]
-fn pass_signals_on(_: Watch) -> io::Result<()> {
+fn pass_signals_on(_: RunWatch) -> io::Result<()> {
     Ok(())
 }

@@ -28,14 +28,14 @@ mod sides;
 mod under_way;
 mod waiting;
 
-pub use envelope::Envelope;
+pub use envelope::ReceivedMessage;
 
 use crate::binding::{Comm, Request};
 use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, unpack};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
-use crate::engine::shared::{Bedroom, Came, Senders, open_ways};
+use crate::engine::shared::{Bedroom, RingOutput, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::engine::under_way::UnderWay;
 use crate::error::MpiError;
@@ -137,7 +137,7 @@ impl Engine {
     /// # Errors
     /// [`MpiError::PeerLost`] once for each process that is found to be gone, after all that came
     /// from it was delivered; [`MpiError::Malformed`]; [`MpiError::Call`].
-    pub fn progress(&self, deliver: impl FnMut(Envelope<'_>)) -> Result<usize, MpiError> {
+    pub fn progress(&self, deliver: impl FnMut(ReceivedMessage<'_>)) -> Result<usize, MpiError> {
         self.progress_but(|_| false, deliver)
     }
 
@@ -150,7 +150,7 @@ impl Engine {
     pub fn progress_but(
         &self,
         mut leave: impl FnMut(&Header) -> bool,
-        mut deliver: impl FnMut(Envelope<'_>),
+        mut deliver: impl FnMut(ReceivedMessage<'_>),
     ) -> Result<usize, MpiError> {
         let Some(mut receiving) = self.receiving.try_lock() else {
             return Ok(0);
@@ -216,10 +216,11 @@ impl Engine {
         &self,
         receiving: &mut Receiving,
         leave: &mut impl FnMut(&Header) -> bool,
-        deliver: &mut impl FnMut(Envelope<'_>),
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) -> Result<usize, MpiError> {
         let at_once = self.config.at_once;
-        let mut take = |process, came: Came<'_>| self.hand_over_shared(process, came, deliver);
+        let mut take =
+            |process, came: RingOutput<'_>| self.hand_over_shared(process, came, deliver);
         let taken = receiving.shared.take_in(at_once, leave, &mut take)?;
         if !self.asks_mpi {
             return Ok(taken);
@@ -236,19 +237,19 @@ impl Engine {
     fn hand_over_shared(
         &self,
         process: usize,
-        came: Came<'_>,
-        deliver: &mut impl FnMut(Envelope<'_>),
+        came: RingOutput<'_>,
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) -> Result<(), MpiError> {
         match came {
             // Whoever waited for it has been told that it is lost.
-            Came::Message(..) if self.sides.get(process) == Side::Lost => {}
-            Came::Message(header, payload) => deliver(Envelope {
+            RingOutput::Message(..) if self.sides.get(process) == Side::Lost => {}
+            RingOutput::Message(header, payload) => deliver(ReceivedMessage {
                 process,
                 header,
                 payload,
             }),
-            Came::Farewell => self.sides.close(process),
-            Came::Nonsense => return Err(MpiError::Malformed { process, bytes: 0 }),
+            RingOutput::Farewell => self.sides.close(process),
+            RingOutput::Nonsense => return Err(MpiError::Malformed { process, bytes: 0 }),
         }
         Ok(())
     }
@@ -258,7 +259,7 @@ impl Engine {
         &self,
         process: usize,
         request: Request,
-        deliver: &mut impl FnMut(Envelope<'_>),
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) -> Result<(), MpiError> {
         let bytes = request.into_bytes().expect("it has ended");
         let length = bytes.len();
@@ -270,7 +271,7 @@ impl Engine {
         };
         match kind {
             Kind::Message if self.sides.get(process) == Side::Lost => {}
-            Kind::Message => deliver(Envelope {
+            Kind::Message => deliver(ReceivedMessage {
                 process,
                 header,
                 payload: &mut payload,
@@ -281,7 +282,7 @@ impl Engine {
     }
 
     /// Loses the processes that are gone without having closed.
-    fn find_lost(&self, receiving: &mut Receiving, deliver: &mut impl FnMut(Envelope<'_>)) {
+    fn find_lost(&self, receiving: &mut Receiving, deliver: &mut impl FnMut(ReceivedMessage<'_>)) {
         for process in self.sides.all_in(Side::Open) {
             if process == self.process() {
                 continue;
@@ -302,7 +303,7 @@ impl Engine {
         &self,
         receiving: &mut Receiving,
         process: usize,
-        deliver: &mut impl FnMut(Envelope<'_>),
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) {
         // What cannot be received of it is lost with it.
         let _ = receiving.shared.take_last(process, &mut |process, came| {
@@ -321,7 +322,7 @@ impl Engine {
         receiving: &mut Receiving,
         process: usize,
         reason: String,
-        deliver: &mut impl FnMut(Envelope<'_>),
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) {
         self.take_last(receiving, process, deliver);
         if !self.sides.lose(process) {

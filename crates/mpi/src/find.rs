@@ -23,7 +23,7 @@ const SYSTEM: [&str; 7] = [
 
 /// Where to look for an MPI library, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Search {
+pub struct LibrarySearch {
     /// Named by the user: a library, or a folder that holds one in itself or in `lib`. If there is
     /// one it is the only place.
     pub named: Option<PathBuf>,
@@ -35,13 +35,13 @@ pub struct Search {
     pub system: bool,
 }
 
-impl Search {
+impl LibrarySearch {
     /// Looks only at what was named.
     #[must_use]
-    pub fn named(path: impl Into<PathBuf>) -> Search {
-        Search {
+    pub fn named(path: impl Into<PathBuf>) -> LibrarySearch {
+        LibrarySearch {
             named: Some(path.into()),
-            ..Search::default()
+            ..LibrarySearch::default()
         }
     }
 
@@ -49,14 +49,17 @@ impl Search {
     /// active, in the loader's path and where systems put libraries. `variable` gives the value of
     /// a variable of the environment.
     #[must_use]
-    pub fn usual(named: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> Search {
+    pub fn usual(
+        named: Option<PathBuf>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> LibrarySearch {
         let paths = |name: &str| -> Vec<PathBuf> {
             let value = variable(name).unwrap_or_default();
             let paths = env::split_paths(&value);
             paths.filter(|path| !path.as_os_str().is_empty()).collect()
         };
         let prefixes = ["VIRTUAL_ENV", "CONDA_PREFIX", "I_MPI_ROOT"];
-        Search {
+        LibrarySearch {
             named,
             prefixes: prefixes.iter().flat_map(|name| paths(name)).collect(),
             folders: paths("LD_LIBRARY_PATH"),
@@ -67,9 +70,9 @@ impl Search {
     /// The library to use: the first there is.
     ///
     /// ```
-    /// use motet_mpi::{MpiError, Search};
+    /// use motet_mpi::{MpiError, LibrarySearch};
     ///
-    /// let missing = Search::named("/nowhere").find();
+    /// let missing = LibrarySearch::named("/nowhere").find();
     /// assert!(matches!(missing, Err(MpiError::NotFound { .. })));
     /// ```
     ///
@@ -120,9 +123,9 @@ impl Search {
     }
 }
 
-impl Default for Search {
+impl Default for LibrarySearch {
     fn default() -> Self {
-        Search {
+        LibrarySearch {
             named: None,
             prefixes: Vec::new(),
             folders: Vec::new(),
@@ -164,11 +167,11 @@ mod tests {
     #[test]
     fn environments_come_before_folders_and_versioned_names_first() {
         let at = folder("order");
-        let search = Search {
+        let search = LibrarySearch {
             prefixes: vec![at.join("env")],
             folders: vec![at.join("libs")],
             system: false,
-            ..Search::default()
+            ..LibrarySearch::default()
         };
         assert_eq!(search.all(), Vec::<PathBuf>::new());
         touch(&at.join("libs/libmpi_abi.so.1"));
@@ -189,9 +192,9 @@ mod tests {
         touch(&at.join("env/lib/libmpi_abi.so.1"));
         touch(&at.join("own.so"));
         let named = |path: PathBuf| {
-            let search = Search {
+            let search = LibrarySearch {
                 folders: vec![at.join("env/lib")],
-                ..Search::named(path)
+                ..LibrarySearch::named(path)
             };
             search.find()
         };
@@ -216,11 +219,11 @@ mod tests {
             at.join("env/lib/libmpi_abi.so.1"),
         )
         .unwrap();
-        let search = Search {
+        let search = LibrarySearch {
             prefixes: vec![at.join("env")],
             folders: vec![at.join("libs")],
             system: false,
-            ..Search::default()
+            ..LibrarySearch::default()
         };
         assert_eq!(search.all(), [at.join("env/lib/libmpi_abi.so.1")]);
         fs::remove_dir_all(at).unwrap();

@@ -4,9 +4,9 @@
 //! libraries have the standard ABI. A batch script for Slurm holds the same line: the launchers
 //! find the nodes of the job by themselves.
 
-mod part;
+mod program_part;
 
-pub use part::Part;
+pub use program_part::ProgramPart;
 
 use crate::error::MpiError;
 use std::ffi::{OsStr, OsString};
@@ -59,7 +59,7 @@ pub struct Launch {
     /// What each process runs under: the words before its program.
     pub under: Vec<OsString>,
     /// The programs beside the first one, to which `threads` and `processes` belong.
-    pub others: Vec<Part>,
+    pub others: Vec<ProgramPart>,
     /// The folder where nodes of the run's mesh meet. In a batch script: a folder of all machines,
     /// in which the job makes that one, and removes it at its end.
     pub mesh: Option<PathBuf>,

@@ -5,7 +5,7 @@
 //! - Used by: the facade (`World::current()`), the command line (`motet run`, `motet doctor`).
 //!
 //! ```text
-//!  Search ──► Library ──► Environment ──► Comm ──► Engine ──► Processes ──► World::over: ranks of all processes
+//!  LibrarySearch ──► Library ──► Environment ──► Comm ──► Engine ──► Processes ──► World::over: ranks of all processes
 //!  which      opened      MPI runs        calls    sends in the background, progress when idle
 //!
 //!  Launch ──► the line of mpiexec that starts t × m × n, or a batch script
@@ -13,21 +13,21 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | find a library, and say how to get one | [`Search`], [`MpiError`] |
+//! | find a library, and say how to get one | [`LibrarySearch`], [`MpiError`] |
 //! | call MPI: sends, receives, probes, barriers, reductions | [`Comm`], [`Request`] |
 //! | run one world of ranks on all processes | [`Processes`] |
 //! | send bytes between processes | [`Engine`] |
 //! | start a program on processes and machines | [`Launch`] |
-//! | … several programs that are one world | [`Part`] |
+//! | … several programs that are one world | [`ProgramPart`] |
 //!
 //! # Examples
 //!
 //! Without a library there is an error that says what to do, and nothing else is lost:
 //!
 //! ```
-//! use motet_mpi::Search;
+//! use motet_mpi::LibrarySearch;
 //!
-//! let error = Search::named("/nowhere").find().unwrap_err();
+//! let error = LibrarySearch::named("/nowhere").find().unwrap_err();
 //! assert!(error.to_string().contains("pip install mpich"));
 //! ```
 //!
@@ -44,9 +44,9 @@ pub use binding::{
     Comm, Element, Environment, Library, Matched, Reduction, Request, RequestSet, Status,
     ThreadLevel,
 };
-pub use engine::{Engine, EngineConfig, Envelope};
+pub use engine::{Engine, EngineConfig, ReceivedMessage};
 pub use error::MpiError;
-pub use find::Search;
-pub use launch::{Family, Launch, MACHINES, MESH, Part};
+pub use find::LibrarySearch;
+pub use launch::{Family, Launch, MACHINES, MESH, ProgramPart};
 pub use motet_comm::Header;
 pub use processes::Processes;

@@ -1,6 +1,6 @@
 //! The processes of MPI as one world of ranks.
 
-use crate::Envelope;
+use crate::ReceivedMessage;
 use crate::binding::{Environment, Library, ThreadLevel};
 use crate::engine::{Engine, EngineConfig};
 use crate::error::MpiError;
@@ -19,9 +19,9 @@ use std::time::Duration;
 ///
 /// ```no_run
 /// use motet_comm::{CommError, World};
-/// use motet_mpi::{Library, Processes, Search};
+/// use motet_mpi::{Library, Processes, LibrarySearch};
 ///
-/// let processes = Processes::start(&Library::open(&Search::default().find()?)?)?;
+/// let processes = Processes::start(&Library::open(&LibrarySearch::default().find()?)?)?;
 /// // Four ranks in each process.
 /// let world = World::over(processes, 4);
 /// let sums = world.run(async |comm| -> Result<_, CommError> {
@@ -185,7 +185,7 @@ impl Transport for Processes {
         leave: &mut dyn FnMut(&Header) -> bool,
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError> {
-        let deliver = |it: Envelope<'_>| deliver(it.process, it.header, it.payload);
+        let deliver = |it: ReceivedMessage<'_>| deliver(it.process, it.header, it.payload);
         self.engine()
             .progress_but(leave, deliver)
             .map_err(|error| self.failed(error))

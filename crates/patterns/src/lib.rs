@@ -10,14 +10,14 @@
 //! - Used by: bench (run times), counts (instructions), examples of the facade ([`map_reduce`]).
 //!
 //! ```text
-//!  Program ── spawned::run ────► Port ─► handler: Work::stage ─► post ─► … ─► final reduction
+//!  PatternProgram ── spawned::run ────► Port ─► handler: Work::stage ─► post ─► … ─► final reduction
 //!        └─── rendezvous::run ─► rank:  Work::stage, exchange, Work::stage, … ─► reduce
 //! ```
 //!
 //! ```
-//! use motet_patterns::{Pattern, Program, spawned};
+//! use motet_patterns::{Pattern, PatternProgram, spawned};
 //!
-//! let program = Program { pattern: Pattern::Shift, parallel: 3, stages: 10, threads: 2, pin: false, work: () };
+//! let program = PatternProgram { pattern: Pattern::Shift, parallel: 3, stages: 10, threads: 2, pin: false, work: () };
 //! assert!(spawned::run(&program).as_nanos() > 0);
 //! ```
 //!
@@ -28,4 +28,4 @@ mod program;
 pub mod rendezvous;
 pub mod spawned;
 
-pub use program::{Mode, Pattern, Program, Work};
+pub use program::{Pattern, PatternProgram, StageMode, Work};

@@ -22,7 +22,7 @@ pub enum Pattern {
 /// How a computation goes on from stage to stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum StageMode {
     /// Each stage is a fresh handler, started by the messages on its port.
     Spawned,
     /// Each computation is one rank that waits at the end of each stage.
@@ -31,7 +31,7 @@ pub enum Mode {
 
 /// One program: `parallel` computations of `stages` stages.
 #[derive(Debug, Clone, Copy)]
-pub struct Program<W> {
+pub struct PatternProgram<W> {
     /// Who sends to whom.
     pub pattern: Pattern,
     /// Computations.
@@ -82,16 +82,16 @@ impl Pattern {
     }
 }
 
-impl Mode {
+impl StageMode {
     /// Both.
-    pub const ALL: [Mode; 2] = [Mode::Spawned, Mode::Rendezvous];
+    pub const ALL: [StageMode; 2] = [StageMode::Spawned, StageMode::Rendezvous];
 
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Spawned => "spawned",
-            Mode::Rendezvous => "rendezvous",
+            StageMode::Spawned => "spawned",
+            StageMode::Rendezvous => "rendezvous",
         }
     }
 }
@@ -102,7 +102,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for StageMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -1,6 +1,6 @@
 //! The rendezvous programs: each computation is a rank that waits for its neighbours (papers R053).
 
-use crate::program::{Pattern, Program, Work};
+use crate::program::{Pattern, PatternProgram, Work};
 use motet_comm::{CommError, Communicator, World};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 ///
 /// # Panics
 /// For [`Pattern::TwoShifts`], which tests a receive of two items. When the threads do not start.
-pub fn run<W: Work>(program: &Program<W>) -> Duration {
+pub fn run<W: Work>(program: &PatternProgram<W>) -> Duration {
     let world = World::threads(program.parallel).workers(program.threads);
     run_on(&world.pin(program.pin), program)
 }
@@ -18,7 +18,7 @@ pub fn run<W: Work>(program: &Program<W>) -> Duration {
 ///
 /// # Panics
 /// As [`run`], and when the processes of the world cannot go on.
-pub fn run_on<W: Work>(world: &World, program: &Program<W>) -> Duration {
+pub fn run_on<W: Work>(world: &World, program: &PatternProgram<W>) -> Duration {
     let spans = world
         .run(async |comm| rank(&comm, program).await)
         .expect("the ranks do not fail");
@@ -31,7 +31,7 @@ pub fn run_on<W: Work>(world: &World, program: &Program<W>) -> Duration {
 
 async fn rank<W: Work>(
     comm: &Communicator,
-    program: &Program<W>,
+    program: &PatternProgram<W>,
 ) -> Result<(Instant, Instant), CommError> {
     let mut ring = comm.ring::<f64>().await?;
     let mut value = comm.rank() as f64;
@@ -97,7 +97,7 @@ mod tests {
         ];
         for pattern in rendezvous {
             for parallel in [1, 2, 5] {
-                let program = Program {
+                let program = PatternProgram {
                     pattern,
                     parallel,
                     stages: 50,

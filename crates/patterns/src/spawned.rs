@@ -4,7 +4,7 @@
 //! two stages of one computation may overlap (the second needs messages of the neighbours only),
 //! and then their messages may overtake each other.
 
-use crate::program::{Pattern, Program, Work};
+use crate::program::{Pattern, PatternProgram, Work};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, QueueConfig};
 use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
 use motet_sync::CachePadded;
@@ -28,7 +28,7 @@ struct Computation<W> {
 
 impl<W: Work> Computation<W> {
     /// The computations of a program.
-    fn all(program: &Program<W>, end: &Port<usize>) -> Vec<Computation<W>> {
+    fn all(program: &PatternProgram<W>, end: &Port<usize>) -> Vec<Computation<W>> {
         let new = |number| Computation {
             number,
             stages: program.stages,
@@ -62,7 +62,7 @@ impl<W: Work> Computation<W> {
 /// # Panics
 /// For [`Pattern::ExchangeTwoShifts`]: a handler has no second half of a stage to wait in. When the
 /// threads do not start.
-pub fn run<W: Work>(program: &Program<W>) -> Duration {
+pub fn run<W: Work>(program: &PatternProgram<W>) -> Duration {
     on_dispatcher(program, |queue, end, told| match program.pattern {
         Pattern::Pipeline | Pattern::Shift => {
             single(program, (queue, end, told), &|_| (), |_, ()| ())
@@ -81,7 +81,7 @@ pub fn run<W: Work>(program: &Program<W>) -> Duration {
 /// # Panics
 /// For patterns of several messages per stage. When the threads do not start.
 pub fn run_carrying<W: Work, M: Send + 'static>(
-    program: &Program<W>,
+    program: &PatternProgram<W>,
     first: &dyn Fn(usize) -> M,
     on_message: impl Fn(usize, M) -> M + Clone + Send + Sync + 'static,
 ) -> Duration {
@@ -96,7 +96,7 @@ pub fn run_carrying<W: Work, M: Send + 'static>(
 
 /// A dispatcher with the final reduction, and what `run` does there.
 fn on_dispatcher<W>(
-    program: &Program<W>,
+    program: &PatternProgram<W>,
     run: impl FnOnce(&DispatcherQueue, &Port<usize>, &mpsc::Receiver<usize>) -> Duration,
 ) -> Duration {
     let config = DispatcherConfig {
@@ -121,7 +121,7 @@ fn on_dispatcher<W>(
 
 /// One message per stage, to the own port or the next one: Pipeline and Shift.
 fn single<W: Work, M: Send + 'static>(
-    program: &Program<W>,
+    program: &PatternProgram<W>,
     (queue, end, told): (&DispatcherQueue, &Port<usize>, &mpsc::Receiver<usize>),
     first: &dyn Fn(usize) -> M,
     on_message: impl Fn(usize, M) -> M + Clone + Send + Sync + 'static,
@@ -158,7 +158,7 @@ fn single<W: Work, M: Send + 'static>(
 
 /// Two messages per stage to the same neighbour, who takes them together: Two Shifts.
 fn double<W: Work>(
-    program: &Program<W>,
+    program: &PatternProgram<W>,
     queue: &DispatcherQueue,
     end: &Port<usize>,
     told: &mpsc::Receiver<usize>,
@@ -185,7 +185,7 @@ fn double<W: Work>(
 
 /// One message to each neighbour, one from each, joined: Exchange.
 fn joined<W: Work>(
-    program: &Program<W>,
+    program: &PatternProgram<W>,
     queue: &DispatcherQueue,
     end: &Port<usize>,
     told: &mpsc::Receiver<usize>,
@@ -248,8 +248,8 @@ mod tests {
         }
     }
 
-    fn program(pattern: Pattern, parallel: usize) -> Program<Counted> {
-        Program {
+    fn program(pattern: Pattern, parallel: usize) -> PatternProgram<Counted> {
+        PatternProgram {
             pattern,
             parallel,
             stages: 50,

@@ -23,7 +23,7 @@ pub struct Activation {
 ///
 /// - It takes items only after [`Offer::claim`](crate::Offer::claim) has said `Ok`, and sends its
 ///   tasks through [`Offer::send`](crate::Offer::send). A task that carries items brings them back
-///   when it is cleaned up ([`Run::cleanup`](motet_dispatch::Run::cleanup)).
+///   when it is cleaned up ([`Run::cleanup`](motet_dispatch::TaskBody::cleanup)).
 /// - Its tasks ask [`Outlet::enter`] before they handle anything. One that is dropped before it
 ///   could ask calls [`Outlet::lose`].
 /// - Its [`Active`] is kept alive by its receivers, and keeps no port alive but by weak handles

@@ -22,20 +22,20 @@ mod multiple_port_receive;
 mod one_each;
 mod part;
 mod patience;
-mod place;
+mod port_place;
 mod receive;
 mod rule;
 mod source;
 
 pub use after::After;
 pub use choice::Choice;
-pub(crate) use choice::{Branches, Held, Kept, Visit};
+pub(crate) use choice::{Branches, HeldBranches, Kept, Visit};
 pub use from_handler::FromHandler;
-pub(crate) use inputs::Ports as JoinPorts;
+pub(crate) use inputs::KeptPorts as JoinPorts;
 pub use inputs::{IntoPartList, IntoParts, IntoShares, JoinInputs};
 pub use interleave::{
-    ActiveInterleave, CombineError, Entered, Exclusive, Fairness, Interleave, SharedState,
-    StatefulInterleave,
+    ActiveInterleave, CombineError, EnteredInterleave, Exclusive, Fairness, Interleave,
+    SharedState, StatefulInterleave,
 };
 pub(crate) use is_ready::IsReady;
 pub use joined_receive::JoinedReceive;
@@ -44,4 +44,4 @@ pub use multiple_item_receive::MultipleItemReceive;
 pub use multiple_port_receive::MultiplePortReceive;
 pub use part::{Batch, IntoPart, Part};
 pub use receive::Receive;
-pub use source::{IntoSource, Source};
+pub use source::{IntoMemberSource, MemberSource};

@@ -1,7 +1,7 @@
 //! What is decided under a port's lock and done after it is released.
 
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Causalities, Exception, QueueError, Room, Task, announce};
+use motet_dispatch::{Causalities, ClaimedRoom, Exception, QueueError, Task, announce};
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ pub(crate) struct Deferred {
     announce: bool,
     effects: Option<Effects>,
     /// Room that was waited for, to be used by the first claim on its queue.
-    granted: Option<Room>,
+    granted: Option<ClaimedRoom>,
     /// The queue that had no room for the last claim, if room can be waited for.
     full: Option<QueueHandle>,
 }
@@ -121,6 +121,21 @@ impl Deferred {
         self.push(Effect::Release(QueueHandle::clone(queue)));
     }
 
+    /// Gives a handle up. It may have been the last, and what goes with it may use ports.
+    #[inline]
+    pub(crate) fn let_go<K: Keep + 'static>(&mut self, held: Option<Arc<K>>) {
+        if let Some(ended) = held.and_then(Arc::into_inner) {
+            self.drop_ended(ended);
+        }
+    }
+
+    /// Apart: hardly any port ends there.
+    #[cold]
+    #[inline(never)]
+    fn drop_ended<K: Keep + 'static>(&mut self, ended: K) {
+        self.drop_later(Arc::new(ended));
+    }
+
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
         self.push(Effect::Drop(receiver));
     }
@@ -131,7 +146,7 @@ impl Deferred {
     }
 
     /// Effects of something that may hold room already.
-    pub(crate) fn with_room(granted: Option<Room>) -> Self {
+    pub(crate) fn with_room(granted: Option<ClaimedRoom>) -> Self {
         Deferred {
             granted,
             ..Deferred::default()
@@ -177,8 +192,11 @@ impl Deferred {
     #[cold]
     fn uses_room(&mut self, queue: &QueueHandle) -> bool {
         let line = queue.room();
-        let of_queue = |room: &mut Room| line.as_ref().is_some_and(|line| room.is_of(line));
-        self.granted.take_if(of_queue).map(Room::keep).is_some()
+        let of_queue = |room: &mut ClaimedRoom| line.as_ref().is_some_and(|line| room.is_of(line));
+        self.granted
+            .take_if(of_queue)
+            .map(ClaimedRoom::keep)
+            .is_some()
     }
 
     /// Does everything. The caller holds no lock.

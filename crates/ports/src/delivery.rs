@@ -1,29 +1,29 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
 use crate::handle_cache::HandleCaching;
-use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
+use motet_dispatch::{BoxList, Causalities, Enqueue, Task, TaskBody, TaskBox};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
-pub(crate) struct Delivery<T: Send + 'static> {
+pub(crate) struct ItemDelivery<T: Send + 'static> {
     pub(crate) item: T,
     /// Says where the item stood in its port: items go by it there. Given by the port.
     pub(crate) stamp: i64,
-    to: SentBy<dyn Deliver<T>>,
+    to: SentBy<dyn DeliverItem<T>>,
 }
 
 /// A node with an item, waiting or on its way.
-pub(crate) type Parcel<T> = TaskBox<Delivery<T>>;
+pub(crate) type ItemBox<T> = TaskBox<ItemDelivery<T>>;
 
 /// The far end of a delivery: a receiver that handles single items.
-pub(crate) trait Deliver<T: Send + 'static>: Sends {
+pub(crate) trait DeliverItem<T: Send + 'static>: Sends {
     /// Handles the item, as part of a task of a worker.
-    fn deliver(self: Arc<Self>, parcel: Parcel<T>);
+    fn deliver(self: Arc<Self>, parcel: ItemBox<T>);
 
     /// Brings an item that will not be handled back to where it came from.
-    fn put_back(&self, parcel: Parcel<T>);
+    fn put_back(&self, parcel: ItemBox<T>);
 
     /// The name that reports show.
     fn name(&self) -> &'static str;
@@ -46,25 +46,25 @@ pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 
 /// Makes a node around an item, which carries the active causalities.
 #[inline]
-pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::build(Causalities::active(), || Delivery::new(item))
+pub(crate) fn parcel<T: Send + 'static>(item: T) -> ItemBox<T> {
+    TaskBox::build(Causalities::active(), || ItemDelivery::new(item))
 }
 
 /// Makes a node around an item, which carries none.
-pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::build(Causalities::none(), || Delivery::new(item))
+pub(crate) fn token<T: Send + 'static>(item: T) -> ItemBox<T> {
+    TaskBox::build(Causalities::none(), || ItemDelivery::new(item))
 }
 
 /// Makes a node around an item, which carries `causalities`.
-pub(crate) fn parcel_under<T: Send + 'static>(causalities: Causalities, item: T) -> Parcel<T> {
-    TaskBox::build(causalities, || Delivery::new(item))
+pub(crate) fn parcel_under<T: Send + 'static>(causalities: Causalities, item: T) -> ItemBox<T> {
+    TaskBox::build(causalities, || ItemDelivery::new(item))
 }
 
 /// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
 /// cancelled: then nobody wants it any more.
 pub(crate) fn put_back_wanted<T: Send + 'static>(
-    parcel: Parcel<T>,
-    put_back: impl FnOnce(Parcel<T>),
+    parcel: ItemBox<T>,
+    put_back: impl FnOnce(ItemBox<T>),
 ) {
     if parcel.causalities().check().is_ok() {
         put_back(parcel);
@@ -72,7 +72,7 @@ pub(crate) fn put_back_wanted<T: Send + 'static>(
 }
 
 /// The items of parcels, in order.
-pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
+pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<ItemDelivery<T>>) -> Vec<T> {
     let mut items = Vec::with_capacity(parcels.len());
     while let Some(parcel) = parcels.pop_front() {
         items.push(item_of(parcel));
@@ -82,8 +82,8 @@ pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> 
 
 /// The item of a parcel that is not on its way.
 #[inline]
-pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
-    let Delivery { item, to, .. } = parcel.into_inner();
+pub(crate) fn item_of<T: Send + 'static>(parcel: ItemBox<T>) -> T {
+    let ItemDelivery { item, to, .. } = parcel.into_inner();
     debug_assert!(to.0.is_none(), "waiting, or arrived");
     // There is nothing to drop, and then no need to load it either.
     let _nobody = ManuallyDrop::new(to);
@@ -92,15 +92,18 @@ pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
 
 /// Addresses a parcel: it becomes the task that delivers it.
 #[inline]
-pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
+pub(crate) fn address<T: Send + 'static>(
+    mut parcel: ItemBox<T>,
+    to: Arc<dyn DeliverItem<T>>,
+) -> Task {
     parcel.to = SentBy::new(to);
     parcel.into_task()
 }
 
-impl<T: Send + 'static> Delivery<T> {
+impl<T: Send + 'static> ItemDelivery<T> {
     #[inline]
     fn new(item: T) -> Self {
-        Delivery {
+        ItemDelivery {
             item,
             stamp: 0,
             to: SentBy(None),
@@ -108,7 +111,7 @@ impl<T: Send + 'static> Delivery<T> {
     }
 }
 
-impl<T: Send + 'static> Run for Delivery<T> {
+impl<T: Send + 'static> TaskBody for ItemDelivery<T> {
     #[inline]
     fn run(mut task: TaskBox<Self>) {
         if let Some(to) = task.to.0.take() {

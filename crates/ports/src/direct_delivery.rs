@@ -9,7 +9,7 @@
 //! readers' as it is sent, under the port's lock, as long as the end has not been claimed; who ends
 //! the interleave comes by that lock.
 
-use crate::delivery::{Deliver, QueueHandle, Sends};
+use crate::delivery::{DeliverItem, QueueHandle, Sends};
 use crate::handle_cache::HandleCaching;
 use crate::readers::Readers;
 use motet_dispatch::{Direct, Task};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Where a receiver that wants everything has its items sent, instead of being offered them.
 pub struct DirectDelivery<T: Send + 'static> {
-    pub(crate) way: Way<T>,
+    pub(crate) way: DeliveryMode<T>,
     pub(crate) queue: DeliveryQueue,
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum DeliveryQueue {
     Any(QueueHandle),
 }
 
-pub(crate) enum Way<T: Send + 'static> {
+pub(crate) enum DeliveryMode<T: Send + 'static> {
     /// Each in the task of its own node, which belongs to readers of an interleave, or not.
-    Each(Arc<dyn Deliver<T>>, Option<Arc<Readers>>),
+    Each(Arc<dyn DeliverItem<T>>, Option<Arc<Readers>>),
     /// So many in one task.
     Rows(Arc<dyn DeliverRow<T>>, usize),
 }
@@ -39,18 +39,18 @@ pub(crate) enum Way<T: Send + 'static> {
 /// The far end of the way of rows.
 pub(crate) trait DeliverRow<T>: Sends {
     /// The task that handles the items.
-    fn task(self: Arc<Self>, row: Row<T>) -> Task;
+    fn task(self: Arc<Self>, row: ItemRow<T>) -> Task;
 }
 
 /// Items of one port that came one after the other, without nodes, oldest first. None carries
 /// causalities.
-pub(crate) struct Row<T> {
+pub(crate) struct ItemRow<T> {
     pub(crate) items: Vec<T>,
     /// The stamp of the youngest.
     pub(crate) last: i64,
 }
 
-impl<T> Row<T> {
+impl<T> ItemRow<T> {
     /// The items with their stamps.
     pub(crate) fn stamped(self) -> impl DoubleEndedIterator<Item = (i64, T)> {
         let before = self.last - self.items.len() as i64;
@@ -62,19 +62,19 @@ impl<T> Row<T> {
 impl<T: Send + 'static> DirectDelivery<T> {
     /// Each item goes to `to`, whose handlers belong to `readers`.
     pub(crate) fn each(
-        to: Arc<dyn Deliver<T>>,
+        to: Arc<dyn DeliverItem<T>>,
         readers: Option<&Arc<Readers>>,
         queue: &QueueHandle,
     ) -> Self {
-        DirectDelivery::new(Way::Each(to, readers.cloned()), queue)
+        DirectDelivery::new(DeliveryMode::Each(to, readers.cloned()), queue)
     }
 
     /// Of the items, `count` at a time go to `to`.
     pub(crate) fn rows(to: Arc<dyn DeliverRow<T>>, count: usize, queue: &QueueHandle) -> Self {
-        DirectDelivery::new(Way::Rows(to, count), queue)
+        DirectDelivery::new(DeliveryMode::Rows(to, count), queue)
     }
 
-    fn new(way: Way<T>, queue: &QueueHandle) -> Self {
+    fn new(way: DeliveryMode<T>, queue: &QueueHandle) -> Self {
         let queue = match Direct::of(queue) {
             Some(direct) => DeliveryQueue::Direct(direct),
             None => DeliveryQueue::Any(Arc::clone(queue)),
@@ -113,11 +113,11 @@ impl DeliveryQueue {
     }
 }
 
-impl<T: Send + 'static> Way<T> {
+impl<T: Send + 'static> DeliveryMode<T> {
     fn handle_caching(&self) -> Option<&HandleCaching> {
         match self {
-            Way::Each(to, _) => to.handle_caching(),
-            Way::Rows(to, _) => to.handle_caching(),
+            DeliveryMode::Each(to, _) => to.handle_caching(),
+            DeliveryMode::Rows(to, _) => to.handle_caching(),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct Domain {
 }
 
 /// A domain, locked.
-pub(crate) type Locked<'a> = MutexGuard<'a, usize>;
+pub(crate) type LockedDomain<'a> = MutexGuard<'a, usize>;
 
 impl Domain {
     /// A domain of one port.
@@ -49,7 +49,7 @@ impl Domain {
 
     /// Locks the whole domain.
     #[inline]
-    pub(crate) fn lock(&self) -> Locked<'_> {
+    pub(crate) fn lock(&self) -> LockedDomain<'_> {
         loop {
             let root = self.root();
             let ports = root.ports.lock();
@@ -61,7 +61,7 @@ impl Domain {
 
     /// Locks the whole domain, if that takes no waiting: for who has the lock of one of its ports.
     #[inline]
-    pub(crate) fn try_lock(&self) -> Option<Locked<'_>> {
+    pub(crate) fn try_lock(&self) -> Option<LockedDomain<'_>> {
         // Models hold up who is about to try a lock as if he waited for it. There everybody lets
         // the port go first.
         if cfg!(any(motet_loom, motet_shuttle)) {

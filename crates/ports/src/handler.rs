@@ -28,10 +28,10 @@ pub(crate) trait Handle<A>: Send + Sync {
 
 /// The slot that a handler takes among a limited number of them. Dropped when the handler has
 /// ended.
-pub(crate) struct Permit(Arc<dyn Slot>);
+pub(crate) struct Permit(Arc<dyn Releasable>);
 
 /// What a permit gives up.
-pub(crate) trait Slot: Send + Sync {
+pub(crate) trait Releasable: Send + Sync {
     fn give_up(&self);
 }
 
@@ -107,7 +107,7 @@ where
 }
 
 impl Permit {
-    pub(crate) fn new(slot: Arc<dyn Slot>) -> Self {
+    pub(crate) fn new(slot: Arc<dyn Releasable>) -> Self {
         Permit(slot)
     }
 }

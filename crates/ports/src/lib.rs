@@ -86,13 +86,12 @@ mod exception_port;
 pub mod guard;
 mod handle_cache;
 mod handler;
-mod mailbox;
-mod origin;
 mod outlet;
 mod parallel_loop;
 mod parent;
 mod policy_port;
 mod port;
+mod port_origin;
 mod port_set;
 mod predicate;
 mod readers;
@@ -101,6 +100,7 @@ mod ready;
 mod receiver;
 mod recv;
 mod reply;
+mod result_mailbox;
 mod select;
 mod shelf;
 mod sink;
@@ -122,10 +122,10 @@ mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
 pub use arbiter::{
-    ActiveInterleave, After, Batch, Choice, CombineError, Entered, Exclusive, Fairness,
-    FromHandler, Interleave, IntoPart, IntoPartList, IntoParts, IntoShares, IntoSource, JoinInputs,
-    JoinedReceive, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
-    SharedState, Source, StatefulInterleave,
+    ActiveInterleave, After, Batch, Choice, CombineError, EnteredInterleave, Exclusive, Fairness,
+    FromHandler, Interleave, IntoMemberSource, IntoPart, IntoPartList, IntoParts, IntoShares,
+    JoinInputs, JoinedReceive, MemberSource, MultipleItemGather, MultipleItemReceive,
+    MultiplePortReceive, Part, Receive, SharedState, StatefulInterleave,
 };
 pub use blocking::{wait_blocking, wait_blocking_for};
 pub use broadcast::{Broadcast, BroadcastPort, Subscription};

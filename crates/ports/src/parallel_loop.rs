@@ -25,7 +25,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tasks::{Outcome, Share, Shared, in_pairs, results};
+use tasks::{GatherShare, Outcome, Shared, in_pairs, results};
 
 /// Runs a body for each of many blocks in parallel (papers R110 and R111: `Parallel.For` over the
 /// blocks that a rank holds). A block is anything that can be sent: an index, or the data itself,
@@ -191,7 +191,7 @@ impl ParallelLoop {
         &self,
         blocks: impl IntoIterator<Item = B>,
         body: impl Fn(B) -> R + Send + Sync + 'static,
-        finish: impl FnOnce(Vec<Share<R>>) -> W + Send + Sync + 'static,
+        finish: impl FnOnce(Vec<GatherShare<R>>) -> W + Send + Sync + 'static,
     ) -> LoopRun<W>
     where
         B: Send + 'static,

@@ -2,7 +2,7 @@
 
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
-use crate::readers::{Begun, Place, Readers};
+use crate::readers::{Begun, Readers, ThreadCounts};
 use motet_dispatch::Task;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -41,7 +41,7 @@ pub(crate) trait Parent: Settle {
     ) -> Option<Pass<'a>>;
 
     /// Who counts the handlers that get passes.
-    fn host(&self) -> &dyn Host;
+    fn host(&self) -> &dyn HandlerCounter;
 
     /// A task that was sent has been dropped and will not enter. Its items are back in their ports.
     fn lose(&self);
@@ -58,7 +58,7 @@ pub(crate) struct Above {
 }
 
 /// An arbiter that counts the handlers that are in.
-pub(crate) trait Host: Send + Sync {
+pub(crate) trait HandlerCounter: Send + Sync {
     /// A handler has ended on the thread where it entered: it returned or panicked.
     fn leave(&self);
 
@@ -66,8 +66,8 @@ pub(crate) trait Host: Send + Sync {
     fn left(&self);
 
     /// A handler goes on after its task's first run: it is async.
-    /// [`leave_later`](Host::leave_later) is called in place of `leave` then, on what this returns.
-    fn stay(&self) -> Arc<dyn Host>;
+    /// [`leave_later`](HandlerCounter::leave_later) is called in place of `leave` then, on what this returns.
+    fn stay(&self) -> Arc<dyn HandlerCounter>;
 
     /// A handler that stayed has ended: its future ended, panicked, or was dropped.
     fn leave_later(&self);
@@ -78,11 +78,11 @@ pub(crate) trait Host: Send + Sync {
 pub struct Pass<'a> {
     above: &'a Above,
     /// Where it is counted, if it entered under a bias.
-    place: Option<&'a Place>,
+    place: Option<&'a ThreadCounts>,
 }
 
 /// The pass of a handler that goes on after its task's first run.
-pub struct LongPass(Arc<dyn Host>);
+pub struct LongPass(Arc<dyn HandlerCounter>);
 
 impl Above {
     pub(crate) fn new(parent: Arc<dyn Parent>, readers: Option<Arc<Readers>>) -> Self {
@@ -172,7 +172,7 @@ impl Above {
 
     /// For a handler that has entered.
     #[inline]
-    pub(crate) fn pass<'a>(&'a self, place: Option<&'a Place>) -> Pass<'a> {
+    pub(crate) fn pass<'a>(&'a self, place: Option<&'a ThreadCounts>) -> Pass<'a> {
         Pass { above: self, place }
     }
 

@@ -22,12 +22,12 @@ pub(crate) use state::PortState;
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::{Deferred, LetIn};
-use crate::delivery::{Delivery, Parcel, parcel, token};
-use crate::domain::{Domain, Locked};
-use crate::origin::Origin;
+use crate::delivery::{ItemBox, ItemDelivery, parcel, token};
+use crate::domain::{Domain, LockedDomain};
+use crate::port_origin::PortOrigin;
 use crate::predicate;
 use crate::receiver::Receiver;
-use crate::stamps::Entry;
+use crate::stamps::ItemEntry;
 use bound::Bound;
 use motet_dispatch::{BoxList, drop_flat};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -72,7 +72,7 @@ pub(crate) struct PortCore<T: Send + 'static> {
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
     id: u64,
-    origin: Origin,
+    origin: PortOrigin,
     /// Set when the first pile begins.
     front: OnceLock<Arc<Front<T>>>,
 }
@@ -113,7 +113,7 @@ impl<T: Send + 'static> Port<T> {
     /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full,
     /// and when the port is [closed](Port::close).
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(self.core.parcel(item), Entry::First);
+        let refused = self.core.place(self.core.parcel(item), ItemEntry::First);
         refused.map_err(Refusal::into_error)
     }
 
@@ -165,7 +165,7 @@ impl<T: Send + 'static> PortCore<T> {
     #[track_caller]
     fn new(config: &PortConfig, tokens: bool) -> Arc<Self> {
         static IDS: Serial = Serial::new();
-        let origin = Origin::here();
+        let origin = PortOrigin::here();
         Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
             tokens,
@@ -182,7 +182,7 @@ impl<T: Send + 'static> PortCore<T> {
         self.state().item_count()
     }
 
-    pub(crate) fn origin(&self) -> &Origin {
+    pub(crate) fn origin(&self) -> &PortOrigin {
         &self.origin
     }
 
@@ -196,7 +196,7 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     #[inline]
-    fn parcel(&self, item: T) -> Parcel<T> {
+    fn parcel(&self, item: T) -> ItemBox<T> {
         if self.tokens {
             token(item)
         } else {
@@ -240,7 +240,7 @@ impl<T: Send + 'static> PortCore<T> {
     /// The domain's lock, if there is a domain, and the port's.
     // Always: two guards are handed back through memory otherwise, by each post.
     #[inline(always)]
-    fn lock(&self) -> (Option<Locked<'_>>, TryMutexGuard<'_, PortState<T>>) {
+    fn lock(&self) -> (Option<LockedDomain<'_>>, TryMutexGuard<'_, PortState<T>>) {
         if self.domain.get().is_none() {
             let state = self.state();
             // The first join makes the domain under this lock.
@@ -267,7 +267,7 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     #[inline]
-    fn place(&self, parcel: Parcel<T>, entry: Entry) -> Result<(), Refusal<T>> {
+    fn place(&self, parcel: ItemBox<T>, entry: ItemEntry) -> Result<(), Refusal<T>> {
         let mut deferred = Deferred::default();
         let placed = self.locked(|state| state.place(parcel, entry, &mut deferred));
         deferred.carry_out();
@@ -280,13 +280,13 @@ impl<T: Send + 'static> PortCore<T> {
 
     /// Takes the oldest waiting item that does not lie on a pile's front.
     #[inline]
-    pub(crate) fn pop(&self) -> Option<Parcel<T>> {
+    pub(crate) fn pop(&self) -> Option<ItemBox<T>> {
         self.take_from(PortState::pop)
     }
 
     /// Takes waiting items.
     #[inline]
-    pub(crate) fn take<R>(&self, take: impl FnOnce(&mut BoxList<Delivery<T>>) -> R) -> R {
+    pub(crate) fn take<R>(&self, take: impl FnOnce(&mut BoxList<ItemDelivery<T>>) -> R) -> R {
         self.take_from(|state| take(state.items_mut()))
     }
 
@@ -305,23 +305,23 @@ impl<T: Send + 'static> PortCore<T> {
     /// Posts an item whose poster cannot take it back: it is kept also when there is no room for
     /// it.
     pub(crate) fn post_or_keep(&self, item: T) {
-        self.keep(self.parcel(item), Entry::Posted);
+        self.keep(self.parcel(item), ItemEntry::Posted);
     }
 
     /// Brings an item that had been taken to the front.
-    pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        self.keep(parcel, Entry::First);
+    pub(crate) fn put_back(&self, parcel: ItemBox<T>) {
+        self.keep(parcel, ItemEntry::First);
     }
 
     /// Brings an item that had been taken back to where it stood.
-    pub(crate) fn bring_back(&self, parcel: Parcel<T>) {
-        self.keep(parcel, Entry::Returned);
+    pub(crate) fn bring_back(&self, parcel: ItemBox<T>) {
+        self.keep(parcel, ItemEntry::Returned);
     }
 
     /// Places an item that nobody could take back, whatever the capacity. A receiver whose queue
     /// refuses it is passed by, until that has room: whoever else waits for the item must hear of
     /// it.
-    fn keep(&self, parcel: Parcel<T>, entry: Entry) {
+    fn keep(&self, parcel: ItemBox<T>, entry: ItemEntry) {
         let mut deferred = Deferred::default();
         self.locked(|state| state.place_always(parcel, entry, &mut deferred));
         deferred.carry_out();
@@ -374,7 +374,7 @@ pub(crate) fn label<T: Send + 'static>(port: &Weak<PortCore<T>>) -> String {
 
 /// Brings a parcel back to where it stood in its port. If the port is gone, so is everyone who
 /// could have asked for the item.
-pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
+pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: ItemBox<T>) {
     if let Some(port) = port.upgrade() {
         port.bring_back(parcel);
     }

@@ -21,18 +21,18 @@ use motet_sync::{CachePadded, asymmetric, thread_number, thread_number_if_asked}
 /// The counts, and what those who begin and end look at.
 pub(crate) struct Readers {
     /// One for each thread with a small number.
-    own: Box<[CachePadded<Place>]>,
+    own: Box<[CachePadded<ThreadCounts>]>,
     /// A writer waits: nobody may begin. Written under the exclusion's lock.
     writer_waits: AtomicBool,
     /// The end has been claimed: nothing may be taken any more.
     closing: AtomicBool,
     /// Of all other threads; never biased.
-    others: CachePadded<Place>,
+    others: CachePadded<ThreadCounts>,
 }
 
 /// Where one thread counts.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct ThreadCounts {
     /// Written under the exclusion's lock.
     bias: AtomicBool,
     /// Tasks sent off.
@@ -46,7 +46,7 @@ pub(crate) struct Place {
 /// What has come of a handler that wants to begin under the bias.
 pub(crate) enum Begun<'a> {
     /// It has, and is counted here.
-    Biased(&'a Place),
+    Biased(&'a ThreadCounts),
     /// It is counted, but the bias is revoked: it looks as others do.
     Counted,
     /// There is no bias.
@@ -201,24 +201,24 @@ impl Readers {
 
     /// The calling thread's own, if it has been here before.
     #[inline]
-    fn own(&self) -> Option<&Place> {
+    fn own(&self) -> Option<&ThreadCounts> {
         self.own.get(thread_number_if_asked()).map(|place| &**place)
     }
 
     /// Where the calling thread counts.
-    fn place(&self) -> &Place {
+    fn place(&self) -> &ThreadCounts {
         let own = self.own.get(thread_number());
         own.map_or(&self.others, |place| &**place)
     }
 
-    fn sum(&self, count: impl Fn(&Place) -> &AtomicUsize) -> usize {
+    fn sum(&self, count: impl Fn(&ThreadCounts) -> &AtomicUsize) -> usize {
         let places = self.own.iter().chain([&self.others]);
         let counts = places.map(|place| count(place).load(Ordering::SeqCst));
         counts.fold(0, usize::wrapping_add)
     }
 }
 
-impl Place {
+impl ThreadCounts {
     /// A handler that has begun here under the bias has ended. `false`: the bias is revoked, and
     /// the caller looks whether someone waits for that.
     #[inline]

@@ -1,6 +1,6 @@
 //! Reading a port without a receiver: looking at what waits, and taking it.
 
-use crate::delivery::{Delivery, item_of, items_of};
+use crate::delivery::{ItemDelivery, item_of, items_of};
 use crate::port::Port;
 use crate::predicate;
 use motet_dispatch::BoxList;
@@ -44,7 +44,7 @@ impl<T: Send + 'static> Port<T> {
     }
 
     /// Takes the oldest `count` items in their nodes, or none when fewer wait.
-    pub(crate) fn take_multiple(&self, count: usize) -> Option<BoxList<Delivery<T>>> {
+    pub(crate) fn take_multiple(&self, count: usize) -> Option<BoxList<ItemDelivery<T>>> {
         self.core().take(|items| {
             if items.len() < count {
                 return None;

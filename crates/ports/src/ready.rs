@@ -2,7 +2,7 @@
 
 use crate::ending::{MayEnd, OrClosed, ended};
 use crate::port::Port;
-use crate::recv::Turn;
+use crate::recv::RecvState;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 #[must_use = "a wait that is not awaited does not wait"]
 pub struct Ready<'a, T: Send + 'static> {
     port: &'a Port<T>,
-    turn: Turn<T>,
+    turn: RecvState<T>,
 }
 
 /// # Waiting
@@ -23,7 +23,7 @@ impl<T: Send + 'static> Port<T> {
     pub fn ready(&self) -> Ready<'_, T> {
         Ready {
             port: self,
-            turn: Turn::new(),
+            turn: RecvState::new(),
         }
     }
 }

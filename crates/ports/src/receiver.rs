@@ -1,7 +1,7 @@
 //! What a port asks of those who want its items.
 
 use crate::deferred::{Deferred, Keep};
-use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
+use crate::delivery::{ItemBox, ItemDelivery, QueueHandle, item_of};
 use crate::direct_delivery::DirectDelivery;
 use crate::outlet::Outlet;
 use crate::shelf::{End, Offered, Shelf};
@@ -75,19 +75,19 @@ pub enum Verdict {
 
 /// An item in search of a receiver, with the items that wait in the port.
 pub struct Offer<'a, T: Send + 'static> {
-    parcel: Option<Parcel<T>>,
+    parcel: Option<ItemBox<T>>,
     /// Where the item goes among those that wait if nobody takes it.
     end: End,
-    waiting: &'a mut BoxList<Delivery<T>>,
+    waiting: &'a mut BoxList<ItemDelivery<T>>,
     deferred: &'a mut Deferred,
     leaves: bool,
 }
 
 impl<'a, T: Send + 'static> Offer<'a, T> {
     pub(crate) fn new(
-        parcel: Parcel<T>,
+        parcel: ItemBox<T>,
         end: End,
-        waiting: &'a mut BoxList<Delivery<T>>,
+        waiting: &'a mut BoxList<ItemDelivery<T>>,
         deferred: &'a mut Deferred,
     ) -> Self {
         Offer {
@@ -134,7 +134,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     /// Takes the `count` oldest of the offered item and those that wait; there are as many.
     #[inline]
-    pub(crate) fn take_oldest(&mut self, count: usize) -> BoxList<Delivery<T>> {
+    pub(crate) fn take_oldest(&mut self, count: usize) -> BoxList<ItemDelivery<T>> {
         if self.end == End::Back && self.waiting.len() + 1 == count {
             let mut all = std::mem::take(self.waiting);
             all.push_back(self.take());
@@ -144,7 +144,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     }
 
     #[cold]
-    fn take_some(&mut self, count: usize) -> BoxList<Delivery<T>> {
+    fn take_some(&mut self, count: usize) -> BoxList<ItemDelivery<T>> {
         self.lend(|offered, _| {
             let mut shelf = Shelf::offered(offered);
             let mut taken = BoxList::new();
@@ -158,7 +158,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     /// Takes the offered item in its node.
     #[inline]
-    pub(crate) fn take(&mut self) -> Parcel<T> {
+    pub(crate) fn take(&mut self) -> ItemBox<T> {
         self.parcel.take().expect("the offered item is still there")
     }
 
@@ -178,7 +178,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     /// The place of the offered item, for who may take it.
     #[inline]
-    pub(crate) fn place(&mut self) -> (&mut Option<Parcel<T>>, &mut Deferred) {
+    pub(crate) fn place(&mut self) -> (&mut Option<ItemBox<T>>, &mut Deferred) {
         (&mut self.parcel, self.deferred)
     }
 
@@ -258,7 +258,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     /// Routes a panic about the offered item as its handler's would be.
     pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
         let parcel = self.parcel.as_ref();
-        let causalities = parcel.map(Parcel::causalities).unwrap_or_default();
+        let causalities = parcel.map(ItemBox::causalities).unwrap_or_default();
         self.deferred.raise(queue, exception, causalities);
     }
 
@@ -280,7 +280,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     /// What is left of the offer.
     #[inline]
-    pub(crate) fn into_parcel(self) -> Option<Parcel<T>> {
+    pub(crate) fn into_parcel(self) -> Option<ItemBox<T>> {
         self.parcel
     }
 }

@@ -1,7 +1,7 @@
 //! Awaited receives: a future that waits at a port and holds no thread.
 
 use crate::deferred::Deferred;
-use crate::delivery::Parcel;
+use crate::delivery::ItemBox;
 use crate::ending::{MayEnd, OrClosed, ended};
 use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -22,11 +22,11 @@ use std::task::{Context, Poll, Waker};
 #[must_use = "a receive that is not awaited receives nothing"]
 pub struct Recv<'a, T: Send + 'static> {
     port: &'a Port<T>,
-    turn: Turn<T>,
+    turn: RecvState<T>,
 }
 
 /// What a future needs to wait at a port, wherever it has the port.
-pub(crate) struct Turn<T: Send + 'static> {
+pub(crate) struct RecvState<T: Send + 'static> {
     /// There from the first time nothing was waiting.
     waits: Option<Arc<Waiting<T>>>,
     created: &'static Location<'static>,
@@ -46,7 +46,7 @@ enum Stage<T: Send + 'static> {
     Waits(Waker),
     /// With an item when the port has chosen this receive. Without one when that has been taken out, the item
     /// was to be looked at only, the port has ended, or the future gave up.
-    Ended(Option<Parcel<T>>),
+    Ended(Option<ItemBox<T>>),
 }
 
 /// # Waiting
@@ -77,7 +77,7 @@ impl<T: Send + 'static> Port<T> {
     pub fn recv(&self) -> Recv<'_, T> {
         Recv {
             port: self,
-            turn: Turn::new(),
+            turn: RecvState::new(),
         }
     }
 }
@@ -164,11 +164,11 @@ impl<T: Send + 'static> Drop for Recv<'_, T> {
     }
 }
 
-impl<T: Send + 'static> Turn<T> {
+impl<T: Send + 'static> RecvState<T> {
     #[inline]
     #[track_caller]
     pub(crate) fn new() -> Self {
-        Turn {
+        RecvState {
             waits: None,
             created: Location::caller(),
         }
@@ -245,7 +245,7 @@ impl<T: Send + 'static> PortCore<T> {
         self: &Arc<Self>,
         waits: &mut Option<Arc<Waiting<T>>>,
         cx: &Context<'_>,
-    ) -> Option<Parcel<T>> {
+    ) -> Option<ItemBox<T>> {
         // An item that waits is taken under the port's own lock: only a wait that begins is for joins to see.
         if self.has_domain()
             && let Some(parcel) = self.pop()
@@ -270,7 +270,7 @@ impl<T: Send + 'static> PortCore<T> {
 
 /// The item; what it carried becomes active in the task that gets it.
 #[inline]
-fn received<T: Send + 'static>(parcel: Parcel<T>, cx: &Context<'_>) -> T {
+fn received<T: Send + 'static>(parcel: ItemBox<T>, cx: &Context<'_>) -> T {
     let (delivery, causalities) = parcel.into_parts();
     adopt(&causalities, cx);
     delivery.item
@@ -305,7 +305,7 @@ impl<T: Send + 'static> Waiting<T> {
     }
 
     /// What has come of it, with the item that it takes. While nothing has, `cx` will be woken.
-    fn look(&self, cx: &Context<'_>) -> Poll<Option<Parcel<T>>> {
+    fn look(&self, cx: &Context<'_>) -> Poll<Option<ItemBox<T>>> {
         match &mut *self.stage.lock() {
             Stage::Waits(waker) => {
                 waker.clone_from(cx.waker());

@@ -48,7 +48,7 @@ pub struct ReplyPort<T: Send + 'static> {
 
 enum To<T: Send + 'static> {
     /// A [`Reply`] that is awaited.
-    Slot(Arc<Slot<T>>),
+    Cell(Arc<AnswerCell<T>>),
     Port(Port<Result<T, NoReply>>),
 }
 
@@ -60,10 +60,10 @@ enum To<T: Send + 'static> {
 #[must_use = "an answer that is not awaited is lost"]
 pub struct Reply<T: Send + 'static> {
     /// There until it has given its result.
-    slot: Option<Arc<Slot<T>>>,
+    slot: Option<Arc<AnswerCell<T>>>,
 }
 
-struct Slot<T> {
+struct AnswerCell<T> {
     asked_at: &'static Location<'static>,
     state: Mutex<State<T>>,
 }
@@ -95,11 +95,11 @@ enum State<T> {
 #[track_caller]
 pub fn reply<T: Send + 'static>() -> (ReplyPort<T>, Reply<T>) {
     let asked_at = Location::caller();
-    let slot = Arc::new(Slot {
+    let slot = Arc::new(AnswerCell {
         asked_at,
         state: Mutex::new(State::Open(None)),
     });
-    let to = Some(To::Slot(Arc::clone(&slot)));
+    let to = Some(To::Cell(Arc::clone(&slot)));
     (ReplyPort { to, asked_at }, Reply { slot: Some(slot) })
 }
 
@@ -131,7 +131,7 @@ impl<T: Send + 'static> ReplyPort<T> {
     /// answers refuses it.
     pub fn post(mut self, answer: T) -> Result<(), ReplyError<T>> {
         match self.to.take() {
-            Some(To::Slot(slot)) => {
+            Some(To::Cell(slot)) => {
                 slot.settle(State::Answered(answer))
                     .map_err(|unwanted| match unwanted {
                         State::Answered(answer) => ReplyError::Unwanted(answer),
@@ -154,7 +154,7 @@ impl<T: Send + 'static> ReplyPort<T> {
     #[must_use]
     pub fn is_wanted(&self) -> bool {
         match &self.to {
-            Some(To::Slot(slot)) => !matches!(*slot.state.lock(), State::Done),
+            Some(To::Cell(slot)) => !matches!(*slot.state.lock(), State::Done),
             _ => true,
         }
     }
@@ -164,7 +164,7 @@ impl<T: Send + 'static> Drop for ReplyPort<T> {
     fn drop(&mut self) {
         match self.to.take() {
             // An asker that has gone need not know.
-            Some(To::Slot(slot)) => drop(slot.settle(State::NoReply)),
+            Some(To::Cell(slot)) => drop(slot.settle(State::NoReply)),
             Some(To::Port(port)) => {
                 let news = Err(NoReply::new(self.asked_at));
                 if let Err(refused) = port.post(news) {
@@ -177,7 +177,7 @@ impl<T: Send + 'static> Drop for ReplyPort<T> {
     }
 }
 
-impl<T> Slot<T> {
+impl<T> AnswerCell<T> {
     /// Sets what has come and wakes who waits. Gives it back when nobody waits any more.
     fn settle(&self, news: State<T>) -> Result<(), State<T>> {
         let mut state = self.state.lock();
@@ -224,7 +224,7 @@ impl<T: Send + 'static> Future for Reply<T> {
     }
 }
 
-impl<T: Send + 'static> Waiter for Slot<T> {
+impl<T: Send + 'static> Waiter for AnswerCell<T> {
     fn awaits(&self) -> Option<Awaited> {
         let waits = matches!(*self.state.lock(), State::Open(Some(_)));
         waits.then(|| Awaited {

@@ -15,9 +15,9 @@ pub use join::{Join, join};
 use crate::activation::{Active, Attach};
 use crate::arbiter::{Choice, IntoParts};
 use crate::ending::{MayEnd, OrClosed, ended};
-use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
+use crate::result_mailbox::ResultMailbox;
 use alternative::{
     Alternative, Attached, Batch, IsThere, Item, Look, OneOf, Several, Time, Together,
 };
@@ -89,7 +89,7 @@ pub struct Select<R: Send + 'static> {
 }
 
 struct Waits<R: Send + 'static> {
-    mailbox: Arc<Mailbox<R>>,
+    mailbox: Arc<ResultMailbox<R>>,
     arbiter: Arc<dyn Active>,
 }
 
@@ -187,7 +187,7 @@ impl<R: Send + 'static> Select<R> {
 
     /// Puts what waits to work. What was posted since the first look is offered, and taken, here.
     fn wait(alternatives: &mut [Box<dyn Alternative<R>>]) -> Waits<R> {
-        let mailbox = Mailbox::new();
+        let mailbox = ResultMailbox::new();
         let outlet = Outlet::direct(Arc::clone(&mailbox) as _);
         let (arbiter, kept): Attached = match alternatives {
             [only] => only.attach(&mailbox, outlet),

@@ -1,21 +1,21 @@
 //! What a join finds at one of its ports: the items that wait, and the offered one in its place.
 
-use crate::delivery::{Delivery, Parcel};
+use crate::delivery::{ItemBox, ItemDelivery};
 use motet_dispatch::BoxList;
 
 /// The items of one port from which a join may take.
 pub(crate) struct Shelf<'a, T: Send + 'static> {
-    waiting: &'a mut BoxList<Delivery<T>>,
+    waiting: &'a mut BoxList<ItemDelivery<T>>,
     /// The offered item and its end, at the one port where an item is being offered.
-    offered: Option<(&'a mut Option<Parcel<T>>, End)>,
+    offered: Option<(&'a mut Option<ItemBox<T>>, End)>,
 }
 
 /// An offered item with the items that wait in its port. It borrows nothing, so that it can pass
 /// through code that does not know its type.
 pub(crate) struct Offered<T: Send + 'static> {
-    pub(crate) waiting: BoxList<Delivery<T>>,
+    pub(crate) waiting: BoxList<ItemDelivery<T>>,
     /// `None` once it has been taken.
-    pub(crate) parcel: Option<Parcel<T>>,
+    pub(crate) parcel: Option<ItemBox<T>>,
     /// Where it stands among those that wait.
     pub(crate) end: End,
 }
@@ -30,7 +30,7 @@ pub(crate) enum End {
 impl<'a, T: Send + 'static> Shelf<'a, T> {
     /// The items that wait in a port.
     #[inline]
-    pub(crate) fn waiting(waiting: &'a mut BoxList<Delivery<T>>) -> Self {
+    pub(crate) fn waiting(waiting: &'a mut BoxList<ItemDelivery<T>>) -> Self {
         Shelf {
             waiting,
             offered: None,
@@ -66,14 +66,14 @@ impl<'a, T: Send + 'static> Shelf<'a, T> {
 
     /// Takes the oldest.
     #[inline]
-    pub(crate) fn take_oldest(&mut self) -> Option<Parcel<T>> {
+    pub(crate) fn take_oldest(&mut self) -> Option<ItemBox<T>> {
         self.take_offered(End::Front)
             .or_else(|| self.waiting.pop_front())
             .or_else(|| self.take_offered(End::Back))
     }
 
     /// Takes the oldest that is wanted.
-    pub(crate) fn take_first(&mut self, mut wanted: impl FnMut(&T) -> bool) -> Option<Parcel<T>> {
+    pub(crate) fn take_first(&mut self, mut wanted: impl FnMut(&T) -> bool) -> Option<ItemBox<T>> {
         if self
             .at(End::Front)
             .is_some_and(|parcel| wanted(&parcel.item))
@@ -95,7 +95,7 @@ impl<'a, T: Send + 'static> Shelf<'a, T> {
 
     /// The offered item, if it is there and stands at this end.
     #[inline]
-    fn at(&self, end: End) -> Option<&Parcel<T>> {
+    fn at(&self, end: End) -> Option<&ItemBox<T>> {
         match &self.offered {
             Some((parcel, at)) if *at == end => parcel.as_ref(),
             _ => None,
@@ -103,7 +103,7 @@ impl<'a, T: Send + 'static> Shelf<'a, T> {
     }
 
     #[inline]
-    fn take_offered(&mut self, end: End) -> Option<Parcel<T>> {
+    fn take_offered(&mut self, end: End) -> Option<ItemBox<T>> {
         match &mut self.offered {
             Some((parcel, at)) if *at == end => parcel.take(),
             _ => None,

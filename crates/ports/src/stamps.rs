@@ -5,7 +5,7 @@ use crate::shelf::End;
 
 /// How an item comes into a port.
 #[derive(Clone, Copy)]
-pub(crate) enum Entry {
+pub(crate) enum ItemEntry {
     /// Posted: behind all others.
     Posted,
     /// Put in front of all others.
@@ -46,19 +46,19 @@ impl Stamps {
 
     /// Stamps an item that comes in, and says at which end it is offered.
     #[inline]
-    pub(crate) fn stamp(&mut self, stamp: &mut i64, entry: Entry) -> End {
+    pub(crate) fn stamp(&mut self, stamp: &mut i64, entry: ItemEntry) -> End {
         match entry {
-            Entry::Posted => {
+            ItemEntry::Posted => {
                 self.last += 1;
                 *stamp = self.last;
                 End::Back
             }
-            Entry::First => {
+            ItemEntry::First => {
                 self.first -= 1;
                 *stamp = self.first;
                 End::Front
             }
-            Entry::Returned => End::Front,
+            ItemEntry::Returned => End::Front,
         }
     }
 }

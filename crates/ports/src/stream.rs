@@ -1,7 +1,7 @@
 //! A port as a stream: for the combinators of `futures` and its relatives.
 
 use crate::port::Port;
-use crate::recv::{Turn, take};
+use crate::recv::{RecvState, take};
 use futures_core::Stream;
 use std::fmt;
 use std::future::Future;
@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 #[must_use = "a stream that is not polled takes nothing"]
 pub struct PortStream<T: Send + 'static> {
     port: Port<T>,
-    turn: Turn<T>,
+    turn: RecvState<T>,
 }
 
 /// A stream that ends; made by [`PortStream::until`].
@@ -54,7 +54,7 @@ impl<T: Send + 'static> Port<T> {
     pub fn stream(&self) -> PortStream<T> {
         PortStream {
             port: self.clone(),
-            turn: Turn::new(),
+            turn: RecvState::new(),
         }
     }
 }

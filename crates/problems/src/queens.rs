@@ -12,7 +12,7 @@ pub struct Queens {
 
 /// Some rows with a queen each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rows {
+pub struct QueenRows {
     /// Columns with a queen.
     columns: u32,
     /// Columns of the next row that a queen attacks along a diagonal.
@@ -24,7 +24,7 @@ impl Queens {
     /// Whether there is a queen in each row.
     #[must_use]
     #[inline]
-    pub fn is_solution(self, rows: &Rows) -> bool {
+    pub fn is_solution(self, rows: &QueenRows) -> bool {
         rows.count() == self.size
     }
 
@@ -35,7 +35,7 @@ impl Queens {
 
     /// The solutions and nodes below `rows`, by plain recursion: what a search is measured against.
     #[must_use]
-    pub fn plain(self, rows: Rows) -> [u64; 2] {
+    pub fn plain(self, rows: QueenRows) -> [u64; 2] {
         let mut sum = [u64::from(self.is_solution(&rows)), 1];
         let mut free = self.all() & !(rows.columns | rows.left | rows.right);
         while free != 0 {
@@ -48,7 +48,7 @@ impl Queens {
     }
 }
 
-impl Rows {
+impl QueenRows {
     /// How many they are.
     #[must_use]
     #[inline]
@@ -57,8 +57,8 @@ impl Rows {
     }
 
     #[inline]
-    fn with(self, queen: u32) -> Rows {
-        Rows {
+    fn with(self, queen: u32) -> QueenRows {
+        QueenRows {
             columns: self.columns | queen,
             left: (self.left | queen) << 1,
             right: (self.right | queen) >> 1,
@@ -67,10 +67,10 @@ impl Rows {
 }
 
 impl Tree for Queens {
-    type Node = Rows;
+    type Node = QueenRows;
 
-    fn root(&self) -> Rows {
-        Rows {
+    fn root(&self) -> QueenRows {
+        QueenRows {
             columns: 0,
             left: 0,
             right: 0,
@@ -78,7 +78,7 @@ impl Tree for Queens {
     }
 
     #[inline]
-    fn children(&self, rows: &Rows, out: &mut Vec<Rows>) {
+    fn children(&self, rows: &QueenRows, out: &mut Vec<QueenRows>) {
         let mut free = self.all() & !(rows.columns | rows.left | rows.right);
         while free != 0 {
             let queen = free & free.wrapping_neg();

@@ -23,7 +23,7 @@ pub struct Queues {
 
 /// One queue.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Queue {
+pub struct QueueProcess {
     load: f64,
     left: u32,
     /// When the server is free.
@@ -44,13 +44,13 @@ pub enum AtQueue {
 impl Queues {
     /// The model.
     #[must_use]
-    pub fn model(self) -> Model<impl Fn(usize) -> Queue + Sync> {
+    pub fn model(self) -> Model<impl Fn(usize) -> QueueProcess + Sync> {
         let options = Options {
             seed: self.seed,
             lookahead: 1,
             ..Options::default()
         };
-        Model::new(self.queues, move |_| Queue::new(&self), options)
+        Model::new(self.queues, move |_| QueueProcess::new(&self), options)
     }
 
     /// One queue by a heap and a loop, without a library; its events, and the sum of its waits.
@@ -62,7 +62,7 @@ impl Queues {
             let uniform = (motet_sim::mix(drawn) >> 11) as f64 / (1_u64 << 53) as f64;
             (-mean * (1.0 - uniform).ln()).round() as Time
         };
-        let (mut queue, mut number, mut events) = (Queue::new(&self), 1, 0);
+        let (mut queue, mut number, mut events) = (QueueProcess::new(&self), 1, 0);
         let mut pending = BinaryHeap::from([Reverse((0, 0_u64, AtQueue::Comes))]);
         while let Some(Reverse((now, _, event))) = pending.pop() {
             events += 1;
@@ -83,9 +83,9 @@ impl Queues {
     }
 }
 
-impl Queue {
-    fn new(given: &Queues) -> Queue {
-        Queue {
+impl QueueProcess {
+    fn new(given: &Queues) -> QueueProcess {
+        QueueProcess {
             load: given.load,
             left: given.customers,
             free: 0,
@@ -117,7 +117,7 @@ impl Queue {
     }
 }
 
-impl Logical for Queue {
+impl Logical for QueueProcess {
     type Event = AtQueue;
 
     fn start(&mut self, out: &mut Out<'_, AtQueue>) {

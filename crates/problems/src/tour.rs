@@ -13,7 +13,7 @@ pub struct Tour {
 
 /// A way that begins in city 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Way {
+pub struct PartialTour {
     visited: u32,
     last: u8,
     length: u32,
@@ -101,22 +101,22 @@ impl Tour {
 }
 
 impl Tree for Tour {
-    type Node = Way;
+    type Node = PartialTour;
 
-    fn root(&self) -> Way {
-        Way {
+    fn root(&self) -> PartialTour {
+        PartialTour {
             visited: 1,
             last: 0,
             length: 0,
         }
     }
 
-    fn children(&self, way: &Way, out: &mut Vec<Way>) {
+    fn children(&self, way: &PartialTour, out: &mut Vec<PartialTour>) {
         let last = usize::from(way.last);
         let open = self.nearest[last]
             .iter()
             .filter(|city| way.visited & 1 << **city == 0);
-        out.extend(open.map(|&city| Way {
+        out.extend(open.map(|&city| PartialTour {
             visited: way.visited | 1 << city,
             last: city as u8,
             length: way.length + self.distances[last][city],
@@ -127,13 +127,13 @@ impl Tree for Tour {
 impl Bounded for Tour {
     type Value = u32;
 
-    fn value(&self, way: &Way) -> Option<u32> {
+    fn value(&self, way: &PartialTour) -> Option<u32> {
         let all = way.visited.count_ones() as usize == self.cities();
         all.then(|| way.length + self.distances[usize::from(way.last)][0])
     }
 
     /// The way, and the least tree over what it must still reach.
-    fn bound(&self, way: &Way) -> u32 {
+    fn bound(&self, way: &PartialTour) -> u32 {
         let all = u32::MAX >> (32 - self.cities());
         way.length + self.spanning((all & !way.visited) | 1 | 1 << way.last)
     }

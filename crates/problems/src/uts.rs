@@ -47,7 +47,7 @@ pub enum Shape {
 
 /// A node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct UtsNode {
     hash: [u8; 20],
     height: u32,
 }
@@ -85,15 +85,17 @@ impl Uts {
 
     /// The nodes below `node`, by plain recursion: what a search is measured against.
     #[must_use]
-    pub fn plain(&self, node: &State) -> u64 {
+    pub fn plain(&self, node: &UtsNode) -> u64 {
         let children = 0..self.count(node);
         1 + children
             .map(|child| self.plain(&node.child(child)))
             .sum::<u64>()
     }
 
+    /// The number of a node's children.
     #[inline]
-    fn count(&self, node: &State) -> u32 {
+    #[must_use]
+    pub fn count(&self, node: &UtsNode) -> u32 {
         let height = f64::from(node.height);
         match self.shape {
             Shape::Binomial { .. } if node.height == 0 => self.b0 as u32,
@@ -115,24 +117,26 @@ impl Uts {
     }
 }
 
-fn binomial(node: &State, q: f64, m: u32) -> u32 {
+fn binomial(node: &UtsNode, q: f64, m: u32) -> u32 {
     if node.uniform() < q { m } else { 0 }
 }
 
 #[inline]
-fn geometric(node: &State, mean: f64) -> u32 {
+fn geometric(node: &UtsNode, mean: f64) -> u32 {
     let p = 1.0 / (1.0 + mean);
     let children = (1.0 - node.uniform()).ln() / (1.0 - p).ln();
     (children.floor() as u32).min(MOST)
 }
 
-impl State {
+impl UtsNode {
+    /// The child with this number, from 0.
     #[inline]
-    fn child(&self, number: u32) -> State {
+    #[must_use]
+    pub fn child(&self, number: u32) -> UtsNode {
         let mut bytes = [0; 24];
         bytes[..20].copy_from_slice(&self.hash);
         bytes[20..].copy_from_slice(&number.to_be_bytes());
-        State {
+        UtsNode {
             hash: Sha1::digest(bytes).into(),
             height: self.height + 1,
         }
@@ -148,19 +152,19 @@ impl State {
 }
 
 impl Tree for Uts {
-    type Node = State;
+    type Node = UtsNode;
 
-    fn root(&self) -> State {
+    fn root(&self) -> UtsNode {
         let mut bytes = [0; 20];
         bytes[16..].copy_from_slice(&self.seed.to_be_bytes());
-        State {
+        UtsNode {
             hash: Sha1::digest(bytes).into(),
             height: 0,
         }
     }
 
     #[inline]
-    fn children(&self, node: &State, out: &mut Vec<State>) {
+    fn children(&self, node: &UtsNode, out: &mut Vec<UtsNode>) {
         out.extend((0..self.count(node)).map(|child| node.child(child)));
     }
 }

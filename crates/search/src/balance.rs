@@ -20,11 +20,11 @@ mod tally;
 
 use self::tally::Tally;
 use crate::fold::Segment;
-use crate::job::Job;
-use crate::link::{Link, neighbours, yield_now};
+use crate::job::NodeWork;
+use crate::link::{SearchLink, neighbours, yield_now};
 use crate::outcome::Report;
 use crate::walk::Piece;
-use crate::worker::{Stop, Worker};
+use crate::worker::{SearchStop, SearchWorker};
 use crate::{Limit, Search, SearchError};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
@@ -56,17 +56,17 @@ enum Message<N, B> {
     Count([u64; 2]),
     /// Nothing is left.
     End,
-    Stop(Stop),
+    Stop(SearchStop),
     /// The sender has visited so many nodes more.
     Tally(u64),
 }
 
 /// One rank's part of a search.
-struct Balance<'s, 'c, J: Job> {
-    link: Link<'c, Message<J::Node, J::News>>,
+struct Balance<'s, 'c, J: NodeWork> {
+    link: SearchLink<'c, Message<J::Node, J::News>>,
     parent: Option<usize>,
     children: Vec<usize>,
-    worker: Worker<'s, J::Node>,
+    worker: SearchWorker<'s, J::Node>,
     has_work: bool,
     /// Pieces that have come while there was work.
     pieces: VecDeque<Piece<J::Node>>,
@@ -81,7 +81,7 @@ struct Balance<'s, 'c, J: Job> {
     wave: Wave,
     tally: Tally<'s>,
     report: Report,
-    stop: Option<Stop>,
+    stop: Option<SearchStop>,
     ended: bool,
 }
 
@@ -111,7 +111,7 @@ struct Wave {
 }
 
 /// What a rank has after a search.
-pub(crate) struct Ended<A> {
+pub(crate) struct SearchEnd<A> {
     pub(crate) segments: Vec<Segment<A>>,
     pub(crate) report: Report,
     pub(crate) stopped: Option<Limit>,
@@ -119,19 +119,19 @@ pub(crate) struct Ended<A> {
 
 /// Searches the tree below `root` together with the other ranks of `comm`, which is the search's
 /// own.
-pub(crate) async fn run<J: Job>(
+pub(crate) async fn run<J: NodeWork>(
     comm: &Communicator,
     search: &Search,
     began: Instant,
     root: impl FnOnce() -> J::Node,
     job: &mut J,
-) -> Result<Ended<J::Part>, SearchError> {
+) -> Result<SearchEnd<J::Part>, SearchError> {
     let (parent, children) = neighbours(comm.rank(), comm.size());
     let mut balance = Balance {
-        link: Link::new(comm),
+        link: SearchLink::new(comm),
         parent,
         children,
-        worker: Worker::new(comm, &search.limits, began),
+        worker: SearchWorker::new(comm, &search.limits, began),
         has_work: false,
         pieces: VecDeque::new(),
         given: Vec::new(),
@@ -151,14 +151,14 @@ pub(crate) async fn run<J: Job>(
     if comm.rank() == 0 {
         match crate::worker::guarded(0, root) {
             Ok(root) => balance.pieces.push_back(Piece::root(WHOLE, root)),
-            Err(fault) => balance.stop(&Stop::Fault(fault), None)?,
+            Err(fault) => balance.stop(&SearchStop::Fault(fault), None)?,
         }
     }
     balance.all(job).await?;
     balance.finish(comm, job).await
 }
 
-impl<J: Job> Balance<'_, '_, J> {
+impl<J: NodeWork> Balance<'_, '_, J> {
     async fn all(&mut self, job: &mut J) -> Result<(), CommError> {
         while self.stop.is_none() {
             if self.has_work || self.begin() {

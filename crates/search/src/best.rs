@@ -1,7 +1,7 @@
 //! The best node: what each rank knows of it, and what that makes needless.
 
 use crate::Bounded;
-use crate::job::Job;
+use crate::job::NodeWork;
 use crate::path::Path;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -30,7 +30,7 @@ impl<V, N> Best<V, N> {
 
 /// A value, and for [`Order::First`](crate::Order::First) where it was found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Known<V> {
+pub(crate) struct KnownValue<V> {
     pub(crate) value: V,
     pub(crate) path: Option<Vec<u32>>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Maximum<P: Bounded> {
     problem: P,
     /// Of several best nodes the first is wanted.
     first: bool,
-    known: Option<Known<P::Value>>,
+    known: Option<KnownValue<P::Value>>,
     /// The best that this rank has found itself, if no other rank has found a better one.
     own: Option<Best<P::Value, P::Node>>,
     /// `own` was not told yet.
@@ -62,7 +62,7 @@ impl<P: Bounded> Maximum<P> {
 
     /// Begins a subtree before which a solution of this value was found, if one was.
     pub(crate) fn known(&mut self, known: Option<P::Value>) {
-        self.known = known.map(|value| Known { value, path: None });
+        self.known = known.map(|value| KnownValue { value, path: None });
         (self.own, self.pruned) = (None, 0);
     }
 
@@ -71,9 +71,9 @@ impl<P: Bounded> Maximum<P> {
     }
 }
 
-impl<P: Bounded> Job for Maximum<P> {
+impl<P: Bounded> NodeWork for Maximum<P> {
     type Node = P::Node;
-    type News = Known<P::Value>;
+    type News = KnownValue<P::Value>;
     type Part = ();
 
     #[inline]
@@ -97,7 +97,7 @@ impl<P: Bounded> Job for Maximum<P> {
             if better {
                 let found = path.to_vec();
                 let path = self.first.then(|| found.clone());
-                self.known = Some(Known { value, path });
+                self.known = Some(KnownValue { value, path });
                 self.own = Some(Best {
                     value,
                     path: found,
@@ -145,7 +145,7 @@ impl<P: Bounded> Job for Maximum<P> {
 
 /// Whether a node may hold the first of the best, if what is known is as good: it comes before
 /// that. What is known without a path was found before, or is as good as any.
-fn comes_before<N, V>(path: &Path<'_, N>, known: &Known<V>) -> bool {
+fn comes_before<N, V>(path: &Path<'_, N>, known: &KnownValue<V>) -> bool {
     let found = known.path.as_deref();
     found.is_some_and(|found| path.cmp(found) == Ordering::Less)
 }

@@ -1,12 +1,12 @@
 //! One round of iterative deepening: a depth-first search up to a limit.
 
-use crate::job::Job;
+use crate::job::NodeWork;
 use crate::path::Path;
 use crate::{Best, Bounded, Tree};
 use std::cmp::Ordering;
 
 /// Looks for a solution of at most this value.
-pub(crate) struct Round<P: Bounded> {
+pub(crate) struct DeepeningRound<P: Bounded> {
     problem: P,
     first: bool,
     limit: P::Value,
@@ -27,9 +27,9 @@ type Met<P> = (
 /// Where a solution was found; if any will do, not even that.
 type Found = Option<Vec<u32>>;
 
-impl<P: Bounded> Round<P> {
+impl<P: Bounded> DeepeningRound<P> {
     pub(crate) fn new(problem: P, first: bool, limit: P::Value) -> Self {
-        Round {
+        DeepeningRound {
             problem,
             first,
             limit,
@@ -55,7 +55,7 @@ impl<P: Bounded> Round<P> {
     }
 }
 
-impl<P: Bounded> Job for Round<P> {
+impl<P: Bounded> NodeWork for DeepeningRound<P> {
     type Node = P::Node;
     type News = Found;
     type Part = ();

@@ -9,7 +9,7 @@ use std::fmt;
 #[non_exhaustive]
 pub enum SearchError {
     /// The program's tree, or its wish, has ended the search. All ranks get the same.
-    Fault(Fault),
+    Fault(SearchFault),
     /// Ranks cannot reach each other.
     Comm(CommError),
 }
@@ -17,7 +17,7 @@ pub enum SearchError {
 /// Why a search was ended. Paths are the numbers of the children from the root, from 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum SearchFault {
     /// The program's code panicked at a node.
     Panicked {
         /// Where it ran.
@@ -71,10 +71,10 @@ pub enum Fault {
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SearchFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Panicked {
+            SearchFault::Panicked {
                 rank,
                 path,
                 message,
@@ -83,13 +83,13 @@ impl fmt::Display for Fault {
                 "the program's code panicked on rank {rank} at {}: {message}",
                 Node(path)
             ),
-            Fault::TooDeep { rank, path, limit } => write!(
+            SearchFault::TooDeep { rank, path, limit } => write!(
                 f,
                 "rank {rank} has met a node deeper than the limit of {limit}, below {}: if the tree is finite, \
                  raise `limits.depth`; if a node is among its own descendants, it is not a tree",
                 Node(path)
             ),
-            Fault::TooManyHeld {
+            SearchFault::TooManyHeld {
                 rank,
                 path,
                 held,
@@ -100,18 +100,18 @@ impl fmt::Display for Fault {
                  `children` make fewer",
                 Node(path)
             ),
-            Fault::Cancelled { rank, reason } => {
+            SearchFault::Cancelled { rank, reason } => {
                 write!(f, "the search was cancelled on rank {rank}: {reason}")
             }
-            Fault::NoLeaf { path } => write!(
+            SearchFault::NoLeaf { path } => write!(
                 f,
                 "`leaf` gives no value for {}, which has depth 0 or no moves: it must return `Some` there",
                 Node(path)
             ),
-            Fault::Dispatcher { problem } => {
+            SearchFault::Dispatcher { problem } => {
                 write!(f, "the dispatcher does not run the search: {problem}")
             }
-            Fault::Settings { problem } => f.write_str(problem),
+            SearchFault::Settings { problem } => f.write_str(problem),
         }
     }
 }
@@ -134,7 +134,7 @@ impl fmt::Display for Node<'_> {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SearchFault {}
 
 impl fmt::Display for SearchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -154,8 +154,8 @@ impl std::error::Error for SearchError {
     }
 }
 
-impl From<Fault> for SearchError {
-    fn from(fault: Fault) -> Self {
+impl From<SearchFault> for SearchError {
+    fn from(fault: SearchFault) -> Self {
         SearchError::Fault(fault)
     }
 }

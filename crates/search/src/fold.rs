@@ -1,7 +1,7 @@
 //! Folding a tree: one value of all nodes.
 
 use crate::Tree;
-use crate::job::Job;
+use crate::job::NodeWork;
 use crate::path::Path;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(crate) struct Segment<A> {
     pub(crate) part: A,
 }
 
-impl<T: Tree, Z: Fn() -> A, V: FnMut(&mut A, &T::Node) -> bool, A: motet_comm::Value> Job
+impl<T: Tree, Z: Fn() -> A, V: FnMut(&mut A, &T::Node) -> bool, A: motet_comm::Value> NodeWork
     for Fold<T, Z, V, A>
 {
     type Node = T::Node;

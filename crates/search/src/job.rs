@@ -4,7 +4,7 @@ use crate::path::Path;
 use motet_comm::Value;
 
 /// What a search does at each node, on one rank.
-pub(crate) trait Job {
+pub(crate) trait NodeWork {
     type Node: Value;
     /// What ranks tell each other while they search.
     type News: Value + Clone;

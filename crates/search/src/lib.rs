@@ -50,7 +50,7 @@ mod wanted;
 mod worker;
 
 pub use best::Best;
-pub use error::{Fault, SearchError};
+pub use error::{SearchError, SearchFault};
 pub use on_dispatcher::OnDispatcher;
 pub use outcome::{Outcome, RankReport, Report};
 pub use play::Play;

@@ -11,17 +11,17 @@ use std::task::Poll;
 
 const TAG: u32 = 0;
 
-pub(crate) struct Link<'c, M> {
+pub(crate) struct SearchLink<'c, M> {
     comm: &'c Communicator,
     sent: Vec<u64>,
     came: Vec<u64>,
     messages: PhantomData<M>,
 }
 
-impl<'c, M: Value> Link<'c, M> {
+impl<'c, M: Value> SearchLink<'c, M> {
     /// `comm` is the search's own.
     pub(crate) fn new(comm: &'c Communicator) -> Self {
-        Link {
+        SearchLink {
             comm,
             sent: vec![0; comm.size()],
             came: vec![0; comm.size()],

@@ -13,13 +13,15 @@ mod shared;
 
 use self::shared::{Part, Shared};
 use crate::best::Maximum;
-use crate::deepen::Round;
+use crate::deepen::DeepeningRound;
 use crate::fold::{Fold, combine};
-use crate::job::Job;
+use crate::job::NodeWork;
 use crate::outcome::Report;
-use crate::wanted::{Downwards, Wanted};
-use crate::worker::{Stop, guarded, shown, total};
-use crate::{Best, Bounded, Fault, Limit, Order, Outcome, Search, SearchError, Tree, balance};
+use crate::wanted::{AcceptedNode, Downwards};
+use crate::worker::{SearchStop, guarded, shown, total};
+use crate::{
+    Best, Bounded, Limit, Order, Outcome, Search, SearchError, SearchFault, Tree, balance,
+};
 use motet_comm::Value;
 use motet_dispatch::{Dispatcher, Enqueue, JoinError, QueueConfig, spawn_with_handle};
 use std::cmp::Reverse;
@@ -40,7 +42,7 @@ pub struct OnDispatcher {
 type Solution<P> = Option<Best<<P as Bounded>::Value, <P as Tree>::Node>>;
 
 /// What all tasks have come to.
-struct Ended<J: Job> {
+struct SearchEnd<J: NodeWork> {
     parts: Vec<Part<J>>,
     report: Report,
     stopped: Option<Limit>,
@@ -93,7 +95,7 @@ impl OnDispatcher {
     /// As [`Search::fold`].
     ///
     /// # Errors
-    /// As [`Search::fold`]; [`Fault::Dispatcher`] when the dispatcher has stopped.
+    /// As [`Search::fold`]; [`SearchFault::Dispatcher`] when the dispatcher has stopped.
     pub async fn fold<T: Tree + Clone + Send + 'static, A: Value>(
         &self,
         tree: T,
@@ -137,13 +139,13 @@ impl OnDispatcher {
     /// As [`Search::find`].
     ///
     /// # Errors
-    /// As [`OnDispatcher::fold`]; [`Fault::Settings`] with [`Order::Replicable`].
+    /// As [`OnDispatcher::fold`]; [`SearchFault::Settings`] with [`Order::Replicable`].
     pub async fn find<T: Tree + Clone + Send + 'static>(
         &self,
         tree: T,
         wanted: impl Fn(&T::Node) -> bool + Clone + Send + 'static,
     ) -> Result<Outcome<Option<Best<(), T::Node>>>, SearchError> {
-        self.maximise(Wanted { tree, wanted }).await
+        self.maximise(AcceptedNode { tree, wanted }).await
     }
 
     /// As [`Search::maximise`].
@@ -194,7 +196,7 @@ impl OnDispatcher {
         let mut report = Report::default();
         let mut limit = guarded(0, || problem.bound(&problem.root()))?;
         loop {
-            let make = || Round::new(problem.clone(), first, limit);
+            let make = || DeepeningRound::new(problem.clone(), first, limit);
             let ended = self.run(began, || problem.root(), make).await?;
             report.add_round(&ended.report);
             let stopped = ended.stopped;
@@ -218,12 +220,12 @@ impl OnDispatcher {
         }
     }
 
-    fn is_first(&self) -> Result<bool, Fault> {
+    fn is_first(&self) -> Result<bool, SearchFault> {
         match self.search.order {
             Order::Replicable { .. } => {
                 let problem = "Order::Replicable needs ranks: search over a communicator, or take \
                                Order::First";
-                Err(Fault::Settings {
+                Err(SearchFault::Settings {
                     problem: problem.to_owned(),
                 })
             }
@@ -232,12 +234,12 @@ impl OnDispatcher {
     }
 
     /// Searches the tree below the root by one task for each worker, each with a job of its own.
-    async fn run<J: Job + Send + 'static>(
+    async fn run<J: NodeWork + Send + 'static>(
         &self,
         began: Instant,
         root: impl FnOnce() -> J::Node,
         make: impl Fn() -> J,
-    ) -> Result<Ended<J>, SearchError> {
+    ) -> Result<SearchEnd<J>, SearchError> {
         let root = guarded(0, root)?;
         let shared = Arc::new(Shared::new(&self.search, self.tasks, began, root));
         // If the caller gives up, so do the tasks.
@@ -253,7 +255,7 @@ impl OnDispatcher {
             match task.await {
                 Ok(part) => parts.push(part),
                 Err(JoinError::Panicked(exception)) => {
-                    failed = Some(Fault::Panicked {
+                    failed = Some(SearchFault::Panicked {
                         rank,
                         path: Vec::new(),
                         message: exception.message().to_owned(),
@@ -264,14 +266,14 @@ impl OnDispatcher {
         }
         let stop = shared.stop_reason();
         match (failed, stop) {
-            (Some(fault @ Fault::Panicked { .. }), _)
-            | (_, Some(Stop::Fault(fault)))
+            (Some(fault @ SearchFault::Panicked { .. }), _)
+            | (_, Some(SearchStop::Fault(fault)))
             | (Some(fault), _) => Err(fault.into()),
             (None, stop) => {
                 let mut stop = stop;
                 let all = parts.iter().map(|part| part.done(stop.take()));
                 let (report, stopped) = total(all)?;
-                Ok(Ended {
+                Ok(SearchEnd {
                     parts,
                     report,
                     stopped,
@@ -281,18 +283,18 @@ impl OnDispatcher {
     }
 }
 
-fn not_run(reason: &dyn fmt::Display) -> Fault {
-    Fault::Dispatcher {
+fn not_run(reason: &dyn fmt::Display) -> SearchFault {
+    SearchFault::Dispatcher {
         problem: reason.to_string(),
     }
 }
 
 /// Ends the tasks of a search whose caller has dropped it; of one that has returned there are none.
-struct GivenUp<'a, J: Job>(&'a Shared<J>);
+struct GivenUp<'a, J: NodeWork>(&'a Shared<J>);
 
-impl<J: Job> Drop for GivenUp<'_, J> {
+impl<J: NodeWork> Drop for GivenUp<'_, J> {
     fn drop(&mut self) {
-        self.0.stop(Stop::Fault(Fault::Cancelled {
+        self.0.stop(SearchStop::Fault(SearchFault::Cancelled {
             rank: 0,
             reason: "its future was dropped".to_owned(),
         }));

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 #[derive(Debug)]
-pub(crate) struct Level<N> {
+pub(crate) struct WalkLevel<N> {
     pub(crate) nodes: Vec<N>,
     /// The first that is not begun.
     pub(crate) next: usize,
@@ -15,14 +15,14 @@ pub(crate) struct Level<N> {
 pub(crate) struct Path<'a, N> {
     pub(crate) prefix: &'a [u32],
     /// The levels of its ancestors in the piece.
-    pub(crate) above: &'a [Level<N>],
+    pub(crate) above: &'a [WalkLevel<N>],
     /// Its child number.
     pub(crate) number: u32,
 }
 
-impl<N> Level<N> {
+impl<N> WalkLevel<N> {
     pub(crate) fn new() -> Self {
-        Level {
+        WalkLevel {
             nodes: Vec::new(),
             next: 0,
             first: 0,
@@ -47,7 +47,7 @@ impl<N> Level<N> {
 impl<N> Path<'_, N> {
     fn numbers(&self) -> impl Iterator<Item = u32> {
         let prefix = self.prefix.iter().copied();
-        let above = self.above.iter().map(Level::number);
+        let above = self.above.iter().map(WalkLevel::number);
         prefix.chain(above).chain([self.number])
     }
 

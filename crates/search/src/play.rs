@@ -14,11 +14,11 @@
 
 mod brother;
 
-use crate::link::Link;
+use crate::link::SearchLink;
 use crate::outcome::{RankReport, Report};
-use crate::table::Table;
-use crate::worker::{Stop, caught, sum_up};
-use crate::{Fault, Game, Outcome, Search, SearchError};
+use crate::table::TranspositionTable;
+use crate::worker::{SearchStop, caught, sum_up};
+use crate::{Game, Outcome, Search, SearchError, SearchFault};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -48,16 +48,16 @@ enum Message {
     Better(i32),
     /// From rank 0: all moves of this position are searched.
     Worth(Play),
-    Stop(Stop),
+    Stop(SearchStop),
 }
 
 /// One rank.
 struct Player<'s, 'c, 'g, G: Game> {
     game: &'g G,
-    link: Link<'c, Message>,
+    link: SearchLink<'c, Message>,
     search: &'s Search,
     began: Instant,
-    table: Table,
+    table: TranspositionTable,
     /// Children of the positions on the path, to be used again.
     spare: Vec<Vec<G::Node>>,
     path: Vec<u32>,
@@ -72,7 +72,7 @@ struct Player<'s, 'c, 'g, G: Game> {
     given_up: bool,
     done: RankReport,
     report: Report,
-    stop: Option<Stop>,
+    stop: Option<SearchStop>,
 }
 
 /// Searches the game together with the other ranks of `comm`, which is the search's own.
@@ -84,10 +84,10 @@ pub(crate) async fn run<G: Game>(
 ) -> Result<Outcome<Option<Play>>, SearchError> {
     let mut player = Player {
         game,
-        link: Link::new(comm),
+        link: SearchLink::new(comm),
         search,
         began: Instant::now(),
-        table: Table::new(search.table),
+        table: TranspositionTable::new(search.table),
         spare: Vec::new(),
         path: Vec::new(),
         best: Play {
@@ -171,7 +171,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
             line.push(moves);
         }
         let path = vec![0; line.len()];
-        self.stop = Some(Stop::Fault(Fault::NoLeaf { path }));
+        self.stop = Some(SearchStop::Fault(SearchFault::NoLeaf { path }));
         None
     }
 
@@ -316,7 +316,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
             Ok(result) => result,
             Err(message) => {
                 let (rank, path) = (self.link.rank(), self.path.clone());
-                self.stop = Some(Stop::Fault(Fault::Panicked {
+                self.stop = Some(SearchStop::Fault(SearchFault::Panicked {
                     rank,
                     path,
                     message,

@@ -7,13 +7,13 @@
 //! 2018).
 
 use crate::best::Maximum;
-use crate::job::Job;
-use crate::link::{Link, yield_now};
+use crate::job::NodeWork;
+use crate::link::{SearchLink, yield_now};
 use crate::outcome::Report;
 use crate::path::Path;
 use crate::settings::Progress;
 use crate::walk::Piece;
-use crate::worker::{Stop, Worker, sum_up};
+use crate::worker::{SearchStop, SearchWorker, sum_up};
 use crate::{Best, Bounded, Limit, Search, SearchError};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
@@ -31,9 +31,9 @@ enum Message<V, N> {
         nodes: u64,
     },
     /// To rank 0: the search cannot go on.
-    Failed(Stop),
+    Failed(SearchStop),
     /// From rank 0: nothing more comes.
-    End(Option<Stop>),
+    End(Option<SearchStop>),
 }
 
 type MessageOf<P> = Message<<P as Bounded>::Value, <P as crate::Tree>::Node>;
@@ -54,8 +54,8 @@ pub(crate) async fn run<P: Bounded>(
     (window, split): (usize, u32),
 ) -> Result<Found<P>, SearchError> {
     let mut rank = Rank {
-        link: Link::new(comm),
-        worker: Worker::new(comm, &search.limits, began),
+        link: SearchLink::new(comm),
+        worker: SearchWorker::new(comm, &search.limits, began),
         job: Maximum::new(problem, true),
         report: Report::default(),
         stop: None,
@@ -73,7 +73,7 @@ pub(crate) async fn run<P: Bounded>(
             search,
             rank,
             upper,
-            walker: Worker::new(comm, &search.limits, began),
+            walker: SearchWorker::new(comm, &search.limits, began),
             window: window as u64,
             ended: false,
             numbered: 0,
@@ -105,11 +105,11 @@ pub(crate) async fn run<P: Bounded>(
 
 /// What searches subtrees.
 struct Rank<'s, 'c, 'p, P: Bounded> {
-    link: Link<'c, MessageOf<P>>,
-    worker: Worker<'s, P::Node>,
+    link: SearchLink<'c, MessageOf<P>>,
+    worker: SearchWorker<'s, P::Node>,
     job: Maximum<&'p P>,
     report: Report,
-    stop: Option<Stop>,
+    stop: Option<SearchStop>,
 }
 
 /// What rank 0 has besides.
@@ -117,7 +117,7 @@ struct Master<'s, 'c, 'p, P: Bounded> {
     search: &'s Search,
     rank: Rank<'s, 'c, 'p, P>,
     upper: Upper<'p, P>,
-    walker: Worker<'s, P::Node>,
+    walker: SearchWorker<'s, P::Node>,
     window: u64,
     /// All subtrees have been numbered.
     ended: bool,
@@ -198,7 +198,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
     async fn all(&mut self, problem: &P) -> Result<(), CommError> {
         match crate::worker::guarded(0, || problem.root()) {
             Ok(root) => self.walker.begin(Piece::root(0, root)),
-            Err(fault) => self.rank.stop = Some(Stop::Fault(fault)),
+            Err(fault) => self.rank.stop = Some(SearchStop::Fault(fault)),
         }
         let mut busy = false;
         while self.rank.stop.is_none() {
@@ -341,7 +341,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
     }
 }
 
-impl<P: Bounded> Job for Upper<'_, P> {
+impl<P: Bounded> NodeWork for Upper<'_, P> {
     type Node = P::Node;
     type News = ();
     type Part = ();

@@ -1,10 +1,10 @@
 //! The searches.
 
 use crate::best::Maximum;
-use crate::deepen::Round;
+use crate::deepen::DeepeningRound;
 use crate::fold::{Fold, combine};
 use crate::outcome::Report;
-use crate::wanted::{Downwards, Wanted};
+use crate::wanted::{AcceptedNode, Downwards};
 use crate::worker::{guarded, shown};
 use crate::{
     Best, Bounded, Game, Limit, Order, Outcome, Play, Search, SearchError, Tree, balance, play,
@@ -121,7 +121,7 @@ impl Search {
         tree: &T,
         wanted: impl Fn(&T::Node) -> bool,
     ) -> Result<Outcome<Option<Best<(), T::Node>>>, SearchError> {
-        self.maximise(comm, &Wanted { tree, wanted }).await
+        self.maximise(comm, &AcceptedNode { tree, wanted }).await
     }
 
     /// Looks for the solution of the greatest value; `None` if there is none.
@@ -185,7 +185,7 @@ impl Search {
         // Every rank finds the same; a panic here is told by the first round.
         let mut limit = guarded(comm.rank(), || problem.bound(&problem.root()))?;
         loop {
-            let mut round = Round::new(problem, self.order.is_first(), limit);
+            let mut round = DeepeningRound::new(problem, self.order.is_first(), limit);
             let ended = balance::run(&comm, self, began, || problem.root(), &mut round).await?;
             report.add_round(&ended.report);
             let generated = ended.report.nodes + ended.report.pruned;
@@ -259,7 +259,7 @@ impl Search {
     /// ```
     ///
     /// # Errors
-    /// As [`Search::fold`]; [`Fault::NoLeaf`](crate::Fault::NoLeaf).
+    /// As [`Search::fold`]; [`SearchFault::NoLeaf`](crate::SearchFault::NoLeaf).
     pub async fn play<G: Game>(
         &self,
         comm: &Communicator,

@@ -1,6 +1,6 @@
 //! How a search is to be.
 
-use crate::Fault;
+use crate::SearchFault;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,13 +154,13 @@ impl Order {
         self != Order::Any
     }
 
-    pub(crate) fn check(self) -> Result<(), Fault> {
+    pub(crate) fn check(self) -> Result<(), SearchFault> {
         match self {
             Order::Replicable { window: 0, .. } | Order::Replicable { split: 0, .. } => {
                 let problem = "Order::Replicable needs a window and a split depth of 1 or more: \
                                with 0 no subtree could be searched"
                     .to_owned();
-                Err(Fault::Settings { problem })
+                Err(SearchFault::Settings { problem })
             }
             _ => Ok(()),
         }

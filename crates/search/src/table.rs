@@ -18,13 +18,13 @@ struct Entry {
 
 /// A table of so many places; a later position takes the place of an earlier one.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TranspositionTable {
     entries: Vec<Option<Entry>>,
 }
 
-impl Table {
+impl TranspositionTable {
     pub(crate) fn new(entries: usize) -> Self {
-        Table {
+        TranspositionTable {
             entries: vec![None; entries],
         }
     }

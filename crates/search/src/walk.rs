@@ -10,8 +10,8 @@
 //! stands. Who asks for work gets the last half of what is not begun in the first level that has
 //! any: it comes after all that stays, in the order of the tree.
 
-use crate::job::Job;
-use crate::path::{Level, Path};
+use crate::job::NodeWork;
+use crate::path::{Path, WalkLevel};
 use serde::{Deserialize, Serialize};
 
 /// Neighbouring siblings whose subtrees nobody has begun.
@@ -44,7 +44,7 @@ pub(crate) struct Walk<N> {
     number: u64,
     prefix: Vec<u32>,
     /// Those below `depth` are empty; there is always one.
-    levels: Vec<Level<N>>,
+    levels: Vec<WalkLevel<N>>,
     depth: usize,
     /// The greatest number of levels below the first that the depth limit allows.
     deepest: usize,
@@ -68,7 +68,7 @@ impl<N> Walk<N> {
         Walk {
             number: 0,
             prefix: Vec::new(),
-            levels: vec![Level::new(), Level::new()],
+            levels: vec![WalkLevel::new(), WalkLevel::new()],
             depth: 0,
             deepest: 0,
         }
@@ -90,7 +90,7 @@ impl<N> Walk<N> {
         self.number = piece.number;
         self.deepest = (limit as usize).saturating_sub(piece.prefix.len());
         self.prefix = piece.prefix;
-        self.levels[0] = Level {
+        self.levels[0] = WalkLevel {
             nodes: piece.nodes,
             next: 0,
             first: piece.first,
@@ -99,12 +99,12 @@ impl<N> Walk<N> {
 
     /// Gives up what is not begun.
     pub(crate) fn stop(&mut self) {
-        self.levels.iter_mut().for_each(Level::clear);
+        self.levels.iter_mut().for_each(WalkLevel::clear);
         self.depth = 0;
     }
 
     /// Looks at up to `budget` nodes; how many it were, and why it has paused.
-    pub(crate) fn run<J: Job<Node = N>>(&mut self, job: &mut J, budget: u32) -> (u32, Pause) {
+    pub(crate) fn run<J: NodeWork<Node = N>>(&mut self, job: &mut J, budget: u32) -> (u32, Pause) {
         let mut left = budget;
         loop {
             let (upper, lower) = self.levels.split_at_mut(self.depth + 1);
@@ -142,7 +142,7 @@ impl<N> Walk<N> {
                 }
                 self.depth += 1;
                 if lower.len() == 1 {
-                    self.levels.push(Level::new());
+                    self.levels.push(WalkLevel::new());
                 }
                 if self.depth > self.deepest {
                     return (budget - left, Pause::TooDeep);
@@ -166,7 +166,7 @@ impl<N> Walk<N> {
         let keep = level.nodes.len() - open.div_ceil(2);
         let nodes = level.nodes.split_off(keep);
         let mut prefix = self.prefix.clone();
-        prefix.extend(above.iter().map(Level::number));
+        prefix.extend(above.iter().map(WalkLevel::number));
         Some(Piece {
             number: number(),
             prefix,
@@ -181,6 +181,6 @@ impl<N> Walk<N> {
         let levels = &self.levels[..=self.depth];
         let begun = levels.iter().take_while(|level| level.next > 0);
         let prefix = self.prefix.iter().copied();
-        prefix.chain(begun.map(Level::number)).collect()
+        prefix.chain(begun.map(WalkLevel::number)).collect()
     }
 }

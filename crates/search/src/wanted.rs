@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 /// Any node that is accepted, as a solution that is as good as all others.
 #[derive(Clone)]
-pub(crate) struct Wanted<T, F> {
+pub(crate) struct AcceptedNode<T, F> {
     pub(crate) tree: T,
     pub(crate) wanted: F,
 }
@@ -14,7 +14,7 @@ pub(crate) struct Wanted<T, F> {
 #[derive(Clone)]
 pub(crate) struct Downwards<P>(pub(crate) P);
 
-impl<T: Tree, F> Tree for Wanted<T, F> {
+impl<T: Tree, F> Tree for AcceptedNode<T, F> {
     type Node = T::Node;
 
     fn root(&self) -> T::Node {
@@ -27,7 +27,7 @@ impl<T: Tree, F> Tree for Wanted<T, F> {
     }
 }
 
-impl<T: Tree, F: Fn(&T::Node) -> bool> Bounded for Wanted<T, F> {
+impl<T: Tree, F: Fn(&T::Node) -> bool> Bounded for AcceptedNode<T, F> {
     type Value = ();
 
     #[inline]

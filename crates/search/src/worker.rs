@@ -3,10 +3,10 @@
 //! Between two slices the rank looks for messages. A slice is to take some ten microseconds,
 //! whatever a node takes, and has at most 4096 nodes.
 
-use crate::job::Job;
+use crate::job::NodeWork;
 use crate::outcome::{RankReport, Report};
 use crate::walk::{Pause, Piece, Walk};
-use crate::{Fault, Limit, Limits};
+use crate::{Limit, Limits, SearchFault};
 use motet_comm::Communicator;
 use motet_dispatch::{Causality, Exception};
 use serde::{Deserialize, Serialize};
@@ -21,12 +21,12 @@ const SHORT: Duration = Duration::from_micros(20);
 
 /// Why all ranks end before the tree does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Stop {
+pub(crate) enum SearchStop {
     Limit(Limit),
-    Fault(Fault),
+    Fault(SearchFault),
 }
 
-pub(crate) struct Worker<'s, N> {
+pub(crate) struct SearchWorker<'s, N> {
     rank: usize,
     limits: &'s Limits,
     /// When the search began.
@@ -38,14 +38,14 @@ pub(crate) struct Worker<'s, N> {
     pub(crate) done: RankReport,
 }
 
-impl<'s, N> Worker<'s, N> {
+impl<'s, N> SearchWorker<'s, N> {
     pub(crate) fn new(comm: &Communicator, limits: &'s Limits, began: Instant) -> Self {
-        Worker::of(comm.rank(), comm.size(), limits, began)
+        SearchWorker::of(comm.rank(), comm.size(), limits, began)
     }
 
     /// One of so many.
     pub(crate) fn of(rank: usize, size: usize, limits: &'s Limits, began: Instant) -> Self {
-        Worker {
+        SearchWorker {
             rank,
             limits,
             began,
@@ -68,16 +68,16 @@ impl<'s, N> Worker<'s, N> {
     ///
     /// # Errors
     /// Why the search is to end. The walk stays where it is.
-    pub(crate) fn slice<J: Job<Node = N>>(&mut self, job: &mut J) -> Result<bool, Stop> {
+    pub(crate) fn slice<J: NodeWork<Node = N>>(&mut self, job: &mut J) -> Result<bool, SearchStop> {
         self.slice_of(job, self.budget)
     }
 
-    /// As [`Worker::slice`], of so many nodes at most.
-    pub(crate) fn slice_of<J: Job<Node = N>>(
+    /// As [`SearchWorker::slice`], of so many nodes at most.
+    pub(crate) fn slice_of<J: NodeWork<Node = N>>(
         &mut self,
         job: &mut J,
         budget: u32,
-    ) -> Result<bool, Stop> {
+    ) -> Result<bool, SearchStop> {
         let left = match self.alone {
             true => self.limits.nodes - self.done.nodes.min(self.limits.nodes),
             false => u64::MAX,
@@ -88,17 +88,22 @@ impl<'s, N> Worker<'s, N> {
         let took = begin.elapsed();
         self.done.busy += took;
         let (rank, path) = (self.rank, || shown(&self.walk.path()));
-        let (nodes, pause) = ran.map_err(|message| Stop::Fault(panicked(rank, path(), message)))?;
+        let (nodes, pause) =
+            ran.map_err(|message| SearchStop::Fault(panicked(rank, path(), message)))?;
         self.done.nodes += u64::from(nodes);
         if pause == Pause::TooDeep {
             let limit = self.limits.depth;
             let path = path();
-            return Err(Stop::Fault(Fault::TooDeep { rank, path, limit }));
+            return Err(SearchStop::Fault(SearchFault::TooDeep {
+                rank,
+                path,
+                limit,
+            }));
         }
         let limit = self.limits.held;
         if limit < usize::MAX && self.walk.held() > limit {
             let (held, path) = (self.walk.held(), path());
-            return Err(Stop::Fault(Fault::TooManyHeld {
+            return Err(SearchStop::Fault(SearchFault::TooManyHeld {
                 rank,
                 path,
                 held,
@@ -107,16 +112,16 @@ impl<'s, N> Worker<'s, N> {
         }
         Causality::check().map_err(|cancelled| {
             let reason = cancelled.to_string();
-            Stop::Fault(Fault::Cancelled { rank, reason })
+            SearchStop::Fault(SearchFault::Cancelled { rank, reason })
         })?;
         if pause == Pause::Done {
             return Ok(true);
         }
         if u64::from(budget) == left {
-            return Err(Stop::Limit(Limit::Nodes));
+            return Err(SearchStop::Limit(Limit::Nodes));
         }
         if self.limits.time < Duration::MAX && self.began.elapsed() > self.limits.time {
-            return Err(Stop::Limit(Limit::Time));
+            return Err(SearchStop::Limit(Limit::Time));
         }
         self.pace(took);
         Ok(false)
@@ -135,7 +140,7 @@ impl<'s, N> Worker<'s, N> {
 ///
 /// # Errors
 /// Its panic.
-pub(crate) fn guarded<R>(rank: usize, call: impl FnOnce() -> R) -> Result<R, Fault> {
+pub(crate) fn guarded<R>(rank: usize, call: impl FnOnce() -> R) -> Result<R, SearchFault> {
     caught(call).map_err(|message| panicked(rank, Vec::new(), message))
 }
 
@@ -148,8 +153,8 @@ pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> Result<R, String> {
     caught.map_err(|payload| Exception::new(payload, "search").message().to_owned())
 }
 
-fn panicked(rank: usize, path: Vec<u32>, message: String) -> Fault {
-    Fault::Panicked {
+fn panicked(rank: usize, path: Vec<u32>, message: String) -> SearchFault {
+    SearchFault::Panicked {
         rank,
         path,
         message,
@@ -169,7 +174,7 @@ pub(crate) async fn sum_up(
     comm: &Communicator,
     mut own: Report,
     done: RankReport,
-    stop: Option<Stop>,
+    stop: Option<SearchStop>,
 ) -> Result<(Report, Option<Limit>), crate::SearchError> {
     own.nodes = done.nodes - own.pruned.min(done.nodes);
     total(comm.allgather((own, done, stop)).await?)
@@ -180,14 +185,14 @@ pub(crate) async fn sum_up(
 /// # Errors
 /// The first fault.
 pub(crate) fn total(
-    all: impl IntoIterator<Item = (Report, RankReport, Option<Stop>)>,
+    all: impl IntoIterator<Item = (Report, RankReport, Option<SearchStop>)>,
 ) -> Result<(Report, Option<Limit>), crate::SearchError> {
     let (mut total, mut limit) = (Report::default(), None);
     total.rounds = 1;
     for (report, done, stop) in all {
         match stop {
-            Some(Stop::Fault(fault)) => return Err(fault.into()),
-            Some(Stop::Limit(which)) => limit = limit.or(Some(which)),
+            Some(SearchStop::Fault(fault)) => return Err(fault.into()),
+            Some(SearchStop::Limit(which)) => limit = limit.or(Some(which)),
             None => {}
         }
         total.add(&report);

@@ -1,6 +1,6 @@
 //! What is read of the trait of a contract.
 
-use crate::method::Method;
+use crate::method::ContractMethod;
 use proc_macro2::Ident;
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, ItemTrait, LitBool, LitStr, Result, Token, TraitItem, Type};
@@ -18,7 +18,7 @@ pub(crate) struct Contract {
     pub(crate) arguments: Arguments,
     /// The trait without our attributes.
     pub(crate) item: ItemTrait,
-    pub(crate) methods: Vec<Method>,
+    pub(crate) methods: Vec<ContractMethod>,
 }
 
 impl Parse for Arguments {
@@ -68,7 +68,7 @@ impl Contract {
             let TraitItem::Fn(function) = member else {
                 return Err(Error::new_spanned(member, "a contract has operations only"));
             };
-            methods.push(Method::read(function)?);
+            methods.push(ContractMethod::read(function)?);
         }
         Ok(Contract {
             arguments,

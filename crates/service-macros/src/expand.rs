@@ -5,7 +5,7 @@
 mod serves;
 
 use crate::contract::Contract;
-use crate::method::{Group, Method};
+use crate::method::{ContractMethod, Group};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::{ReturnType, TraitItem, parse_quote};
@@ -117,7 +117,7 @@ fn types(contract: &Contract, names: &Names) -> TokenStream {
     }
 }
 
-fn operation(number: usize, method: &Method) -> TokenStream {
+fn operation(number: usize, method: &ContractMethod) -> TokenStream {
     let (name, verb, docs) = (method.name.to_string(), &method.verb, &method.docs);
     let group = group_name(method.group);
     let (body, answer) = match method.notified {
@@ -144,7 +144,7 @@ fn operation(number: usize, method: &Method) -> TokenStream {
 }
 
 /// What a client is answered: of a job, where it is.
-fn answer_of(method: &Method) -> TokenStream {
+fn answer_of(method: &ContractMethod) -> TokenStream {
     match method.job {
         true => quote!(::motet_service::JobRef),
         false => method.answer.clone(),
@@ -209,12 +209,12 @@ fn of_requests(contract: &Contract, names: &Names) -> TokenStream {
         ..
     } = names;
     let all = &contract.methods;
-    let numbers = all.iter().enumerate().map(|(at, Method { variant, .. })| {
+    let numbers = all.iter().enumerate().map(|(at, ContractMethod { variant, .. })| {
         quote!(#request::#variant(..) => &<#marker as ::motet_service::Contract>::OPERATIONS[#at])
     });
     let null = quote!(::core::result::Result::Ok(::motet_service::Value::Null));
     let bodies = all.iter().map(
-        |Method {
+        |ContractMethod {
              variant, notified, ..
          }| match notified {
             true => quote!(#request::#variant(_) => #null),
@@ -224,7 +224,7 @@ fn of_requests(contract: &Contract, names: &Names) -> TokenStream {
         },
     );
     let called = all.iter().filter(|method| method.is_called());
-    let named = called.map(|Method { name, variant, .. }| {
+    let named = called.map(|ContractMethod { name, variant, .. }| {
         let (name, read) = (name.to_string(), read_outcome(names, variant));
         quote!(#name => ::motet_service::macros::named(
             client, body, options, #request::#variant, #reply::#variant, #read,
@@ -352,7 +352,7 @@ fn client(contract: &Contract, names: &Names) -> TokenStream {
         .iter()
         .filter(|method| method.is_called())
         .map(|method| {
-            let Method {
+            let ContractMethod {
                 name,
                 variant,
                 docs,

@@ -8,7 +8,7 @@ use syn::{
 };
 
 /// One method of a contract.
-pub(crate) struct Method {
+pub(crate) struct ContractMethod {
     pub(crate) name: Ident,
     /// The name of its variant.
     pub(crate) variant: Ident,
@@ -59,11 +59,11 @@ const VERBS: &[(&str, &str)] = &[
     ("every", "Submit"),
 ];
 
-impl Method {
+impl ContractMethod {
     /// Reads a method, and takes the attributes that are ours off it.
     pub(crate) fn read(item: &mut TraitItemFn) -> Result<Self> {
         let name = item.sig.ident.clone();
-        let mut method = Method {
+        let mut method = ContractMethod {
             variant: camel(&name),
             verb: Ident::new("Query", Span::call_site()),
             group: Group::Independent,

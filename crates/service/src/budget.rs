@@ -25,7 +25,7 @@ pub(crate) struct Lent {
 }
 
 /// A place in the line.
-struct Waiting<'a> {
+struct WaitingService<'a> {
     budget: &'a Budget,
     number: Option<u64>,
 }
@@ -45,7 +45,7 @@ impl Budget {
     /// Waits for so many cores; a world that wants more than there are gets all.
     pub(crate) async fn lend(self: &Arc<Self>, wanted: usize) -> Lent {
         let cores = wanted.clamp(1, self.cores);
-        let mut waiting = Waiting {
+        let mut waiting = WaitingService {
             budget: self,
             number: None,
         };
@@ -70,7 +70,7 @@ impl Budget {
     }
 }
 
-impl Waiting<'_> {
+impl WaitingService<'_> {
     fn poll(&mut self, cores: usize, waker: &Waker) -> Poll<()> {
         let mut inner = self.budget.inner.lock();
         let number = *self.number.get_or_insert_with(|| {
@@ -98,7 +98,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingService<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             self.budget

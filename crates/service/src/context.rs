@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 /// What calls made here inherit.
 #[derive(Clone, Default)]
-pub(crate) struct Context {
+pub(crate) struct CallContext {
     pub(crate) deadline: Option<Instant>,
     /// The service whose handler runs.
-    pub(crate) own: Option<Arc<dyn Own>>,
+    pub(crate) own: Option<Arc<dyn CallingService>>,
     /// Whether the handler is in a group of it.
     pub(crate) holds: bool,
     /// The holders that wait for the handler.
@@ -30,14 +30,14 @@ pub(crate) struct Context {
 
 /// A call that is captured.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Trace {
+pub(crate) struct CallTrace {
     pub(crate) id: u64,
     /// The captured call whose handler has made it.
     pub(crate) parent: Option<u64>,
 }
 
 /// A service, as what its handlers call knows it.
-pub(crate) trait Own: Send + Sync {
+pub(crate) trait CallingService: Send + Sync {
     fn path(&self) -> &Arc<str>;
     /// Whether it may call services of other processes.
     fn may_call_out(&self) -> bool;
@@ -49,7 +49,7 @@ pub(crate) trait Own: Send + Sync {
 /// Services, each of which waits for the next inner one.
 pub(crate) struct Chain {
     /// Not its number: there may be several nodes.
-    service: Arc<dyn Own>,
+    service: Arc<dyn CallingService>,
     outer: Option<Arc<Chain>>,
 }
 
@@ -57,23 +57,23 @@ pub(crate) struct Chain {
 pub(crate) struct Panicked(pub(crate) Box<dyn std::any::Any + Send>);
 
 thread_local! {
-    static CURRENT: RefCell<Context> = RefCell::new(Context::default());
+    static CURRENT: RefCell<CallContext> = RefCell::new(CallContext::default());
 }
 
 /// The service that calls another process, until when, and how long that is.
-pub(crate) type CallOut = (Arc<dyn Own>, Instant, Duration);
+pub(crate) type CallOut = (Arc<dyn CallingService>, Instant, Duration);
 
-impl Context {
+impl CallContext {
     /// What is inherited where this is called.
-    pub(crate) fn current() -> Context {
+    pub(crate) fn current() -> CallContext {
         CURRENT.with(|current| current.borrow().clone())
     }
 
-    /// As [`Context::current`]; `None`, which is quicker, where nothing is.
+    /// As [`CallContext::current`]; `None`, which is quicker, where nothing is.
     #[inline]
-    pub(crate) fn inherited() -> Option<Context> {
+    pub(crate) fn inherited() -> Option<CallContext> {
         let is_plain = CURRENT.with(|current| current.borrow().is_plain());
-        (!is_plain).then(Context::current)
+        (!is_plain).then(CallContext::current)
     }
 
     #[inline]
@@ -131,9 +131,10 @@ impl Context {
     }
 
     /// Whether a call to `service` would wait for itself.
-    pub(crate) fn is_held_by(&self, service: &dyn Own) -> bool {
-        let is_it =
-            |own: &Arc<dyn Own>| std::ptr::addr_eq(Arc::as_ptr(own), std::ptr::from_ref(service));
+    pub(crate) fn is_held_by(&self, service: &dyn CallingService) -> bool {
+        let is_it = |own: &Arc<dyn CallingService>| {
+            std::ptr::addr_eq(Arc::as_ptr(own), std::ptr::from_ref(service))
+        };
         if self.holds && self.own.as_ref().is_some_and(is_it) {
             return true;
         }
@@ -162,7 +163,7 @@ impl Context {
     }
 }
 
-impl Context {
+impl CallContext {
     /// Runs `work` in this context; its panic is caught.
     #[inline]
     pub(crate) fn run_now<R>(self, work: impl FnOnce() -> R) -> Result<R, Panicked> {
@@ -180,10 +181,10 @@ pub(crate) fn complete<F: Future>(future: F) -> F::Output {
 }
 
 /// Exchanges the thread's context with one that is at rest, until it is dropped.
-struct Entered<'a>(&'a mut Context);
+struct Entered<'a>(&'a mut CallContext);
 
 impl<'a> Entered<'a> {
-    fn new(own: &'a mut Context) -> Self {
+    fn new(own: &'a mut CallContext) -> Self {
         swap(own);
         Entered(own)
     }
@@ -197,11 +198,11 @@ impl Drop for Entered<'_> {
 
 /// The thread's context is another one until this is dropped; what it was before, unless that was
 /// plain.
-struct Inside(Option<Context>);
+struct Inside(Option<CallContext>);
 
 impl Inside {
     #[inline]
-    fn new(own: Context) -> Self {
+    fn new(own: CallContext) -> Self {
         CURRENT.with(|current| {
             let mut current = current.borrow_mut();
             if current.is_plain() {
@@ -229,7 +230,7 @@ impl Drop for Inside {
     }
 }
 
-fn swap(own: &mut Context) {
+fn swap(own: &mut CallContext) {
     CURRENT.with(|current| std::mem::swap(&mut *current.borrow_mut(), own));
 }
 

@@ -10,9 +10,10 @@ pub use builder::Create;
 
 use crate::lifecycle::Lifecycle;
 use crate::rights::Rights;
-use crate::served::{Plan, Served, refuse_all};
+use crate::served::{Served, ServicePlan, refuse_all};
 use crate::service::{
-    Any, Common, ContractOf, Figures, Kind, Making, Shared, Slot, SlotOf, operations,
+    Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot, SlotOf,
+    operations,
 };
 use crate::spec::Spec;
 use crate::supervise::Supervision;
@@ -32,7 +33,7 @@ impl<S> KindOf<S> {
     }
 }
 
-impl<S: Service> Kind for KindOf<S> {
+impl<S: Service> ServiceKind for KindOf<S> {
     fn name(&self) -> &'static str {
         S::NAME
     }
@@ -45,7 +46,7 @@ impl<S: Service> Kind for KindOf<S> {
         operations::<ContractOf<S>>()
     }
 
-    fn create(&self, shared: &Arc<Shared>, spec: Spec) -> Making {
+    fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making {
         let shared = Arc::clone(shared);
         Box::pin(async move { Ok(create::<S>(&shared, spec).await? as Any) })
     }
@@ -53,8 +54,8 @@ impl<S: Service> Kind for KindOf<S> {
 
 /// Gives the place back when the service does not come to serve.
 struct Placed<'a, C: Contract> {
-    shared: &'a Arc<Shared>,
-    slot: &'a Arc<Slot<C>>,
+    shared: &'a Arc<NodeShared>,
+    slot: &'a Arc<ServiceSlot<C>>,
     serves: bool,
 }
 
@@ -70,7 +71,7 @@ impl<C: Contract> Drop for Placed<'_, C> {
 
 /// Makes a service. When this answers it serves, or nothing of it is left.
 pub(crate) async fn create<S: Service>(
-    shared: &Arc<Shared>,
+    shared: &Arc<NodeShared>,
     spec: Spec,
 ) -> Result<Arc<SlotOf<S>>, Fault> {
     let slot = place::<S>(shared, &spec)?;
@@ -97,7 +98,7 @@ pub(crate) async fn create<S: Service>(
         }
     };
     let start_within = spec.start_within();
-    let plan = Plan {
+    let plan = ServicePlan {
         initial: spec.state,
         partners,
         persist,
@@ -118,7 +119,7 @@ pub(crate) async fn create<S: Service>(
 }
 
 /// Makes the slot and takes its place.
-fn place<S: Service>(shared: &Arc<Shared>, spec: &Spec) -> Result<Arc<SlotOf<S>>, Fault> {
+fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf<S>>, Fault> {
     let wanted = spec.at.clone().unwrap_or_else(|| format!("/{}", S::NAME));
     let is_path =
         wanted.starts_with('/') && wanted.len() > 1 && !wanted.contains(char::is_whitespace);
@@ -153,7 +154,7 @@ fn place<S: Service>(shared: &Arc<Shared>, spec: &Spec) -> Result<Arc<SlotOf<S>>
         figures: Figures::default(),
         cycle: Mutex::new(None),
     };
-    let slot = Arc::new(Slot::new(Arc::new(common), spec));
+    let slot = Arc::new(ServiceSlot::new(Arc::new(common), spec));
     shared.place(&path, Arc::clone(&slot) as Any)?;
     Ok(slot)
 }

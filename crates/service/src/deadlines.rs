@@ -36,19 +36,19 @@ struct Waits {
 struct Wait {
     until: Instant,
     waker: Waker,
-    between: Option<Between>,
+    between: Option<ServiceWait>,
 }
 
 /// A service that waits for the answer of another.
 #[derive(Clone)]
-pub(crate) struct Between {
+pub(crate) struct ServiceWait {
     pub(crate) from: Arc<str>,
     pub(crate) to: Arc<str>,
     pub(crate) since: Instant,
 }
 
 /// A place among the waits, given back when it is dropped.
-pub(crate) struct Place {
+pub(crate) struct WaitEntry {
     shard: Arc<Shard>,
     at: usize,
 }
@@ -73,7 +73,7 @@ impl Deadlines {
     }
 
     /// Has `waker` woken at `until` or after it, once.
-    fn enter(&self, until: Instant, waker: &Waker, between: Option<Between>) -> Place {
+    fn enter(&self, until: Instant, waker: &Waker, between: Option<ServiceWait>) -> WaitEntry {
         // A replay runs on whichever thread: its timers must not depend on the number of that.
         let number = if self.clock.is_virtual() {
             0
@@ -85,7 +85,7 @@ impl Deadlines {
         if arm {
             set_timer(&self.clock, shard, until);
         }
-        Place {
+        WaitEntry {
             shard: Arc::clone(shard),
             at,
         }
@@ -109,7 +109,7 @@ impl Deadlines {
     }
 
     /// The calls that services wait for, and until when.
-    pub(crate) fn waiting(&self) -> Vec<(Between, Instant)> {
+    pub(crate) fn waiting(&self) -> Vec<(ServiceWait, Instant)> {
         let mut all = Vec::new();
         for shard in &self.shards {
             let waits = shard.0.lock();
@@ -123,10 +123,10 @@ impl Deadlines {
     /// the time.
     pub(crate) fn poll(
         &self,
-        place: &mut Option<Place>,
+        place: &mut Option<WaitEntry>,
         until: Instant,
         waker: &Waker,
-        between: impl FnOnce(Instant) -> Option<Between>,
+        between: impl FnOnce(Instant) -> Option<ServiceWait>,
     ) -> Poll<Over> {
         match place {
             // A place is woken only when its time has come, and then it is empty.
@@ -146,7 +146,12 @@ impl Deadlines {
 
 impl Waits {
     /// The place, and whether a timer is to be set.
-    fn enter(&mut self, until: Instant, waker: Waker, between: Option<Between>) -> (usize, bool) {
+    fn enter(
+        &mut self,
+        until: Instant,
+        waker: Waker,
+        between: Option<ServiceWait>,
+    ) -> (usize, bool) {
         let wait = Some(Wait {
             until,
             waker,
@@ -212,7 +217,7 @@ fn fire(clock: &Clock, shard: &Weak<Shard>, due: Instant) {
     }
 }
 
-impl Place {
+impl WaitEntry {
     /// Keeps the waker up to date; `false` when the place is empty, since its time has come.
     fn renew(&self, waker: &Waker) -> bool {
         match &mut self.shard.0.lock().places[self.at] {
@@ -225,7 +230,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for WaitEntry {
     fn drop(&mut self) {
         let mut waits = self.shard.0.lock();
         let left = waits.places[self.at].take();

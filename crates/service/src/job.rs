@@ -1,6 +1,6 @@
 //! Jobs: operations that go on after their caller was answered, and ranks behind them.
 
-use crate::context::Context;
+use crate::context::CallContext;
 use crate::create::create;
 use crate::service::Common;
 use crate::spec::Spec;
@@ -115,10 +115,10 @@ async fn work_of(
     trace: Option<u64>,
     work: impl Future<Output = Result<JobResult, Fault>> + Send,
 ) {
-    let context = Context {
+    let context = CallContext {
         own: Some(Arc::clone(&common) as _),
         trace,
-        ..Context::default()
+        ..CallContext::default()
     };
     let working = Causality::unless_cancelled(context.run(work));
     let ended = cancel.wrap(working).await;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// The answers given to keyed requests. At most [`MOST`], in so many bytes, none longer than
 /// [`KEPT`].
-pub(crate) struct Keys {
+pub(crate) struct KeyedAnswers {
     answers: HashMap<String, Answer>,
     /// The keys, oldest first.
     order: VecDeque<String>,
@@ -28,14 +28,14 @@ struct Answer {
 
 /// An answer as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Stored {
+pub(crate) struct StoredAnswer {
     key: String,
     body: Value,
     answer: Result<Value, Fault>,
 }
 
 /// What is known of a key.
-pub(crate) enum Known {
+pub(crate) enum KeyLookup {
     New,
     /// The same request, and its answer.
     Same(Result<Value, Fault>),
@@ -52,10 +52,10 @@ const EACH: usize = 2 * (size_of::<Answer>() + 2 * size_of::<String>());
 /// How long an answer is kept.
 pub(crate) const KEPT: Duration = Duration::from_secs(24 * 3600);
 
-impl Keys {
+impl KeyedAnswers {
     /// None yet. What they take may be so many bytes.
     pub(crate) fn new(most_bytes: usize) -> Self {
-        Keys {
+        KeyedAnswers {
             answers: HashMap::new(),
             order: VecDeque::new(),
             bytes: 0,
@@ -68,12 +68,12 @@ impl Keys {
         format!("{}\n{key}", principal.unwrap_or(""))
     }
 
-    pub(crate) fn look(&mut self, name: &str, body: &Value, now: Instant) -> Known {
+    pub(crate) fn look(&mut self, name: &str, body: &Value, now: Instant) -> KeyLookup {
         self.forget(now);
         match self.answers.get(name) {
-            None => Known::New,
-            Some(known) if known.body == *body => Known::Same(known.answer.clone()),
-            Some(_) => Known::Other,
+            None => KeyLookup::New,
+            Some(known) if known.body == *body => KeyLookup::Same(known.answer.clone()),
+            Some(_) => KeyLookup::Other,
         }
     }
 
@@ -108,14 +108,14 @@ impl Keys {
 
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
-        *self = Keys::new(self.most_bytes);
+        *self = KeyedAnswers::new(self.most_bytes);
     }
 
     /// All of them, oldest first.
-    pub(crate) fn stored(&self) -> Vec<Stored> {
+    pub(crate) fn stored(&self) -> Vec<StoredAnswer> {
         let one = |key: &String| {
             let known = self.answers.get(key)?;
-            Some(Stored {
+            Some(StoredAnswer {
                 key: key.clone(),
                 body: known.body.clone(),
                 answer: known.answer.clone(),
@@ -125,7 +125,7 @@ impl Keys {
     }
 
     /// Has what was stored instead. Its time begins anew.
-    pub(crate) fn restore(&mut self, stored: Vec<Stored>, now: Instant) {
+    pub(crate) fn restore(&mut self, stored: Vec<StoredAnswer>, now: Instant) {
         self.clear();
         for one in stored {
             self.keep(one.key, one.body, one.answer, now);

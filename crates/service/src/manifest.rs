@@ -1,7 +1,7 @@
 //! Manifests: services and their partners, written down.
 
 use crate::report::Level;
-use crate::service::Shared;
+use crate::service::NodeShared;
 use crate::spec::Spec;
 use crate::{Fault, FaultCode, Persist, ServiceInfo, Supervise};
 use motet_dispatch::spawn;
@@ -178,7 +178,7 @@ impl Initial {
 }
 
 /// Loads manifests as one composition. One record that fails does not keep the others.
-pub(crate) async fn load(shared: &Arc<Shared>, texts: &[String]) -> Result<Vec<Loaded>, Fault> {
+pub(crate) async fn load(shared: &Arc<NodeShared>, texts: &[String]) -> Result<Vec<Loaded>, Fault> {
     let mut records = Vec::new();
     for text in texts {
         records.extend(Manifest::read(text)?.service);

@@ -3,9 +3,9 @@
 use crate::budget::Budget;
 use crate::create::{self, Create, KindOf};
 use crate::deadlines::Deadlines;
-use crate::service::{Kind, Shared, typed};
+use crate::service::{NodeShared, ServiceKind, typed};
 use crate::spec::Spec;
-use crate::store::Writer;
+use crate::store::StoreWriter;
 use crate::system;
 use crate::{AnyClient, Client, Contract, ContractClient, Fault, Service, ServiceInfo, Store};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Replay, Timescale};
@@ -22,13 +22,13 @@ use std::time::Duration;
 pub struct Node(Arc<Handle>);
 
 /// Ends the node when the last handle goes.
-struct Handle(Arc<Shared>);
+struct Handle(Arc<NodeShared>);
 
 /// A node that is going to start.
 #[must_use = "a node does nothing until it is started"]
 pub struct NodeBuilder {
     name: String,
-    kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
+    kinds: BTreeMap<&'static str, Arc<dyn ServiceKind>>,
     store: Option<Arc<dyn Store>>,
     limit: Duration,
     timescale: Timescale,
@@ -120,10 +120,10 @@ impl NodeBuilder {
         let (services, own) = (queue("services"), queue("node"));
         let clock = services.clock();
         let writer = match self.store {
-            Some(store) => Some(Arc::new(Writer::new(store, clock.is_virtual())?)),
+            Some(store) => Some(Arc::new(StoreWriter::new(store, clock.is_virtual())?)),
             None => None,
         };
-        let shared = Arc::new(Shared::new(
+        let shared = Arc::new(NodeShared::new(
             self.name,
             services,
             own,
@@ -248,7 +248,7 @@ impl Node {
     }
 }
 
-fn end(shared: &Arc<Shared>) {
+fn end(shared: &Arc<NodeShared>) {
     for served in shared.take_all() {
         served.abandon();
     }

@@ -1,6 +1,6 @@
 //! What a call says beside its body.
 
-use crate::context::{Chain, Context, Trace};
+use crate::context::{CallContext, CallTrace, Chain};
 use motet_dispatch::Clock;
 use std::any::Any;
 use std::fmt;
@@ -31,7 +31,7 @@ pub struct Options {
 
 /// What an item carries beside its body.
 #[derive(Clone)]
-pub(crate) struct Envelope {
+pub(crate) struct RequestEnvelope {
     /// `None`: the limit of the node, from the begin of the call, which is carried out at once.
     pub(crate) deadline: Option<Instant>,
     /// The call has said until when.
@@ -47,21 +47,21 @@ pub(crate) struct Envelope {
 pub(crate) struct Rare {
     pub(crate) if_version: Option<u64>,
     pub(crate) key: Option<Arc<str>>,
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<CallTrace>,
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
-impl Envelope {
+impl RequestEnvelope {
     /// Of a call that is made now in `context`, and captured if it has a `trace`; until when,
-    /// [`Envelope::limit_to`] may add.
+    /// [`RequestEnvelope::limit_to`] may add.
     ///
     /// It takes out of the options what it keeps.
     #[inline]
     pub(crate) fn new(
         options: &mut Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
         clock: &Clock,
-        trace: Option<Trace>,
+        trace: Option<CallTrace>,
     ) -> Self {
         let own = options.within.map(|within| clock.in_future(within));
         let left = context.and_then(|context| context.deadline);
@@ -83,11 +83,11 @@ impl Envelope {
                 headers: std::mem::take(&mut options.headers),
             })
         });
-        Envelope {
+        RequestEnvelope {
             deadline,
             is_limited: own.is_some(),
             posted: None,
-            chain: context.and_then(Context::link),
+            chain: context.and_then(CallContext::link),
             principal,
             rare,
         }
@@ -115,7 +115,7 @@ impl Envelope {
         self.rare.as_ref()?.key.as_ref()
     }
 
-    pub(crate) fn trace(&self) -> Option<Trace> {
+    pub(crate) fn trace(&self) -> Option<CallTrace> {
         self.rare.as_ref()?.trace
     }
 

@@ -1,7 +1,7 @@
 //! Who is told of what happens in a node.
 
 use crate::Lifecycle;
-use crate::context::Trace;
+use crate::context::CallTrace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub enum Level {
 
 /// What was said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Entry {
+pub struct LogEntry {
     /// Milliseconds since the node has started.
     pub at_ms: u64,
     /// How much it matters.
@@ -81,15 +81,15 @@ pub struct Captured {
 
 /// A request that is captured, until it is answered.
 pub(crate) struct Traced {
-    pub(crate) trace: Trace,
+    pub(crate) trace: CallTrace,
     pub(crate) posted: Option<Instant>,
     pub(crate) operation: &'static str,
     pub(crate) body: Value,
 }
 
 /// Is told of what happens. It must not wait.
-pub(crate) trait Report: Send + Sync {
-    fn log(&self, entry: Entry);
+pub(crate) trait NodeReporter: Send + Sync {
+    fn log(&self, entry: LogEntry);
     fn captured(&self, captured: Captured);
     fn recorded(&self, record: Record);
     fn removed(&self, path: &str);

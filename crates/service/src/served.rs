@@ -19,8 +19,8 @@ mod telling;
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
 use crate::service::{Abandon, Any, AtOnce, ContractOf};
-use crate::service::{SlotOf, What};
-use crate::store::{Persist, Saved, Writer};
+use crate::service::{OperationBody, SlotOf};
+use crate::store::{Persist, StoreWriter, StoredState};
 use crate::supervise::Supervision;
 use crate::{Contract, Cx, Fault, FaultCode, Parts, Serves, Service, State};
 use motet_dispatch::Timer;
@@ -42,17 +42,17 @@ pub(crate) struct Served<S: Service> {
     pub(crate) slot: Arc<SlotOf<S>>,
     /// Empty while an exclusive handler has the service, and while it is built anew.
     cell: Mutex<Option<Arc<S>>>,
-    plan: Plan,
+    plan: ServicePlan,
     /// There once it serves.
     interleave: OnceLock<ActiveInterleave>,
     work: Mutex<Work>,
 }
 
 /// What a service is built of, again and again.
-pub(crate) struct Plan {
+pub(crate) struct ServicePlan {
     pub(crate) initial: Option<Value>,
     pub(crate) partners: BTreeMap<String, Any>,
-    pub(crate) persist: Option<(Persist, Arc<Writer>)>,
+    pub(crate) persist: Option<(Persist, Arc<StoreWriter>)>,
     pub(crate) supervision: Mutex<Supervision>,
     pub(crate) start_within: Duration,
 }
@@ -68,7 +68,7 @@ struct Work {
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl<S: Service> Served<S> {
-    pub(crate) fn new(slot: Arc<SlotOf<S>>, plan: Plan) -> Self {
+    pub(crate) fn new(slot: Arc<SlotOf<S>>, plan: ServicePlan) -> Self {
         Served {
             slot,
             cell: Mutex::new(None),
@@ -109,7 +109,7 @@ impl<S: Service> Served<S> {
         if let Some((_, writer)) = &self.plan.persist
             && let Some(bytes) = writer.load(&common.path)?
         {
-            let saved = Saved::read(&common.path, &bytes)?;
+            let saved = StoredState::read(&common.path, &bytes)?;
             let same = saved.schema == schema_hash::<ContractOf<S>>();
             let state = serde_json::from_value(saved.state).map_err(|error| {
                 let why = match same {
@@ -236,7 +236,7 @@ impl<S: Service> Served<S> {
         let Some((_, writer)) = &self.plan.persist else {
             return Err(self.no_store());
         };
-        let saved = Saved {
+        let saved = StoredState {
             contract: ContractOf::<S>::URI.to_owned(),
             version: common.version(),
             schema: schema_hash::<ContractOf<S>>(),
@@ -287,7 +287,7 @@ fn schema_hash<C: Contract>() -> u64 {
 }
 
 /// Refuses what was posted to a group that is not its own.
-fn misplaced<C: Contract>(what: What<C>) {
+fn misplaced<C: Contract>(what: OperationBody<C>) {
     what.refuse(Fault::failed(
         "an operation was posted to a group that is not its own",
     ));

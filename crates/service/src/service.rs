@@ -42,8 +42,8 @@ pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
 pub(crate) use direct::AtOnce;
-pub(crate) use shared::Shared;
-pub(crate) use slot::{Common, Figures, Item, Slot, SlotOf, What};
+pub(crate) use shared::NodeShared;
+pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, ServiceSlot, SlotOf};
 pub(crate) use subscriptions::Entering;
 
 use crate::Fault;
@@ -64,9 +64,9 @@ pub(crate) trait Abandon: Send + Sync {
 pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Any, Fault>> + Send>>;
 
 /// A type of services, whatever it is.
-pub(crate) trait Kind: Send + Sync {
+pub(crate) trait ServiceKind: Send + Sync {
     fn name(&self) -> &'static str;
     fn uri(&self) -> &'static str;
     fn operations(&self) -> Vec<OperationInfo>;
-    fn create(&self, shared: &Arc<Shared>, spec: Spec) -> Making;
+    fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making;
 }

@@ -8,10 +8,10 @@ mod writer;
 pub use folder::Folder;
 pub use memory::Memory;
 pub use redb::Redb;
-pub(crate) use writer::Writer;
+pub(crate) use writer::StoreWriter;
 
 use crate::Fault;
-use crate::keys::Stored;
+use crate::keys::StoredAnswer;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -43,16 +43,16 @@ pub enum Persist {
 
 /// A state as it is stored.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Saved {
+pub(crate) struct StoredState {
     pub(crate) contract: String,
     pub(crate) version: u64,
     /// What the schema of the state was.
     pub(crate) schema: u64,
     pub(crate) state: Value,
-    pub(crate) keys: Vec<Stored>,
+    pub(crate) keys: Vec<StoredAnswer>,
 }
 
-impl Saved {
+impl StoredState {
     pub(crate) fn write(&self) -> Result<Vec<u8>, Fault> {
         serde_json::to_vec(self)
             .map_err(|error| Fault::failed(format!("a state does not fit JSON: {error}")))

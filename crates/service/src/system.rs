@@ -21,7 +21,7 @@ mod log;
 mod mesh;
 
 pub use crate::manifest::Loaded;
-pub use crate::report::{Captured, Entry, Level, Record};
+pub use crate::report::{Captured, Level, LogEntry, Record};
 pub use crate::spec::Spec;
 pub use constructor::{
     Catalogue, Catalogues, CataloguesClient, CataloguesContract, CataloguesRequest, Constructors,
@@ -30,7 +30,7 @@ pub use constructor::{
 };
 pub use debug::{
     Captures, Debug, DebugClient, DebugContract, DebugRequest, Diagnostics, DiagnosticsClient,
-    DiagnosticsContract, DiagnosticsRequest, Figure, Waiting,
+    DiagnosticsContract, DiagnosticsRequest, Figure, WaitingService,
 };
 pub use directory::{
     Directories, DirectoriesClient, DirectoriesContract, DirectoriesRequest, Directory, Filter,
@@ -43,8 +43,8 @@ pub use mesh::{
     MeshSubscription, MeshTopic,
 };
 
-use crate::report::Report;
-use crate::service::Shared;
+use crate::report::NodeReporter;
+use crate::service::NodeShared;
 use crate::{Client, Contract, Fault, Service};
 use std::future::Future;
 use std::pin::pin;
@@ -52,7 +52,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// Starts them.
-pub(crate) fn start(shared: &Arc<Shared>) -> Result<(), Fault> {
+pub(crate) fn start(shared: &Arc<NodeShared>) -> Result<(), Fault> {
     let reporter = Reporter {
         log: make::<log::LogService>(shared, "/sys/log")?.into(),
         directory: make::<directory::DirectoryService>(shared, "/sys/directory")?.into(),
@@ -69,7 +69,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn make<S: Service>(shared: &Arc<Shared>, path: &str) -> Result<Client<S::Contract>, Fault>
+fn make<S: Service>(shared: &Arc<NodeShared>, path: &str) -> Result<Client<S::Contract>, Fault>
 where
     S::Contract: Contract,
 {
@@ -92,8 +92,8 @@ struct Reporter {
     debug: DebugClient,
 }
 
-impl Report for Reporter {
-    fn log(&self, entry: Entry) {
+impl NodeReporter for Reporter {
+    fn log(&self, entry: LogEntry) {
         drop(self.log.post(LogsRequest::Write(entry)));
     }
 

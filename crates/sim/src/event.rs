@@ -18,7 +18,7 @@ pub(crate) trait Timed: Ord {
 /// delay 0 comes one step after the event that scheduled it, so that an event never comes before
 /// its cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key {
+pub struct EventKey {
     /// When the event takes place.
     pub time: Time,
     /// 0, or one more than the step of the event that scheduled this one with delay 0.
@@ -35,32 +35,32 @@ pub struct Key {
 
 /// An event, ordered by its key, the smallest last: so the next one is the greatest of a queue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Event<E> {
-    pub(crate) key: Key,
+pub(crate) struct KeyedEvent<E> {
+    pub(crate) key: EventKey,
     pub(crate) body: E,
 }
 
-impl<E> PartialEq for Event<E> {
+impl<E> PartialEq for KeyedEvent<E> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<E> Eq for Event<E> {}
+impl<E> Eq for KeyedEvent<E> {}
 
-impl<E> PartialOrd for Event<E> {
+impl<E> PartialOrd for KeyedEvent<E> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> Ord for Event<E> {
+impl<E> Ord for KeyedEvent<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key)
     }
 }
 
-impl<E> Timed for Event<E> {
+impl<E> Timed for KeyedEvent<E> {
     fn time(&self) -> Time {
         self.key.time
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_heap_gives_the_next_event_first() {
-        let key = |time, step, to, tie, from, number| Key {
+        let key = |time, step, to, tie, from, number| EventKey {
             time,
             step,
             to,
@@ -90,9 +90,13 @@ mod tests {
             key(2, 1, 1, 1, 1, 0),
             key(2, 1, 1, 1, 1, 1),
         ];
-        let events = ordered.iter().rev().map(|&key| Event { key, body: () });
-        let mut heap: BinaryHeap<Event<()>> = events.collect();
-        let popped: Vec<Key> = std::iter::from_fn(|| heap.pop().map(|event| event.key)).collect();
+        let events = ordered
+            .iter()
+            .rev()
+            .map(|&key| KeyedEvent { key, body: () });
+        let mut heap: BinaryHeap<KeyedEvent<()>> = events.collect();
+        let popped: Vec<EventKey> =
+            std::iter::from_fn(|| heap.pop().map(|event| event.key)).collect();
         assert_eq!(popped, ordered);
     }
 }

@@ -45,13 +45,13 @@
 mod draw;
 mod error;
 mod event;
+mod ladder_queue;
 mod logical;
 mod model;
 mod null_messages;
 mod options;
 mod out;
 mod outcome;
-mod queue;
 mod rules;
 mod saved;
 mod sequential;
@@ -62,7 +62,7 @@ mod windows;
 
 pub use draw::mix;
 pub use error::{ModelError, SimError};
-pub use event::{Key, Time};
+pub use event::{EventKey, Time};
 pub use logical::{Logical, Reversible};
 pub use model::{Mode, Model};
 pub use options::{Options, Tie};

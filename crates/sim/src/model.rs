@@ -1,9 +1,9 @@
 //! A model: its processes, its links, and how it is run.
 
 use crate::outcome::Outcome;
-use crate::rules::{Links, Rules};
-use crate::saved::{self, Begin, Ended, Saved};
-use crate::share::Layout;
+use crate::rules::{ProcessLinks, Rules};
+use crate::saved::{self, RankEnd, RankStart, Saved};
+use crate::share::ProcessLayout;
 use crate::time_warp::{Copies, Reversed};
 use crate::{
     Logical, ModelError, Options, Reversible, SimError, Time, null_messages, sequential, time_warp,
@@ -37,7 +37,7 @@ impl Mode {
         match (self, comm.rank()) {
             (Mode::Sequential, 0) => 0..rules.processes,
             (Mode::Sequential, _) => 0..0,
-            (_, rank) => Layout::new(rules.processes, comm.size()).of(rank),
+            (_, rank) => ProcessLayout::new(rules.processes, comm.size()).of(rank),
         }
     }
 
@@ -45,8 +45,8 @@ impl Mode {
         self,
         comm: &Communicator,
         rules: &Rules,
-        begin: Begin<P>,
-    ) -> Result<Ended<P>, SimError> {
+        begin: RankStart<P>,
+    ) -> Result<RankEnd<P>, SimError> {
         match self {
             Mode::Sequential => sequential::run(comm, rules, begin).await,
             Mode::Windows => windows::run(comm, rules, begin).await,
@@ -152,7 +152,7 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         P: Clone,
     {
         let rules = self.rules()?;
-        let begin = Begin::start(&rules, mode.own(comm, &rules), &self.make);
+        let begin = RankStart::start(&rules, mode.own(comm, &rules), &self.make);
         Ok(mode.run(comm, &rules, begin).await?.outcome())
     }
 
@@ -214,7 +214,7 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
     {
         let mut rules = self.rules()?;
         rules.stop = until.min(rules.end);
-        let layout = Layout::new(rules.processes, comm.size());
+        let layout = ProcessLayout::new(rules.processes, comm.size());
         let rank_of = |process| match mode {
             Mode::Sequential => 0,
             _ => layout.rank_of(process),
@@ -239,7 +239,7 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         P: Reversible,
     {
         let rules = self.rules()?;
-        let begin = Begin::start(&rules, Mode::TimeWarp.own(comm, &rules), &self.make);
+        let begin = RankStart::start(&rules, Mode::TimeWarp.own(comm, &rules), &self.make);
         let ended = time_warp::run::<P, Reversed>(comm, &rules, begin).await?;
         Ok(ended.outcome())
     }
@@ -260,7 +260,7 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         let links = self
             .links
             .as_ref()
-            .map(|links| Links::new(self.processes, links.iter().copied()));
+            .map(|links| ProcessLinks::new(self.processes, links.iter().copied()));
         Rules::new(self.processes, &self.options, links.transpose()?)
     }
 }

@@ -8,12 +8,12 @@
 
 mod graph;
 
-use crate::event::Event;
+use crate::event::KeyedEvent;
 use crate::outcome::Report;
 use crate::rules::Rules;
-use crate::saved::{Begin, Ended};
-use crate::share::{Layout, Share};
-use crate::{Key, Logical, ModelError, SimError, Time};
+use crate::saved::{RankEnd, RankStart};
+use crate::share::{ProcessLayout, Share};
+use crate::{EventKey, Logical, ModelError, SimError, Time};
 use graph::Graph;
 use motet_comm::{ANY_SOURCE, Communicator, Tag};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ const TAG: Tag = 0;
 #[derive(Serialize, Deserialize)]
 enum Note<E> {
     Work {
-        events: Vec<Event<E>>,
+        events: Vec<KeyedEvent<E>>,
         /// Until when nothing comes, for each link from the sender's rank, in the order of its
         /// graph.
         promises: Vec<Time>,
@@ -35,26 +35,26 @@ enum Note<E> {
 
 struct Ranked<'r, P: Logical> {
     rules: &'r Rules,
-    layout: Layout,
+    layout: ProcessLayout,
     graph: Graph,
     share: Share<P>,
     /// What waits for each process.
-    pending: Vec<BinaryHeap<Event<P::Event>>>,
+    pending: Vec<BinaryHeap<KeyedEvent<P::Event>>>,
     waiting: usize,
     /// What each rank is to get.
-    outbox: Vec<Vec<Event<P::Event>>>,
+    outbox: Vec<Vec<KeyedEvent<P::Event>>>,
     /// What each rank is to get when this part of the run has ended.
-    later: Vec<Vec<Event<P::Event>>>,
+    later: Vec<Vec<KeyedEvent<P::Event>>>,
     report: Report,
-    trace: Vec<Key>,
-    sent: Vec<Event<P::Event>>,
+    trace: Vec<EventKey>,
+    sent: Vec<KeyedEvent<P::Event>>,
 }
 
 pub(crate) async fn run<P: Logical>(
     comm: &Communicator,
     rules: &Rules,
-    begin: Begin<P>,
-) -> Result<Ended<P>, SimError> {
+    begin: RankStart<P>,
+) -> Result<RankEnd<P>, SimError> {
     if let Some(processes) = rules.cycle_without_lookahead() {
         return Err(ModelError::Cycle { processes }.into());
     }
@@ -63,7 +63,7 @@ pub(crate) async fn run<P: Logical>(
         return Err(ModelError::NoEnd.into());
     }
     let comm = comm.dup().await?;
-    let layout = Layout::new(rules.processes, comm.size());
+    let layout = ProcessLayout::new(rules.processes, comm.size());
     let mut ranked = Ranked::new(rules, layout, &comm, begin.share);
     ranked.sent = begin.sent;
     let done = ranked.all(&comm, begin.done).await?;
@@ -86,7 +86,7 @@ pub(crate) async fn run<P: Logical>(
         let later = comm.alltoall(ranked.later).await?;
         pending.extend(later.into_iter().flatten());
     }
-    Ok(Ended {
+    Ok(RankEnd {
         report: ranked.report.of_all(&comm).await?,
         share: ranked.share,
         pending,
@@ -95,7 +95,7 @@ pub(crate) async fn run<P: Logical>(
 }
 
 impl<'r, P: Logical> Ranked<'r, P> {
-    fn new(rules: &'r Rules, layout: Layout, comm: &Communicator, share: Share<P>) -> Self {
+    fn new(rules: &'r Rules, layout: ProcessLayout, comm: &Communicator, share: Share<P>) -> Self {
         let (mut pending, mut outbox, mut later) = (Vec::new(), Vec::new(), Vec::new());
         pending.resize_with(share.processes.len(), BinaryHeap::new);
         outbox.resize_with(comm.size(), Vec::new);
@@ -212,7 +212,7 @@ impl<'r, P: Logical> Ranked<'r, P> {
         }
     }
 
-    fn enter(&mut self, event: Event<P::Event>) {
+    fn enter(&mut self, event: KeyedEvent<P::Event>) {
         self.waiting += 1;
         self.pending[event.key.to as usize - self.share.first].push(event);
     }

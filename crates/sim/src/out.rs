@@ -1,14 +1,14 @@
 //! What a handler can do: schedule events and draw numbers.
 
 use crate::draw::{draw, mix, uniform};
-use crate::event::{Event, Key};
+use crate::event::{EventKey, KeyedEvent};
 use crate::rules::Rules;
 use crate::{ModelError, Tie, Time};
 use serde::{Deserialize, Serialize};
 
 /// What a process has counted; a part of its state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Counters {
+pub(crate) struct ProcessCounters {
     /// Events that it has scheduled.
     pub(crate) sent: u64,
     /// Numbers that it has drawn.
@@ -20,9 +20,9 @@ pub(crate) struct Counters {
 pub struct Out<'a, E> {
     rules: &'a Rules,
     /// The key of the event that is handled.
-    cause: Key,
-    counters: &'a mut Counters,
-    sent: &'a mut Vec<Event<E>>,
+    cause: EventKey,
+    counters: &'a mut ProcessCounters,
+    sent: &'a mut Vec<KeyedEvent<E>>,
     /// What the handler has done that the model must not.
     refused: Option<ModelError>,
 }
@@ -30,9 +30,9 @@ pub struct Out<'a, E> {
 impl<'a, E> Out<'a, E> {
     pub(crate) fn new(
         rules: &'a Rules,
-        cause: &Key,
-        counters: &'a mut Counters,
-        sent: &'a mut Vec<Event<E>>,
+        cause: &EventKey,
+        counters: &'a mut ProcessCounters,
+        sent: &'a mut Vec<KeyedEvent<E>>,
     ) -> Self {
         Out {
             rules,
@@ -58,7 +58,7 @@ impl<'a, E> Out<'a, E> {
     /// The key of the event that is handled: who has scheduled it, as which of its events. At the
     /// start the numbers mean nothing.
     #[must_use]
-    pub fn cause(&self) -> Key {
+    pub fn cause(&self) -> EventKey {
         self.cause
     }
 
@@ -75,7 +75,7 @@ impl<'a, E> Out<'a, E> {
             Ok(key) => {
                 self.counters.sent += 1;
                 if key.time < self.rules.end {
-                    self.sent.push(Event { key, body: event });
+                    self.sent.push(KeyedEvent { key, body: event });
                 }
             }
             Err(refused) => self.refused = self.refused.take().or(Some(*refused)),
@@ -110,7 +110,7 @@ impl<'a, E> Out<'a, E> {
     }
 
     #[inline]
-    fn key(&self, to: usize, delay: Time) -> Result<Key, Box<ModelError>> {
+    fn key(&self, to: usize, delay: Time) -> Result<EventKey, Box<ModelError>> {
         let (from, time) = (self.cause.to as usize, self.cause.time);
         let Some(at) = time.checked_add(delay) else {
             return Err(Box::new(ModelError::TimeOverflow { from, time, delay }));
@@ -126,7 +126,7 @@ impl<'a, E> Out<'a, E> {
                 (mix(stream ^ number) >> 32) as u32
             }
         };
-        Ok(Key {
+        Ok(EventKey {
             time: at,
             step: if delay == 0 { self.cause.step + 1 } else { 0 },
             to: to as u32,

@@ -1,6 +1,6 @@
 //! What a run has come to.
 
-use crate::event::Key;
+use crate::event::EventKey;
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Outcome<P> {
     pub report: Report,
     /// The keys of all events that the processes of this rank have handled, in their order, if
     /// [`Options::trace`](crate::Options::trace) asks for them.
-    pub trace: Vec<Key>,
+    pub trace: Vec<EventKey>,
 }
 
 /// What all ranks together have done.

@@ -16,13 +16,13 @@ pub(crate) struct Rules {
     pub(crate) most_pending: usize,
     pub(crate) trace: bool,
     lookahead: Time,
-    links: Option<Links>,
+    links: Option<ProcessLinks>,
 }
 
 /// For each process the processes that it may schedule events for, in their order, and with which
 /// least delay.
 #[derive(Debug)]
-pub(crate) struct Links(Vec<Vec<(u32, Time)>>);
+pub(crate) struct ProcessLinks(Vec<Vec<(u32, Time)>>);
 
 impl Rules {
     /// # Errors
@@ -30,7 +30,7 @@ impl Rules {
     pub(crate) fn new(
         processes: usize,
         options: &Options,
-        links: Option<Links>,
+        links: Option<ProcessLinks>,
     ) -> Result<Self, ModelError> {
         if processes > u32::MAX as usize {
             return Err(ModelError::TooManyProcesses { processes });
@@ -101,7 +101,7 @@ impl Rules {
 
     /// The links that the model has declared, and with which least delay.
     pub(crate) fn all_links(&self) -> Option<impl Iterator<Item = (usize, usize, Time)> + '_> {
-        self.links.as_ref().map(Links::all)
+        self.links.as_ref().map(ProcessLinks::all)
     }
 
     /// A cycle of links without lookahead, if there is one: its processes, the first again at the
@@ -114,7 +114,7 @@ impl Rules {
     }
 }
 
-impl Links {
+impl ProcessLinks {
     /// # Errors
     /// A process that is not there.
     pub(crate) fn new(
@@ -141,7 +141,7 @@ impl Links {
             links.sort_unstable();
             links.dedup_by_key(|link| link.0);
         }
-        Ok(Links(from_each))
+        Ok(ProcessLinks(from_each))
     }
 
     fn lookahead(&self, from: usize, to: usize) -> Option<Time> {
@@ -208,8 +208,8 @@ impl Links {
 mod tests {
     use super::*;
 
-    fn links(links: &[(usize, usize, Time)]) -> Links {
-        Links::new(5, links.iter().copied()).unwrap()
+    fn links(links: &[(usize, usize, Time)]) -> ProcessLinks {
+        ProcessLinks::new(5, links.iter().copied()).unwrap()
     }
 
     #[test]
@@ -226,6 +226,6 @@ mod tests {
         assert_eq!(links.lookahead(0, 1), Some(3));
         assert_eq!(links.lookahead(1, 0), None);
         assert_eq!(links.all().collect::<Vec<_>>(), [(0, 1, 3), (0, 2, 9)]);
-        assert!(Links::new(2, [(0, 2, 1)].into_iter()).is_err());
+        assert!(ProcessLinks::new(2, [(0, 2, 1)].into_iter()).is_err());
     }
 }

@@ -1,10 +1,10 @@
 //! Runs in parts: what a part leaves, and what the next begins with.
 
-use crate::event::Event;
+use crate::event::KeyedEvent;
 use crate::outcome::{Outcome, Report};
 use crate::rules::Rules;
-use crate::share::{Process, Share};
-use crate::{Key, Logical, ModelError, SimError, Tie, Time};
+use crate::share::{LogicalProcess, Share};
+use crate::{EventKey, Logical, ModelError, SimError, Tie, Time};
 use motet_comm::{Communicator, Value};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,8 @@ pub struct Saved<P: Logical> {
     run: Run,
     time: Time,
     first: usize,
-    processes: Vec<Process<P>>,
-    pending: Vec<Event<P::Event>>,
+    processes: Vec<LogicalProcess<P>>,
+    pending: Vec<KeyedEvent<P::Event>>,
 }
 
 /// What has to be the same in all parts of a run.
@@ -34,28 +34,28 @@ struct Run {
 }
 
 /// What a rank begins with.
-pub(crate) struct Begin<P: Logical> {
+pub(crate) struct RankStart<P: Logical> {
     pub(crate) share: Share<P>,
     /// Events that wait; at the start of a run also for processes of other ranks.
-    pub(crate) sent: Vec<Event<P::Event>>,
+    pub(crate) sent: Vec<KeyedEvent<P::Event>>,
     pub(crate) done: Result<(), ModelError>,
 }
 
 /// What a rank ends with.
-pub(crate) struct Ended<P: Logical> {
+pub(crate) struct RankEnd<P: Logical> {
     pub(crate) share: Share<P>,
     /// What waits for the processes of this rank, for the time at which the part ends or later.
-    pub(crate) pending: Vec<Event<P::Event>>,
+    pub(crate) pending: Vec<KeyedEvent<P::Event>>,
     pub(crate) report: Report,
-    pub(crate) trace: Vec<Key>,
+    pub(crate) trace: Vec<EventKey>,
 }
 
 /// What a rank has for another.
 #[derive(Serialize, Deserialize)]
 #[serde(bound(serialize = "P: Serialize", deserialize = "P: DeserializeOwned"))]
-struct Parcel<P: Logical> {
-    processes: Vec<(usize, Process<P>)>,
-    pending: Vec<Event<P::Event>>,
+struct SavedShare<P: Logical> {
+    processes: Vec<(usize, LogicalProcess<P>)>,
+    pending: Vec<KeyedEvent<P::Event>>,
     /// When the sender's parts were saved, if it has any.
     time: Option<Time>,
     failed: Option<ModelError>,
@@ -105,16 +105,16 @@ impl Run {
     }
 }
 
-impl<P: Logical> Begin<P> {
+impl<P: Logical> RankStart<P> {
     /// The processes with these numbers start.
     pub(crate) fn start(rules: &Rules, own: Range<usize>, make: impl Fn(usize) -> P) -> Self {
         let (mut share, mut sent) = (Share::new(own, make), Vec::new());
         let done = share.start(rules, &mut sent);
-        Begin { share, sent, done }
+        RankStart { share, sent, done }
     }
 }
 
-impl<P: Logical> Ended<P> {
+impl<P: Logical> RankEnd<P> {
     pub(crate) fn outcome(mut self) -> Outcome<P> {
         self.trace.sort_unstable();
         Outcome {
@@ -143,23 +143,23 @@ impl<P: Logical> Ended<P> {
 ///
 /// # Errors
 /// [`ModelError::NotSaved`], for every rank, if the parts are of another run. Whether this rank has
-/// all of its processes is said by [`Begin::done`].
+/// all of its processes is said by [`RankStart::done`].
 pub(crate) async fn go_on<P: Logical + Value>(
     comm: &Communicator,
     rules: &Rules,
     saved: Vec<Saved<P>>,
     (own, rank_of): (Range<usize>, impl Fn(usize) -> usize),
     make: impl Fn(usize) -> P,
-) -> Result<Begin<P>, SimError> {
+) -> Result<RankStart<P>, SimError> {
     let failed = refused(rules, &saved).map(|reason| ModelError::NotSaved { reason });
     let time = saved.iter().map(Saved::time).max();
-    let empty = |_| Parcel {
+    let empty = |_| SavedShare {
         processes: Vec::new(),
         pending: Vec::new(),
         time,
         failed: failed.clone(),
     };
-    let mut parcels: Vec<Parcel<P>> = (0..comm.size()).map(empty).collect();
+    let mut parcels: Vec<SavedShare<P>> = (0..comm.size()).map(empty).collect();
     // What is of another run may name processes that nobody has.
     for part in saved.into_iter().filter(|_| failed.is_none()) {
         for (number, process) in (part.first..).zip(part.processes) {
@@ -180,7 +180,7 @@ pub(crate) async fn go_on<P: Logical + Value>(
     let range = times.iter().min().zip(times.iter().max());
     match (failed, range) {
         (Some(failed), _) => Err(failed.into()),
-        (None, None) => Ok(Begin::start(rules, own, make)),
+        (None, None) => Ok(RankStart::start(rules, own, make)),
         (None, Some((first, last))) if first != last => {
             let reason = format!("parts were saved at time {first} and at time {last}");
             Err(ModelError::NotSaved { reason }.into())
@@ -195,7 +195,7 @@ pub(crate) async fn go_on<P: Logical + Value>(
             };
             // Processes that are missing cannot handle what waits for them.
             sent.retain(|_| done.is_ok());
-            Ok(Begin { share, sent, done })
+            Ok(RankStart { share, sent, done })
         }
     }
 }

@@ -1,10 +1,10 @@
 //! One rank handles all events, one after the other.
 
-use crate::event::Event;
+use crate::event::KeyedEvent;
+use crate::ladder_queue::LadderQueue;
 use crate::outcome::Report;
-use crate::queue::Queue;
 use crate::rules::Rules;
-use crate::saved::{Begin, Ended};
+use crate::saved::{RankEnd, RankStart};
 use crate::share::Share;
 use crate::{Logical, ModelError, Reversible, SimError, Time};
 use motet_comm::Communicator;
@@ -13,18 +13,18 @@ use motet_comm::Communicator;
 pub(crate) struct Handling<'r, P: Logical> {
     pub(crate) rules: &'r Rules,
     pub(crate) share: Share<P>,
-    pub(crate) pending: Queue<Event<P::Event>>,
+    pub(crate) pending: LadderQueue<KeyedEvent<P::Event>>,
     pub(crate) report: Report,
-    pub(crate) trace: Vec<crate::Key>,
+    pub(crate) trace: Vec<crate::EventKey>,
     /// What the last handler has scheduled.
-    pub(crate) sent: Vec<Event<P::Event>>,
+    pub(crate) sent: Vec<KeyedEvent<P::Event>>,
 }
 
 pub(crate) async fn run<P: Logical>(
     comm: &Communicator,
     rules: &Rules,
-    begin: Begin<P>,
-) -> Result<Ended<P>, SimError> {
+    begin: RankStart<P>,
+) -> Result<RankEnd<P>, SimError> {
     let mut handling = Handling::new(rules, begin.share);
     handling.pending.extend(begin.sent);
     let handle_all = |()| handling.before(rules.stop, |pending, event| pending.push(event));
@@ -40,7 +40,7 @@ impl<'r, P: Logical> Handling<'r, P> {
         Handling {
             rules,
             share,
-            pending: Queue::default(),
+            pending: LadderQueue::default(),
             report: Report::default(),
             trace: Vec::new(),
             sent: Vec::new(),
@@ -51,7 +51,7 @@ impl<'r, P: Logical> Handling<'r, P> {
     pub(crate) fn before(
         &mut self,
         end: Time,
-        mut keep: impl FnMut(&mut Queue<Event<P::Event>>, Event<P::Event>),
+        mut keep: impl FnMut(&mut LadderQueue<KeyedEvent<P::Event>>, KeyedEvent<P::Event>),
     ) -> Result<(), ModelError> {
         while let Some(event) = self.pending.pop_before(end) {
             let key = event.key;
@@ -81,8 +81,8 @@ impl<'r, P: Logical> Handling<'r, P> {
         Ok(())
     }
 
-    pub(crate) async fn ended(self, comm: &Communicator) -> Result<Ended<P>, SimError> {
-        Ok(Ended {
+    pub(crate) async fn ended(self, comm: &Communicator) -> Result<RankEnd<P>, SimError> {
+        Ok(RankEnd {
             report: self.report.of_all(comm).await?,
             share: self.share,
             pending: self.pending.into_vec(),

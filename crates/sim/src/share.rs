@@ -1,7 +1,7 @@
 //! The processes of one rank.
 
-use crate::event::{Event, Key};
-use crate::out::Counters;
+use crate::event::{EventKey, KeyedEvent};
+use crate::out::ProcessCounters;
 use crate::rules::Rules;
 use crate::{Logical, ModelError, Out};
 use serde::{Deserialize, Serialize};
@@ -10,28 +10,28 @@ use std::ops::Range;
 /// How the processes of a model lie on ranks: in blocks of neighbours whose sizes differ by one at
 /// most.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
+pub(crate) struct ProcessLayout {
     processes: usize,
     ranks: usize,
 }
 
 /// A process, and what it has counted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Process<P> {
+pub(crate) struct LogicalProcess<P> {
     pub(crate) state: P,
-    pub(crate) counters: Counters,
+    pub(crate) counters: ProcessCounters,
 }
 
 /// The processes of one rank, in the order of their numbers.
 #[derive(Debug)]
 pub(crate) struct Share<P> {
     pub(crate) first: usize,
-    pub(crate) processes: Vec<Process<P>>,
+    pub(crate) processes: Vec<LogicalProcess<P>>,
 }
 
-impl Layout {
+impl ProcessLayout {
     pub(crate) fn new(processes: usize, ranks: usize) -> Self {
-        Layout { processes, ranks }
+        ProcessLayout { processes, ranks }
     }
 
     /// The processes of a rank.
@@ -56,9 +56,9 @@ impl Layout {
 
 impl<P: Logical> Share<P> {
     pub(crate) fn new(numbers: Range<usize>, make: impl Fn(usize) -> P) -> Self {
-        let process = |number| Process {
+        let process = |number| LogicalProcess {
             state: make(number),
-            counters: Counters::default(),
+            counters: ProcessCounters::default(),
         };
         Share {
             first: numbers.start,
@@ -73,10 +73,10 @@ impl<P: Logical> Share<P> {
     pub(crate) fn start(
         &mut self,
         rules: &Rules,
-        sent: &mut Vec<Event<P::Event>>,
+        sent: &mut Vec<KeyedEvent<P::Event>>,
     ) -> Result<(), ModelError> {
         for (at, process) in self.processes.iter_mut().enumerate() {
-            let cause = Key {
+            let cause = EventKey {
                 time: 0,
                 step: 0,
                 to: (self.first + at) as u32,
@@ -99,10 +99,10 @@ impl<P: Logical> Share<P> {
     pub(crate) fn handle(
         &mut self,
         rules: &Rules,
-        event: Event<P::Event>,
-        sent: &mut Vec<Event<P::Event>>,
+        event: KeyedEvent<P::Event>,
+        sent: &mut Vec<KeyedEvent<P::Event>>,
     ) -> Result<(), ModelError> {
-        let Event { key, body } = event;
+        let KeyedEvent { key, body } = event;
         let process = &mut self.processes[key.to as usize - self.first];
         let handle = |state: &mut P, out: &mut Out<'_, P::Event>| state.handle(key.time, body, out);
         process.act(rules, &key, sent, handle).1
@@ -115,14 +115,14 @@ impl<P: Logical> Share<P> {
     }
 }
 
-impl<P: Logical> Process<P> {
+impl<P: Logical> LogicalProcess<P> {
     /// Has the process do something at the event that `cause` names.
     #[inline]
     pub(crate) fn act<R>(
         &mut self,
         rules: &Rules,
-        cause: &Key,
-        sent: &mut Vec<Event<P::Event>>,
+        cause: &EventKey,
+        sent: &mut Vec<KeyedEvent<P::Event>>,
         act: impl FnOnce(&mut P, &mut Out<'_, P::Event>) -> R,
     ) -> (R, Result<(), ModelError>) {
         let mut out = Out::new(rules, cause, &mut self.counters, sent);
@@ -147,7 +147,7 @@ mod tests {
             (9, 8),
             (100, 7),
         ] {
-            let layout = Layout::new(processes, ranks);
+            let layout = ProcessLayout::new(processes, ranks);
             let mut all = Vec::new();
             for rank in 0..ranks {
                 let own = layout.of(rank);

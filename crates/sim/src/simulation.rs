@@ -36,7 +36,7 @@ pub use timeline::timeline;
 
 use self::calendar::Calendar;
 use self::outside::Outside;
-use self::process::{Number, Slot, Woken};
+use self::process::{Number, ProcessEntry, Woken};
 use self::report::Facility;
 use crate::Time;
 use crate::draw::{draw, uniform};
@@ -95,7 +95,7 @@ struct Core {
     numbered: Cell<u64>,
     calendar: RefCell<Calendar>,
     ready: RefCell<VecDeque<Number>>,
-    slots: RefCell<Vec<Slot>>,
+    slots: RefCell<Vec<ProcessEntry>>,
     free: RefCell<Vec<u32>>,
     /// The process that runs.
     current: Cell<Number>,

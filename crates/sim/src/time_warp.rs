@@ -18,11 +18,11 @@ mod undo;
 
 pub(crate) use undo::{Copies, Reversed, Undoing};
 
-use crate::event::{Event, Key};
+use crate::event::{EventKey, KeyedEvent};
 use crate::outcome::Report;
 use crate::rules::Rules;
-use crate::saved::{Begin, Ended};
-use crate::share::{Layout, Share};
+use crate::saved::{RankEnd, RankStart};
+use crate::share::{ProcessLayout, Share};
 use crate::{Logical, ModelError, SimError, Time};
 use history::{History, Stopped};
 use motet_comm::Communicator;
@@ -34,11 +34,11 @@ const MOST_IN_A_ROUND: u64 = 1 << 16;
 
 /// What a rank tells another at the end of a round.
 #[derive(Serialize, Deserialize)]
-struct Parcel<E> {
+struct RoundMessage<E> {
     /// In the order in which they were said: an event comes before what takes it back.
     words: Vec<Word<E>>,
     /// The least key that the sender holds, or has sent in this round to anybody.
-    least: Option<Key>,
+    least: Option<EventKey>,
     handled: u64,
     rolled_back: u64,
     failed: Option<ModelError>,
@@ -46,38 +46,38 @@ struct Parcel<E> {
 
 #[derive(Serialize, Deserialize)]
 enum Word<E> {
-    Event(Event<E>),
-    Taken(Key),
+    Event(KeyedEvent<E>),
+    Taken(EventKey),
 }
 
 /// The events and processes of one rank.
 struct Warp<'r, P: Logical, U: Undoing<P>> {
     rules: &'r Rules,
-    layout: Layout,
+    layout: ProcessLayout,
     rank: usize,
     share: Share<P>,
     histories: Vec<History<P, U>>,
-    pending: BTreeMap<Key, P::Event>,
+    pending: BTreeMap<EventKey, P::Event>,
     /// What each rank is to be told.
     outbox: Vec<Vec<Word<P::Event>>>,
     /// The least key in the outbox.
-    least_sent: Option<Key>,
+    least_sent: Option<EventKey>,
     /// A handler that panicked, or did what it must not. It is the run's end if its event is
     /// committed.
-    stopped: Option<(Key, Stopped)>,
+    stopped: Option<(EventKey, Stopped)>,
     /// Events that have been handled and are not committed.
     uncommitted: usize,
     report: Report,
-    trace: Vec<Key>,
-    sent: Vec<Event<P::Event>>,
+    trace: Vec<EventKey>,
+    sent: Vec<KeyedEvent<P::Event>>,
 }
 
 pub(crate) async fn run<P: Logical, U: Undoing<P>>(
     comm: &Communicator,
     rules: &Rules,
-    begin: Begin<P>,
-) -> Result<Ended<P>, SimError> {
-    let layout = Layout::new(rules.processes, comm.size());
+    begin: RankStart<P>,
+) -> Result<RankEnd<P>, SimError> {
+    let layout = ProcessLayout::new(rules.processes, comm.size());
     let mut warp: Warp<'_, P, U> = Warp::new(rules, layout, comm, begin.share);
     let mut failed = begin.done.err();
     for event in begin.sent {
@@ -112,16 +112,18 @@ pub(crate) async fn run<P: Logical, U: Undoing<P>>(
     }
     warp.commit_all();
     let pending = warp.pending.into_iter();
-    Ok(Ended {
+    Ok(RankEnd {
         report: warp.report.of_all(comm).await?,
         share: warp.share,
-        pending: pending.map(|(key, body)| Event { key, body }).collect(),
+        pending: pending
+            .map(|(key, body)| KeyedEvent { key, body })
+            .collect(),
         trace: warp.trace,
     })
 }
 
 impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
-    fn new(rules: &'r Rules, layout: Layout, comm: &Communicator, share: Share<P>) -> Self {
+    fn new(rules: &'r Rules, layout: ProcessLayout, comm: &Communicator, share: Share<P>) -> Self {
         let mut outbox = Vec::new();
         outbox.resize_with(comm.size(), Vec::new);
         Warp {
@@ -146,12 +148,12 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
         &mut self,
         (handled, rolled_back): (u64, u64),
         failed: Option<&ModelError>,
-    ) -> Vec<Parcel<P::Event>> {
+    ) -> Vec<RoundMessage<P::Event>> {
         let own = self.pending.first_key_value().map(|(&key, _)| key);
         let least = [own, self.least_sent.take()].into_iter().flatten().min();
         self.report.rounds += 1;
         let outbox = self.outbox.iter_mut().map(std::mem::take);
-        let parcel = |words| Parcel {
+        let parcel = |words| RoundMessage {
             words,
             least,
             handled,
@@ -186,7 +188,7 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
             };
             let at = key.to as usize - self.share.first;
             let process = &mut self.share.processes[at];
-            let event = Event { key, body };
+            let event = KeyedEvent { key, body };
             let history = &mut self.histories[at];
             match history.handle(self.rules, process, event, &mut self.sent) {
                 Ok(()) => {
@@ -207,7 +209,7 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
         handled
     }
 
-    fn schedule(&mut self, event: Event<P::Event>) {
+    fn schedule(&mut self, event: KeyedEvent<P::Event>) {
         let rank = self.layout.rank_of(event.key.to as usize);
         if rank == self.rank {
             self.enter(event);
@@ -222,13 +224,13 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
     }
 
     /// An event has come for a process of this rank.
-    fn enter(&mut self, event: Event<P::Event>) {
+    fn enter(&mut self, event: KeyedEvent<P::Event>) {
         self.roll_back(&event.key);
         self.pending.insert(event.key, event.body);
     }
 
     /// An event is taken back that has come for a process of this rank.
-    fn take_back(&mut self, key: Key) {
+    fn take_back(&mut self, key: EventKey) {
         self.roll_back(&key);
         let taken = self.pending.remove(&key);
         debug_assert!(taken.is_some(), "an event comes before what takes it back");
@@ -236,12 +238,12 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
 
     /// Takes back what a process has handled at this key or later, and what that has scheduled, and
     /// so on.
-    fn roll_back(&mut self, key: &Key) {
+    fn roll_back(&mut self, key: &EventKey) {
         if self.stopped.as_ref().is_some_and(|(at, _)| key <= at) {
             self.stopped = None;
         }
         // The events that were scheduled by what has been taken back.
-        let mut orphans: Vec<Key> = Vec::new();
+        let mut orphans: Vec<EventKey> = Vec::new();
         let mut next = Some(*key);
         while let Some(key) = next {
             let at = key.to as usize - self.share.first;
@@ -258,7 +260,7 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
 
     /// The next orphan that a process of this rank may have handled; those that wait here are
     /// dropped, and other ranks are told of theirs.
-    fn next_orphan(&mut self, orphans: &mut Vec<Key>) -> Option<Key> {
+    fn next_orphan(&mut self, orphans: &mut Vec<EventKey>) -> Option<EventKey> {
         while let Some(&key) = orphans.last() {
             let rank = self.layout.rank_of(key.to as usize);
             if rank != self.rank {
@@ -277,7 +279,7 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
     }
 
     /// What took place before `horizon` is for good.
-    fn commit(&mut self, horizon: &Key) {
+    fn commit(&mut self, horizon: &EventKey) {
         for history in &mut self.histories {
             let committed = history.commit(horizon, self.rules.trace.then_some(&mut self.trace));
             self.report.committed += committed as u64;
@@ -294,7 +296,7 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
     }
 
     /// What ends the run, now that `horizon` is the least key of all.
-    fn check(&mut self, horizon: &Key) -> Option<ModelError> {
+    fn check(&mut self, horizon: &EventKey) -> Option<ModelError> {
         if let Some((_, stopped)) = self.stopped.take_if(|(at, _)| *at <= *horizon) {
             return Some(stopped.raise());
         }

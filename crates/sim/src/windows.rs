@@ -5,35 +5,35 @@
 //! the lookahead. What lies before that is handled by each rank on its own. One exchange brings the
 //! events, and each rank's next time.
 
-use crate::event::Event;
-use crate::queue::Queue;
+use crate::event::KeyedEvent;
+use crate::ladder_queue::LadderQueue;
 use crate::rules::Rules;
-use crate::saved::{Begin, Ended};
+use crate::saved::{RankEnd, RankStart};
 use crate::sequential::Handling;
-use crate::share::Layout;
+use crate::share::ProcessLayout;
 use crate::{Logical, ModelError, SimError, Time};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
 
 /// What a rank has for another at the end of a window.
 #[derive(Serialize, Deserialize)]
-struct Parcel<E> {
+struct WindowMessage<E> {
     /// When the next event of the sender takes place, here or there.
     next: Option<Time>,
-    events: Vec<Event<E>>,
+    events: Vec<KeyedEvent<E>>,
     failed: Option<ModelError>,
 }
 
 pub(crate) async fn run<P: Logical>(
     comm: &Communicator,
     rules: &Rules,
-    begin: Begin<P>,
-) -> Result<Ended<P>, SimError> {
+    begin: RankStart<P>,
+) -> Result<RankEnd<P>, SimError> {
     let (lookahead, link) = rules.least_lookahead();
     if lookahead == 0 {
         return Err(ModelError::NoLookahead { link }.into());
     }
-    let layout = Layout::new(rules.processes, comm.size());
+    let layout = ProcessLayout::new(rules.processes, comm.size());
     let (mut handling, mut done) = (Handling::new(rules, begin.share), begin.done);
     let mut outbox = Outbox::new(comm, layout);
     for event in begin.sent {
@@ -60,14 +60,14 @@ pub(crate) async fn run<P: Logical>(
 /// What a rank has scheduled for each rank.
 struct Outbox<'c, E> {
     comm: &'c Communicator,
-    layout: Layout,
-    events: Vec<Vec<Event<E>>>,
+    layout: ProcessLayout,
+    events: Vec<Vec<KeyedEvent<E>>>,
     /// When the first of them takes place.
     next: Option<Time>,
 }
 
 impl<'c, E: motet_comm::Value> Outbox<'c, E> {
-    fn new(comm: &'c Communicator, layout: Layout) -> Self {
+    fn new(comm: &'c Communicator, layout: ProcessLayout) -> Self {
         let mut events = Vec::new();
         events.resize_with(comm.size(), Vec::new);
         Outbox {
@@ -79,7 +79,7 @@ impl<'c, E: motet_comm::Value> Outbox<'c, E> {
     }
 
     #[inline]
-    fn keep(&mut self, pending: &mut Queue<Event<E>>, event: Event<E>) {
+    fn keep(&mut self, pending: &mut LadderQueue<KeyedEvent<E>>, event: KeyedEvent<E>) {
         let rank = self.layout.rank_of(event.key.to as usize);
         if rank == self.comm.rank() {
             pending.push(event);
@@ -100,12 +100,12 @@ impl<'c, E: motet_comm::Value> Outbox<'c, E> {
     ) -> Result<Option<Time>, SimError> {
         let next = self.next.take().into_iter().chain(own).min();
         let failed = done.err();
-        let parcel = |events| Parcel {
+        let parcel = |events| WindowMessage {
             next,
             events,
             failed: failed.clone(),
         };
-        let parcels: Vec<Parcel<E>> = self
+        let parcels: Vec<WindowMessage<E>> = self
             .events
             .iter_mut()
             .map(std::mem::take)

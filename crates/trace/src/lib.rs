@@ -9,22 +9,22 @@
 //! ```text
 //!  a rank sleeps ──► Why ──┬─► WaitReport   every rank waits: why the run was ended
 //!                          └─► WaitGraph    somebody asks while it runs: collectives, cycles
-//!  a rank calls ───► Recorder ─► RankProfile ─► Profile ─► Overhead, Model
+//!  a rank calls ───► Recorder ─► RankProfile ─► Profile ─► Overhead, OverheadModel
 //! ```
 //!
 //! | to … | use |
 //! |---|---|
 //! | name a message's sender, receiver and tag | [`Source`], [`Dest`], [`Tag`], [`TagMatch`] |
-//! | say what a rank waits for | [`Wait`], [`Operation`], [`CallSite`] |
+//! | say what a rank waits for | [`Wait`], [`WaitOperation`], [`CallSite`] |
 //! | report a run that goes on no more | [`WaitReport`] |
 //! | show who waits for whom | [`WaitGraph`] |
 //! | record where the time of a rank goes | [`Recorder`] |
-//! | explain the time of a run | [`Profile`], [`Overhead`], [`Model`], [`Imbalance`] |
+//! | explain the time of a run | [`Profile`], [`Overhead`], [`OverheadModel`], [`Imbalance`] |
 //!
 //! ```
-//! use motet_trace::{ANY_TAG, Operation, Source};
+//! use motet_trace::{ANY_TAG, WaitOperation, Source};
 //!
-//! let recv = Operation::Recv { source: Source::Rank(3), tag: ANY_TAG };
+//! let recv = WaitOperation::Recv { source: Source::Rank(3), tag: ANY_TAG };
 //! assert_eq!(recv.to_string(), "recv(source 3, any tag)");
 //! ```
 //!
@@ -40,8 +40,8 @@ pub use address::{ANY_SOURCE, ANY_TAG, Dest, OUTSIDE, Source, Status, Tag, TagMa
 pub use call_site::CallSite;
 pub use known::known;
 pub use profile::{
-    Called, Entered, Imbalance, Model, Overhead, Profile, ProfileClock, RankProfile, Recorder,
-    StageProfile,
+    Called, EnteredCall, Imbalance, Overhead, OverheadModel, Profile, ProfileClock, RankProfile,
+    Recorder, StageProfile,
 };
 pub use report::graph::{CollectiveNow, RankNow, WaitGraph, WaitNow};
-pub use report::{Members, Operation, RankState, Unmatched, Wait, WaitReport, Why};
+pub use report::{Members, RankState, Unmatched, Wait, WaitOperation, WaitReport, Why};

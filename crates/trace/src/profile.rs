@@ -6,8 +6,8 @@ mod recorder;
 mod text;
 
 pub use imbalance::Imbalance;
-pub use overhead::{Model, Overhead};
-pub use recorder::{Called, Entered, ProfileClock, Recorder};
+pub use overhead::{Overhead, OverheadModel};
+pub use recorder::{Called, EnteredCall, ProfileClock, Recorder};
 
 use serde::{Deserialize, Serialize};
 

@@ -50,7 +50,7 @@ pub enum RankState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     /// What was called.
-    pub operation: Operation,
+    pub operation: WaitOperation,
     /// Where it was called.
     pub location: CallSite,
     /// The number of the communicator, whose ranks the operation names; 0 is the world.
@@ -76,7 +76,7 @@ pub type Members = Option<Arc<[usize]>>;
 /// A call that can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Operation {
+pub enum WaitOperation {
     /// Receive a message.
     Recv {
         /// From whom.
@@ -154,17 +154,17 @@ impl WaitReport {
     }
 }
 
-impl Operation {
+impl WaitOperation {
     /// The operation's name without its arguments.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Operation::Recv { .. } => "recv",
-            Operation::Ssend { .. } => "ssend",
-            Operation::Send { .. } => "send",
-            Operation::Probe { .. } => "probe",
-            Operation::NeighbourRoom { .. } => "send to a neighbour",
-            Operation::Neighbour { name, .. } | Operation::Collective { name, .. } => name,
+            WaitOperation::Recv { .. } => "recv",
+            WaitOperation::Ssend { .. } => "ssend",
+            WaitOperation::Send { .. } => "send",
+            WaitOperation::Probe { .. } => "probe",
+            WaitOperation::NeighbourRoom { .. } => "send to a neighbour",
+            WaitOperation::Neighbour { name, .. } | WaitOperation::Collective { name, .. } => name,
         }
     }
 }
@@ -226,10 +226,10 @@ impl fmt::Display for Wait {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for WaitOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Operation::Recv { source, tag } | Operation::Probe { source, tag } => {
+            WaitOperation::Recv { source, tag } | WaitOperation::Probe { source, tag } => {
                 write!(f, "{}(", self.name())?;
                 match source {
                     Source::Any => f.write_str("any source")?,
@@ -242,17 +242,17 @@ impl fmt::Display for Operation {
                     TagMatch::Only(tag) => write!(f, ", tag {tag})"),
                 }
             }
-            Operation::Ssend { dest, tag } => write!(f, "ssend(dest {dest}, tag {tag})"),
-            Operation::Send { dest, tag } => write!(
+            WaitOperation::Ssend { dest, tag } => write!(f, "ssend(dest {dest}, tag {tag})"),
+            WaitOperation::Send { dest, tag } => write!(
                 f,
                 "send(dest {dest}, tag {tag}), which waits for earlier messages to be received"
             ),
-            Operation::NeighbourRoom { peer } => {
+            WaitOperation::NeighbourRoom { peer } => {
                 write!(f, "send to neighbour {peer}, who does not receive")
             }
-            Operation::Neighbour { peer, name } => write!(f, "{name}, for neighbour {peer}"),
-            Operation::Collective { name, root: None } => write!(f, "{name}"),
-            Operation::Collective {
+            WaitOperation::Neighbour { peer, name } => write!(f, "{name}, for neighbour {peer}"),
+            WaitOperation::Collective { name, root: None } => write!(f, "{name}"),
+            WaitOperation::Collective {
                 name,
                 root: Some(root),
             } => write!(f, "{name}(root {root})"),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// With which a rank is told that the epoch for which it waits has begun.
 pub(crate) const BEGUN: Tag = 0;
 
-pub(crate) struct Site<T> {
+pub(crate) struct WindowSite<T> {
     /// In the order of their ranks.
     regions: Vec<Arc<Region<T>>>,
     state: Mutex<State>,
@@ -67,10 +67,10 @@ struct Now<'a> {
     length: usize,
 }
 
-impl<T: Plain> Site<T> {
+impl<T: Plain> WindowSite<T> {
     pub(crate) fn new(mut regions: Vec<Arc<Region<T>>>) -> Self {
         regions.sort_unstable_by_key(|region| region.rank);
-        Site {
+        WindowSite {
             regions,
             state: Mutex::default(),
         }

@@ -3,7 +3,7 @@
 use crate::WindowError;
 use crate::head::{Act, Head};
 use crate::region::{Region, part};
-use crate::site::Site;
+use crate::site::WindowSite;
 use motet_comm::{CommError, Communicator, Delegate, Local, Plain, Tag};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub struct Window<T: Plain> {
     /// The window's own.
     pub(crate) comm: Communicator,
-    pub(crate) site: Arc<Site<T>>,
+    pub(crate) site: Arc<WindowSite<T>>,
     pub(crate) own: Arc<Region<T>>,
     pub(crate) delegate: Arc<Delegate>,
     /// How many elements each rank has.
@@ -114,7 +114,10 @@ impl<T: Plain> Window<T> {
     }
 
     /// What the ranks of this process share.
-    async fn meet(comm: &Communicator, own: &Arc<Region<T>>) -> Result<Arc<Site<T>>, CommError> {
+    async fn meet(
+        comm: &Communicator,
+        own: &Arc<Region<T>>,
+    ) -> Result<Arc<WindowSite<T>>, CommError> {
         // Messages: a collective over several processes writes what it is given, also inside one of
         // them.
         let near = comm.split_by_process().await?;
@@ -128,7 +131,7 @@ impl<T: Plain> Window<T> {
             let Local(region) = near.recv(rank, 0).await?;
             regions.push(region);
         }
-        let site = Arc::new(Site::new(regions));
+        let site = Arc::new(WindowSite::new(regions));
         for rank in 1..near.size() {
             near.send(rank, 0, Local(Arc::clone(&site))).await?;
         }

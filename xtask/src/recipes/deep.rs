@@ -3,7 +3,7 @@
 use super::project::{Project, runner};
 use super::{models, python, schemathesis, stress};
 use crate::args::Options;
-use crate::needs::{Machine, tests_named};
+use crate::needs::{TestMachine, tests_named};
 use std::process::ExitCode;
 
 /// The part of a test's name that says that it is for this recipe. Such a test is `#[ignore]`d, so
@@ -27,7 +27,7 @@ const STRESS_SECONDS: f64 = 600.0;
 pub(super) fn deep(options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let scope = project.scope(options.package.as_deref())?;
-    let machine = Machine::of_environment(&project.root, &project.target);
+    let machine = TestMachine::of_environment(&project.root, &project.target);
     let mut runner = runner(options.keep_going)?;
     let missing = machine.missing(&project.tree, &scope.folder());
     for need in &missing {

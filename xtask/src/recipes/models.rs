@@ -4,7 +4,7 @@
 use super::project::{Project, Scope, runner};
 use crate::args::Options;
 use crate::runner::Runner;
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, ExitCode};
@@ -94,7 +94,7 @@ impl Checker {
 /// of an integration test.
 fn packages<'a>(
     checker: Checker,
-    tree: &'a Tree,
+    tree: &'a ProjectTree,
     folder: &str,
 ) -> BTreeMap<BTreeSet<String>, Vec<&'a str>> {
     let cfg = checker.cfg();
@@ -149,7 +149,7 @@ mod tests {
             ("crates/b/Cargo.toml", "[package]\nname = 'b'\n"),
         ];
         all.extend(files);
-        let tree = Tree::of(&all);
+        let tree = ProjectTree::of(&all);
         let models = packages(Checker::Loom, &tree, "");
         models
             .iter()

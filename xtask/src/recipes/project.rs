@@ -1,7 +1,7 @@
 //! Where the project is, what is in it, and how its Cargo is called.
 
 use crate::runner::{Children, Runner};
-use crate::source::{Manifest, Tree, Workspace};
+use crate::source::{PackageManifest, ProjectTree, Workspace};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,14 +14,14 @@ pub(super) struct Project {
     /// Where builds go.
     pub(super) target: PathBuf,
     /// Its files.
-    pub(super) tree: Tree,
+    pub(super) tree: ProjectTree,
 }
 
 /// What a step is about: the whole workspace or one package.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scope<'a> {
     Workspace,
-    Package(&'a Manifest),
+    Package(&'a PackageManifest),
 }
 
 impl Project {
@@ -42,7 +42,7 @@ impl Project {
                 )
             })?
             .to_owned();
-        let tree = Tree::load(&root)
+        let tree = ProjectTree::load(&root)
             .map_err(|error| format!("cannot read {}: {error}", root.display()))?;
         // Relative to where Cargo runs: the root.
         let target = root.join(
@@ -139,7 +139,7 @@ impl Scope<'_> {
     }
 
     /// Whether it has a library with examples in its documentation.
-    pub(super) fn has_library(&self, tree: &Tree) -> bool {
+    pub(super) fn has_library(&self, tree: &ProjectTree) -> bool {
         match self {
             Scope::Workspace => true,
             Scope::Package(manifest) => {

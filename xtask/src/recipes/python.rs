@@ -2,7 +2,7 @@
 //! there.
 
 use super::project::{Project, Scope};
-use crate::needs::Machine;
+use crate::needs::TestMachine;
 use crate::runner::Runner;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) fn step(
     runner: &mut Runner,
     project: &Project,
     scope: Scope<'_>,
-    machine: &Machine,
+    machine: &TestMachine,
     strict: bool,
 ) {
     if let Some((place, wheel)) = installed(runner, project, scope, machine, strict) {
@@ -35,7 +35,12 @@ pub(super) fn step(
 }
 
 /// Builds and installs the wheel, and runs the tests of which the gate leaves out a part.
-pub(super) fn deep(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &Machine) {
+pub(super) fn deep(
+    runner: &mut Runner,
+    project: &Project,
+    scope: Scope<'_>,
+    machine: &TestMachine,
+) {
     let Some((place, _)) = installed(runner, project, scope, machine, false) else {
         return;
     };
@@ -54,7 +59,7 @@ fn installed(
     runner: &mut Runner,
     project: &Project,
     scope: Scope<'_>,
-    machine: &Machine,
+    machine: &TestMachine,
     strict: bool,
 ) -> Option<(PathBuf, PathBuf)> {
     if !matches!(scope, Scope::Workspace) {
@@ -106,7 +111,7 @@ fn size(wheel: &Path) -> Result<String, String> {
 }
 
 /// The extension calls only what every Python from 3.10 on has.
-fn abi(runner: &mut Runner, machine: &Machine, wheel: &Path) {
+fn abi(runner: &mut Runner, machine: &TestMachine, wheel: &Path) {
     let there = Command::new(machine.python())
         .args(["-c", "import abi3audit"])
         .stderr(Stdio::null())
@@ -121,7 +126,7 @@ fn abi(runner: &mut Runner, machine: &Machine, wheel: &Path) {
 }
 
 /// Tests of the package as it is installed at `place`, and what looks at its text.
-fn checks(runner: &mut Runner, project: &Project, machine: &Machine, place: &Path) {
+fn checks(runner: &mut Runner, project: &Project, machine: &TestMachine, place: &Path) {
     let python = place.join("bin/python");
     let mut tests = Command::new(&python);
     tests
@@ -181,7 +186,7 @@ fn complete(runner: &mut Runner, place: &Path, strict: bool) -> bool {
 }
 
 /// The documentation of both languages: its pages, pictures and examples. Warnings are errors.
-fn documents(runner: &mut Runner, project: &Project, machine: &Machine, place: &Path) {
+fn documents(runner: &mut Runner, project: &Project, machine: &TestMachine, place: &Path) {
     let python = place.join("bin/python");
     let site = project.target.join("site");
     let library = machine.mpi().to_string_lossy().into_owned();
@@ -209,7 +214,7 @@ fn documents(runner: &mut Runner, project: &Project, machine: &Machine, place: &
 }
 
 /// Makes an environment with the wheel, and with what the environment of the peers has.
-fn install(machine: &Machine, place: &Path, wheel: &Path) -> Result<(), String> {
+fn install(machine: &TestMachine, place: &Path, wheel: &Path) -> Result<(), String> {
     let base = machine.python();
     let run = |command: &mut Command| -> Result<String, String> {
         let output = command.output().map_err(|error| error.to_string())?;

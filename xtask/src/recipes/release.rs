@@ -18,7 +18,7 @@ mod wheel;
 
 use super::project::{Project, runner};
 use crate::args::Options;
-use crate::needs::Machine;
+use crate::needs::TestMachine;
 use crate::runner::Runner;
 use crate::source::Workspace;
 use folder::Folder;
@@ -41,7 +41,7 @@ pub(super) fn release(options: &Options) -> Result<ExitCode, String> {
         versions::set(&mut runner, &project, version);
         return Ok(runner.finish());
     }
-    let machine = Machine::of_environment(&project.root, &project.target);
+    let machine = TestMachine::of_environment(&project.root, &project.target);
     let folder = Folder::begin(&project.target)?;
     ready(&mut runner, &project, &workspace, options.trial);
     oldest(&mut runner, &project, &workspace.rust);

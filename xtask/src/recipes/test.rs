@@ -3,9 +3,9 @@
 use super::project::{LEFT_OUT, Project, Scope, runner};
 use super::{counts, docs, models, preflight, python, release, stress, targets};
 use crate::args::Options;
-use crate::needs::{Machine, Need, is_known};
+use crate::needs::{Need, TestMachine, is_known};
 use crate::runner::Runner;
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
     let scope = project.scope(options.package.as_deref())?;
     let strict =
         options.ci || std::env::var_os("CI").is_some_and(|value| value == "1" || value == "true");
-    let machine = Machine::of_environment(&project.root, &project.target);
+    let machine = TestMachine::of_environment(&project.root, &project.target);
     let missing = machine.missing(&project.tree, &scope.folder());
     let mut runner = runner(options.keep_going)?;
     needs(&mut runner, &missing, strict, &options.optional);
@@ -75,7 +75,7 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
 }
 
 /// Every example in the documentation.
-fn doc_tests(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &Machine) {
+fn doc_tests(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &TestMachine) {
     if !scope.has_library(&project.tree) {
         runner.skip("doc tests", "the package has no library with such tests");
         return;
@@ -117,7 +117,7 @@ fn tests(
     runner: &mut Runner,
     project: &Project,
     scope: Scope<'_>,
-    machine: &Machine,
+    machine: &TestMachine,
     missing: &[Need],
 ) {
     // `--tests` is what `--lib --bins --tests` is, also for a package without a library.
@@ -195,7 +195,7 @@ fn run_examples(runner: &mut Runner, project: &Project, examples: &[Example]) {
 }
 
 /// The examples below `folder`.
-fn examples(tree: &Tree, folder: &str) -> Vec<Example> {
+fn examples(tree: &ProjectTree, folder: &str) -> Vec<Example> {
     let roots = tree
         .modules()
         .all()
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn examples_are_known_by_file_or_folder_with_the_features_they_need() {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             (
                 "crates/a/Cargo.toml",
                 "[package]\nname = 'a'\n[[example]]\nname = 'big'\nrequired-features = ['f']\n",

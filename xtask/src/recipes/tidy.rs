@@ -2,7 +2,7 @@
 
 use super::project::{Project, runner};
 use crate::runner::Runner;
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy;
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub(super) fn tidy() -> Result<ExitCode, String> {
 }
 
 /// The house rules as a step of a larger recipe.
-pub(super) fn step(runner: &mut Runner, tree: &Tree) {
+pub(super) fn step(runner: &mut Runner, tree: &ProjectTree) {
     runner.check("tidy", "the house rules", || {
         let findings = tidy::run(tree);
         if findings.is_empty() {

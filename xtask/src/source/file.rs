@@ -4,7 +4,7 @@ use super::rust::Rust;
 
 /// A file of the project.
 #[derive(Debug)]
-pub(crate) struct File {
+pub(crate) struct SourceFile {
     /// Its path from the project's root, with `/`.
     pub(crate) path: String,
     /// Its text; `None` when it is not text.

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 /// A package of the project.
 #[derive(Debug)]
-pub(crate) struct Manifest {
+pub(crate) struct PackageManifest {
     /// The path of the file, from the project's root.
     pub(crate) path: String,
     /// The package's folder, from the project's root.
@@ -24,12 +24,12 @@ pub(crate) struct Dependency {
     /// The name of the package depended on.
     pub(crate) package: String,
     /// For what.
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
 }
 
 /// What a dependency is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     /// For the library and the programs.
     Normal,
     /// For tests, examples and benchmarks.
@@ -38,19 +38,19 @@ pub(crate) enum Kind {
     Build,
 }
 
-const TABLES: [(&str, Kind); 3] = [
-    ("dependencies", Kind::Normal),
-    ("dev-dependencies", Kind::Dev),
-    ("build-dependencies", Kind::Build),
+const TABLES: [(&str, DependencyKind); 3] = [
+    ("dependencies", DependencyKind::Normal),
+    ("dev-dependencies", DependencyKind::Dev),
+    ("build-dependencies", DependencyKind::Build),
 ];
 
-impl Manifest {
+impl PackageManifest {
     /// The package that the manifest at `path` describes; `None` when it only describes a
     /// workspace.
     ///
     /// # Errors
     /// The parser's message when the text is not TOML, or what is missing.
-    pub(crate) fn parse(path: &str, text: &str) -> Result<Option<Manifest>, String> {
+    pub(crate) fn parse(path: &str, text: &str) -> Result<Option<PackageManifest>, String> {
         let table: Table = text
             .parse()
             .map_err(|error: toml::de::Error| error.message().to_owned())?;
@@ -65,7 +65,7 @@ impl Manifest {
             .strip_suffix("Cargo.toml")
             .unwrap_or(path)
             .trim_end_matches('/');
-        Ok(Some(Manifest {
+        Ok(Some(PackageManifest {
             path: path.to_owned(),
             folder: folder.to_owned(),
             name: name.to_owned(),
@@ -192,8 +192,8 @@ fn target_paths(table: &Table, folder: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Manifest {
-        Manifest::parse("crates/x/Cargo.toml", text)
+    fn parse(text: &str) -> PackageManifest {
+        PackageManifest::parse("crates/x/Cargo.toml", text)
             .unwrap()
             .unwrap()
     }
@@ -211,10 +211,10 @@ mod tests {
             .map(|d| (d.package.as_str(), d.kind))
             .collect();
         let wanted = [
-            ("motet-a", Kind::Normal),
-            ("motet-b", Kind::Normal),
-            ("motet-c", Kind::Dev),
-            ("d", Kind::Build),
+            ("motet-a", DependencyKind::Normal),
+            ("motet-b", DependencyKind::Normal),
+            ("motet-c", DependencyKind::Dev),
+            ("d", DependencyKind::Build),
         ];
         assert_eq!(found, wanted);
         assert_eq!(manifest.folder, "crates/x");
@@ -277,11 +277,11 @@ mod tests {
     #[test]
     fn a_workspace_alone_is_no_package_and_nonsense_is_an_error() {
         assert!(
-            Manifest::parse("Cargo.toml", "[workspace]\n")
+            PackageManifest::parse("Cargo.toml", "[workspace]\n")
                 .unwrap()
                 .is_none()
         );
-        assert!(Manifest::parse("Cargo.toml", "[workspace\n").is_err());
-        assert!(Manifest::parse("Cargo.toml", "[package]\n").is_err());
+        assert!(PackageManifest::parse("Cargo.toml", "[workspace\n").is_err());
+        assert!(PackageManifest::parse("Cargo.toml", "[package]\n").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Which file is which module: follows `mod` from every crate root.
 
-use super::{File, Manifest};
+use super::{PackageManifest, SourceFile};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,10 @@ pub(crate) struct Module {
 }
 
 impl Modules {
-    pub(super) fn resolve(files: &BTreeMap<String, File>, manifests: &[Manifest]) -> Modules {
+    pub(super) fn resolve(
+        files: &BTreeMap<String, SourceFile>,
+        manifests: &[PackageManifest],
+    ) -> Modules {
         let mut modules = Modules::default();
         for root in files.keys().filter(|path| path.ends_with(".rs")) {
             let owner = manifests
@@ -67,8 +70,8 @@ impl Modules {
         ways.peek().is_some() && ways.all(|module| module.test_only)
     }
 
-    fn follow(&mut self, files: &BTreeMap<String, File>, module: &Module) {
-        let Some(File {
+    fn follow(&mut self, files: &BTreeMap<String, SourceFile>, module: &Module) {
+        let Some(SourceFile {
             text: Some(text),
             rust: Some(rust),
             ..
@@ -144,7 +147,7 @@ fn path_attribute(before: &str) -> Option<String> {
 }
 
 /// Whether Cargo takes the file as the root of one of the package's targets.
-fn is_root(file: &str, manifest: &Manifest) -> bool {
+fn is_root(file: &str, manifest: &PackageManifest) -> bool {
     let inside = below(file, &manifest.folder);
     if manifest.target_paths.iter().any(|path| path == file)
         || ["src/lib.rs", "src/main.rs", "build.rs"].contains(&inside)
@@ -193,14 +196,14 @@ fn join(folder: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::source::Tree;
+    use crate::source::ProjectTree;
 
     const MANIFEST: (&str, &str) = ("a/Cargo.toml", "[package]\nname = 'a'\n");
 
     fn paths(files: &[(&str, &str)]) -> Vec<String> {
         let mut all = vec![MANIFEST];
         all.extend(files);
-        let tree = Tree::of(&all);
+        let tree = ProjectTree::of(&all);
         tree.modules()
             .all()
             .iter()
@@ -270,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_only_tests_reach_is_test_only() {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             MANIFEST,
             (
                 "a/src/lib.rs",

@@ -16,7 +16,7 @@ pub(crate) struct Rust {
 
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Function {
+pub(crate) struct RustFunction {
     /// Its name.
     pub(crate) name: String,
     /// The line of `fn`, from 1.
@@ -82,7 +82,7 @@ impl Rust {
     }
 
     /// Every function that has a body, in order.
-    pub(crate) fn functions(&self) -> Vec<Function> {
+    pub(crate) fn functions(&self) -> Vec<RustFunction> {
         let code_lines: Vec<&str> = self.code.lines().collect();
         let named = regex(r"\bfn\s+(\w+)");
         let functions = named.captures_iter(&self.code).filter_map(|found| {
@@ -90,7 +90,7 @@ impl Rust {
             let open = body(&self.code, whole.end())?;
             let close = closing(&self.code, open)?;
             let line = self.line(whole.start());
-            Some(Function {
+            Some(RustFunction {
                 name: found[1].to_owned(),
                 line,
                 lines: self.line(close) - line + 1,

@@ -1,6 +1,6 @@
 //! The project's files, read once; checks and recipes ask this instead of the disk.
 
-use super::{File, Manifest, Modules, Rust};
+use super::{Modules, PackageManifest, Rust, SourceFile};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, io};
@@ -13,29 +13,29 @@ const TEXT_LIMIT: u64 = 2_000_000;
 
 /// The project's files.
 #[derive(Debug)]
-pub(crate) struct Tree {
-    files: BTreeMap<String, File>,
-    manifests: Vec<Manifest>,
+pub(crate) struct ProjectTree {
+    files: BTreeMap<String, SourceFile>,
+    manifests: Vec<PackageManifest>,
     broken_manifests: Vec<(String, String)>,
     modules: Modules,
 }
 
-impl Tree {
+impl ProjectTree {
     /// Reads every file below `root` that belongs to the project: not the results of builds, not
     /// what begins with a dot (but `.ci` and `.cargo`), not Python environments.
     ///
     /// # Errors
     /// The first file that cannot be read.
-    pub(crate) fn load(root: &Path) -> io::Result<Tree> {
+    pub(crate) fn load(root: &Path) -> io::Result<ProjectTree> {
         let mut files = Vec::new();
         walk(root, "", &mut files)?;
-        Ok(Tree::new(files))
+        Ok(ProjectTree::new(files))
     }
 
     /// A tree of the given paths and texts, for tests.
     #[cfg(test)]
-    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
-        Tree::new(
+    pub(crate) fn of(files: &[(&str, &str)]) -> ProjectTree {
+        ProjectTree::new(
             files
                 .iter()
                 .map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned())))
@@ -43,11 +43,11 @@ impl Tree {
         )
     }
 
-    fn new(texts: Vec<(String, Option<String>)>) -> Tree {
+    fn new(texts: Vec<(String, Option<String>)>) -> ProjectTree {
         let (mut manifests, mut broken_manifests) = (Vec::new(), Vec::new());
         for (path, text) in &texts {
             if path == "Cargo.toml" || path.ends_with("/Cargo.toml") {
-                match Manifest::parse(path, text.as_deref().unwrap_or_default()) {
+                match PackageManifest::parse(path, text.as_deref().unwrap_or_default()) {
                     Ok(manifest) => manifests.extend(manifest),
                     Err(message) => broken_manifests.push((path.clone(), message)),
                 }
@@ -58,11 +58,11 @@ impl Tree {
                 .as_deref()
                 .filter(|_| path.ends_with(".rs"))
                 .map(Rust::parse);
-            (path.clone(), File { path, text, rust })
+            (path.clone(), SourceFile { path, text, rust })
         });
         let files = files.collect();
         let modules = Modules::resolve(&files, &manifests);
-        Tree {
+        ProjectTree {
             files,
             manifests,
             broken_manifests,
@@ -71,24 +71,24 @@ impl Tree {
     }
 
     /// Every file, by path.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.values()
     }
 
     /// Every Rust source.
-    pub(crate) fn rust(&self) -> impl Iterator<Item = (&File, &Rust)> {
+    pub(crate) fn rust(&self) -> impl Iterator<Item = (&SourceFile, &Rust)> {
         self.files()
             .filter_map(|file| file.rust.as_ref().map(|rust| (file, rust)))
     }
 
     /// Every Markdown file and its text.
-    pub(crate) fn markdown(&self) -> impl Iterator<Item = (&File, &str)> {
+    pub(crate) fn markdown(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
         let markdown = self.files().filter(|file| file.path.ends_with(".md"));
         markdown.filter_map(|file| file.text.as_deref().map(|text| (file, text)))
     }
 
     /// The file at `path`.
-    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+    pub(crate) fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.get(path)
     }
 
@@ -111,7 +111,7 @@ impl Tree {
     }
 
     /// The packages.
-    pub(crate) fn manifests(&self) -> &[Manifest] {
+    pub(crate) fn manifests(&self) -> &[PackageManifest] {
         &self.manifests
     }
 
@@ -126,7 +126,7 @@ impl Tree {
     }
 
     /// Whether only test builds contain the offset of the file.
-    pub(crate) fn is_test(&self, file: &File, offset: usize) -> bool {
+    pub(crate) fn is_test(&self, file: &SourceFile, offset: usize) -> bool {
         self.modules.is_test_only(&file.path)
             || file.rust.as_ref().is_some_and(|rust| rust.in_test(offset))
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn folders_are_known_by_what_is_in_them() {
-        let tree = Tree::of(&[("docs/adr/0001.md", ""), ("docs-old.md", "")]);
+        let tree = ProjectTree::of(&[("docs/adr/0001.md", ""), ("docs-old.md", "")]);
         assert!(tree.has("docs/adr/") && tree.has("docs") && tree.has("docs/adr/0001.md"));
         assert!(!tree.has("doc") && !tree.has("docs/ad"));
     }
@@ -196,7 +196,7 @@ mod tests {
         write("target/debug/x.rs", b"x");
         write("a/out/table.rs", b"fn g() {}");
         write("venv/pyvenv.cfg", b"x");
-        let tree = Tree::load(&root).unwrap();
+        let tree = ProjectTree::load(&root).unwrap();
         fs::remove_dir_all(&root).unwrap();
         let paths: Vec<&str> = tree.files().map(|file| file.path.as_str()).collect();
         assert_eq!(

@@ -4,7 +4,7 @@
 //! allows nothing any more are findings, so that a list never grows stale.
 
 use super::Finding;
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use std::cell::Cell;
 
 /// A list of named exceptions.
@@ -24,7 +24,7 @@ struct Entry {
 
 impl AllowList {
     /// The list at `path`; empty when there is no such file.
-    pub(crate) fn read(tree: &Tree, path: &'static str) -> AllowList {
+    pub(crate) fn read(tree: &ProjectTree, path: &'static str) -> AllowList {
         let lines = tree.text(path).unwrap_or_default().lines().enumerate();
         let entries = lines.filter_map(|(at, line)| {
             let line = line.trim();
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn list(text: &str) -> AllowList {
-        AllowList::read(&Tree::of(&[("list.txt", text)]), "list.txt")
+        AllowList::read(&ProjectTree::of(&[("list.txt", text)]), "list.txt")
     }
 
     #[test]
@@ -112,6 +112,6 @@ mod tests {
 
     #[test]
     fn a_missing_list_allows_nothing() {
-        assert!(!AllowList::read(&Tree::of(&[]), "list.txt").allows("a.rs"));
+        assert!(!AllowList::read(&ProjectTree::of(&[]), "list.txt").allows("a.rs"));
     }
 }

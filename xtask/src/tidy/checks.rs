@@ -20,14 +20,15 @@ mod paper_map;
 mod publishing;
 mod required;
 mod std_primitives;
+mod type_names;
 mod unsafe_code;
 mod words;
 
 use super::Finding;
-use crate::source::Tree;
+use crate::source::ProjectTree;
 
 /// Finds what breaks a rule.
-type Check = fn(&Tree) -> Vec<Finding>;
+type Check = fn(&ProjectTree) -> Vec<Finding>;
 
 /// Every check by its name, in the order of the output.
 pub(crate) const CHECKS: &[(&str, Check)] = &[
@@ -44,6 +45,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("unsafe", unsafe_code::check),
     ("std-primitives", std_primitives::check),
     ("leftovers", leftovers::check),
+    ("type-names", type_names::check),
     ("words", words::check),
     ("examples", examples::check),
     ("listings", listings::check),

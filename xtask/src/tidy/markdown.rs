@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A link or a code span and the line where it stands, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct MarkdownSpan {
     /// The line.
     pub(crate) line: usize,
     /// The link's target, or what the code span holds.
@@ -13,7 +13,7 @@ pub(crate) struct Span {
 }
 
 /// The targets of every link and picture outside of code.
-pub(crate) fn links(text: &str) -> Vec<Span> {
+pub(crate) fn links(text: &str) -> Vec<MarkdownSpan> {
     let patterns = [
         r"\]\(\s*<?([^)\s>]+)>?[^)]*\)",
         r"^\s{0,3}\[[^\]]+\]:\s*<?([^\s>]+)>?",
@@ -25,18 +25,18 @@ pub(crate) fn links(text: &str) -> Vec<Span> {
         let text = without_code(text);
         for pattern in &patterns {
             let targets = pattern.captures_iter(&text).map(|link| link[1].to_owned());
-            found.extend(targets.map(|text| Span { line, text }));
+            found.extend(targets.map(|text| MarkdownSpan { line, text }));
         }
     }
     found
 }
 
 /// What stands between backquotes outside of code blocks.
-pub(crate) fn code_spans(text: &str) -> Vec<Span> {
+pub(crate) fn code_spans(text: &str) -> Vec<MarkdownSpan> {
     let span = Regex::new(r"`([^`]+)`").expect("it compiles");
     let mut found = Vec::new();
     for (line, text) in prose(text) {
-        found.extend(span.captures_iter(text).map(|code| Span {
+        found.extend(span.captures_iter(text).map(|code| MarkdownSpan {
             line,
             text: code[1].to_owned(),
         }));

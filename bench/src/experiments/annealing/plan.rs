@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// What all repetitions with one number of clusters share.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct AnnealingPlan {
     pub(crate) clusters: usize,
     /// The first centres of Lloyd's iteration: points.
     pub(crate) start: Vec<f64>,
@@ -29,13 +29,13 @@ pub(super) struct Times {
     pub(super) peer: f64,
 }
 
-impl Plan {
+impl AnnealingPlan {
     /// Finds the temperatures by a fit.
     pub(crate) fn new(
         points: &Points,
         clusters: usize,
         steps: usize,
-    ) -> Result<Plan, AnnealingError> {
+    ) -> Result<AnnealingPlan, AnnealingError> {
         let method = Annealing {
             clusters: Clusters::Exactly(clusters),
             search: 0,
@@ -52,7 +52,7 @@ impl Plan {
         if replay.is_empty() {
             return Err(AnnealingError::NotReached(clusters));
         }
-        Ok(Plan {
+        Ok(AnnealingPlan {
             clusters,
             start: points.values()[..clusters * points.dim()].to_vec(),
             fit,

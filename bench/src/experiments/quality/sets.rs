@@ -1,7 +1,7 @@
 //! The sets, by name.
 
 use super::QualityError;
-use crate::table::Table;
+use crate::table::CsvTable;
 use motet_mining::{Points, sphere};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -66,7 +66,7 @@ pub(super) fn labelled(data: &Path, name: &str) -> Result<Labelled, QualityError
         None => (name, false),
     };
     let compressed = data.join(format!("labelled-sipu/{file}.csv.gz"));
-    let table = Table::read(&if compressed.exists() {
+    let table = CsvTable::read(&if compressed.exists() {
         compressed
     } else {
         data.join(format!("labelled-sklearn/{file}.csv"))
@@ -85,7 +85,7 @@ pub(super) fn labelled(data: &Path, name: &str) -> Result<Labelled, QualityError
 /// Reads a census set.
 pub(crate) fn census(data: &Path, name: &str) -> Result<Points, QualityError> {
     let bad = |error| QualityError::Data(name.to_owned(), error);
-    let table = |file: &str| Table::read(&data.join(file));
+    let table = |file: &str| CsvTable::read(&data.join(file));
     let blocks = || table("gis-blocks-2020/blocks.csv.gz");
     let precincts = || table("gis-precincts-2020/precincts.csv.gz");
     match name {
@@ -111,14 +111,14 @@ pub(crate) fn census(data: &Path, name: &str) -> Result<Points, QualityError> {
 }
 
 /// Latitude and longitude of every row.
-fn places(table: &Table) -> Result<Vec<[f64; 2]>, QualityError> {
+fn places(table: &CsvTable) -> Result<Vec<[f64; 2]>, QualityError> {
     let degrees = table.numbers(&["lat", "lon"])?;
     Ok(degrees.chunks_exact(2).map(|p| [p[0], p[1]]).collect())
 }
 
 /// The share of the young among all and of six groups among adults, and the people, of the rows
 /// with adults.
-fn shares(table: &Table) -> Result<(Vec<f64>, Vec<f64>), QualityError> {
+fn shares(table: &CsvTable) -> Result<(Vec<f64>, Vec<f64>), QualityError> {
     let columns = [
         "pop",
         "adult",

@@ -60,7 +60,7 @@ const NAMESPACES: [&str; 7] = [
 
 /// Threads in each of so many processes on each of so many nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spread {
+pub(crate) struct NodeSpread {
     /// Ranks of a process: its threads, or one that has these work for it.
     pub(crate) ranks: usize,
     pub(crate) threads: usize,
@@ -68,7 +68,7 @@ pub(crate) struct Spread {
     pub(crate) nodes: usize,
 }
 
-impl Spread {
+impl NodeSpread {
     /// All processes.
     fn total(self) -> usize {
         self.processes * self.nodes
@@ -130,7 +130,7 @@ impl Mpi {
         &self,
         motet: &Path,
         program: &str,
-        spread: Spread,
+        spread: NodeSpread,
         budget_us: f64,
     ) -> Result<f64, String> {
         let library = self.library().ok_or("it has not the standard ABI")?;
@@ -143,7 +143,7 @@ impl Mpi {
     }
 
     /// The line that starts a program on several nodes, but for its arguments.
-    fn on_nodes(&self, spread: Spread, program: &Path) -> Result<Command, String> {
+    fn on_nodes(&self, spread: NodeSpread, program: &Path) -> Result<Command, String> {
         let mut command = play(spread.nodes, &spread.cores()?);
         command.arg(&self.mpiexec);
         match self.family {
@@ -179,7 +179,7 @@ mod tests {
     use motet_sync::thread;
     use motet_testkit::mpi_libraries;
 
-    const TWO: Spread = Spread {
+    const TWO: NodeSpread = NodeSpread {
         ranks: 1,
         threads: 1,
         processes: 1,
@@ -190,7 +190,7 @@ mod tests {
     fn nodes_share_the_cores_and_no_two_have_the_same() {
         let own = thread::cores() / 2;
         if own > 0 {
-            let spread = Spread {
+            let spread = NodeSpread {
                 threads: own,
                 ..TWO
             };
@@ -200,7 +200,7 @@ mod tests {
             all.dedup();
             assert_eq!(all.len(), 2 * own, "{cores}");
         }
-        let many = Spread {
+        let many = NodeSpread {
             threads: thread::cores() + 1,
             ..TWO
         };

@@ -2,7 +2,7 @@
 
 use crate::limits;
 use crate::selection::Missing;
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{About, Axis, Case, Experiment, PaperBeside, Picture, Point, Quantity, Setting};
 
 /// The time of the unit alone on one core, and the limits that messages meet.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Experiment for UnitTime {
             Axis::linear(WHAT, ""),
             Axis::log("time", "us"),
         );
-        vec![unit.bars().beside(Beside {
+        vec![unit.bars().beside(PaperBeside {
             table: "machines",
             only: &[],
             x: "machine",

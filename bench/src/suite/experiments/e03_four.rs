@@ -1,6 +1,6 @@
 //! E03: run time against stages, four computations.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::against_stages::{self, Series};
 use crate::suite::stages::{PARAMETERS, Peer};
@@ -27,7 +27,7 @@ impl Experiment for Four {
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let series = Series {
             patterns: &[Pattern::Pipeline],
-            mode: Mode::Spawned,
+            mode: StageMode::Spawned,
             parallel: 4,
             peers: Peer::SPAWNED,
         };

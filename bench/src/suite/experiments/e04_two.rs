@@ -1,6 +1,6 @@
 //! E04: run time against stages, two computations.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::against_stages::{self, Series};
 use crate::suite::stages::{PARAMETERS, Peer};
@@ -27,7 +27,7 @@ impl Experiment for Two {
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let series = Series {
             patterns: &[Pattern::Pipeline],
-            mode: Mode::Spawned,
+            mode: StageMode::Spawned,
             parallel: 2,
             peers: Peer::SPAWNED,
         };

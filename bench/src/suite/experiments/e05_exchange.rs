@@ -1,6 +1,6 @@
 //! E05: Exchange in place of Pipeline, against stages.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::against_stages::{self, Series};
 use crate::suite::stages::{PARAMETERS, Peer};
@@ -27,7 +27,7 @@ impl Experiment for Exchange {
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let series = Series {
             patterns: &[Pattern::Exchange],
-            mode: Mode::Spawned,
+            mode: StageMode::Spawned,
             parallel: 4,
             peers: Peer::SPAWNED,
         };

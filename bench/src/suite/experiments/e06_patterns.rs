@@ -1,9 +1,9 @@
 //! E06: pattern, threads and parallelism of spawned stages.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages, parallels};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting, Shape};
+use crate::suite::{About, Axis, Case, Experiment, LineShape, PaperBeside, Picture, Setting};
 use motet_sync::thread;
 
 /// Overhead per stage for each pattern, with as many threads as computations and with the default.
@@ -62,7 +62,7 @@ impl Experiment for Patterns {
                 for (choice, threads) in [("match", parallel), ("default", thread::cores())] {
                     let stages = Stages {
                         pattern,
-                        mode: Mode::Spawned,
+                        mode: StageMode::Spawned,
                         parallel,
                         threads,
                         stages: setting.by_effort(5, 100, 20_000),
@@ -92,7 +92,7 @@ impl Experiment for Patterns {
             )
             .series_by(&["choice"])
             .panels_by(&["pattern"])
-            .beside(Beside {
+            .beside(PaperBeside {
                 table: "p0_table2_overhead",
                 only: &[("status", "ok")],
                 x: "parallel",
@@ -100,7 +100,7 @@ impl Experiment for Patterns {
                 series_by: &["machine", "threads"],
             }),
             Picture {
-                shape: Shape::Bars,
+                shape: LineShape::Bars,
                 ..Picture::new(
                     "e06-patterns",
                     "Overhead per stage by pattern",

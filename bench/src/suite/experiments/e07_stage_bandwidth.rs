@@ -1,8 +1,8 @@
 //! E07: bandwidth from the number of stages.
 
 use crate::selection::Missing;
-use crate::suite::copies::{Copies, PARAMETERS, Place};
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::copies::{Copies, CopyTarget, PARAMETERS};
+use crate::suite::{About, Axis, Case, Experiment, LineFit, Picture, Setting};
 
 /// A thousand words copied in each stage, against the number of stages.
 #[derive(Debug)]
@@ -35,8 +35,9 @@ impl Experiment for StageBandwidth {
             &[500, 1_000, 2_000],
             &[10_000, 30_000, 100_000, 300_000, 1_000_000],
         );
-        let case =
-            |&stages| Copies::new(Place::Stepped, WORDS, (4, stages, 20), setting).case(setting);
+        let case = |&stages| {
+            Copies::new(CopyTarget::Stepped, WORDS, (4, stages, 20), setting).case(setting)
+        };
         Ok(stages.iter().map(case).collect())
     }
 
@@ -49,7 +50,7 @@ impl Experiment for StageBandwidth {
                 stages,
                 Axis::linear("run time", "s"),
             )
-            .fit(Fit::Line),
+            .fit(LineFit::Line),
             Picture::new(
                 "e07-bandwidth",
                 "Copy bandwidth",

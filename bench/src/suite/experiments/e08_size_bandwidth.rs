@@ -1,8 +1,8 @@
 //! E08: bandwidth from the size of the array, in the papers' three data models.
 
 use crate::selection::Missing;
-use crate::suite::copies::{Copies, PARAMETERS, Place};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::copies::{Copies, CopyTarget, PARAMETERS};
+use crate::suite::{About, Axis, Case, Experiment, LineFit, PaperBeside, Picture, Setting};
 
 /// Arrays of growing size, copied to a new array, a fixed one, or the next part of a large one.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Experiment for SizeBandwidth {
             setting.by_effort(&[(2, 4)], &[(20, 40)], &[(2_500, 40), (2_500, 4_000)]);
         let mut cases = Vec::new();
         for &(stages, units) in shapes {
-            for place in Place::ALL {
+            for place in CopyTarget::ALL {
                 for &words in words {
                     let copies = Copies::new(place, words, (4, stages, units), setting);
                     cases.push(copies.case(setting));
@@ -62,14 +62,16 @@ impl Experiment for SizeBandwidth {
             Axis::log("copy bandwidth", "GB/s"),
         );
         vec![
-            time.panels_by(&["place", "units"]).fit(Fit::Line),
-            bandwidth.panels_by(&["place", "units"]).beside(Beside {
-                table: "p0_table3_bandwidth",
-                only: &[("status", "ok")],
-                x: "words_per_core",
-                y: "value",
-                series_by: &["machine", "location", "stages"],
-            }),
+            time.panels_by(&["place", "units"]).fit(LineFit::Line),
+            bandwidth
+                .panels_by(&["place", "units"])
+                .beside(PaperBeside {
+                    table: "p0_table3_bandwidth",
+                    only: &[("status", "ok")],
+                    x: "words_per_core",
+                    y: "value",
+                    series_by: &["machine", "location", "stages"],
+                }),
         ]
     }
 }

@@ -5,7 +5,7 @@ pub(super) mod clients;
 
 use crate::selection::Missing;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
-use calls::{Kind, on_motet, on_tokio};
+use calls::{CallKind, on_motet, on_tokio};
 
 /// Service messages by group size.
 #[derive(Debug)]
@@ -37,13 +37,13 @@ impl Experiment for Services {
             let groups = (total / group).max(1);
             let mut case = Case::new(Point::new().with("messages", group), &[TIME])
                 .with("motet, Get", move || {
-                    Ok(vec![on_motet(Kind::Get, group, groups, 0)?])
+                    Ok(vec![on_motet(CallKind::Get, group, groups, 0)?])
                 })
                 .with("motet", move || {
-                    Ok(vec![on_motet(Kind::Update, group, groups, 0)?])
+                    Ok(vec![on_motet(CallKind::Update, group, groups, 0)?])
                 });
             case = case.with("motet, posted", move || {
-                Ok(vec![on_motet(Kind::Posted, group, groups, 0)?])
+                Ok(vec![on_motet(CallKind::Posted, group, groups, 0)?])
             });
             if setting.wants("tokio") {
                 case = case.with("tokio", move || Ok(vec![on_tokio(true, group, groups, 0)?]));

@@ -3,7 +3,7 @@
 mod client;
 mod servers;
 
-use crate::peers::java::Container as Server;
+use crate::peers::java::JavaServer as Server;
 use crate::selection::Missing;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
 use client::{Ask, Form, rate};
@@ -11,7 +11,7 @@ use servers::{Axum, Served};
 
 /// A Web service container.
 #[derive(Debug)]
-pub(crate) struct Container;
+pub(crate) struct WebContainer;
 
 const RATE: Quantity = Quantity::new("two-way messages per second", "1/s");
 
@@ -22,7 +22,7 @@ const IN_JAVA: [(&str, Server, Form); 3] = [
     ("Axis2", Server::Axis2, Form::Soap),
 ];
 
-impl Experiment for Container {
+impl Experiment for WebContainer {
     fn about(&self) -> About {
         About {
             key: "E10",

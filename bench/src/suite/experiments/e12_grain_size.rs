@@ -2,8 +2,8 @@
 
 use crate::kernels::thread_counts;
 use crate::selection::Missing;
-use crate::suite::overhead::{Clusterings, Data, OVERHEAD};
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::overhead::{Clusterings, OVERHEAD, PointData};
+use crate::suite::{About, Axis, Case, Experiment, LineFit, Picture, Setting};
 
 /// Overhead against points per thread.
 #[derive(Debug)]
@@ -41,18 +41,18 @@ impl Experiment for GrainSize {
         let all = Clusterings::new(setting);
         let mut cases = Vec::new();
         for threads in thread_counts().into_iter().filter(|&threads| threads > 1) {
-            for data in Data::ALL {
+            for data in PointData::ALL {
                 let sizes: &[usize] = match data {
-                    Data::Census => setting.by_effort(
+                    PointData::Census => setting.by_effort(
                         &[100],
                         &[1_000, 4_000, 16_000],
                         &[1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000],
                     ),
-                    Data::Chemistry => {
+                    PointData::Chemistry => {
                         setting.by_effort(&[100], &[100, 250], &[100, 250, 1_000, 4_000, 16_000])
                     }
                     // Ranks share bits by 512 rows.
-                    Data::Bits => setting.by_effort(
+                    PointData::Bits => setting.by_effort(
                         &[100],
                         &[512, 4_096],
                         &[512, 1_024, 2_048, 4_096, 8_192, 16_384],
@@ -60,8 +60,8 @@ impl Experiment for GrainSize {
                 };
                 // A fit in 1052 columns takes seconds.
                 let quick: &[usize] = match data {
-                    Data::Census => &[10, 20],
-                    Data::Chemistry | Data::Bits => &[10],
+                    PointData::Census => &[10, 20],
+                    PointData::Chemistry | PointData::Bits => &[10],
                 };
                 for &size in sizes.iter().filter(|&&size| size * threads <= data.rows()) {
                     for &clusters in setting.by_effort(&[3][..], quick, &[10, 20]) {
@@ -88,7 +88,7 @@ impl Experiment for GrainSize {
             Axis::linear("1/n", "1/points"),
             Axis::linear(OVERHEAD.name, ""),
         );
-        [picture, inverse.fit(Fit::ThroughOrigin)]
+        [picture, inverse.fit(LineFit::ThroughOrigin)]
             .map(|picture| {
                 picture
                     .series_by(&["clusters"])

@@ -1,23 +1,23 @@
 //! E14: overhead per stage in the papers' seven modes.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages, parallels};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, PaperBeside, Picture, Setting};
 use motet_sync::thread;
 
 /// Three spawned patterns and four of rendezvous, against parallelism.
 #[derive(Debug)]
 pub(crate) struct Modes;
 
-const MODES: [(Mode, Pattern); 7] = [
-    (Mode::Spawned, Pattern::Pipeline),
-    (Mode::Spawned, Pattern::Shift),
-    (Mode::Spawned, Pattern::TwoShifts),
-    (Mode::Rendezvous, Pattern::Pipeline),
-    (Mode::Rendezvous, Pattern::Shift),
-    (Mode::Rendezvous, Pattern::ExchangeTwoShifts),
-    (Mode::Rendezvous, Pattern::Exchange),
+const MODES: [(StageMode, Pattern); 7] = [
+    (StageMode::Spawned, Pattern::Pipeline),
+    (StageMode::Spawned, Pattern::Shift),
+    (StageMode::Spawned, Pattern::TwoShifts),
+    (StageMode::Rendezvous, Pattern::Pipeline),
+    (StageMode::Rendezvous, Pattern::Shift),
+    (StageMode::Rendezvous, Pattern::ExchangeTwoShifts),
+    (StageMode::Rendezvous, Pattern::Exchange),
 ];
 
 impl Experiment for Modes {
@@ -51,8 +51,8 @@ impl Experiment for Modes {
                     units: 20,
                 };
                 let peers = match mode {
-                    Mode::Spawned => Peer::SPAWNED,
-                    Mode::Rendezvous => Peer::RENDEZVOUS,
+                    StageMode::Spawned => Peer::SPAWNED,
+                    StageMode::Rendezvous => Peer::RENDEZVOUS,
                 };
                 cases.push(stages.case(setting, peers));
             }
@@ -67,12 +67,16 @@ impl Experiment for Modes {
             Axis::linear("parallel", "computations"),
             Axis::log("overhead per stage", "us"),
         );
-        vec![overhead.panels_by(&["mode", "pattern"]).beside(Beside {
-            table: "p1_table2_overhead",
-            only: &[("status", "ok")],
-            x: "parallel",
-            y: "value",
-            series_by: &["machine", "pattern", "mode"],
-        })]
+        vec![
+            overhead
+                .panels_by(&["mode", "pattern"])
+                .beside(PaperBeside {
+                    table: "p1_table2_overhead",
+                    only: &[("status", "ok")],
+                    x: "parallel",
+                    y: "value",
+                    series_by: &["machine", "pattern", "mode"],
+                }),
+        ]
     }
 }

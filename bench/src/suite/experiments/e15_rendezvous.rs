@@ -1,6 +1,6 @@
 //! E15: rendezvous overhead against stages.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::against_stages::{self, Series};
 use crate::suite::stages::{PARAMETERS, Peer};
@@ -9,9 +9,9 @@ use motet_sync::thread;
 
 /// Ranks on all cores: Exchange, Exchange as two shifts and Shift.
 #[derive(Debug)]
-pub(crate) struct Rendezvous;
+pub(crate) struct RendezvousRanks;
 
-impl Experiment for Rendezvous {
+impl Experiment for RendezvousRanks {
     fn about(&self) -> About {
         About {
             key: "E15",
@@ -32,7 +32,7 @@ impl Experiment for Rendezvous {
                 Pattern::ExchangeTwoShifts,
                 Pattern::Shift,
             ],
-            mode: Mode::Rendezvous,
+            mode: StageMode::Rendezvous,
             parallel: thread::cores().max(2),
             peers: Peer::RENDEZVOUS,
         };

@@ -1,9 +1,9 @@
 //! E16: ranks beside Java and MPI.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, PaperBeside, Picture, Setting};
 use motet_sync::thread;
 
 /// Shift and Exchange of four ranks, beside Java and MPI.
@@ -45,7 +45,7 @@ impl Experiment for JavaMpi {
             for &parallel in &parallels {
                 let stages = Stages {
                     pattern,
-                    mode: Mode::Rendezvous,
+                    mode: StageMode::Rendezvous,
                     parallel,
                     threads: parallel.min(cores),
                     stages: setting.by_effort(5, 1_000, 50_000),
@@ -64,12 +64,17 @@ impl Experiment for JavaMpi {
             Axis::linear("pattern", ""),
             Axis::log("overhead per stage", "us"),
         );
-        vec![overhead.bars().panels_by(&["parallel"]).beside(Beside {
-            table: "text_values",
-            only: &[("experiment", "E16")],
-            x: "pattern",
-            y: "value",
-            series_by: &["runtime"],
-        })]
+        vec![
+            overhead
+                .bars()
+                .panels_by(&["parallel"])
+                .beside(PaperBeside {
+                    table: "text_values",
+                    only: &[("experiment", "E16")],
+                    x: "pattern",
+                    y: "value",
+                    series_by: &["runtime"],
+                }),
+        ]
     }
 }

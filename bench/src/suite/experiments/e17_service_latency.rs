@@ -2,7 +2,7 @@
 
 mod two_processes;
 
-use super::e09_services::calls::{Kind, on_motet, on_tokio};
+use super::e09_services::calls::{CallKind, on_motet, on_tokio};
 use super::e09_services::clients;
 use crate::selection::Missing;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
@@ -48,7 +48,11 @@ impl Experiment for ServiceLatency {
         let inside = |way: &'static str, group: usize| {
             let groups = (total / group).max(1);
             let one_way = way == "one-way";
-            let kind = if one_way { Kind::OneWay } else { Kind::Update };
+            let kind = if one_way {
+                CallKind::OneWay
+            } else {
+                CallKind::Update
+            };
             let mut case = Case::new(point("one process", way, group), &[TIME])
                 .with("motet", move || {
                     Ok(vec![on_motet(kind, group, groups, groups)?])

@@ -2,7 +2,7 @@
 
 use super::e12_grain_size::several_threads;
 use crate::selection::Missing;
-use crate::suite::overhead::{Clusterings, Data, OVERHEAD};
+use crate::suite::overhead::{Clusterings, OVERHEAD, PointData};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 use motet_sync::thread;
 
@@ -35,18 +35,18 @@ impl Experiment for ClusterCount {
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let (all, threads) = (Clusterings::new(setting), thread::cores());
         let mut cases = Vec::new();
-        for data in Data::ALL.into_iter().filter(|_| threads > 1) {
+        for data in PointData::ALL.into_iter().filter(|_| threads > 1) {
             let rows = match data {
-                Data::Census => setting.by_effort(200, 20_000, 200_000),
-                Data::Chemistry => setting.by_effort(200, 250, 40_000),
+                PointData::Census => setting.by_effort(200, 20_000, 200_000),
+                PointData::Chemistry => setting.by_effort(200, 250, 40_000),
                 // Ranks share bits by 512 rows.
-                Data::Bits => setting.by_effort(200, 4_096, 40_000),
+                PointData::Bits => setting.by_effort(200, 4_096, 40_000),
             };
             let counts: &[usize] = match data {
-                Data::Census => {
+                PointData::Census => {
                     setting.by_effort(&[2], &[2, 5, 10, 20, 40], &[2, 5, 10, 20, 40, 80])
                 }
-                Data::Chemistry | Data::Bits => {
+                PointData::Chemistry | PointData::Bits => {
                     setting.by_effort(&[2], &[2, 5, 10], &[2, 5, 10, 20])
                 }
             };

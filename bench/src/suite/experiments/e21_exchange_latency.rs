@@ -1,9 +1,9 @@
 //! E21: the latency of an exchange on all cores.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Peer, Stages};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, PaperBeside, Picture, Setting};
 use motet_sync::thread;
 
 /// Exchange on all cores, beside everybody who can.
@@ -35,7 +35,7 @@ impl Experiment for ExchangeLatency {
         let case = |(units, stages)| {
             let stages = Stages {
                 pattern: Pattern::Exchange,
-                mode: Mode::Rendezvous,
+                mode: StageMode::Rendezvous,
                 parallel,
                 threads: parallel.min(thread::cores()),
                 stages,
@@ -53,7 +53,7 @@ impl Experiment for ExchangeLatency {
             Axis::linear("series", ""),
             Axis::log("overhead per stage", "us"),
         );
-        vec![latency.bars().panels_by(&["units"]).beside(Beside {
+        vec![latency.bars().panels_by(&["units"]).beside(PaperBeside {
             table: "p3_table3_exchange",
             only: &[("status", "ok")],
             x: "runtime",

@@ -6,11 +6,11 @@ use crate::suite::{About, Axis, Case, Experiment, Picture, Quantity, Setting};
 
 /// How far the threads lie apart.
 #[derive(Debug)]
-pub(crate) struct Spread;
+pub(crate) struct SpreadThreads;
 
 const SPREAD: Quantity = Quantity::new("spread over mean", "");
 
-impl Experiment for Spread {
+impl Experiment for SpreadThreads {
     fn about(&self) -> About {
         About {
             key: "E23",

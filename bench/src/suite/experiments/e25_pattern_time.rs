@@ -1,7 +1,7 @@
 //! E25: execution time by pattern of threads and processes.
 
 use crate::selection::Missing;
-use crate::suite::layouts::{self, Layout};
+use crate::suite::layouts::{self, ThreadLayout};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// Time of a step in each layout.
@@ -34,9 +34,13 @@ impl Experiment for PatternTime {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let sizes = setting.by_effort(&[100][..], &layouts::SIZES[..], &layouts::LARGE[..]);
-        layouts::cases(setting, &Layout::all(), sizes, layouts::TIME, |times| {
-            Ok(vec![times.us()?])
-        })
+        layouts::cases(
+            setting,
+            &ThreadLayout::all(),
+            sizes,
+            layouts::TIME,
+            |times| Ok(vec![times.us()?]),
+        )
     }
 
     fn pictures(&self) -> Vec<Picture> {

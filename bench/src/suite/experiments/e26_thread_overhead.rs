@@ -2,7 +2,7 @@
 
 use crate::selection::Missing;
 use crate::suite::layouts;
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// Overhead f of t x 1 x n.
 #[derive(Debug)]
@@ -27,31 +27,20 @@ impl Experiment for ThreadOverhead {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let sizes = setting.by_effort(&[100][..], &[2_000][..], &layouts::LARGE[..]);
-        layouts::cases(
-            setting,
-            &layouts::threads_in_nodes(),
-            sizes,
-            layouts::OVERHEAD,
-            |times| Ok(vec![times.overhead()?]),
-        )
+        layouts::overheads(setting, &layouts::threads_in_nodes(), sizes)
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        let picture = Picture::new(
-            "e26-overhead",
-            "Overhead of threads in a node",
-            Axis::linear("p", "cores"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = Picture::new(
-            "e26-two-factors",
-            "Overhead of threads in a node, model of p and n",
-            Axis::linear("p", "cores"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = two
-            .series_by(&["points"])
-            .fit(Fit::Factors(&["p", "nodes"]));
-        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin), two]
+        let of = [
+            ("e26-overhead", "Overhead of threads in a node"),
+            (
+                "e26-two-factors",
+                "Overhead of threads in a node, model of p and n",
+            ),
+        ];
+        let pictures = layouts::two_models(Axis::linear("p", "cores"), of, &["p", "nodes"]);
+        pictures
+            .map(|picture| picture.series_by(&["points"]))
+            .into()
     }
 }

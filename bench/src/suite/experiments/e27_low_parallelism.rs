@@ -24,13 +24,7 @@ impl Experiment for LowParallelism {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let sizes = setting.by_effort(&[100][..], &[2_000][..], &[4_000][..]);
-        layouts::cases(
-            setting,
-            &layouts::low(),
-            sizes,
-            layouts::OVERHEAD,
-            |times| Ok(vec![times.overhead()?]),
-        )
+        layouts::overheads(setting, &layouts::low(), sizes)
     }
 
     fn pictures(&self) -> Vec<Picture> {

@@ -2,7 +2,7 @@
 
 use crate::selection::Missing;
 use crate::suite::layouts;
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// Overhead f of t x 1 x n for three sizes.
 #[derive(Debug)]
@@ -25,29 +25,18 @@ impl Experiment for SizeThreads {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let sizes = setting.by_effort(&[100][..], &layouts::SIZES, &layouts::LARGE);
-        layouts::cases(
-            setting,
-            &layouts::threads_in_nodes(),
-            sizes,
-            layouts::OVERHEAD,
-            |times| Ok(vec![times.overhead()?]),
-        )
+        layouts::overheads(setting, &layouts::threads_in_nodes(), sizes)
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        let picture = Picture::new(
-            "e28-overhead",
-            "Overhead of threads against p / N",
-            Axis::linear("p/N", "1/points"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = Picture::new(
-            "e28-two-factors",
-            "Overhead of threads against p / N, model of p / N and n",
-            Axis::linear("p/N", "1/points"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = two.fit(Fit::Factors(&["p/N", "nodes"]));
-        vec![picture.fit(Fit::ThroughOrigin), two]
+        let of = [
+            ("e28-overhead", "Overhead of threads against p / N"),
+            (
+                "e28-two-factors",
+                "Overhead of threads against p / N, model of p / N and n",
+            ),
+        ];
+        let pictures = layouts::two_models(Axis::linear("p/N", "1/points"), of, &["p/N", "nodes"]);
+        pictures.into()
     }
 }

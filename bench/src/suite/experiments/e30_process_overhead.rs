@@ -2,7 +2,7 @@
 
 use crate::selection::Missing;
 use crate::suite::layouts;
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// Overhead f of 1 x m x n.
 #[derive(Debug)]
@@ -25,29 +25,20 @@ impl Experiment for ProcessOverhead {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let sizes = setting.by_effort(&[100][..], &[2_000][..], &layouts::LARGE[..]);
-        layouts::cases(
-            setting,
-            &layouts::processes_in_nodes(),
-            sizes,
-            layouts::OVERHEAD,
-            |times| Ok(vec![times.overhead()?]),
-        )
+        layouts::overheads(setting, &layouts::processes_in_nodes(), sizes)
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        let picture = Picture::new(
-            "e30-overhead",
-            "Overhead of processes in a node",
-            Axis::linear("p", "cores"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = Picture::new(
-            "e30-two-factors",
-            "Overhead of processes in a node, model of p and p²",
-            Axis::linear("p", "cores"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = two.series_by(&["points"]).fit(Fit::Factors(&["p", "p^2"]));
-        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin), two]
+        let of = [
+            ("e30-overhead", "Overhead of processes in a node"),
+            (
+                "e30-two-factors",
+                "Overhead of processes in a node, model of p and p²",
+            ),
+        ];
+        let pictures = layouts::two_models(Axis::linear("p", "cores"), of, &["p", "p^2"]);
+        pictures
+            .map(|picture| picture.series_by(&["points"]))
+            .into()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::selection::Missing;
 use crate::suite::layouts;
-use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// Overhead f of 1 x m x n for three sizes.
 #[derive(Debug)]
@@ -24,29 +24,18 @@ impl Experiment for SizeProcesses {
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
         let sizes = setting.by_effort(&[100][..], &layouts::SIZES, &layouts::LARGE);
-        layouts::cases(
-            setting,
-            &layouts::processes_in_nodes(),
-            sizes,
-            layouts::OVERHEAD,
-            |times| Ok(vec![times.overhead()?]),
-        )
+        layouts::overheads(setting, &layouts::processes_in_nodes(), sizes)
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        let picture = Picture::new(
-            "e31-overhead",
-            "Overhead of processes against p / N",
-            Axis::linear("p/N", "1/points"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = Picture::new(
-            "e31-two-factors",
-            "Overhead of processes against p / N, model of p / N and n",
-            Axis::linear("p/N", "1/points"),
-            Axis::linear("overhead f", ""),
-        );
-        let two = two.fit(Fit::Factors(&["p/N", "nodes"]));
-        vec![picture.fit(Fit::ThroughOrigin), two]
+        let of = [
+            ("e31-overhead", "Overhead of processes against p / N"),
+            (
+                "e31-two-factors",
+                "Overhead of processes against p / N, model of p / N and n",
+            ),
+        ];
+        let pictures = layouts::two_models(Axis::linear("p/N", "1/points"), of, &["p/N", "nodes"]);
+        pictures.into()
     }
 }

@@ -1,6 +1,6 @@
 //! E36: what a block costs in the forms in which a parallel loop can be written.
 
-use crate::kernels::loops::{Loops, Split};
+use crate::kernels::loops::{LoopSplit, Loops};
 use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
@@ -102,7 +102,7 @@ fn case(
         black_box(block);
     };
     let mut case = Case::new(point, &[LOOP, BLOCK]);
-    for split in Split::BOTH {
+    for split in LoopSplit::BOTH {
         let loops = Lazy::new(move || Loops::new(threads, pin));
         case = case.with(split.name(), move || {
             told(&mut || {
@@ -122,8 +122,8 @@ fn case(
     }
     if setting.wants("OpenMP") {
         for (name, split) in [
-            ("OpenMP static", Split::Static),
-            ("OpenMP dynamic", Split::Dynamic),
+            ("OpenMP static", LoopSplit::Static),
+            ("OpenMP dynamic", LoopSplit::Dynamic),
         ] {
             let openmp = Rc::clone(openmp);
             case = case.with(name, move || {

@@ -1,6 +1,6 @@
 //! R131, R134, R164: computations and threads beyond the cores, and short of them.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Stages};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
@@ -40,7 +40,7 @@ impl Experiment for Computations {
                 for &parallel in computations.iter().filter(|&&parallel| parallel >= threads) {
                     let stages = Stages {
                         pattern,
-                        mode: Mode::Spawned,
+                        mode: StageMode::Spawned,
                         parallel,
                         threads,
                         stages: setting.by_effort(5, 20_000, 200_000),

@@ -1,7 +1,7 @@
 //! R154: whether a process with much memory is slower.
 
 use crate::selection::Missing;
-use crate::suite::layouts::{self, Layout};
+use crate::suite::layouts::{self, ThreadLayout};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Quantity, Series, Setting};
 use motet_sync::thread;
 use std::hint::black_box;
@@ -39,15 +39,16 @@ impl Experiment for LargeProcesses {
         let held: &[usize] = setting.by_effort(&[0, 1], &[0, 1_024], &[0, 1_024, 4_096]);
         let mut all = Vec::new();
         for &held in held {
-            let wanted = |layout: &Layout| {
+            let wanted = |layout: &ThreadLayout| {
                 let full = layout.threads * layout.processes == thread::cores();
                 let one_way = layout.threads == 1 || layout.processes == 1;
                 let one_way = one_way && layout.nodes == 1;
                 // What is held besides is held by this process.
                 one_way && (full || layout.processes == 1) && (held == 0 || layout.processes == 1)
             };
-            let layouts: Vec<Layout> = Layout::all().into_iter().filter(wanted).collect();
-            let value = |times: &layouts::Times<'_>| Ok(vec![times.pair_ns()?]);
+            let layouts: Vec<ThreadLayout> =
+                ThreadLayout::all().into_iter().filter(wanted).collect();
+            let value = |times: &layouts::CaseTimes<'_>| Ok(vec![times.pair_ns()?]);
             let cases = layouts::of_ranks(setting, &layouts, sizes, &[PAIR], value)?;
             all.extend(cases.into_iter().map(|case| holding(case, held)));
         }

@@ -1,6 +1,6 @@
 //! R130, R163: how overhead grows when a stage has hardly any work.
 
-use crate::program::{Mode, Pattern};
+use crate::program::{Pattern, StageMode};
 use crate::selection::Missing;
 use crate::suite::stages::{PARAMETERS, Stages};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
@@ -34,7 +34,7 @@ impl Experiment for TinyStages {
         );
         let mut cases = Vec::new();
         for pattern in [Pattern::Pipeline, Pattern::Exchange] {
-            for mode in [Mode::Spawned, Mode::Rendezvous] {
+            for mode in [StageMode::Spawned, StageMode::Rendezvous] {
                 for &units in units {
                     let stages = Stages {
                         pattern,

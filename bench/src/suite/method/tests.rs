@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::suite::load::Reading;
-use crate::suite::row::{Outcome, Row};
+use crate::suite::row::{Row, RowOutcome};
 use crate::suite::{Point, Quantity};
 use std::cell::RefCell;
 #[cfg(target_os = "linux")]
@@ -67,7 +67,7 @@ impl Listener for Told {
 
 fn measurer(shares: &[f64], warm: bool) -> Measurer {
     Measurer {
-        method: Method {
+        method: MeasuringMethod {
             budget: Duration::from_secs(60),
             limit: Duration::MAX,
             least: 3,
@@ -86,8 +86,8 @@ fn measurer(shares: &[f64], warm: bool) -> Measurer {
 
 impl Measurer {
     /// As many rounds as it wants.
-    fn measure(&mut self, cases: Vec<Case>, told: &mut Told) -> (Plan, Result<(), Stop>) {
-        let mut plan = Plan::new("E99", cases);
+    fn measure(&mut self, cases: Vec<Case>, told: &mut Told) -> (CasePlan, Result<(), Stop>) {
+        let mut plan = CasePlan::new("E99", cases);
         let mut ended = Ok(());
         while ended.is_ok() && self.wants(&plan) {
             ended = self.round(&mut plan, told);
@@ -121,13 +121,13 @@ fn case(asked: &Rc<RefCell<String>>) -> Case {
 
 fn measured(row: &Row) -> (f64, f64, f64, usize) {
     match row.outcome {
-        Outcome::Measured {
+        RowOutcome::Measured {
             median,
             least,
             most,
             runs,
         } => (median, least, most, runs),
-        Outcome::Absent { .. } => panic!("{row:?}"),
+        RowOutcome::Absent { .. } => panic!("{row:?}"),
     }
 }
 
@@ -199,8 +199,8 @@ fn who_cannot_run_is_not_asked_again() {
     let reasons: Vec<&str> = rows
         .iter()
         .map(|row| match &row.outcome {
-            Outcome::Absent { absent } => absent.as_str(),
-            Outcome::Measured { .. } => panic!("{row:?}"),
+            RowOutcome::Absent { absent } => absent.as_str(),
+            RowOutcome::Measured { .. } => panic!("{row:?}"),
         })
         .collect();
     assert_eq!(
@@ -229,7 +229,7 @@ fn a_spent_budget_still_measures_once() {
 #[test]
 fn rounds_beyond_the_least_have_to_fit_the_budget() {
     let mut measurer = measurer(&[0.0], false);
-    let mut plan = Plan::new("E99", Vec::new());
+    let mut plan = CasePlan::new("E99", Vec::new());
     measurer.method.most = 5;
     // Each round took the same: the next one would be over the budget, or over twice the budget.
     for (rounds, seconds, wanted) in [
@@ -291,7 +291,7 @@ impl Drop for Load {
 #[cfg(target_os = "linux")]
 fn a_load_that_somebody_starts_is_noticed_and_said() {
     let _load = Load::start();
-    let mut measurer = Measurer::new(Method {
+    let mut measurer = Measurer::new(MeasuringMethod {
         budget: Duration::from_secs(60),
         limit: Duration::MAX,
         least: 1,

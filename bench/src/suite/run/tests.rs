@@ -15,7 +15,7 @@ struct Heard {
     stop_at_case: Option<usize>,
 }
 
-impl Progress for Heard {
+impl RunListener for Heard {
     fn experiment(
         &mut self,
         (round, most): (usize, usize),
@@ -81,7 +81,7 @@ fn every_experiment_runs_and_its_rows_are_sane() {
                 );
             }
             match &row.outcome {
-                Outcome::Measured {
+                RowOutcome::Measured {
                     median,
                     least,
                     most,
@@ -93,7 +93,7 @@ fn every_experiment_runs_and_its_rows_are_sane() {
                         row.quantity.contains("overhead") || row.quantity.contains("difference");
                     assert!(difference || *least >= 0.0, "{row:?}");
                 }
-                Outcome::Absent { absent } => assert!(!absent.is_empty(), "{row:?}"),
+                RowOutcome::Absent { absent } => assert!(!absent.is_empty(), "{row:?}"),
             }
             // A peer that cannot be asked for by its name would be in no run with --vs.
             let asked = SuiteConfig {
@@ -106,7 +106,7 @@ fn every_experiment_runs_and_its_rows_are_sane() {
             // What is motet's own runs everywhere, but for what needs data or processes, neither of
             // which is named here.
             let own = row.series.starts_with("motet") && row.quantity != "all";
-            if let (true, Outcome::Absent { absent }) = (own, &row.outcome) {
+            if let (true, RowOutcome::Absent { absent }) = (own, &row.outcome) {
                 let needs = ["--data", "the program motet"];
                 let needs = needs.iter().any(|what| absent.contains(what));
                 assert!(row.quantity == "shown by" || needs, "{row:?}");
@@ -122,7 +122,7 @@ fn every_experiment_runs_and_its_rows_are_sane() {
         }
     }
     let go = rows.iter().find(|row| row.series == "Go").unwrap();
-    let Outcome::Absent { absent } = &go.outcome else {
+    let RowOutcome::Absent { absent } = &go.outcome else {
         panic!("{go:?}");
     };
     assert!(absent.starts_with("no-such-go does not run"), "{absent}");

@@ -2,7 +2,7 @@
 //! rows.
 
 use super::*;
-use crate::suite::{Outcome, Point, Setting, SuiteConfig};
+use crate::suite::{Point, RowOutcome, Setting, SuiteConfig};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ impl Folder {
 
     fn rows(&self) -> Vec<(String, f64)> {
         let value = |row: &Row| match row.outcome {
-            Outcome::Measured { median, .. } => median,
-            Outcome::Absent { .. } => f64::NAN,
+            RowOutcome::Measured { median, .. } => median,
+            RowOutcome::Absent { .. } => f64::NAN,
         };
         let rows = read(&self.0).unwrap();
         rows.iter()
@@ -51,7 +51,7 @@ fn row(experiment: &str, value: f64) -> Row {
         point: Point::new().with("word", "ü").with("place", value),
         quantity: "time".to_owned(),
         unit: "us".to_owned(),
-        outcome: Outcome::Measured {
+        outcome: RowOutcome::Measured {
             median: value,
             least: value,
             most: value,
@@ -64,14 +64,14 @@ fn row(experiment: &str, value: f64) -> Row {
 #[test]
 fn an_experiments_newest_rows_take_the_place_of_the_old_ones() {
     let (folder, machine) = (Folder::new(), machine());
-    let mut first = Store::open(&folder.0, &machine, &[]).unwrap();
+    let mut first = RowStore::open(&folder.0, &machine, &[]).unwrap();
     for (key, value) in [("E01", 1.0), ("E02", 2.0), ("E01", 3.0)] {
         first.write(&[row(key, value)]).unwrap();
     }
     let expected = [("E01", 1.0), ("E02", 2.0), ("E01", 3.0)].map(|(k, v)| (k.to_owned(), v));
     assert_eq!(folder.rows(), expected);
     drop(first);
-    let mut second = Store::open(&folder.0, &machine, &[]).unwrap();
+    let mut second = RowStore::open(&folder.0, &machine, &[]).unwrap();
     second.write(&[row("E01", 4.0)]).unwrap();
     // A run that is ended before the experiment is leaves the old ones.
     let both = [("E01", 1.0), ("E02", 2.0), ("E01", 3.0), ("E01", 4.0)];
@@ -101,7 +101,7 @@ fn an_experiments_newest_rows_take_the_place_of_the_old_ones() {
 #[test]
 fn a_line_that_was_cut_off_is_no_row_wherever_the_cut_is() {
     let (folder, machine) = (Folder::new(), machine());
-    let mut store = Store::open(&folder.0, &machine, &[]).unwrap();
+    let mut store = RowStore::open(&folder.0, &machine, &[]).unwrap();
     store.write(&[row("E01", 1.0)]).unwrap();
     store.write(&[row("E01", 2.0)]).unwrap();
     let whole = folder.text().into_bytes();
@@ -111,7 +111,7 @@ fn a_line_that_was_cut_off_is_no_row_wherever_the_cut_is() {
         fs::write(folder.0.join(ROWS), &whole[..cut]).unwrap();
         assert_eq!(folder.rows(), [("E01".to_owned(), 1.0)], "cut at {cut}");
         // A run goes on behind the last whole line.
-        let mut store = Store::open(&folder.0, &machine, &[]).unwrap();
+        let mut store = RowStore::open(&folder.0, &machine, &[]).unwrap();
         store.write(&[row("E02", 3.0)]).unwrap();
         assert_eq!(folder.rows().len(), 2, "cut at {cut}");
     }
@@ -124,7 +124,7 @@ fn a_line_that_was_cut_off_is_no_row_wherever_the_cut_is() {
 fn a_writer_that_is_killed_leaves_whole_lines() {
     // A shell stands for the writer: it appends half a line and is killed.
     let (folder, machine) = (Folder::new(), machine());
-    let mut store = Store::open(&folder.0, &machine, &[]).unwrap();
+    let mut store = RowStore::open(&folder.0, &machine, &[]).unwrap();
     store.write(&[row("E01", 1.0)]).unwrap();
     let half = line(&row("E01", 2.0));
     let script = format!(
@@ -146,11 +146,11 @@ fn rows_of_another_machine_or_form_are_refused() {
     let (folder, here) = (Folder::new(), machine());
     let mut there = here.clone();
     there.machine.cores += 1;
-    Store::open(&folder.0, &there, &[])
+    RowStore::open(&folder.0, &there, &[])
         .unwrap()
         .write(&[row("E01", 1.0)])
         .unwrap();
-    let refused = Store::open(&folder.0, &here, &[]).unwrap_err();
+    let refused = RowStore::open(&folder.0, &here, &[]).unwrap_err();
     assert!(
         matches!(refused, StoreError::OtherMachine { .. }),
         "{refused}"
@@ -166,7 +166,7 @@ fn rows_of_another_machine_or_form_are_refused() {
     );
 
     fs::write(folder.0.join(ROWS), "{\"schema\":2,\"news\":[]}\n").unwrap();
-    let refused = Store::open(&folder.0, &there, &[]).unwrap_err();
+    let refused = RowStore::open(&folder.0, &there, &[]).unwrap_err();
     assert!(
         matches!(
             refused,
@@ -188,7 +188,7 @@ fn rows_of_another_machine_or_form_are_refused() {
 
     fs::write(folder.0.join(ROWS), line(&row("E01", 1.0))).unwrap();
     fs::remove_file(folder.0.join(MACHINE)).unwrap();
-    let refused = Store::open(&folder.0, &here, &[]).unwrap_err();
+    let refused = RowStore::open(&folder.0, &here, &[]).unwrap_err();
     assert!(matches!(refused, StoreError::NoRecord { .. }), "{refused}");
 }
 
@@ -197,11 +197,11 @@ fn rows_of_another_manner_are_refused_unless_they_are_measured_again() {
     let (folder, quick) = (Folder::new(), machine());
     let mut trial = quick.clone();
     (trial.effort, trial.pinned) = ("trial".to_owned(), false);
-    let mut store = Store::open(&folder.0, &quick, &["E01", "E02"]).unwrap();
+    let mut store = RowStore::open(&folder.0, &quick, &["E01", "E02"]).unwrap();
     store.write(&[row("E01", 1.0)]).unwrap();
     store.write(&[row("E02", 2.0)]).unwrap();
     drop(store);
-    let refused = Store::open(&folder.0, &trial, &["E01"]).unwrap_err();
+    let refused = RowStore::open(&folder.0, &trial, &["E01"]).unwrap_err();
     let told = refused.to_string();
     assert!(
         told.contains("holds quick, bound rows") && told.contains("--out"),
@@ -209,7 +209,7 @@ fn rows_of_another_manner_are_refused_unless_they_are_measured_again() {
     );
     assert_eq!(read_machine(&folder.0).unwrap(), quick);
     assert_eq!(folder.rows().len(), 2);
-    drop(Store::open(&folder.0, &trial, &["E02", "E01"]).unwrap());
+    drop(RowStore::open(&folder.0, &trial, &["E02", "E01"]).unwrap());
     assert!(folder.rows().is_empty());
     assert_eq!(read_machine(&folder.0).unwrap(), trial);
 }
@@ -217,20 +217,20 @@ fn rows_of_another_manner_are_refused_unless_they_are_measured_again() {
 #[test]
 fn two_runs_do_not_write_into_one_folder() {
     let (folder, machine) = (Folder::new(), machine());
-    let store = Store::open(&folder.0, &machine, &[]).unwrap();
-    let refused = Store::open(&folder.0, &machine, &[]).unwrap_err();
+    let store = RowStore::open(&folder.0, &machine, &[]).unwrap();
+    let refused = RowStore::open(&folder.0, &machine, &[]).unwrap_err();
     assert!(
         refused.to_string().starts_with("another run writes into"),
         "{refused}"
     );
     drop(store);
-    Store::open(&folder.0, &machine, &[]).unwrap();
+    RowStore::open(&folder.0, &machine, &[]).unwrap();
 }
 
 #[test]
 fn a_record_of_another_form_is_refused() {
     let (folder, machine) = (Folder::new(), machine());
-    drop(Store::open(&folder.0, &machine, &[]).unwrap());
+    drop(RowStore::open(&folder.0, &machine, &[]).unwrap());
     fs::write(folder.0.join(MACHINE), "{\"schema\":7}").unwrap();
     let refused = read_machine(&folder.0).unwrap_err().to_string();
     assert!(refused.contains("has form 7 there"), "{refused}");

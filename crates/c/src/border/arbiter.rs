@@ -2,8 +2,8 @@
 
 use super::calls::{call, free, limit, quietly};
 use crate::error::{Code, Failure};
-use crate::foreign::{Callback, Function, Handler, Item, JoinHandler};
-use crate::plan::{Arbiter, Plan};
+use crate::foreign::{AlignedBytes, Callback, Function, Handler, JoinHandler};
+use crate::plan::{Arbiter, ArbiterPlan};
 use motet::{After, Choice, DispatcherQueue, MultiplePortReceive, Port, Receive};
 use std::ffi::{c_int, c_void};
 
@@ -13,7 +13,7 @@ use std::ffi::{c_int, c_void};
 /// As the header says, which holds for all functions here.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_receive(
-    port: *const Port<Item>,
+    port: *const Port<AlignedBytes>,
     once: c_int,
     handler: Option<Handler>,
     context: *mut c_void,
@@ -30,7 +30,7 @@ unsafe extern "C" fn motet_receive(
             0 => Receive::persistent(port, move |item| callback.handle(&item)),
             _ => Receive::once(port, move |item| callback.handle(&item)),
         };
-        out.give(Arbiter::new(Plan::Receive(receive)));
+        out.give(Arbiter::new(ArbiterPlan::Receive(receive)));
         Ok(())
     })
 }
@@ -41,7 +41,7 @@ unsafe extern "C" fn motet_receive(
 /// As [`motet_receive`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_join(
-    ports: *const *const Port<Item>,
+    ports: *const *const Port<AlignedBytes>,
     count: usize,
     once: c_int,
     handler: Option<JoinHandler>,
@@ -66,12 +66,12 @@ unsafe extern "C" fn motet_join(
         }
         // SAFETY: as in `motet_receive`.
         let callback = unsafe { Callback::new(handler, context, release) };
-        let handle = move |items: Vec<Item>| callback.handle_all(&items);
+        let handle = move |items: Vec<AlignedBytes>| callback.handle_all(&items);
         let join = match once {
             0 => MultiplePortReceive::persistent(ports, handle),
             _ => MultiplePortReceive::once(ports, handle),
         };
-        out.give(Arbiter::new(Plan::Join(join)));
+        out.give(Arbiter::new(ArbiterPlan::Join(join)));
         Ok(())
     })
 }
@@ -99,7 +99,7 @@ unsafe extern "C" fn motet_after(
         // SAFETY: as in `motet_receive`.
         let callback = unsafe { Callback::new(function, context, release) };
         let after = After::new(span, move || callback.run());
-        out.give(Arbiter::new(Plan::After(after)));
+        out.give(Arbiter::new(ArbiterPlan::After(after)));
         Ok(())
     })
 }
@@ -136,7 +136,7 @@ unsafe extern "C" fn motet_choice(
                 }
             }
         }
-        out.give(Arbiter::new(Plan::Choice(Choice::any(plans))));
+        out.give(Arbiter::new(ArbiterPlan::Choice(Choice::any(plans))));
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use super::calls::{Call, call};
 use super::comm::{here, rank};
 use crate::error::{Code, Failure};
-use crate::numbers::{Number, Op};
+use crate::numbers::{Op, ReducedNumber};
 use crate::rank::Comm;
 use std::ffi::{c_int, c_void};
 
@@ -272,7 +272,7 @@ unsafe fn reduce(
 
 /// # Safety
 /// As [`motet_barrier`]; the numbers are of this type.
-unsafe fn reduce_of<T: Number>(
+unsafe fn reduce_of<T: ReducedNumber>(
     call: Call,
     comm: &Comm,
     (numbers, totals, count): Numbers,

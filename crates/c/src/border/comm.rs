@@ -24,10 +24,10 @@ pub(crate) struct MessageStatus {
 
 /// The communicators that a rank has given to its body; the first is that of all ranks. What has
 /// not been freed is freed at the end of the rank.
-pub(super) struct Given(RefCell<Vec<*mut Comm>>);
+pub(super) struct GivenComms(RefCell<Vec<*mut Comm>>);
 
 motet_sync::thread_local! {
-    static GIVEN: Given = const { Given(RefCell::new(Vec::new())) };
+    static GIVEN: GivenComms = const { GivenComms(RefCell::new(Vec::new())) };
 }
 
 /// Calls `body` with the communicator of all ranks, and frees all communicators after that.

@@ -2,7 +2,7 @@
 
 use super::calls::{call, free, quietly};
 use crate::error::{Code, Failure, in_handler};
-use crate::foreign::{Callback, Function, Item};
+use crate::foreign::{AlignedBytes, Callback, Function};
 use motet::dispatch::inside_task;
 use motet::{
     Dispatcher, DispatcherConfig, DispatcherQueue, ExecutionPolicy, FromHandler, QueueConfig, Task,
@@ -69,7 +69,7 @@ unsafe extern "C" fn motet_dispatcher_wait_idle(dispatcher: *const Dispatcher) -
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_dispatcher_waiting(
     dispatcher: *const Dispatcher,
-    text: *mut *mut Item,
+    text: *mut *mut AlignedBytes,
 ) -> Code {
     call("motet_dispatcher_waiting", |call| {
         // SAFETY: as the caller promises.
@@ -78,7 +78,7 @@ unsafe extern "C" fn motet_dispatcher_waiting(
         let dispatcher = unsafe { call.handle(dispatcher, "dispatcher") }?;
         let mut said = dispatcher.waiting().to_string().into_bytes();
         said.push(0);
-        out.give(Item::copied(&said));
+        out.give(AlignedBytes::copied(&said));
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use super::calls::{call, free, quietly};
 use crate::error::Code;
-use crate::plan::{Arbiter, Group, Interleaved};
+use crate::plan::{Arbiter, InterleaveGroup, Interleaved};
 use motet::DispatcherQueue;
 use std::ffi::c_int;
 
@@ -32,7 +32,7 @@ unsafe extern "C" fn motet_interleave_concurrent(
     unsafe {
         add(
             "motet_interleave_concurrent",
-            Group::Concurrent,
+            InterleaveGroup::Concurrent,
             interleave,
             arbiter,
         )
@@ -52,7 +52,7 @@ unsafe extern "C" fn motet_interleave_exclusive(
     unsafe {
         add(
             "motet_interleave_exclusive",
-            Group::Exclusive,
+            InterleaveGroup::Exclusive,
             interleave,
             arbiter,
         )
@@ -72,7 +72,7 @@ unsafe extern "C" fn motet_interleave_teardown(
     unsafe {
         add(
             "motet_interleave_teardown",
-            Group::Teardown,
+            InterleaveGroup::Teardown,
             interleave,
             arbiter,
         )
@@ -83,7 +83,7 @@ unsafe extern "C" fn motet_interleave_teardown(
 /// As [`motet_interleave_new`].
 unsafe fn add(
     name: &'static str,
-    group: Group,
+    group: InterleaveGroup,
     interleave: *const Interleaved,
     arbiter: *const Arbiter,
 ) -> Code {

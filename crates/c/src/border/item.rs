@@ -1,7 +1,7 @@
 //! Items that have been taken from a port.
 
 use super::calls::{free, quietly};
-use crate::foreign::Item;
+use crate::foreign::AlignedBytes;
 use std::ffi::c_void;
 use std::ptr;
 
@@ -10,7 +10,7 @@ use std::ptr;
 /// # Safety
 /// `item` is NULL or an item that has not been freed.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_item_data(item: *const Item) -> *const c_void {
+unsafe extern "C" fn motet_item_data(item: *const AlignedBytes) -> *const c_void {
     // SAFETY: as the caller promises.
     let item = unsafe { item.as_ref() };
     quietly(ptr::null(), || {
@@ -23,7 +23,7 @@ unsafe extern "C" fn motet_item_data(item: *const Item) -> *const c_void {
 /// # Safety
 /// As [`motet_item_data`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_item_size(item: *const Item) -> usize {
+unsafe extern "C" fn motet_item_size(item: *const AlignedBytes) -> usize {
     // SAFETY: as the caller promises.
     let item = unsafe { item.as_ref() };
     quietly(0, || item.map_or(0, |item| item.bytes().len()))
@@ -34,7 +34,7 @@ unsafe extern "C" fn motet_item_size(item: *const Item) -> usize {
 /// # Safety
 /// `item` is NULL, or an item that has not been freed and is used no more.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_item_free(item: *mut Item) {
+unsafe extern "C" fn motet_item_free(item: *mut AlignedBytes) {
     // SAFETY: as the caller promises.
     unsafe { free(item) };
 }

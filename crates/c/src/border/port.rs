@@ -2,7 +2,7 @@
 
 use super::calls::{call, free, limit, quietly};
 use crate::error::{Code, Failure};
-use crate::foreign::{Item, ReleaseBytes};
+use crate::foreign::{AlignedBytes, ReleaseBytes};
 use crate::rank;
 use motet::{BlockingError, Overflow, Port, PostError, wait_blocking, wait_blocking_for};
 use std::ffi::{c_int, c_void};
@@ -23,7 +23,7 @@ pub(crate) struct Counters {
 /// # Safety
 /// As the header says, which holds for all functions here.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_port_new(port: *mut *mut Port<Item>) -> Code {
+unsafe extern "C" fn motet_port_new(port: *mut *mut Port<AlignedBytes>) -> Code {
     call("motet_port_new", |call| {
         // SAFETY: as the caller promises.
         unsafe { call.out(port, "port") }?.give(Port::new());
@@ -39,7 +39,7 @@ unsafe extern "C" fn motet_port_new(port: *mut *mut Port<Item>) -> Code {
 unsafe extern "C" fn motet_port_bounded(
     capacity: usize,
     overflow: c_int,
-    port: *mut *mut Port<Item>,
+    port: *mut *mut Port<AlignedBytes>,
 ) -> Code {
     call("motet_port_bounded", |call| {
         // SAFETY: as the caller promises.
@@ -68,7 +68,7 @@ unsafe extern "C" fn motet_port_bounded(
 /// # Safety
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_port_free(port: *mut Port<Item>) {
+unsafe extern "C" fn motet_port_free(port: *mut Port<AlignedBytes>) {
     // SAFETY: as the caller promises.
     unsafe { free(port) };
 }
@@ -79,7 +79,7 @@ unsafe extern "C" fn motet_port_free(port: *mut Port<Item>) {
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_port_post(
-    port: *const Port<Item>,
+    port: *const Port<AlignedBytes>,
     data: *const c_void,
     size: usize,
 ) -> Code {
@@ -87,7 +87,7 @@ unsafe extern "C" fn motet_port_post(
         // SAFETY: as the caller promises.
         let (port, bytes) =
             unsafe { (call.handle(port, "port")?, call.bytes(data, size, "data")?) };
-        port.post(Item::copied(bytes))
+        port.post(AlignedBytes::copied(bytes))
             .map_err(|refused| refused.reason.into())
     })
 }
@@ -98,7 +98,7 @@ unsafe extern "C" fn motet_port_post(
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_port_post_owned(
-    port: *const Port<Item>,
+    port: *const Port<AlignedBytes>,
     data: *mut c_void,
     size: usize,
     release: Option<ReleaseBytes>,
@@ -114,7 +114,7 @@ unsafe extern "C" fn motet_port_post_owned(
         // SAFETY: as the caller promises; also of the size.
         let item = unsafe {
             let _ = call.bytes(data, size, "data")?;
-            Item::owned(data, size, release)
+            AlignedBytes::owned(data, size, release)
         };
         port.post(item).map_err(|PostError { item, reason }| {
             item.disown();
@@ -129,7 +129,7 @@ unsafe extern "C" fn motet_port_post_owned(
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_port_post_wait(
-    port: *const Port<Item>,
+    port: *const Port<AlignedBytes>,
     data: *const c_void,
     size: usize,
     milliseconds: i64,
@@ -138,7 +138,7 @@ unsafe extern "C" fn motet_port_post_wait(
         // SAFETY: as the caller promises.
         let (port, bytes) =
             unsafe { (call.handle(port, "port")?, call.bytes(data, size, "data")?) };
-        let posting = port.post_wait(Item::copied(bytes));
+        let posting = port.post_wait(AlignedBytes::copied(bytes));
         waited(posting, limit(milliseconds))?.map_err(|refused| refused.reason.into())
     })
 }
@@ -148,7 +148,10 @@ unsafe extern "C" fn motet_port_post_wait(
 /// # Safety
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_port_test(port: *const Port<Item>, item: *mut *mut Item) -> Code {
+unsafe extern "C" fn motet_port_test(
+    port: *const Port<AlignedBytes>,
+    item: *mut *mut AlignedBytes,
+) -> Code {
     call("motet_port_test", |call| {
         // SAFETY: as the caller promises.
         let (port, out) = unsafe { (call.handle(port, "port")?, call.out(item, "item")?) };
@@ -164,9 +167,9 @@ unsafe extern "C" fn motet_port_test(port: *const Port<Item>, item: *mut *mut It
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_port_receive(
-    port: *const Port<Item>,
+    port: *const Port<AlignedBytes>,
     milliseconds: i64,
-    item: *mut *mut Item,
+    item: *mut *mut AlignedBytes,
 ) -> Code {
     call("motet_port_receive", |call| {
         // SAFETY: as the caller promises.
@@ -182,7 +185,7 @@ unsafe extern "C" fn motet_port_receive(
 /// # Safety
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_port_close(port: *const Port<Item>) -> Code {
+unsafe extern "C" fn motet_port_close(port: *const Port<AlignedBytes>) -> Code {
     call("motet_port_close", |call| {
         // SAFETY: as the caller promises.
         unsafe { call.handle(port, "port") }?.close();
@@ -195,7 +198,7 @@ unsafe extern "C" fn motet_port_close(port: *const Port<Item>) -> Code {
 /// # Safety
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_port_is_closed(port: *const Port<Item>) -> c_int {
+unsafe extern "C" fn motet_port_is_closed(port: *const Port<AlignedBytes>) -> c_int {
     // SAFETY: as the caller promises.
     let port = unsafe { port.as_ref() };
     quietly(0, || port.map_or(0, |port| c_int::from(port.is_closed())))
@@ -206,7 +209,10 @@ unsafe extern "C" fn motet_port_is_closed(port: *const Port<Item>) -> c_int {
 /// # Safety
 /// As [`motet_port_new`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_port_counters(port: *const Port<Item>, counters: *mut Counters) -> Code {
+unsafe extern "C" fn motet_port_counters(
+    port: *const Port<AlignedBytes>,
+    counters: *mut Counters,
+) -> Code {
     call("motet_port_counters", |call| {
         // SAFETY: as the caller promises.
         let port = unsafe { call.handle(port, "port") }?;

@@ -13,7 +13,7 @@ use std::mem;
 use std::rc::Rc;
 
 /// A receive that was posted, on the thread of its rank.
-pub(crate) struct Receive {
+pub(crate) struct RankReceive {
     /// Nothing comes from nobody. Dropped before the communicator from which it borrows.
     request: Option<Request<'static, (usize, Status)>>,
     _comm: Rc<Communicator>,
@@ -22,14 +22,14 @@ pub(crate) struct Receive {
 
 motet_sync::thread_local! {
     /// Those of the rank on this thread.
-    static POSTED: RefCell<HashSet<*mut Receive>> = RefCell::new(HashSet::new());
+    static POSTED: RefCell<HashSet<*mut RankReceive>> = RefCell::new(HashSet::new());
 }
 
 /// Calls the body of a rank, and gives up the receives that it leaves: their rooms may be on its
 /// stack.
 pub(super) fn until_end<R>(body: impl FnOnce() -> R) -> R {
     /// Those of the rank in whose body this one runs come back when it is dropped.
-    struct Before(HashSet<*mut Receive>);
+    struct Before(HashSet<*mut RankReceive>);
     impl Drop for Before {
         fn drop(&mut self) {
             let before = mem::take(&mut self.0);
@@ -47,7 +47,7 @@ pub(super) fn until_end<R>(body: impl FnOnce() -> R) -> R {
 ///
 /// # Errors
 /// [`Code::Thread`] when it is not there.
-fn taken(receive: *mut Receive) -> Result<Box<Receive>, Failure> {
+fn taken(receive: *mut RankReceive) -> Result<Box<RankReceive>, Failure> {
     match POSTED.with(|posted| posted.borrow_mut().remove(&receive)) {
         // SAFETY: it came from a box, and was in the set, so it has not been freed.
         true => Ok(unsafe { Box::from_raw(receive) }),
@@ -59,7 +59,7 @@ fn taken(receive: *mut Receive) -> Result<Box<Receive>, Failure> {
 }
 
 /// Puts a receive into the set.
-fn keep(receive: *mut Receive) {
+fn keep(receive: *mut RankReceive) {
     POSTED.with(|posted| posted.borrow_mut().insert(receive));
 }
 
@@ -75,7 +75,7 @@ unsafe extern "C" fn motet_irecv(
     size: usize,
     source: c_int,
     tag: c_int,
-    request: *mut *mut Receive,
+    request: *mut *mut RankReceive,
 ) -> Code {
     call("motet_irecv", |call| {
         // SAFETY: as the caller promises.
@@ -87,7 +87,7 @@ unsafe extern "C" fn motet_irecv(
         // SAFETY: the counted communicator lives as long as the request: it is dropped after it.
         let borrowed: &'static Communicator = unsafe { &*Rc::as_ptr(&own) };
         let posted = (source != Source::Null).then(|| borrowed.irecv_into(room, source, tag));
-        let receive = Box::into_raw(Box::new(Receive {
+        let receive = Box::into_raw(Box::new(RankReceive {
             request: posted,
             _comm: own,
             rank: Rc::clone(&comm.rank),
@@ -103,7 +103,10 @@ unsafe extern "C" fn motet_irecv(
 /// # Safety
 /// As [`motet_irecv`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_wait(request: *mut *mut Receive, status: *mut MessageStatus) -> Code {
+unsafe extern "C" fn motet_wait(
+    request: *mut *mut RankReceive,
+    status: *mut MessageStatus,
+) -> Code {
     call("motet_wait", |call| {
         // SAFETY: as the caller promises.
         let came = unsafe { wait(call, request) }?;
@@ -115,7 +118,7 @@ unsafe extern "C" fn motet_wait(request: *mut *mut Receive, status: *mut Message
 
 /// # Safety
 /// As [`motet_irecv`].
-unsafe fn wait(call: Call, request: *mut *mut Receive) -> Result<MessageStatus, Failure> {
+unsafe fn wait(call: Call, request: *mut *mut RankReceive) -> Result<MessageStatus, Failure> {
     // SAFETY: as the caller promises.
     let receive = unsafe { *call.handle(request, "request")? };
     if receive.is_null() {
@@ -139,7 +142,7 @@ unsafe fn wait(call: Call, request: *mut *mut Receive) -> Result<MessageStatus, 
 /// # Safety
 /// As [`motet_irecv`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_waitall(requests: *mut *mut Receive, count: usize) -> Code {
+unsafe extern "C" fn motet_waitall(requests: *mut *mut RankReceive, count: usize) -> Code {
     call("motet_waitall", |call| {
         // SAFETY: as the caller promises.
         let requests = unsafe { call.numbers_mut(requests.cast(), count, "requests") }?;
@@ -158,7 +161,10 @@ unsafe extern "C" fn motet_waitall(requests: *mut *mut Receive, count: usize) ->
 /// # Safety
 /// As [`motet_irecv`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_test(request: *mut *mut Receive, status: *mut MessageStatus) -> Code {
+unsafe extern "C" fn motet_test(
+    request: *mut *mut RankReceive,
+    status: *mut MessageStatus,
+) -> Code {
     call("motet_test", |call| {
         // SAFETY: as the caller promises.
         let handle = unsafe { *call.handle(request, "request")? };
@@ -195,7 +201,7 @@ unsafe extern "C" fn motet_test(request: *mut *mut Receive, status: *mut Message
 /// # Safety
 /// As [`motet_irecv`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_request_free(request: *mut Receive) -> Code {
+unsafe extern "C" fn motet_request_free(request: *mut RankReceive) -> Code {
     call("motet_request_free", |_| match request.is_null() {
         true => Ok(()),
         false => taken(request).map(drop),

@@ -4,9 +4,9 @@ use super::calls::{call, free, quietly};
 use super::comm::with_comm;
 use super::requests::until_end;
 use crate::error::{Code, Failure, in_handler};
-use crate::foreign::{Body, Callback};
+use crate::foreign::{BodyFunction, Callback};
 use crate::rank::{Comm, Rank};
-use crate::run::Run;
+use crate::run::SharedRun;
 use motet::comm::SendOverflow;
 use motet::dispatch::inside_task;
 use motet::{Communicator, Current, RunError, World};
@@ -16,24 +16,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// `motet_world`: its runs take turns, so that it is known which one is looked at.
-pub(crate) struct Ranks(Mutex<World>);
+pub(crate) struct SerialWorld(Mutex<World>);
 
-impl Ranks {
-    fn threads(ranks: usize) -> Ranks {
-        Ranks::of(World::threads(ranks))
+impl SerialWorld {
+    fn threads(ranks: usize) -> SerialWorld {
+        SerialWorld::of(World::threads(ranks))
     }
 
-    fn current() -> Result<Ranks, Failure> {
+    fn current() -> Result<SerialWorld, Failure> {
         let world = World::current();
         let world = world.map_err(|error| Failure::new(Code::Start, error.to_string()))?;
-        Ok(Ranks::of(world))
+        Ok(SerialWorld::of(world))
     }
 
     /// Each rank has a thread for itself, since it blocks it. The threads are bound to no core:
     /// what the program starts on them would be bound, too.
-    fn of(world: World) -> Ranks {
+    fn of(world: World) -> SerialWorld {
         let ranks = world.size();
-        Ranks(Mutex::new(world.workers(ranks).pin(false)))
+        SerialWorld(Mutex::new(world.workers(ranks).pin(false)))
     }
 
     fn limit(&self, messages: usize, overflow: SendOverflow) -> Result<(), Failure> {
@@ -45,14 +45,14 @@ impl Ranks {
         Ok(())
     }
 
-    fn run(&self, body: &Callback<Body<Comm>>) -> Result<(), Failure> {
+    fn run(&self, body: &Callback<BodyFunction<Comm>>) -> Result<(), Failure> {
         if inside_task() {
             return Err(in_handler());
         }
         let world = self.0.lock();
         let is_whole = world.process().1 == 1;
         let watch = is_whole.then(|| world.watch());
-        let run = Arc::new(Run::new(world.size(), watch));
+        let run = Arc::new(SharedRun::new(world.size(), watch));
         let ended = if world.size() == 1 && !is_whole {
             enter(&world, &run, body)
         } else {
@@ -72,10 +72,10 @@ impl Ranks {
 
 /// One rank: calls the function of the caller on the thread that polls this.
 fn one(
-    run: &Arc<Run>,
+    run: &Arc<SharedRun>,
     number: usize,
     comm: Communicator,
-    body: &Callback<Body<Comm>>,
+    body: &Callback<BodyFunction<Comm>>,
 ) -> Result<(), String> {
     let (rank, ending) = Rank::begin(Arc::clone(run), number, None);
     let code = with_comm(&rank, Rc::new(comm), |comm| until_end(|| body.body(comm)));
@@ -90,8 +90,8 @@ fn one(
 /// The only rank of this process, beside others: the calling thread.
 fn enter(
     world: &World,
-    run: &Arc<Run>,
-    body: &Callback<Body<Comm>>,
+    run: &Arc<SharedRun>,
+    body: &Callback<BodyFunction<Comm>>,
 ) -> Result<(), RunError<String>> {
     let entered = world.enter()?;
     let comm = entered.communicator();
@@ -127,10 +127,10 @@ fn of_run(error: &RunError<String>) -> Failure {
 /// # Safety
 /// As the header says, which holds for all functions here.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_world_threads(ranks: usize, world: *mut *mut Ranks) -> Code {
+unsafe extern "C" fn motet_world_threads(ranks: usize, world: *mut *mut SerialWorld) -> Code {
     call("motet_world_threads", |call| {
         // SAFETY: as the caller promises.
-        unsafe { call.out(world, "world") }?.give(Ranks::threads(ranks));
+        unsafe { call.out(world, "world") }?.give(SerialWorld::threads(ranks));
         Ok(())
     })
 }
@@ -140,11 +140,11 @@ unsafe extern "C" fn motet_world_threads(ranks: usize, world: *mut *mut Ranks) -
 /// # Safety
 /// As [`motet_world_threads`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_world_current(world: *mut *mut Ranks) -> Code {
+unsafe extern "C" fn motet_world_current(world: *mut *mut SerialWorld) -> Code {
     call("motet_world_current", |call| {
         // SAFETY: as the caller promises.
         let out = unsafe { call.out(world, "world") }?;
-        out.give(Ranks::current()?);
+        out.give(SerialWorld::current()?);
         Ok(())
     })
 }
@@ -155,7 +155,7 @@ unsafe extern "C" fn motet_world_current(world: *mut *mut Ranks) -> Code {
 /// As [`motet_world_threads`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_world_limit(
-    world: *const Ranks,
+    world: *const SerialWorld,
     messages: usize,
     overflow: c_int,
 ) -> Code {
@@ -185,7 +185,7 @@ unsafe extern "C" fn motet_world_limit(
 /// # Safety
 /// As [`motet_world_threads`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_world_size(world: *const Ranks) -> usize {
+unsafe extern "C" fn motet_world_size(world: *const SerialWorld) -> usize {
     // SAFETY: as the caller promises.
     let world = unsafe { world.as_ref() };
     quietly(0, || world.map_or(0, |world| world.0.lock().size()))
@@ -197,8 +197,8 @@ unsafe extern "C" fn motet_world_size(world: *const Ranks) -> usize {
 /// As [`motet_world_threads`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_world_run(
-    world: *const Ranks,
-    body: Option<Body<Comm>>,
+    world: *const SerialWorld,
+    body: Option<BodyFunction<Comm>>,
     context: *mut c_void,
 ) -> Code {
     call("motet_world_run", |call| {
@@ -215,7 +215,7 @@ unsafe extern "C" fn motet_world_run(
 /// # Safety
 /// As [`motet_world_threads`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_world_free(world: *mut Ranks) {
+unsafe extern "C" fn motet_world_free(world: *mut SerialWorld) {
     // SAFETY: as the caller promises.
     unsafe { free(world) };
 }
@@ -227,13 +227,13 @@ unsafe extern "C" fn motet_world_free(world: *mut Ranks) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn motet_run_threads(
     ranks: usize,
-    body: Option<Body<Comm>>,
+    body: Option<BodyFunction<Comm>>,
     context: *mut c_void,
 ) -> Code {
     call("motet_run_threads", |call| {
         let body = call.function(body, "body")?;
         // SAFETY: as in `motet_world_run`.
-        Ranks::threads(ranks).run(&unsafe { Callback::new(body, context, None) })
+        SerialWorld::threads(ranks).run(&unsafe { Callback::new(body, context, None) })
     })
 }
 
@@ -242,10 +242,13 @@ unsafe extern "C" fn motet_run_threads(
 /// # Safety
 /// As [`motet_world_threads`].
 #[unsafe(no_mangle)]
-unsafe extern "C" fn motet_run_current(body: Option<Body<Comm>>, context: *mut c_void) -> Code {
+unsafe extern "C" fn motet_run_current(
+    body: Option<BodyFunction<Comm>>,
+    context: *mut c_void,
+) -> Code {
     call("motet_run_current", |call| {
         let body = call.function(body, "body")?;
         // SAFETY: as in `motet_world_run`.
-        Ranks::current()?.run(&unsafe { Callback::new(body, context, None) })
+        SerialWorld::current()?.run(&unsafe { Callback::new(body, context, None) })
     })
 }

@@ -8,9 +8,9 @@ use std::slice;
 pub(crate) type ReleaseBytes = unsafe extern "C" fn(*mut c_void, usize);
 
 /// Bytes, where any type of C may lie: they are aligned as `malloc` aligns.
-pub(crate) struct Item(Held);
+pub(crate) struct AlignedBytes(BytesHeld);
 
-enum Held {
+enum BytesHeld {
     /// So many bytes of these.
     Small([u128; 2], u8),
     Large(Box<[u128]>, usize),
@@ -30,17 +30,17 @@ unsafe impl Send for Owned {}
 // SAFETY: as above; it is only read until it is dropped.
 unsafe impl Sync for Owned {}
 
-impl Item {
-    pub(crate) fn copied(bytes: &[u8]) -> Item {
+impl AlignedBytes {
+    pub(crate) fn copied(bytes: &[u8]) -> AlignedBytes {
         const SMALL: usize = size_of::<[u128; 2]>();
         if bytes.len() <= SMALL {
             let mut room = [0_u128; 2];
             bytemuck::bytes_of_mut(&mut room)[..bytes.len()].copy_from_slice(bytes);
-            return Item(Held::Small(room, bytes.len() as u8));
+            return AlignedBytes(BytesHeld::Small(room, bytes.len() as u8));
         }
         let mut room = vec![0_u128; bytes.len().div_ceil(size_of::<u128>())];
         bytemuck::cast_slice_mut(&mut room)[..bytes.len()].copy_from_slice(bytes);
-        Item(Held::Large(room.into(), bytes.len()))
+        AlignedBytes(BytesHeld::Large(room.into(), bytes.len()))
     }
 
     /// # Safety
@@ -50,8 +50,8 @@ impl Item {
         data: *mut c_void,
         size: usize,
         release: Option<ReleaseBytes>,
-    ) -> Item {
-        Item(Held::Owned(Owned {
+    ) -> AlignedBytes {
+        AlignedBytes(BytesHeld::Owned(Owned {
             data,
             size,
             release,
@@ -60,16 +60,18 @@ impl Item {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.0 {
-            Held::Small(room, size) => &bytemuck::bytes_of(room)[..usize::from(*size)],
-            Held::Large(room, size) => &bytemuck::cast_slice(room)[..*size],
-            // SAFETY: as promised to `Item::owned`.
-            Held::Owned(owned) => unsafe { slice::from_raw_parts(owned.data.cast(), owned.size) },
+            BytesHeld::Small(room, size) => &bytemuck::bytes_of(room)[..usize::from(*size)],
+            BytesHeld::Large(room, size) => &bytemuck::cast_slice(room)[..*size],
+            // SAFETY: as promised to `AlignedBytes::owned`.
+            BytesHeld::Owned(owned) => unsafe {
+                slice::from_raw_parts(owned.data.cast(), owned.size)
+            },
         }
     }
 
     /// The item goes back to its owner unreleased.
     pub(crate) fn disown(mut self) {
-        if let Held::Owned(owned) = &mut self.0 {
+        if let BytesHeld::Owned(owned) = &mut self.0 {
             owned.release = None;
         }
     }
@@ -84,7 +86,7 @@ impl Drop for Owned {
     }
 }
 
-impl fmt::Debug for Item {
+impl fmt::Debug for AlignedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Item({} bytes)", self.bytes().len())
     }

@@ -1,20 +1,20 @@
 //! Functions of the caller, each with what it is called with.
 
-use super::bytes::Item;
+use super::bytes::AlignedBytes;
 use std::ffi::{c_int, c_void};
 
 /// `motet_handler`
 pub(crate) type Handler = unsafe extern "C" fn(*mut c_void, *const c_void, usize);
 /// `motet_join_handler`
-pub(crate) type JoinHandler = unsafe extern "C" fn(*mut c_void, *const Bytes, usize);
+pub(crate) type JoinHandler = unsafe extern "C" fn(*mut c_void, *const MotetBytes, usize);
 /// `motet_function`
 pub(crate) type Function = unsafe extern "C" fn(*mut c_void);
 /// `motet_body`
-pub(crate) type Body<C> = unsafe extern "C" fn(*mut C, *mut c_void) -> c_int;
+pub(crate) type BodyFunction<C> = unsafe extern "C" fn(*mut C, *mut c_void) -> c_int;
 
 /// As `motet_bytes` in the header.
 #[repr(C)]
-pub(crate) struct Bytes {
+pub(crate) struct MotetBytes {
     data: *const c_void,
     size: usize,
 }
@@ -50,7 +50,7 @@ impl<F> Callback<F> {
 
 impl Callback<Handler> {
     /// Handles an item.
-    pub(crate) fn handle(&self, item: &Item) {
+    pub(crate) fn handle(&self, item: &AlignedBytes) {
         let bytes = item.bytes();
         // SAFETY: as promised to `Callback::new`; the item is there until the function returns.
         unsafe { (self.function)(self.context, bytes.as_ptr().cast(), bytes.len()) };
@@ -59,12 +59,12 @@ impl Callback<Handler> {
 
 impl Callback<JoinHandler> {
     /// Handles the items of a join, in the order of its ports.
-    pub(crate) fn handle_all(&self, items: &[Item]) {
-        let all = items.iter().map(|item| Bytes {
+    pub(crate) fn handle_all(&self, items: &[AlignedBytes]) {
+        let all = items.iter().map(|item| MotetBytes {
             data: item.bytes().as_ptr().cast(),
             size: item.bytes().len(),
         });
-        let all: Vec<Bytes> = all.collect();
+        let all: Vec<MotetBytes> = all.collect();
         // SAFETY: as in `handle`.
         unsafe { (self.function)(self.context, all.as_ptr(), all.len()) };
     }
@@ -78,7 +78,7 @@ impl Callback<Function> {
     }
 }
 
-impl<C> Callback<Body<C>> {
+impl<C> Callback<BodyFunction<C>> {
     /// Runs a rank; what its body gives back.
     pub(crate) fn body(&self, comm: *mut C) -> c_int {
         // SAFETY: as promised to `Callback::new`; the communicator is there until the body returns.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use motet_bench::stages::{Mode, Pattern};
+use motet_bench::stages::{Pattern, StageMode};
 
 use crate::amount::{count, seconds};
 use crate::bench::print_args::PrintArgs;
@@ -28,13 +28,13 @@ use crate::bench::texts::{
 pub struct BenchArgs {
     /// What to measure.
     #[command(subcommand)]
-    pub experiment: Experiment,
+    pub experiment: ExperimentCommand,
 }
 
 /// The experiments.
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
-pub enum Experiment {
+pub enum ExperimentCommand {
     /// The papers' experiments, by key and name
     List(PrintArgs),
     /// Some of the papers' experiments, or all, with today's peers beside
@@ -91,7 +91,7 @@ pub struct StagesArgs {
 
     /// How a computation goes on: by a fresh handler, or as a rank that waits [default: both]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mode_parser())]
-    pub mode: Vec<Mode>,
+    pub mode: Vec<StageMode>,
 
     /// Computations at once [default: the cores there are]
     #[arg(short = 'P', long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
@@ -353,8 +353,8 @@ fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
     named(&Pattern::ALL, Pattern::name)
 }
 
-fn mode_parser() -> impl TypedValueParser<Value = Mode> {
-    named(&Mode::ALL, Mode::name)
+fn mode_parser() -> impl TypedValueParser<Value = StageMode> {
+    named(&StageMode::ALL, StageMode::name)
 }
 
 /// A value out of a list, by its name.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::bench::args::{AnnealingArgs, QualityArgs};
 use crate::bench::sheet::Sheet;
 use crate::error::CliError;
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::stdout::print;
 use crate::text::{grouped, significant};
 
@@ -27,7 +27,7 @@ pub(super) fn run_annealing(args: &AnnealingArgs) -> Result<(), CliError> {
         python: Some(args.python.clone()),
         ..AnnealingConfig::default()
     };
-    let bar = Bar::new(args.print.quiet);
+    let bar = TerminalBar::new(args.print.quiet);
     let record = annealing::measure(&config, |runs| {
         bar.at(
             runs as f64 / config.runs as f64,
@@ -114,7 +114,7 @@ fn median(of: Option<Spread>) -> String {
 
 /// The table of sets of pairs.
 fn run_pairs(args: &QualityArgs) -> Result<(), CliError> {
-    let (bar, mut done) = (Bar::new(args.print.quiet), 0_u32);
+    let (bar, mut done) = (TerminalBar::new(args.print.quiet), 0_u32);
     let threads = args.threads.unwrap_or_else(thread::cores);
     let records = quality::pairs(&args.data, (&PAIRS, threads), |set| {
         done += 1;
@@ -175,7 +175,7 @@ pub(super) fn run_quality(args: &QualityArgs) -> Result<(), CliError> {
     if args.full {
         config = config.full();
     }
-    let (bar, mut done) = (Bar::new(args.print.quiet), 0_u32);
+    let (bar, mut done) = (TerminalBar::new(args.print.quiet), 0_u32);
     let all = config.labelled.len() + config.census.len();
     let record = quality::measure(&config, |set| {
         done += 1;

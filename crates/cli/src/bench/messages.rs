@@ -14,7 +14,7 @@ use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::installations;
 use crate::error::CliError;
 use crate::own;
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::text::grouped;
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ fn soak(span: Duration, print: PrintArgs) -> Result<(), CliError> {
             "at most",
         ],
     );
-    let bar = Bar::new(print.quiet);
+    let bar = TerminalBar::new(print.quiet);
     let record = exclusive::run(span, |passed, handled| {
         let share = passed.as_secs_f64() / span.as_secs_f64();
         let name = format!("{} exclusive handlers", grouped(handled as usize));
@@ -129,7 +129,7 @@ fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Resul
             "peers (motet over the peer)",
         ],
     );
-    let bar = Bar::new(print.quiet);
+    let bar = TerminalBar::new(print.quiet);
     let mut printed = Ok(());
     measure(&mut |row| bar.at(0.0, row.to_owned()), &mut |outcome| {
         bar.clear();

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use motet_bench::compare::{Apart, compare};
 use motet_bench::join::join;
-use motet_bench::plot::{self, File};
+use motet_bench::plot::{self, PlotFile};
 use motet_bench::report;
 use motet_bench::results::Results;
-use motet_bench::suite::Outcome;
+use motet_bench::suite::RowOutcome;
 
 use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
-use crate::files::{Content, Folder};
+use crate::files::{Content, ResultsFolder};
 use crate::stdout::print;
 
 /// Options of `motet bench plot` and `motet bench report`.
@@ -78,7 +78,7 @@ pub(super) fn run_plot(args: &ResultsArgs) -> Result<(), CliError> {
 
 /// Writes the page.
 pub(super) fn run_report(args: &ResultsArgs) -> Result<(), CliError> {
-    let file = File {
+    let file = PlotFile {
         path: "report.html".to_owned(),
         bytes: report::page(&read(&args.dir)?).into_bytes(),
     };
@@ -141,13 +141,13 @@ fn apart_cells(apart: &Apart) -> [String; 6] {
     );
     let number = |value: f64| format!("{value:.5}");
     let [least, median, most] = match row.outcome {
-        Outcome::Measured {
+        RowOutcome::Measured {
             least,
             median,
             most,
             ..
         } => [least, median, most].map(number),
-        Outcome::Absent { .. } => Default::default(),
+        RowOutcome::Absent { .. } => Default::default(),
     };
     let ratio = apart.ratio.map(|ratio| format!("{ratio:.2}"));
     let ratio = ratio.unwrap_or_else(|| "-".to_owned());
@@ -166,9 +166,9 @@ fn read(dir: &Path) -> Result<Results, CliError> {
 }
 
 /// All files or none.
-fn write(dir: &Path, files: &[File]) -> Result<(), CliError> {
+fn write(dir: &Path, files: &[PlotFile]) -> Result<(), CliError> {
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    let folder = Folder::check(dir, &names)?;
+    let folder = ResultsFolder::check(dir, &names)?;
     let contents = files.iter().map(|file| Content {
         name: file.path.as_str(),
         write: Box::new(|to| to.write_all(&file.bytes)),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use motet_bench::suite::{
-    Case, Experiment, Outcome, Progress, Row, Setting, Stop, StoreError, all, find,
+    Case, Experiment, Row, RowOutcome, RunListener, Setting, Stop, StoreError, all, find,
 };
 use motet_mining::CancelToken;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::SuiteArgs;
 use crate::error::{BenchError, CliError};
 use crate::interrupt::cancel_on_first_interrupt;
-use crate::progress::Bar;
+use crate::progress::TerminalBar;
 use crate::stdout::print;
 
 /// An experiment in the list.
@@ -90,7 +90,7 @@ fn refused(error: Box<dyn std::error::Error + Send + Sync>) -> CliError {
 /// reasons, each once.
 struct Screen {
     print: PrintArgs,
-    bar: Bar,
+    bar: TerminalBar,
     cancel: CancelToken,
     begun: Instant,
     now: Option<Now>,
@@ -137,7 +137,7 @@ impl Screen {
     fn new(print: PrintArgs, cancel: CancelToken) -> Screen {
         Screen {
             print,
-            bar: Bar::new(print.quiet),
+            bar: TerminalBar::new(print.quiet),
             cancel,
             begun: Instant::now(),
             now: None,
@@ -194,11 +194,11 @@ impl Screen {
     fn warn(&mut self, text: &str) {
         self.bar.clear();
         eprintln!("motet: {text}");
-        self.bar = Bar::new(self.print.quiet);
+        self.bar = TerminalBar::new(self.print.quiet);
     }
 }
 
-impl Progress for Screen {
+impl RunListener for Screen {
     fn experiment(
         &mut self,
         rounds: (usize, usize),
@@ -244,8 +244,8 @@ impl Progress for Screen {
 
     fn row(&mut self, row: &Row) {
         match &row.outcome {
-            Outcome::Measured { .. } => self.counts.measured += 1,
-            Outcome::Absent { absent } => {
+            RowOutcome::Measured { .. } => self.counts.measured += 1,
+            RowOutcome::Absent { absent } => {
                 self.counts.absent += 1;
                 self.counts.why.get_or_insert_with(|| absent.clone());
                 // Once for each peer and reason, not for each of its rows. Motet's own stand in the

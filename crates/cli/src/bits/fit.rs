@@ -4,22 +4,22 @@
 use motet::World;
 use motet_comm::Communicator;
 use motet_mining::{
-    BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Checkpoints, Choice, Control,
+    BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Checkpoints, ClusterChoice, Control,
     MiningError, Progress,
 };
 
 use crate::error::CliError;
 use crate::fit::{Chosen, clusters, join};
 use crate::keep::{clear, of_choice};
-use crate::plan::Search;
-use crate::progress::Bar;
+use crate::plan::ClusterSearch;
+use crate::progress::TerminalBar;
 use crate::ranked::parts;
-use crate::sample::{Sample, Sampled};
+use crate::sample::{RowSample, Sampled};
 
 /// What all steps of a run need.
 pub(super) struct Run<'a> {
     pub(super) world: &'a World,
-    pub(super) search: Search,
+    pub(super) search: ClusterSearch,
     pub(super) kept: Option<&'a Checkpoints>,
     pub(super) cancel: &'a CancelToken,
     pub(super) quiet: bool,
@@ -29,7 +29,7 @@ pub(super) struct Run<'a> {
 pub(super) struct Fitted {
     pub(super) found: BitClustering,
     /// Why so many clusters, if none were asked for.
-    pub(super) choice: Option<Choice>,
+    pub(super) choice: Option<ClusterChoice>,
     pub(super) sampled: Option<Sampled>,
 }
 
@@ -41,12 +41,12 @@ struct Drawn {
 }
 
 /// A rank's part of all rows, given to the clusters of one sample.
-type Given = (BitClustering, Option<Choice>, f64, usize);
+type Given = (BitClustering, Option<ClusterChoice>, f64, usize);
 
 impl Run<'_> {
     /// Clusters all rows; `None` in a process that has nothing more to do.
     pub(super) fn whole(&self, bits: &Bits) -> Result<Option<Fitted>, CliError> {
-        let bar = Bar::new(self.quiet);
+        let bar = TerminalBar::new(self.quiet);
         let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
         let control = &self.control(&show);
         let found = parts(self.world, false, async |comm| {
@@ -64,7 +64,11 @@ impl Run<'_> {
 
     /// Clusters samples, gives all rows to the clusters of each, and takes the one in which they
     /// cost least.
-    pub(super) fn sampled(&self, bits: &Bits, sample: Sample) -> Result<Option<Fitted>, CliError> {
+    pub(super) fn sampled(
+        &self,
+        bits: &Bits,
+        sample: RowSample,
+    ) -> Result<Option<Fitted>, CliError> {
         let drawn = (0..sample.draws).map(|draw| {
             let rows = sample.sampling.rows(bits.len(), draw);
             let some = bits.some(&rows);
@@ -75,7 +79,7 @@ impl Run<'_> {
             })
         });
         let drawn: Vec<Drawn> = drawn.collect::<Result<_, CliError>>()?;
-        let bar = Bar::new(self.quiet);
+        let bar = TerminalBar::new(self.quiet);
         let found = parts(self.world, false, async |comm| {
             self.best(comm, bits, &drawn, &bar).await
         });
@@ -97,7 +101,7 @@ impl Run<'_> {
     }
 
     /// Removes the checkpoints, which nobody needs any more.
-    pub(super) fn clear(&self, sample: Option<Sample>) -> Result<(), CliError> {
+    pub(super) fn clear(&self, sample: Option<RowSample>) -> Result<(), CliError> {
         let Some(kept) = self.kept else {
             return Ok(());
         };
@@ -113,7 +117,7 @@ impl Run<'_> {
         comm: &Communicator,
         bits: &Bits,
         drawn: &[Drawn],
-        bar: &Bar,
+        bar: &TerminalBar,
     ) -> Result<Option<Given>, MiningError> {
         let cool = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
         let giving = |now: &Progress| bar.at(now.done, "giving the other rows".to_owned());
@@ -151,7 +155,7 @@ impl Run<'_> {
         control: &Control<'_>,
         kept: Option<&Checkpoints>,
     ) -> Result<Chosen<BitClustering>, MiningError> {
-        if let Search::KMeans {
+        if let ClusterSearch::KMeans {
             clusters,
             seed,
             restarts,

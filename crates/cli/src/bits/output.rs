@@ -6,14 +6,14 @@ use motet_mining::{BitClustering, CancelToken};
 
 use super::BitSummary;
 use crate::error::CliError;
-use crate::files::{Content, Folder};
+use crate::files::{Content, ResultsFolder};
 use crate::text::{grouped, significant};
 
 /// The files of `--out`.
 pub(super) const FILES: [&str; 3] = ["labels.csv", "centres.csv", "trace.json"];
 
 pub(super) fn write_files(
-    folder: &Folder,
+    folder: &ResultsFolder,
     summary: &BitSummary,
     found: &BitClustering,
     (labels, names): (&[usize], Option<&[String]>),

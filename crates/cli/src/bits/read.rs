@@ -7,11 +7,11 @@ use motet_mining::Bits;
 
 use crate::error::{CliError, OptionError};
 use crate::npy;
-use crate::read::{self, Source};
+use crate::read::{self, InputText};
 
 /// Reads `.npy` of bytes, `.fps`, or lines of the digits 0 and 1, packed by gzip or not.
 pub(super) fn read(file: &Path, width: Option<usize>) -> Result<Bits, CliError> {
-    let mut source = Source::open(file)?;
+    let mut source = InputText::open(file)?;
     let mut bytes = Vec::new();
     let got = source.text.read_to_end(&mut bytes);
     got.map_err(|e| read::fault(&source.label, source.packed, e))?;

@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use motet_mining::Clustering;
 
-use crate::plan::Plan;
+use crate::plan::ClusterPlan;
 use crate::read::{self, LeftOut};
 use crate::space::Placed;
 
 /// Says something about the data on standard error, unless there is nothing to say.
-pub(super) fn remark(plan: &Plan, text: &str) {
+pub(super) fn remark(plan: &ClusterPlan, text: &str) {
     if !text.is_empty() && !plan.quiet {
         // Where nobody reads it, nothing is lost.
         let _ = writeln!(io::stderr(), "motet: {text}");

@@ -11,7 +11,7 @@ use motet_mpi::{Family, Library};
 use motet_sync::{Mutex, thread};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{CliError, StartError};
+use crate::error::{CliError, ProgramStartError};
 use crate::own;
 use crate::stdout::print;
 
@@ -104,10 +104,10 @@ impl Found {
     /// A library that was opened has said its version.
     ///
     /// # Errors
-    /// [`StartError::Library`] with what happened instead.
-    pub(super) fn must_open(&self) -> Result<(), StartError> {
+    /// [`ProgramStartError::Library`] with what happened instead.
+    pub(super) fn must_open(&self) -> Result<(), ProgramStartError> {
         match (&self.version, &self.problem) {
-            (None, Some(problem)) => Err(StartError::Library {
+            (None, Some(problem)) => Err(ProgramStartError::Library {
                 library: self.path.clone(),
                 problem: problem.clone(),
             }),

@@ -1,6 +1,6 @@
 //! What keeps `motet bench` from its end.
 
-use motet_bench::join::JoinError;
+use motet_bench::join::RunsJoinError;
 use motet_bench::results::ReadError;
 use motet_bench::stages::StagesError;
 use motet_bench::suite::{StoreError, Unknown, UnknownPeer};
@@ -27,7 +27,7 @@ pub enum BenchError {
     Results(#[from] ReadError),
     /// Two runs cannot be joined.
     #[error("{0}")]
-    Join(#[from] JoinError),
+    Join(#[from] RunsJoinError),
     /// It was cancelled by the user.
     #[error("cancelled: the rows before are in {out}")]
     Interrupted {

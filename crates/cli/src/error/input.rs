@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct InputPosition {
     /// The path as given, or `<stdin>`.
     pub file: String,
     /// The line, from 1; of an array the row.
@@ -16,10 +16,10 @@ pub struct Place {
     pub column: Option<String>,
 }
 
-impl Place {
+impl InputPosition {
     /// A line of a file.
-    pub(crate) fn line(file: &str, line: u64) -> Place {
-        Place {
+    pub(crate) fn line(file: &str, line: u64) -> InputPosition {
+        InputPosition {
             file: file.to_owned(),
             line,
             column: None,
@@ -27,15 +27,15 @@ impl Place {
     }
 
     /// A field of that line.
-    pub(crate) fn in_column(self, column: &str) -> Place {
-        Place {
+    pub(crate) fn in_column(self, column: &str) -> InputPosition {
+        InputPosition {
             column: Some(column.to_owned()),
             ..self
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InputPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)?;
         match &self.column {
@@ -91,19 +91,19 @@ pub enum InputError {
     #[error("the text is not UTF-8: {place}: convert it, or unpack it if it is an archive")]
     NotUtf8 {
         /// Where the first such row begins.
-        place: Place,
+        place: InputPosition,
     },
     /// Lines end in bare carriage returns.
     #[error("lines end in bare carriage returns: {place}: convert them, as tr '\\r' '\\n' does")]
     LineEnds {
         /// Where the first such line begins.
-        place: Place,
+        place: InputPosition,
     },
     /// A quotation mark is never closed.
     #[error("a quotation mark is not closed: {place}: close it")]
     OpenQuote {
         /// Where the row begins.
-        place: Place,
+        place: InputPosition,
     },
     /// A `.npy` file holds no table of numbers.
     #[error("{file} holds no table of numbers: {problem}")]
@@ -129,7 +129,7 @@ pub enum InputError {
     #[error("{found} fields instead of {expected}: {place}: correct the row, or try --delimiter")]
     Ragged {
         /// Where the row begins.
-        place: Place,
+        place: InputPosition,
         /// Its number of fields.
         found: usize,
         /// That of the first row.
@@ -139,7 +139,7 @@ pub enum InputError {
     #[error("'{text}' is not a number: {place}: {advice}")]
     NotANumber {
         /// The field.
-        place: Place,
+        place: InputPosition,
         /// Its text.
         text: String,
         /// What to do.
@@ -149,7 +149,7 @@ pub enum InputError {
     #[error("a value is missing ('{text}'): {place}: {advice}")]
     MissingValue {
         /// The field.
-        place: Place,
+        place: InputPosition,
         /// Its text.
         text: String,
         /// What to do.
@@ -183,7 +183,7 @@ pub enum InputError {
     #[error("'{text}' is not finite: {place}: drop the row or correct it")]
     NotFinite {
         /// The field.
-        place: Place,
+        place: InputPosition,
         /// Its text.
         text: String,
     },
@@ -191,7 +191,7 @@ pub enum InputError {
     #[error("{what} {text} is not between {least} and {most}: {place}: is --geo LAT,LON in order?")]
     Degrees {
         /// The field.
-        place: Place,
+        place: InputPosition,
         /// Latitude or longitude.
         what: &'static str,
         /// Its text.
@@ -205,7 +205,7 @@ pub enum InputError {
     #[error("weight {text} is negative: {place}: give weights of 0 or more")]
     NegativeWeight {
         /// The field.
-        place: Place,
+        place: InputPosition,
         /// Its text.
         text: String,
     },

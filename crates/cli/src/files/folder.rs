@@ -9,30 +9,30 @@ use tempfile::{Builder, NamedTempFile, TempPath};
 use crate::error::OutputError;
 
 /// What writes the bytes of a file.
-pub(crate) type Writer<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
+pub(crate) type ByteWriter<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
 /// A file to write.
 pub(crate) struct Content<'a> {
     /// Its path below the folder.
     pub(crate) name: &'a str,
     /// Writes its bytes.
-    pub(crate) write: Writer<'a>,
+    pub(crate) write: ByteWriter<'a>,
 }
 
 /// The folder for the results.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct ResultsFolder {
     path: PathBuf,
 }
 
-impl Folder {
+impl ResultsFolder {
     /// Checks, without leaving a trace, that files called `names` can be written into `path`, so
     /// that a long run does not end in an error that was certain from the start.
     ///
     /// # Errors
     /// A file where a folder should be, a folder where a file should be, no right to write.
-    pub(crate) fn check(path: &Path, names: &[&str]) -> Result<Folder, OutputError> {
-        let folder = Folder {
+    pub(crate) fn check(path: &Path, names: &[&str]) -> Result<ResultsFolder, OutputError> {
+        let folder = ResultsFolder {
             path: path.to_owned(),
         };
         let there = existing(path);
@@ -224,7 +224,7 @@ mod tests {
     fn a_new_folder_and_its_parents_are_made_and_files_replaced() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b");
-        let folder = Folder::check(&path, &["x", "y"]).unwrap();
+        let folder = ResultsFolder::check(&path, &["x", "y"]).unwrap();
         assert!(!path.exists());
         assert!(
             folder
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn folders_of_files_are_made_too_and_go_with_them() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::check(root.path(), &["a/x", "b/y"]).unwrap();
+        let folder = ResultsFolder::check(root.path(), &["a/x", "b/y"]).unwrap();
         let files = [content("a/x", "1"), content("b/y", "2")];
         assert!(!folder.write(&files, || true).unwrap());
         assert_eq!(listing(root.path()), []);
@@ -251,7 +251,7 @@ mod tests {
     fn a_file_that_fails_leaves_everything_as_it_was() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("x"), "old").unwrap();
-        let folder = Folder::check(root.path(), &["x", "y"]).unwrap();
+        let folder = ResultsFolder::check(root.path(), &["x", "y"]).unwrap();
         let full: Content<'_> = Content {
             name: "y",
             write: Box::new(|_| Err(io::Error::from(io::ErrorKind::StorageFull))),
@@ -267,7 +267,7 @@ mod tests {
     fn a_rename_that_fails_is_undone() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("x"), "old").unwrap();
-        let folder = Folder {
+        let folder = ResultsFolder {
             path: root.path().to_owned(),
         };
         let files = [content("new", "1"), content("x", "2"), content("y", "3")];
@@ -282,7 +282,7 @@ mod tests {
     fn a_stop_writes_nothing_and_removes_the_folders_it_made() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a/b");
-        let folder = Folder::check(&path, &["x"]).unwrap();
+        let folder = ResultsFolder::check(&path, &["x"]).unwrap();
         assert!(!folder.write(&[content("x", "1")], || true).unwrap());
         assert_eq!(listing(root.path()), []);
     }
@@ -293,11 +293,11 @@ mod tests {
         let file = root.path().join("file");
         fs::write(&file, "").unwrap();
         for path in [file.clone(), file.join("deeper/still")] {
-            let error = Folder::check(&path, &[]).unwrap_err();
+            let error = ResultsFolder::check(&path, &[]).unwrap_err();
             assert!(matches!(error, OutputError::NotADirectory { file: f, .. } if f == file));
         }
         fs::create_dir(root.path().join("map.svg")).unwrap();
-        let error = Folder::check(root.path(), &["map.svg"]).unwrap_err();
+        let error = ResultsFolder::check(root.path(), &["map.svg"]).unwrap_err();
         assert!(matches!(error, OutputError::InTheWay { .. }));
     }
 
@@ -308,7 +308,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let plain = root.path().join("plain");
         fs::write(&plain, "").unwrap();
-        let folder = Folder::check(root.path(), &["x"]).unwrap();
+        let folder = ResultsFolder::check(root.path(), &["x"]).unwrap();
         assert!(folder.write(&[content("x", "1")], || false).unwrap());
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&root.path().join("x")), mode(&plain));

@@ -11,7 +11,7 @@ use super::seen::Seen;
 use crate::model::{files, label};
 use crate::ranked::Measured;
 use crate::report::scaling_facts;
-use crate::summary::{Profiled, Scaling};
+use crate::summary::{Profiled, ThreadScaling};
 use crate::text::{grouped, significant};
 
 /// The result of `motet hmm`; with `--json` this object is printed.
@@ -45,7 +45,7 @@ pub struct HmmSummary {
     pub threads: usize,
     /// The comparison with one thread, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scaling: Option<Scaling>,
+    pub scaling: Option<ThreadScaling>,
     /// Where the time went, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profiled>,

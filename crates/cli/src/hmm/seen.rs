@@ -10,7 +10,7 @@ use super::args::Task;
 use crate::error::{CliError, OptionError};
 use crate::model::{label, request};
 use crate::pairs::is_fasta;
-use crate::read::{self, ColumnChoice, OnMissing, Source, fault, is_missing};
+use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_missing};
 use crate::space::{Placed, Space};
 
 /// What has been read.
@@ -50,7 +50,7 @@ impl Seen {
         let discrete =
             stored.map(|(model, _)| matches!(model.emissions(), Emissions::Discrete { .. }));
         // What is no file, as a pipe, can be read once only.
-        let fasta = task.file.is_file() && is_fasta(&Source::open(task.file)?.head);
+        let fasta = task.file.is_file() && is_fasta(&InputText::open(task.file)?.head);
         let symbols = fasta || task.seen.symbol.is_some();
         if let Some(discrete) = discrete.filter(|discrete| *discrete != symbols) {
             let what = match discrete {
@@ -88,7 +88,7 @@ impl Seen {
         }
     }
 
-    fn of_numbers(task: &Task<'_>, mut table: read::Table) -> Result<Seen, CliError> {
+    fn of_numbers(task: &Task<'_>, mut table: read::InputTable) -> Result<Seen, CliError> {
         let marks = table.kept.pop().map(|(_, texts)| texts);
         let placed = Placed::new(table, false, task.seen.table.standardise)?;
         let (values, dim) = (placed.points.values(), placed.names.len());
@@ -238,7 +238,7 @@ fn fasta_texts(task: &Task<'_>) -> Result<Texts, CliError> {
             advice: "leave it out: letters are symbols and records are sequences",
         }));
     }
-    let mut source = Source::open(task.file)?;
+    let mut source = InputText::open(task.file)?;
     let mut text = String::new();
     let got = source.text.read_to_string(&mut text);
     got.map_err(|error| fault(&source.label, source.packed, error))?;

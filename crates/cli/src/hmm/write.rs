@@ -8,26 +8,26 @@ use super::HmmSummary;
 use super::args::SCORES;
 use super::seen::Seen;
 use crate::error::CliError;
-use crate::files::{Content, Folder, Writer};
+use crate::files::{ByteWriter, Content, ResultsFolder};
 use crate::map::Curve;
-use crate::model::{CURVE, LABELS, MODEL, Stored, TRACE};
-use crate::plane::{self, Part};
+use crate::model::{CURVE, LABELS, MODEL, StoredModel, TRACE};
+use crate::plane::{self, RowGroup};
 use crate::space::Placed;
 use crate::text::grouped;
 
 /// Writes all files, or none.
 pub(super) fn files(
-    folder: &Folder,
+    folder: &ResultsFolder,
     names: &[&'static str],
     seen: &Seen,
-    model: &Stored<HmmModel>,
+    model: &StoredModel<HmmModel>,
     summary: &HmmSummary,
     cancel: &CancelToken,
 ) -> Result<(), CliError> {
     let curve = curve(summary).draw();
     let map = seen.placed.as_ref().filter(|_| names.contains(&MODEL));
     let map = map.map(|placed| plane(placed, summary)).unwrap_or_default();
-    let write = |name: &'static str| -> Writer<'_> {
+    let write = |name: &'static str| -> ByteWriter<'_> {
         match name {
             LABELS => Box::new(|to| write_labels(to, summary)),
             SCORES => Box::new(|to| write_scores(to, summary)),
@@ -106,7 +106,7 @@ fn plane(placed: &Placed, summary: &HmmSummary) -> String {
         let dim = row.mean.len();
         let mut covariance = vec![0.0; dim * dim];
         (0..dim).for_each(|at| covariance[at * (dim + 1)] = row.deviation[at].powi(2));
-        Part {
+        RowGroup {
             size: row.places.unwrap_or(0),
             centre: row.mean.clone(),
             covariance,

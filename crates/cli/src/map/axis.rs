@@ -4,7 +4,7 @@ use crate::text::grouped;
 
 /// What is marked along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub(crate) enum TickScale {
     /// Plain numbers.
     Numbers,
     /// Degrees north and south.
@@ -21,7 +21,7 @@ pub(crate) struct Axis {
     /// What it shows.
     pub(crate) title: String,
     /// How its ticks are written.
-    pub(crate) scale: Scale,
+    pub(crate) scale: TickScale,
     /// The value at its low end.
     pub(crate) low: f64,
     /// The value at its high end.
@@ -30,7 +30,7 @@ pub(crate) struct Axis {
 
 impl Axis {
     /// An axis over `low..high` with a margin beyond both; a single value gets room too.
-    pub(crate) fn around(title: impl Into<String>, scale: Scale, low: f64, high: f64) -> Axis {
+    pub(crate) fn around(title: impl Into<String>, scale: TickScale, low: f64, high: f64) -> Axis {
         let span = high - low;
         let margin = if span > 0.0 {
             span * 0.02
@@ -57,7 +57,7 @@ impl Axis {
 
     /// About `count` round values within the axis, each with its text.
     pub(crate) fn ticks(&self, count: usize) -> Vec<(f64, String)> {
-        if self.scale == Scale::Bare {
+        if self.scale == TickScale::Bare {
             return Vec::new();
         }
         let step = self.step(count.max(1));
@@ -74,7 +74,7 @@ impl Axis {
     fn step(&self, count: usize) -> f64 {
         const DEGREES: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 90.0];
         let least = self.span() / count as f64;
-        if self.scale != Scale::Numbers
+        if self.scale != TickScale::Numbers
             && least > 0.5
             && let Some(&step) = DEGREES.iter().find(|&&step| step >= least)
         {
@@ -94,19 +94,19 @@ impl Axis {
             v => format!("{v:.decimals$}° {plus}"),
         };
         match self.scale {
-            Scale::Latitude => half(value, "N", "S"),
-            Scale::Longitude if (value.abs() - 180.0).abs() < 1e-9 => "180°".to_owned(),
-            Scale::Longitude if value > 180.0 => half(value - 360.0, "E", "W"),
-            Scale::Longitude => half(value, "E", "W"),
-            Scale::Numbers | Scale::Bare if decimals > 6 || value.abs() >= 1e9 => {
+            TickScale::Latitude => half(value, "N", "S"),
+            TickScale::Longitude if (value.abs() - 180.0).abs() < 1e-9 => "180°".to_owned(),
+            TickScale::Longitude if value > 180.0 => half(value - 360.0, "E", "W"),
+            TickScale::Longitude => half(value, "E", "W"),
+            TickScale::Numbers | TickScale::Bare if decimals > 6 || value.abs() >= 1e9 => {
                 format!("{value:.1e}").replace(".0e", "e")
             }
-            Scale::Numbers | Scale::Bare if value.abs() >= 10_000.0 => {
+            TickScale::Numbers | TickScale::Bare if value.abs() >= 10_000.0 => {
                 let sign = if value < 0.0 { "-" } else { "" };
                 format!("{sign}{}", grouped(value.abs().round() as usize))
             }
             // Adding zero turns -0 into 0.
-            Scale::Numbers | Scale::Bare => format!("{:.decimals$}", value + 0.0),
+            TickScale::Numbers | TickScale::Bare => format!("{:.decimals$}", value + 0.0),
         }
     }
 }
@@ -115,7 +115,7 @@ impl Axis {
 mod tests {
     use super::*;
 
-    fn texts(scale: Scale, low: f64, high: f64, count: usize) -> Vec<String> {
+    fn texts(scale: TickScale, low: f64, high: f64, count: usize) -> Vec<String> {
         let axis = Axis {
             title: String::new(),
             scale,
@@ -130,36 +130,42 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        assert_eq!(texts(Scale::Numbers, -0.3, 1.1, 4), ["0.0", "0.5", "1.0"]);
         assert_eq!(
-            texts(Scale::Numbers, 120.0, 990.0, 5),
+            texts(TickScale::Numbers, -0.3, 1.1, 4),
+            ["0.0", "0.5", "1.0"]
+        );
+        assert_eq!(
+            texts(TickScale::Numbers, 120.0, 990.0, 5),
             ["200", "400", "600", "800"]
         );
         assert_eq!(
-            texts(Scale::Numbers, -1e4, 2e4, 3),
+            texts(TickScale::Numbers, -1e4, 2e4, 3),
             ["-10,000", "0", "10,000", "20,000"]
         );
         assert_eq!(
-            texts(Scale::Numbers, 0.0, 4e9, 4),
+            texts(TickScale::Numbers, 0.0, 4e9, 4),
             ["0", "1e9", "2e9", "3e9", "4e9"]
         );
     }
 
     #[test]
     fn degrees_name_their_half_of_the_globe() {
-        let world = texts(Scale::Longitude, -180.0, 180.0, 6);
+        let world = texts(TickScale::Longitude, -180.0, 180.0, 6);
         assert_eq!(
             world,
             ["180°", "120° W", "60° W", "0°", "60° E", "120° E", "180°"]
         );
-        let pacific = texts(Scale::Longitude, 165.0, 205.0, 4);
+        let pacific = texts(TickScale::Longitude, 165.0, 205.0, 4);
         assert_eq!(pacific, ["170° E", "180°", "170° W", "160° W"]);
-        assert_eq!(texts(Scale::Latitude, -1.2, 1.2, 3), ["1° S", "0°", "1° N"]);
+        assert_eq!(
+            texts(TickScale::Latitude, -1.2, 1.2, 3),
+            ["1° S", "0°", "1° N"]
+        );
     }
 
     #[test]
     fn a_single_value_gets_an_axis_of_some_length() {
-        let axis = Axis::around("x", Scale::Numbers, 3.0, 3.0);
+        let axis = Axis::around("x", TickScale::Numbers, 3.0, 3.0);
         assert!(axis.span() > 0.0);
         assert_eq!(axis.part(3.0), 0.5);
     }

@@ -14,7 +14,7 @@ const SAMPLE_ROWS: usize = 1000;
 
 /// Two orthogonal directions of the largest variance.
 #[derive(Debug)]
-pub(crate) struct Components {
+pub(crate) struct PrincipalComponents {
     /// The mean of the points.
     pub(crate) mean: Vec<f64>,
     /// The two directions, unit vectors; the largest part of each is positive.
@@ -23,7 +23,7 @@ pub(crate) struct Components {
     pub(crate) shares: [f64; 2],
 }
 
-impl Components {
+impl PrincipalComponents {
     /// Finds the components of `rows` points in `dim` dimensions, at least 2; `row` copies one
     /// point.
     pub(crate) fn find(rows: usize, dim: usize, mut row: impl FnMut(usize, &mut [f64])) -> Self {
@@ -58,7 +58,7 @@ impl Components {
                 0.0
             }
         };
-        Components {
+        PrincipalComponents {
             axes: [axis(0), axis(1)],
             shares: [share(0), share(1)],
             mean,
@@ -240,8 +240,8 @@ mod tests {
         (points, u, v)
     }
 
-    fn find(points: &[Vec<f64>]) -> Components {
-        Components::find(points.len(), points[0].len(), |row, to| {
+    fn find(points: &[Vec<f64>]) -> PrincipalComponents {
+        PrincipalComponents::find(points.len(), points[0].len(), |row, to| {
             to.copy_from_slice(&points[row])
         })
     }
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn large_tables_are_sampled_evenly() {
         let mut rows = Vec::new();
-        Components::find(50_000_000, 8, |row, to| {
+        PrincipalComponents::find(50_000_000, 8, |row, to| {
             rows.push(row);
             to.fill(row as f64);
         });

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, TickScale};
 use super::svg::{Anchor, Page, Type};
 use super::{DARK, GREY, LEFT, TOP};
 
@@ -13,7 +13,7 @@ const BELOW: f64 = 60.0;
 
 /// A text at one of the points.
 #[derive(Debug, Clone)]
-pub(crate) struct Mark {
+pub(crate) struct CurveMark {
     /// The point, from 0.
     pub(crate) at: usize,
     /// What stands there.
@@ -31,7 +31,7 @@ pub(crate) struct Curve<'a> {
     /// The value after each step, from step 1.
     pub(crate) values: Vec<f64>,
     /// Places with a text.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<CurveMark>,
 }
 
 impl Curve<'_> {
@@ -55,8 +55,8 @@ impl Curve<'_> {
         // A run without a step has no values.
         let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
         let last = self.values.len().max(1) as f64;
-        let x = Axis::around(self.axes[0], Scale::Numbers, 1.0, last);
-        let y = Axis::around(self.axes[1], Scale::Numbers, low, high);
+        let x = Axis::around(self.axes[0], TickScale::Numbers, 1.0, last);
+        let y = Axis::around(self.axes[1], TickScale::Numbers, low, high);
         draw_axes(&mut page, &x, &y);
         let place = |at: usize| {
             [
@@ -134,7 +134,7 @@ mod tests {
             subtitle: "c".to_owned(),
             axes: ["step", "ln p"],
             values: vec![-3.0, -2.0, -1.5],
-            marks: vec![Mark {
+            marks: vec![CurveMark {
                 at: 1,
                 text: "two".to_owned(),
             }],

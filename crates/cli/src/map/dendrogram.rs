@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, TickScale};
 use super::svg::{Anchor, Page, Type};
 use super::{DARK, GREY, LEFT, TOP};
 
@@ -34,7 +34,7 @@ impl Dendrogram {
         let room = (high - low).max(0.2);
         Axis::around(
             "log₁₀ of the critical temperature",
-            Scale::Numbers,
+            TickScale::Numbers,
             low - 0.15 * room,
             high,
         )

@@ -1,7 +1,7 @@
 //! Ellipses of two standard deviations around the centres.
 
-use super::view::View;
-use super::{LEFT, Picture, Plot, TOP};
+use super::view::MapView;
+use super::{LEFT, MapPicture, Plot, TOP};
 use crate::map::svg::Page;
 
 /// How a component extends: its centre and its covariance, in the units of the columns.
@@ -19,8 +19,8 @@ type Ellipse = ([f64; 2], f64);
 pub(super) fn draw(
     page: &mut Page,
     plot: &Plot,
-    view: &View,
-    picture: &Picture<'_>,
+    view: &MapView,
+    picture: &MapPicture<'_>,
     colours: &[String],
 ) {
     if picture.extents.is_empty() {
@@ -50,7 +50,7 @@ pub(super) fn draw(
 }
 
 /// Two standard deviations. The view is linear in the columns, so unit steps give its matrix.
-fn ellipse(view: &View, scale: [f64; 2], extent: &Extent) -> Option<Ellipse> {
+fn ellipse(view: &MapView, scale: [f64; 2], extent: &Extent) -> Option<Ellipse> {
     let dim = extent.centre.len();
     let at = view.at(None, &extent.centre);
     let steps: Vec<[f64; 2]> = (0..dim)
@@ -79,13 +79,13 @@ fn ellipse(view: &View, scale: [f64; 2], extent: &Extent) -> Option<Ellipse> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::view::Points;
+    use super::super::view::MapPoints;
     use super::*;
 
     #[test]
     fn an_ellipse_has_the_axes_and_the_angle_of_its_matrix() {
         let names = ["a".to_owned(), "b".to_owned()];
-        let view = View::of(&Points {
+        let view = MapView::of(&MapPoints {
             names: &names,
             values: &[0.0, 0.0, 10.0, 10.0],
             scale: &[1.0; 2],

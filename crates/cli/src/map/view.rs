@@ -1,14 +1,14 @@
 //! Which two coordinates the picture shows and how they lie on the page.
 
-use super::axis::{Axis, Scale};
-use super::components::Components;
+use super::axis::{Axis, TickScale};
+use super::components::PrincipalComponents;
 
 /// The most that one side may be longer than the other when both axes have the same scale.
 const STRETCH: f64 = 4.0;
 
 /// How points become places in the picture.
 #[derive(Debug)]
-pub(crate) struct View {
+pub(crate) struct MapView {
     kind: Kind,
     /// From left to right.
     pub(crate) x: Axis,
@@ -29,14 +29,14 @@ enum Kind {
     Rows,
     /// Two principal components. The scale of each column comes off first.
     Components {
-        components: Components,
+        components: PrincipalComponents,
         scale: Vec<f64>,
     },
 }
 
 /// The points to look at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Points<'a> {
+pub(crate) struct MapPoints<'a> {
     /// The names of the columns.
     pub(crate) names: &'a [String],
     /// The numbers, row after row.
@@ -47,7 +47,7 @@ pub(crate) struct Points<'a> {
     pub(crate) geo: bool,
 }
 
-impl Points<'_> {
+impl MapPoints<'_> {
     fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.values.chunks_exact(self.names.len())
     }
@@ -69,14 +69,14 @@ impl Points<'_> {
     }
 }
 
-impl View {
+impl MapView {
     /// The view that suits the points: a map, the two columns, or the flattest plane of more.
-    pub(crate) fn of(points: &Points<'_>) -> View {
+    pub(crate) fn of(points: &MapPoints<'_>) -> MapView {
         match points.names.len() {
-            _ if points.geo => View::globe(points),
-            1 => View::rows(points),
-            2 => View::columns(points),
-            _ => View::components(points),
+            _ if points.geo => MapView::globe(points),
+            1 => MapView::rows(points),
+            2 => MapView::columns(points),
+            _ => MapView::components(points),
         }
     }
 
@@ -93,15 +93,15 @@ impl View {
         }
     }
 
-    fn columns(points: &Points<'_>) -> View {
+    fn columns(points: &MapPoints<'_>) -> MapView {
         let [x, y] = points.extent(|_, values| [values[0], values[1]]);
-        let x = Axis::around(&points.names[0], Scale::Numbers, x.0, x.1);
-        let y = Axis::around(&points.names[1], Scale::Numbers, y.0, y.1);
+        let x = Axis::around(&points.names[0], TickScale::Numbers, x.0, x.1);
+        let y = Axis::around(&points.names[1], TickScale::Numbers, y.0, y.1);
         let shape = (y.span() / points.scale[1]) / (x.span() / points.scale[0]);
         let shape = (STRETCH.recip()..=STRETCH)
             .contains(&shape)
             .then_some(shape);
-        View {
+        MapView {
             kind: Kind::Columns,
             x,
             y,
@@ -110,18 +110,18 @@ impl View {
     }
 
     /// Plate carrée, true to scale along its middle parallel.
-    fn globe(points: &Points<'_>) -> View {
+    fn globe(points: &MapPoints<'_>) -> MapView {
         let west = western_edge(points.rows().map(|row| row[1]));
         let [x, y] = points.extent(|_, row| [around(row[1], west), row[0]]);
-        let mut x = Axis::around("longitude", Scale::Longitude, x.0, x.1);
-        let mut y = Axis::around("latitude", Scale::Latitude, y.0, y.1);
+        let mut x = Axis::around("longitude", TickScale::Longitude, x.0, x.1);
+        let mut y = Axis::around("latitude", TickScale::Latitude, y.0, y.1);
         if x.span() > 300.0 {
             (x.low, x.high) = (west, west + 360.0);
         }
         (y.low, y.high) = (y.low.max(-90.0), y.high.min(90.0));
         let middle = ((y.low + y.high) / 2.0).to_radians();
         let shape = widen(&mut x, &mut y, middle.cos().max(0.1));
-        View {
+        MapView {
             kind: Kind::Globe { west },
             x,
             y,
@@ -129,20 +129,20 @@ impl View {
         }
     }
 
-    fn rows(points: &Points<'_>) -> View {
+    fn rows(points: &MapPoints<'_>) -> MapView {
         let [x, y] = points.extent(|row, values| [values[0], (row + 1) as f64]);
-        View {
+        MapView {
             kind: Kind::Rows,
-            x: Axis::around(&points.names[0], Scale::Numbers, x.0, x.1),
-            y: Axis::around("row", Scale::Numbers, y.0, y.1),
+            x: Axis::around(&points.names[0], TickScale::Numbers, x.0, x.1),
+            y: Axis::around("row", TickScale::Numbers, y.0, y.1),
             shape: None,
         }
     }
 
-    fn components(points: &Points<'_>) -> View {
+    fn components(points: &MapPoints<'_>) -> MapView {
         let scale = points.scale.to_vec();
         let (count, dim) = (points.values.len() / points.names.len(), points.names.len());
-        let components = Components::find(count, dim, |row, to| {
+        let components = PrincipalComponents::find(count, dim, |row, to| {
             to.copy_from_slice(&scaled(points.row(row), &scale));
         });
         let [x, y] = points.extent(|_, values| components.at(&scaled(values, &scale)));
@@ -154,18 +154,18 @@ impl View {
         };
         let mut x = Axis::around(
             title("first", components.shares[0]),
-            Scale::Numbers,
+            TickScale::Numbers,
             x.0,
             x.1,
         );
         let mut y = Axis::around(
             title("second", components.shares[1]),
-            Scale::Numbers,
+            TickScale::Numbers,
             y.0,
             y.1,
         );
         let shape = widen(&mut x, &mut y, 1.0);
-        View {
+        MapView {
             kind: Kind::Components { components, scale },
             x,
             y,
@@ -233,10 +233,10 @@ fn western_edge(longitudes: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    fn view(names: &[&str], values: &[f64], geo: bool) -> View {
+    fn view(names: &[&str], values: &[f64], geo: bool) -> MapView {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let scale = vec![1.0; names.len()];
-        View::of(&Points {
+        MapView::of(&MapPoints {
             names: &names,
             values,
             scale: &scale,

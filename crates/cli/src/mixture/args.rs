@@ -50,7 +50,7 @@ pub struct MixtureArgs {
 pub struct MixtureFitArgs {
     /// Number of components, or auto: the one from 1 to --at-most with the least criterion
     #[arg(short = 'k', long, value_name = "K|auto", value_parser = components)]
-    pub components: Option<Components>,
+    pub components: Option<ComponentCount>,
 
     /// Most components that auto tries
     #[arg(long, value_name = "K", value_parser = count(), default_value_t = 10)]
@@ -92,17 +92,17 @@ pub struct MixtureFitArgs {
 
 /// How many components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Components {
+pub enum ComponentCount {
     /// So many.
     Exactly(usize),
     /// As many as the criterion says.
     Auto,
 }
 
-fn components(text: &str) -> Result<Components, String> {
+fn components(text: &str) -> Result<ComponentCount, String> {
     match text.parse() {
-        _ if text == "auto" => Ok(Components::Auto),
-        Ok(components) if components > 0 => Ok(Components::Exactly(components)),
+        _ if text == "auto" => Ok(ComponentCount::Auto),
+        Ok(components) if components > 0 => Ok(ComponentCount::Exactly(components)),
         _ => Err("give a number from 1, or auto".to_owned()),
     }
 }

@@ -11,7 +11,7 @@ use crate::ranked::Measured;
 use crate::read::OnMissing;
 use crate::report::scaling_facts;
 use crate::space::{Placed, Space};
-use crate::summary::{Missing, Profiled, Scaling};
+use crate::summary::{MissingRows, Profiled, ThreadScaling};
 use crate::text::{grouped, significant};
 
 /// The result of `motet mixture`; with `--json` this object is printed.
@@ -29,7 +29,7 @@ pub struct MixtureSummary {
     pub standardised: bool,
     /// What was done with rows that lack a value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingRows>,
     /// The shape of the covariances: full, tied, diagonal or spherical.
     pub covariance: String,
     /// The number of components.
@@ -56,7 +56,7 @@ pub struct MixtureSummary {
     pub threads: usize,
     /// The comparison with one thread, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scaling: Option<Scaling>,
+    pub scaling: Option<ThreadScaling>,
     /// Where the time went, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profiled>,
@@ -183,7 +183,7 @@ pub(super) fn summarise(
         points: model.labels.len(),
         columns: placed.names.clone(),
         standardised: args.table.standardise,
-        missing: (what != OnMissing::Error).then_some(Missing {
+        missing: (what != OnMissing::Error).then_some(MissingRows {
             what,
             dropped_rows: placed.dropped.len(),
             filled_cells: placed.filled,

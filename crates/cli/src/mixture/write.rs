@@ -4,29 +4,29 @@ use motet_mining::{CancelToken, MixtureModel};
 
 use super::MixtureSummary;
 use crate::error::CliError;
-use crate::files::{self, Content, Folder, Writer};
+use crate::files::{self, ByteWriter, Content, ResultsFolder};
 use crate::map::Curve;
-use crate::model::{CURVE, LABELS, MODEL, Stored, TRACE};
-use crate::plane::{self, Part};
+use crate::model::{CURVE, LABELS, MODEL, StoredModel, TRACE};
+use crate::plane::{self, RowGroup};
 use crate::space::Placed;
 use crate::text::grouped;
 
 /// Writes all files, or none.
 pub(super) fn files(
-    folder: &Folder,
+    folder: &ResultsFolder,
     names: &[&'static str],
     placed: &Placed,
-    model: &Stored<MixtureModel>,
+    model: &StoredModel<MixtureModel>,
     summary: &MixtureSummary,
     cancel: &CancelToken,
 ) -> Result<(), CliError> {
     let curve = curve(summary).draw();
     let map = plane(placed, summary);
-    let write = |name: &'static str| -> Writer<'_> {
+    let write = |name: &'static str| -> ByteWriter<'_> {
         match name {
             LABELS => Box::new(|to| files::write_labels(to, placed, &summary.labels)),
             MODEL => Box::new(|to| {
-                let mut model = Stored::new(&model.kind, &model.names, model.model.clone());
+                let mut model = StoredModel::new(&model.kind, &model.names, model.model.clone());
                 (model.model.rows, model.model.labels) = (0..0, Vec::new());
                 serde_json::to_writer_pretty(&mut *to, &model)?;
                 writeln!(to)
@@ -68,7 +68,7 @@ fn curve(summary: &MixtureSummary) -> Curve<'static> {
 
 /// The rows in the plane, each in the colour of its component.
 fn plane(placed: &Placed, summary: &MixtureSummary) -> String {
-    let parts = summary.table.iter().map(|row| Part {
+    let parts = summary.table.iter().map(|row| RowGroup {
         size: row.size,
         centre: row.mean.clone(),
         covariance: row.covariance.clone(),

@@ -5,23 +5,23 @@ use std::time::Instant;
 use motet::World;
 use motet_comm::Communicator;
 use motet_mining::{
-    CancelToken, Checkpoints, Choice, Control, Dissimilarities, Given, MiningError, Pairwise,
-    PairwiseClustering, Progress, Scaled, Scaling, ScalingMethod,
+    CancelToken, Checkpoints, ClusterChoice, Control, Dissimilarities, Given, MiningError,
+    Pairwise, PairwiseClustering, Progress, Scaled, Scaling, ScalingMethod,
 };
 
 use crate::error::CliError;
 use crate::fit::{Chosen, clusters, join};
 use crate::keep::{clear, of_choice};
 use crate::pairs::{Aligned, Pairs, align};
-use crate::plan::Plan;
-use crate::progress::Bar;
+use crate::plan::ClusterPlan;
+use crate::progress::TerminalBar;
 use crate::ranked::parts;
-use crate::sample::{Sample, Sampled};
+use crate::sample::{RowSample, Sampled};
 
 /// What all steps of a run need.
 pub(super) struct Run<'a> {
     pub(super) world: &'a World,
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a ClusterPlan,
     pub(super) kept: Option<&'a Checkpoints>,
     pub(super) cancel: &'a CancelToken,
     pub(super) quiet: bool,
@@ -30,7 +30,7 @@ pub(super) struct Run<'a> {
 /// What a run has found, for all rows.
 pub(super) struct Fitted {
     pub(super) found: PairwiseClustering,
-    pub(super) choice: Option<Choice>,
+    pub(super) choice: Option<ClusterChoice>,
     pub(super) aligned: Option<Aligned>,
     pub(super) sampled: Option<Sampled>,
     /// The places of the rows that were clustered, if a picture is wanted.
@@ -49,7 +49,7 @@ impl Run<'_> {
             return Ok(None);
         };
         let start = Instant::now();
-        let bar = Bar::new(self.quiet);
+        let bar = TerminalBar::new(self.quiet);
         let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
         let control = &self.control(&show);
         let found = parts(self.world, false, async |comm| {
@@ -79,7 +79,7 @@ impl Run<'_> {
     pub(super) fn sampled(
         &self,
         pairs: &Pairs,
-        sample: Sample,
+        sample: RowSample,
     ) -> Result<Option<Fitted>, CliError> {
         let start = Instant::now();
         let mut best: Option<Fitted> = None;
@@ -132,7 +132,7 @@ impl Run<'_> {
         if self.plan.out.is_none() {
             return Ok(None);
         }
-        let bar = Bar::new(self.quiet);
+        let bar = TerminalBar::new(self.quiet);
         let show = |now: &Progress| bar.at(now.done, "placing the rows".to_owned());
         let control = &self.control(&show);
         let method = Scaling {
@@ -178,8 +178,8 @@ impl Run<'_> {
         (known, sample): (&Dissimilarities, &[usize]),
         pairs: &Pairs,
         kept: Option<&Checkpoints>,
-    ) -> Result<Option<(PairwiseClustering, Given, Option<Choice>)>, CliError> {
-        let bar = Bar::new(self.quiet);
+    ) -> Result<Option<(PairwiseClustering, Given, Option<ClusterChoice>)>, CliError> {
+        let bar = TerminalBar::new(self.quiet);
         let show = |now: &Progress| match now.temperature > 0.0 {
             true => bar.cool(now.done, now.temperature, now.clusters),
             false => bar.at(now.done, "giving the other rows".to_owned()),

@@ -6,8 +6,8 @@ use motet_mining::{CancelToken, Scaled};
 
 use super::PairwiseSummary;
 use crate::error::CliError;
-use crate::files::{Content, Folder};
-use crate::map::{Curve, Dendrogram, Mark};
+use crate::files::{Content, ResultsFolder};
+use crate::map::{Curve, CurveMark, Dendrogram};
 use crate::scale::output::plane;
 use crate::text::{grouped, significant};
 
@@ -23,7 +23,7 @@ pub(super) const FILES: [&str; 6] = [
 
 /// Writes all files, or none.
 pub(super) fn files(
-    folder: &Folder,
+    folder: &ResultsFolder,
     summary: &PairwiseSummary,
     (labels, names, places): (&[usize], Option<&[String]>, Option<&Scaled>),
     cancel: &CancelToken,
@@ -124,7 +124,7 @@ fn curve(summary: &PairwiseSummary) -> Curve<'static> {
             .map(|step| step.temperature.log10())
             .collect(),
         marks: marks
-            .map(|(at, (now, _))| Mark {
+            .map(|(at, (now, _))| CurveMark {
                 at,
                 text: now.to_string(),
             })

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use super::columns::Columns;
-use super::layout::{ColumnChoice, Layout};
-use super::source::{Source, fault};
-use super::{REPORT_ROWS, Request, Row, Sink, Table, finish};
+use super::layout::{ColumnChoice, ColumnLayout};
+use super::source::{InputText, fault};
+use super::{InputTable, REPORT_ROWS, Row, Sink, TableRequest, finish};
 use crate::error::InputError;
 use crate::npy;
 
@@ -36,10 +36,10 @@ impl Row for Numbers<'_> {
 
 /// Reads the chosen columns of an array; they are called by number.
 pub(super) fn read(
-    mut source: Source,
-    request: &Request,
+    mut source: InputText,
+    request: &TableRequest,
     on_rows: impl Fn(usize),
-) -> Result<Table, InputError> {
+) -> Result<InputTable, InputError> {
     let file = source.label.clone();
     if request.delimiter.is_some() || request.choice.header == Some(true) {
         return Err(InputError::Array {
@@ -71,7 +71,7 @@ pub(super) fn read(
 }
 
 /// What the columns are for; all hold numbers.
-fn layout(file: &str, width: usize, request: &Request) -> Result<Layout, InputError> {
+fn layout(file: &str, width: usize, request: &TableRequest) -> Result<ColumnLayout, InputError> {
     let columns = Columns::numbered(file, width);
     let choice = &request.choice;
     let weight = choice.weight.as_deref().map(|name| columns.find(name));
@@ -93,7 +93,7 @@ fn layout(file: &str, width: usize, request: &Request) -> Result<Layout, InputEr
             file: file.to_owned(),
         });
     }
-    Ok(Layout {
+    Ok(ColumnLayout {
         kept: columns.find_all(&choice.keep)?,
         columns,
         chosen,

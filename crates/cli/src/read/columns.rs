@@ -2,10 +2,10 @@
 
 use crate::error::InputError;
 
-use super::records::Record;
+use super::records::InputRecord;
 
 /// A column asked for by its name or by its number from 1.
-pub(crate) type Wanted = String;
+pub(crate) type WantedColumn = String;
 
 /// The columns of a table.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// Columns with the names in `header`.
-    pub(crate) fn named(file: &str, header: &Record) -> Columns {
+    pub(crate) fn named(file: &str, header: &InputRecord) -> Columns {
         let name = |(index, name): (usize, &str)| match name {
             "" => nameless(index),
             name => name.to_owned(),
@@ -70,7 +70,7 @@ impl Columns {
     }
 
     /// The indices of several columns, in the order asked for; none may come twice.
-    pub(crate) fn find_all(&self, wanted: &[Wanted]) -> Result<Vec<usize>, InputError> {
+    pub(crate) fn find_all(&self, wanted: &[WantedColumn]) -> Result<Vec<usize>, InputError> {
         let mut found = Vec::with_capacity(wanted.len());
         for name in wanted {
             let index = self.find(name)?;

@@ -1,23 +1,23 @@
 //! What the columns of a table are for: decided from its first rows and what the user asked for.
 
-use super::columns::{Columns, Wanted};
+use super::columns::{Columns, WantedColumn};
 use super::missing::is_missing;
-use super::records::Record;
+use super::records::InputRecord;
 use crate::error::InputError;
 
 /// What the user asked for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Choice {
+pub(crate) struct TableChoice {
     /// Whether the first line holds names; `None`: find out.
     pub(crate) header: Option<bool>,
     /// The columns to cluster by.
     pub(crate) columns: ColumnChoice,
     /// The column with the weights.
-    pub(crate) weight: Option<Wanted>,
+    pub(crate) weight: Option<WantedColumn>,
     /// Columns that are not to be clustered by.
-    pub(crate) exclude: Vec<Wanted>,
+    pub(crate) exclude: Vec<WantedColumn>,
     /// Columns whose text is kept.
-    pub(crate) keep: Vec<Wanted>,
+    pub(crate) keep: Vec<WantedColumn>,
 }
 
 /// The columns to cluster by.
@@ -29,19 +29,19 @@ pub(crate) enum ColumnChoice {
     /// None: the text of columns that are kept is all that is wanted.
     Nothing,
     /// These, in this order.
-    Listed(Vec<Wanted>),
+    Listed(Vec<WantedColumn>),
     /// A latitude and a longitude in degrees.
     Geo {
         /// The column of latitudes.
-        lat: Wanted,
+        lat: WantedColumn,
         /// The column of longitudes.
-        lon: Wanted,
+        lon: WantedColumn,
     },
 }
 
 /// What the columns are for.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct ColumnLayout {
     /// All columns of the file.
     pub(crate) columns: Columns,
     /// The columns to cluster by, from 0, in the order asked for.
@@ -67,13 +67,13 @@ pub(crate) struct LeftOut {
     pub(crate) text: String,
 }
 
-impl Layout {
+impl ColumnLayout {
     /// Decides from `first`, the first rows of the file (at least one).
     pub(crate) fn decide(
         file: &str,
-        first: &[Record],
-        choice: &Choice,
-    ) -> Result<Layout, InputError> {
+        first: &[InputRecord],
+        choice: &TableChoice,
+    ) -> Result<ColumnLayout, InputError> {
         let width = first[0].len();
         let header = choice.header.unwrap_or_else(|| has_header(first, choice));
         let columns = if header {
@@ -124,7 +124,7 @@ impl Layout {
                 file: file.to_owned(),
             });
         }
-        Ok(Layout {
+        Ok(ColumnLayout {
             columns,
             chosen,
             weight,
@@ -137,7 +137,7 @@ impl Layout {
 
 /// Whether the first row is a header: it is when a column is asked for by name, or when it has a
 /// text where a column holds numbers. A field without a value is no evidence.
-fn has_header(first: &[Record], choice: &Choice) -> bool {
+fn has_header(first: &[InputRecord], choice: &TableChoice) -> bool {
     let mut wanted: Vec<&str> = choice.weight.as_deref().into_iter().collect();
     let others = choice.exclude.iter().chain(&choice.keep);
     wanted.extend(others.map(String::as_str));
@@ -183,7 +183,7 @@ fn has_header(first: &[Record], choice: &Choice) -> bool {
 /// The first field of column `index` that has a value which is no number, with its line. A field
 /// without a value does not make a column one of text: what becomes of its row is said by
 /// `--missing`.
-fn first_text(rows: &[Record], index: usize) -> Option<(u64, &str)> {
+fn first_text(rows: &[InputRecord], index: usize) -> Option<(u64, &str)> {
     let fields = rows.iter().map(|row| (row.line, row.field(index)));
     fields
         .into_iter()
@@ -193,31 +193,31 @@ fn first_text(rows: &[Record], index: usize) -> Option<(u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::super::records::Records;
-    use super::super::source::Source;
+    use super::super::source::InputText;
     use super::*;
     use std::io::Cursor;
 
-    fn decide(text: &'static str, choice: &Choice) -> Result<Layout, InputError> {
-        let source = Source::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
+    fn decide(text: &'static str, choice: &TableChoice) -> Result<ColumnLayout, InputError> {
+        let source = InputText::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
         let mut records = Records::new(source, b',');
-        let (mut record, mut first) = (Record::default(), Vec::new());
+        let (mut record, mut first) = (InputRecord::default(), Vec::new());
         while records.read(&mut record).unwrap() {
             first.push(record.clone());
         }
-        Layout::decide("in.csv", &first, choice)
+        ColumnLayout::decide("in.csv", &first, choice)
     }
 
-    fn listed(names: &[&str]) -> Choice {
+    fn listed(names: &[&str]) -> TableChoice {
         let names = names.iter().map(|&name| name.to_owned()).collect();
-        Choice {
+        TableChoice {
             columns: ColumnChoice::Listed(names),
-            ..Choice::default()
+            ..TableChoice::default()
         }
     }
 
     #[test]
     fn a_header_is_text_above_numbers() {
-        let with = decide("name,x\nUlm,1\nBonn,2\n", &Choice::default()).unwrap();
+        let with = decide("name,x\nUlm,1\nBonn,2\n", &TableChoice::default()).unwrap();
         assert!(with.header);
         assert_eq!(with.chosen, [1]);
         let left_out = LeftOut {
@@ -226,7 +226,7 @@ mod tests {
             text: "Ulm".to_owned(),
         };
         assert_eq!(with.left_out, [left_out]);
-        let without = decide("Ulm,1\nBonn,2\n", &Choice::default()).unwrap();
+        let without = decide("Ulm,1\nBonn,2\n", &TableChoice::default()).unwrap();
         assert!(!without.header);
         assert_eq!(without.chosen, [1]);
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn mixed_columns_do_not_make_a_header() {
         assert!(
-            !decide("k3,1\n17,2\nk9,3\n", &Choice::default())
+            !decide("k3,1\n17,2\nk9,3\n", &TableChoice::default())
                 .unwrap()
                 .header
         );
@@ -243,12 +243,12 @@ mod tests {
     #[test]
     fn a_name_asks_for_a_header_and_a_force_wins() {
         assert!(decide("2019,2020\n1,2\n", &listed(&["x"])).is_err());
-        let forced = Choice {
+        let forced = TableChoice {
             header: Some(true),
             ..listed(&["2020"])
         };
         assert_eq!(decide("2019,2020\n1,2\n", &forced).unwrap().chosen, [1]);
-        let refused = Choice {
+        let refused = TableChoice {
             header: Some(false),
             ..listed(&["1"])
         };
@@ -264,22 +264,25 @@ mod tests {
     #[test]
     fn a_lonely_first_line_is_a_header_when_it_holds_no_number() {
         assert!(matches!(
-            decide("a,b\n", &Choice::default()),
+            decide("a,b\n", &TableChoice::default()),
             Err(InputError::HeaderOnly { .. })
         ));
-        assert_eq!(decide("1,b\n", &Choice::default()).unwrap().chosen, [0]);
+        assert_eq!(
+            decide("1,b\n", &TableChoice::default()).unwrap().chosen,
+            [0]
+        );
     }
 
     #[test]
     fn the_weight_is_not_clustered() {
         let weight = Some("w".to_owned());
-        let choice = Choice {
+        let choice = TableChoice {
             weight: weight.clone(),
-            ..Choice::default()
+            ..TableChoice::default()
         };
         let layout = decide("x,w\n1,2\n", &choice).unwrap();
         assert_eq!((layout.chosen, layout.weight), (vec![0], Some(1)));
-        let both = Choice {
+        let both = TableChoice {
             weight,
             ..listed(&["x", "w"])
         };
@@ -292,7 +295,7 @@ mod tests {
     #[test]
     fn texts_alone_cannot_be_clustered() {
         assert!(matches!(
-            decide("a,b\nc,d\n", &Choice::default()),
+            decide("a,b\nc,d\n", &TableChoice::default()),
             Err(InputError::NoNumbers { .. })
         ));
     }

@@ -7,22 +7,22 @@ use std::io::BufRead;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::source::{Source, fault};
-use crate::error::{InputError, Place};
+use super::source::{InputText, fault};
+use crate::error::{InputError, InputPosition};
 
 /// A row longer than this is a quotation mark that nobody closed.
 const ROW_BYTES: usize = 16 * 1024 * 1024;
 
 /// One row: where it begins and its fields, trimmed of blanks.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Record {
+pub(crate) struct InputRecord {
     /// The line of the file it begins on, from 1.
     pub(crate) line: u64,
     text: String,
     ends: Vec<usize>,
 }
 
-impl Record {
+impl InputRecord {
     /// Field `index`, from 0, without the blanks around it.
     ///
     /// # Panics
@@ -45,7 +45,7 @@ impl Record {
 
 /// Reads the rows of a source one after the other; all have as many fields as the first.
 pub(crate) struct Records {
-    source: Source,
+    source: InputText,
     parser: Reader,
     /// The line that is being cut; kept to reuse its memory.
     raw: Vec<u8>,
@@ -58,7 +58,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(source: Source, delimiter: u8) -> Records {
+    pub(crate) fn new(source: InputText, delimiter: u8) -> Records {
         Records {
             source,
             parser: ReaderBuilder::new().delimiter(delimiter).build(),
@@ -76,7 +76,7 @@ impl Records {
     }
 
     /// Reads the next row into `record`; `false` at the end of the text.
-    pub(crate) fn read(&mut self, record: &mut Record) -> Result<bool, InputError> {
+    pub(crate) fn read(&mut self, record: &mut InputRecord) -> Result<bool, InputError> {
         loop {
             if !self.next_line()? {
                 return Ok(false);
@@ -162,8 +162,8 @@ impl Records {
         Ok(read > 0)
     }
 
-    fn place(&self, line: u64) -> Place {
-        Place::line(&self.source.label, line)
+    fn place(&self, line: u64) -> InputPosition {
+        InputPosition::line(&self.source.label, line)
     }
 }
 
@@ -173,9 +173,9 @@ mod tests {
     use std::io::Cursor;
 
     fn rows(text: &'static str) -> Result<Vec<(u64, Vec<String>)>, InputError> {
-        let source = Source::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
+        let source = InputText::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
         let mut records = Records::new(source, b',');
-        let (mut record, mut rows) = (Record::default(), Vec::new());
+        let (mut record, mut rows) = (InputRecord::default(), Vec::new());
         while records.read(&mut record)? {
             rows.push((record.line, record.fields().map(str::to_owned).collect()));
         }
@@ -234,9 +234,9 @@ mod tests {
     #[test]
     fn a_character_broken_by_a_separator_is_not_utf8() {
         for text in [&b"a,b\n\xc3,\xa9\n"[..], b"a,b\n\xff,1\n"] {
-            let source = Source::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
+            let source = InputText::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
             let mut records = Records::new(source, b',');
-            let mut record = Record::default();
+            let mut record = InputRecord::default();
             assert!(records.read(&mut record).unwrap());
             let Err(InputError::NotUtf8 { place }) = records.read(&mut record) else {
                 panic!("no error");

@@ -18,7 +18,7 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// An opened input: unpacked text without a byte order mark.
-pub(crate) struct Source {
+pub(crate) struct InputText {
     /// What messages call it: the path as given, or `<stdin>`.
     pub(crate) label: String,
     /// What has packed the bytes, if they were.
@@ -29,21 +29,21 @@ pub(crate) struct Source {
     pub(crate) text: Box<dyn BufRead>,
 }
 
-impl Source {
+impl InputText {
     /// Opens `path`; `-` is standard input.
-    pub(crate) fn open(path: &Path) -> Result<Source, InputError> {
+    pub(crate) fn open(path: &Path) -> Result<InputText, InputError> {
         if path.as_os_str() == "-" {
-            return Source::from_reader("<stdin>".to_owned(), io::stdin().lock());
+            return InputText::from_reader("<stdin>".to_owned(), io::stdin().lock());
         }
         let file = open_file(path)?;
-        Source::from_reader(path.display().to_string(), file)
+        InputText::from_reader(path.display().to_string(), file)
     }
 
     /// Unpacks when the first bytes are those of gzip or zstd, whatever the name says.
     pub(crate) fn from_reader(
         label: String,
         mut bytes: impl Read + 'static,
-    ) -> Result<Source, InputError> {
+    ) -> Result<InputText, InputError> {
         let mut magic = Vec::new();
         bytes
             .by_ref()
@@ -78,7 +78,7 @@ impl Source {
             head.drain(..3);
         }
         let text = Box::new(Cursor::new(head.clone()).chain(text));
-        Ok(Source {
+        Ok(InputText {
             label,
             packed,
             head,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn read_all(bytes: Vec<u8>) -> Result<(Option<&'static str>, String), InputError> {
-        let mut source = Source::from_reader("in".to_owned(), Drip(Cursor::new(bytes)))?;
+        let mut source = InputText::from_reader("in".to_owned(), Drip(Cursor::new(bytes)))?;
         let mut text = String::new();
         let read = source.text.read_to_string(&mut text);
         read.map_err(|e| fault(&source.label, source.packed, e))?;

@@ -20,7 +20,7 @@ use crate::error::{CliError, OptionError, OutputError};
 use crate::spread::SpreadArgs;
 
 /// Where such folders are made.
-pub(super) enum Place<'a> {
+pub(super) enum MeetingParent<'a> {
     /// Where this user has files of this machine.
     Here,
     /// In this folder, which the machines of the run share, or which is on this one.
@@ -36,14 +36,14 @@ pub(super) enum Reach {
     Several,
 }
 
-impl<'a> Place<'a> {
-    pub(super) fn of(named: Option<&'a Path>, spread: &SpreadArgs) -> Place<'a> {
+impl<'a> MeetingParent<'a> {
+    pub(super) fn of(named: Option<&'a Path>, spread: &SpreadArgs) -> MeetingParent<'a> {
         let here = spread.is_local() || (spread.hostfile.is_none() && spread.nodes == 1);
         match (named, here) {
-            (Some(folder), true) => Place::In(folder, Reach::This),
-            (Some(folder), false) => Place::In(folder, Reach::Several),
-            (None, true) => Place::Here,
-            (None, false) => Place::Nowhere,
+            (Some(folder), true) => MeetingParent::In(folder, Reach::This),
+            (Some(folder), false) => MeetingParent::In(folder, Reach::Several),
+            (None, true) => MeetingParent::Here,
+            (None, false) => MeetingParent::Nowhere,
         }
     }
 }
@@ -53,10 +53,10 @@ impl<'a> Place<'a> {
 ///
 /// # Errors
 /// The folder that was named is none to write in.
-pub(super) fn make(place: &Place<'_>, quiet: bool) -> Result<Option<PathBuf>, CliError> {
+pub(super) fn make(place: &MeetingParent<'_>, quiet: bool) -> Result<Option<PathBuf>, CliError> {
     match place {
-        Place::Nowhere => Ok(None),
-        Place::Here => Ok(made(&usual(), Reach::This).map_or_else(
+        MeetingParent::Nowhere => Ok(None),
+        MeetingParent::Here => Ok(made(&usual(), Reach::This).map_or_else(
             |error| {
                 // Most runs need none.
                 if !quiet {
@@ -69,7 +69,7 @@ pub(super) fn make(place: &Place<'_>, quiet: bool) -> Result<Option<PathBuf>, Cl
             },
             Some,
         )),
-        Place::In(folder, reach) => {
+        MeetingParent::In(folder, reach) => {
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
             if !folder.is_dir() {
                 return Err(no_folder(&folder));

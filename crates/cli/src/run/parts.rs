@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Parser;
-use motet_mpi::Part;
+use motet_mpi::ProgramPart;
 
 use crate::amount::count;
 use crate::error::{CliError, OptionError};
@@ -34,7 +34,7 @@ struct PartArgs {
 /// # Errors
 /// [`OptionError::Usage`] when there is no program between two colons, or something else before it
 /// than its options.
-pub(super) fn parts(words: &[OsString]) -> Result<(Vec<OsString>, Vec<Part>), CliError> {
+pub(super) fn parts(words: &[OsString]) -> Result<(Vec<OsString>, Vec<ProgramPart>), CliError> {
     let mut parts = words.split(|word| word == COLON);
     let first = parts.next().unwrap_or_default().to_vec();
     if first.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn parts(words: &[OsString]) -> Result<(Vec<OsString>, Vec<Part>), Cl
     Ok((first, others.collect::<Result<_, _>>()?))
 }
 
-fn other(colon: usize, words: &[OsString]) -> Result<Part, CliError> {
+fn other(colon: usize, words: &[OsString]) -> Result<ProgramPart, CliError> {
     if words.is_empty() {
         return Err(wrong(&format!("there is no program behind colon {colon}")));
     }
@@ -59,7 +59,7 @@ fn other(colon: usize, words: &[OsString]) -> Result<Part, CliError> {
         processes,
         program,
     } = args;
-    Ok(Part {
+    Ok(ProgramPart {
         threads,
         processes,
         program,
@@ -79,7 +79,7 @@ fn wrong(what: &str) -> CliError {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<(Vec<OsString>, Vec<Part>), CliError> {
+    fn read(line: &str) -> Result<(Vec<OsString>, Vec<ProgramPart>), CliError> {
         parts(
             &line
                 .split_whitespace()
@@ -93,7 +93,7 @@ mod tests {
         let (first, others) = read("./ocean -m 3 : -t 2 -m 4 ./air --cold -t : ice").unwrap();
         assert_eq!(first, ["./ocean", "-m", "3"]);
         let told = others.iter().map(|part| {
-            let Part {
+            let ProgramPart {
                 threads,
                 processes,
                 program,

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::CliError;
-use crate::read::{self, Source};
+use crate::read::{self, InputText};
 
 /// A cluster for each row.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Labels {
 impl Labels {
     /// Reads a table with a header: the column `cluster`, else the last one.
     pub(super) fn read(path: &Path) -> Result<Labels, CliError> {
-        let mut source = Source::open(path)?;
+        let mut source = InputText::open(path)?;
         let mut text = String::new();
         let got = source.text.read_to_string(&mut text);
         got.map_err(|e| read::fault(&source.label, source.packed, e))?;

@@ -7,8 +7,8 @@ use motet_mining::CancelToken;
 use super::ScaleSummary;
 use super::labels::Labels;
 use crate::error::CliError;
-use crate::files::{Content, Folder};
-use crate::map::{self, Picture};
+use crate::files::{Content, ResultsFolder};
+use crate::map::{self, MapPicture};
 use crate::summary::{Cluster, Summary};
 use crate::text::{grouped, significant};
 
@@ -16,7 +16,7 @@ use crate::text::{grouped, significant};
 pub(super) const FILES: [&str; 2] = ["places.csv", "plane.svg"];
 
 pub(super) fn write_files(
-    folder: &Folder,
+    folder: &ResultsFolder,
     summary: &ScaleSummary,
     names: Option<&[String]>,
     labels: Option<&Labels>,
@@ -118,8 +118,8 @@ pub(crate) fn plane(
         sample: None,
         files: Vec::new(),
     };
-    map::draw(&Picture {
-        points: map::Points {
+    map::draw(&MapPicture {
+        points: map::MapPoints {
             names: &names,
             values: places,
             scale: &scale,

@@ -255,7 +255,7 @@ struct Found {
 
 /// What is wanted of a clustering.
 #[data]
-struct Wanted {
+struct WantedColumn {
     clusters: usize,
     ranks: usize,
 }
@@ -264,7 +264,7 @@ struct Wanted {
 trait Clustering {
     /// Clusters the points of `/source` on ranks; the answer names the job.
     #[submit(job)]
-    async fn cluster(cx: Cx, wanted: Wanted) -> Result<Found, Fault>;
+    async fn cluster(cx: Cx, wanted: WantedColumn) -> Result<Found, Fault>;
     /// Keeps what a job has found.
     #[update]
     fn keep(&mut self, found: Found);
@@ -278,7 +278,7 @@ struct RankClustering {
 }
 
 impl Clustering for RankClustering {
-    async fn cluster(cx: Cx, wanted: Wanted) -> Result<Found, Fault> {
+    async fn cluster(cx: Cx, wanted: WantedColumn) -> Result<Found, Fault> {
         let places = cx.client::<SourceClient>("/source")?.get().await?;
         let points = Points::new(places.points.concat(), 2).map_err(|error| {
             Fault::failed(format!("the points of /source: {error}; call its make"))

@@ -1,6 +1,6 @@
 //! The experiments as a user runs them; what they measure is tested where they are.
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use crate::run::started;
 use motet_bench::ranks::{RanksConfig, measure};
 use motet_bench::{Effort, Selection};
@@ -8,7 +8,7 @@ use motet_testkit::{data, mpi_libraries};
 use serde_json::Value;
 
 fn bench(arguments: &str) -> Vec<Value> {
-    let out = Place::new()
+    let out = ProgramFolder::new()
         .run(&format!("bench {arguments} --json"))
         .quiet_success();
     out.lines()
@@ -59,7 +59,7 @@ fn lists_measure_every_combination_that_is_defined() {
 
 #[test]
 fn a_table_has_a_heading_and_a_line_per_row() {
-    let out = Place::new()
+    let out = ProgramFolder::new()
         .run("bench soak --parallel 1,2 --stages 1000")
         .quiet_success();
     let lines: Vec<&str> = out.lines().collect();
@@ -112,14 +112,14 @@ fn core_soaks_for_as_long_as_one_says() {
 
 #[test]
 fn core_says_what_it_leaves_out_and_why() {
-    let run = Place::new().run("bench core --quick --runs 1 --rows UTS --data nowhere");
+    let run = ProgramFolder::new().run("bench core --quick --runs 1 --rows UTS --data nowhere");
     assert_eq!((run.code, run.out.as_str()), (0, ""));
     assert!(run.err.contains("UTS T1 left out: nowhere"), "{}", run.err);
 }
 
 #[test]
 fn ranks_give_the_objects_of_core_and_say_which_peer_is_absent() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let run = place
         .run("bench ranks --quick --runs 1 --rows barrier,;memory --mpi nowhere --go no-go --json");
     assert_eq!(run.code, 0, "{}", run.err);
@@ -209,7 +209,7 @@ fn sem_g256_what_cannot_be_measured_is_refused() {
         ("core --soak ten", "a number of seconds"),
         ("ranks --runs 0", "--runs"),
     ] {
-        Place::new()
+        ProgramFolder::new()
             .run(&format!("bench {arguments}"))
             .refusal(&[words]);
     }
@@ -217,7 +217,9 @@ fn sem_g256_what_cannot_be_measured_is_refused() {
 
 #[test]
 fn the_help_of_an_experiment_says_what_it_measures() {
-    let help = Place::new().run("bench stages --help").quiet_success();
+    let help = ProgramFolder::new()
+        .run("bench stages --help")
+        .quiet_success();
     for words in ["T(1)", "two-shifts", "roundtrip_us", "Examples"] {
         assert!(help.contains(words), "{words}");
     }
@@ -225,7 +227,7 @@ fn the_help_of_an_experiment_says_what_it_measures() {
 
 #[test]
 fn annealing_says_why_there_is_no_peer() {
-    let run = Place::new()
+    let run = ProgramFolder::new()
         .run("bench annealing --points 2000 -k 4 --runs 1 --whole-runs 1 --python no-python");
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.err.contains("no-python does not run"), "{}", run.err);
@@ -247,13 +249,13 @@ fn the_list_names_every_experiment() {
         .map(|row| row["key"].as_str().unwrap())
         .collect();
     assert!(keys.contains(&"E01") && keys.contains(&"E21"), "{keys:?}");
-    let table = Place::new().run("bench list").quiet_success();
+    let table = ProgramFolder::new().run("bench list").quiet_success();
     assert!(table.contains("exchange-latency"), "{table}");
 }
 
 #[test]
 fn a_run_of_the_suite_leaves_rows_and_the_machine() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let run = place.run("bench run E01 drawings --trial --vs none --out out");
     assert_eq!(run.code, 0, "{}", run.err);
     assert_eq!(place.names("out"), ["machine.json", "rows.jsonl"]);
@@ -294,7 +296,7 @@ fn a_run_of_the_suite_leaves_rows_and_the_machine() {
 
 #[test]
 fn what_the_suite_cannot_do_is_one_line() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let run = place.run("bench run E99 --trial");
     assert_eq!(run.code, 2);
     assert!(
@@ -337,10 +339,10 @@ fn processes(line: &str) -> u64 {
 #[test]
 fn programs_of_ranks_tell_the_time_of_a_round() {
     for program in ANNEALING {
-        let out = Place::new().run(&format!("bench rank-program {program} 100"));
+        let out = ProgramFolder::new().run(&format!("bench rank-program {program} 100"));
         assert_eq!(processes(&out.quiet_success()), 1);
     }
-    let refused = Place::new().run("bench rank-program pairwise:300 100");
+    let refused = ProgramFolder::new().run("bench rank-program pairwise:300 100");
     assert!(
         refused.err.contains("pairwise:ROWS:CLUSTERS"),
         "{}",

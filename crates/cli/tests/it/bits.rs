@@ -1,6 +1,6 @@
 //! Fingerprints.
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use serde_json::Value;
 
 /// Two families of three rows, as digits with names.
@@ -26,7 +26,7 @@ fn npy() -> Vec<u8> {
 
 #[test]
 fn sem_g147_every_form_of_a_file_gives_the_same_clusters() {
-    let place = Place::with("bits.txt", DIGITS);
+    let place = ProgramFolder::with("bits.txt", DIGITS);
     place.write("bits.npy", npy());
     let fps = "#FPS1\n#num_bits=8\n0f\ta\nf0\tb\n07\tc\ne0\td\n8f\te\nf8\tf\n";
     place.write("bits.fps", fps);
@@ -72,7 +72,7 @@ fn sem_g148_without_a_number_the_one_that_lasts_is_taken_and_said() {
         let digits = (0..48).map(|column| if bit(column) { '1' } else { '0' });
         format!("{}\n", digits.collect::<String>())
     };
-    let place = Place::with("bits.txt", (0..24).map(line).collect::<String>());
+    let place = ProgramFolder::with("bits.txt", (0..24).map(line).collect::<String>());
     let told = json(&place.run("cluster bits.txt --bits --json").quiet_success());
     assert_eq!(
         (&told["clusters"], &told["choice"]["clusters"]),
@@ -92,7 +92,7 @@ fn sem_g148_without_a_number_the_one_that_lasts_is_taken_and_said() {
 
 #[test]
 fn sem_g147_what_does_not_fit_is_said_before_any_work() {
-    let place = Place::with("bits.txt", DIGITS);
+    let place = ProgramFolder::with("bits.txt", DIGITS);
     place.write("bits.npy", npy());
     place.write("bad.txt", "0101\n01x1\n");
     place.write("d.npy", b"\x93NUMPY\x01\x00");

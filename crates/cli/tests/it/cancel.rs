@@ -3,10 +3,10 @@
 use std::io::Read;
 use std::process::{Child, Stdio};
 
-use crate::program::{Place, three_groups};
+use crate::program::{ProgramFolder, three_groups};
 
 /// Starts the program with its two outputs on pipes.
-fn start(place: &Place, arguments: &str) -> Child {
+fn start(place: &ProgramFolder, arguments: &str) -> Child {
     let mut command = place.command(arguments);
     command
         .stdout(Stdio::piped())
@@ -53,7 +53,7 @@ fn wait_for_handler(process: &mut Child) {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_ends_the_run_and_leaves_nothing() {
-    let place = Place::with("points.csv", long_table());
+    let place = ProgramFolder::with("points.csv", long_table());
     let mut process = start(&place, "cluster points.csv --clusters 400 --out out");
     wait_for_handler(&mut process);
     let id = process.id().to_string();
@@ -79,7 +79,7 @@ fn an_interrupt_ends_the_run_and_leaves_nothing() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let mut process = start(&place, "cluster points.csv -k 3 --json --out out");
     // The end that reads is closed before anything can be written.
     drop(process.stdout.take());
@@ -94,7 +94,7 @@ fn a_reader_that_goes_away_is_no_error() {
 #[cfg(all(target_os = "linux", feature = "bench"))]
 #[test]
 fn an_interrupt_ends_the_suite_and_leaves_whole_rows() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     // Many short programs: it is far from its end when the first row is there.
     let mut process = start(&place, "bench run E01 E14 E06 --quick --vs none --out out");
     wait_for_handler(&mut process);

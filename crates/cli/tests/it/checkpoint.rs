@@ -1,6 +1,6 @@
 //! A run that is killed and goes on.
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use motet_sync::Parker;
 use serde_json::Value;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ fn pairs(rows: i32) -> String {
 
 /// Starts the command, kills it when its checkpoint has been there for `delay`, says whether it
 /// was still running.
-fn killed(place: &Place, line: &str, delay: Duration) -> bool {
+fn killed(place: &ProgramFolder, line: &str, delay: Duration) -> bool {
     let mut child = place
         .command(line)
         .stdout(Stdio::null())
@@ -26,7 +26,7 @@ fn killed(place: &Place, line: &str, delay: Duration) -> bool {
         .spawn()
         .unwrap();
     let begin = Instant::now();
-    let some = |place: &Place| {
+    let some = |place: &ProgramFolder| {
         let folder = place.path("kept");
         folder.is_dir()
             && place
@@ -61,7 +61,7 @@ fn result(text: &str) -> Value {
 }
 
 fn goes_on(kind: &str, command: &str, content: &str, delays: &[u64]) {
-    let place = Place::with("in.csv", content);
+    let place = ProgramFolder::with("in.csv", content);
     let whole = place
         .run(&format!("{command} -t 1 --out whole --json"))
         .quiet_success();
@@ -132,7 +132,7 @@ fn deep_sem_g163_a_run_killed_at_many_moments_goes_on_to_the_same_bits() {
 
 #[test]
 fn sem_g165_a_checkpoint_of_other_data_or_options_is_refused() {
-    let place = Place::with("in.csv", pairs(210));
+    let place = ProgramFolder::with("in.csv", pairs(210));
     let kept = "--checkpoint kept --checkpoint-every 0.000001";
     assert!(killed(
         &place,
@@ -188,7 +188,7 @@ fn sem_g172_bits_and_sequences_that_are_killed_go_on_to_the_same_bits() {
 
 #[test]
 fn sem_g172_distances_of_a_killed_run_go_on_to_the_same_matrix() {
-    let place = Place::with("in.fasta", sequences(110));
+    let place = ProgramFolder::with("in.fasta", sequences(110));
     place
         .run("distance in.fasta --out whole.npy -q")
         .quiet_success();
@@ -235,7 +235,7 @@ fn sem_g175_a_choice_of_clusters_that_is_killed_goes_on_to_the_same_bits() {
 
 #[test]
 fn sem_g175_a_scaling_that_is_killed_goes_on_to_the_same_places() {
-    let place = Place::with("in.csv", pairs(240));
+    let place = ProgramFolder::with("in.csv", pairs(240));
     let command = "scale in.csv --method annealed --json";
     let places = |text: &str| {
         let told: Value = serde_json::from_str(text).unwrap();

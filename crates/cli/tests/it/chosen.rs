@@ -5,7 +5,7 @@ use std::process::Stdio;
 use motet_testkit::mpi_libraries;
 use serde_json::Value;
 
-use crate::program::{Place, Run, three_groups};
+use crate::program::{ProgramFolder, Run, three_groups};
 
 /// What was found, without what time, threads and files make of it.
 fn found(run: Run) -> Value {
@@ -19,7 +19,7 @@ fn found(run: Run) -> Value {
 
 #[test]
 fn sem_g150_a_table_without_a_number_of_clusters_gets_one() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let one = found(place.run("cluster points.csv --json -t 1"));
     let choice = &one["choice"];
     assert_eq!(
@@ -46,7 +46,7 @@ fn sem_g150_a_table_without_a_number_of_clusters_gets_one() {
 #[test]
 fn sem_g150_needs_mpi_the_number_has_the_same_bits_on_processes() {
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         let here = found(place.run("cluster points.csv --json -t 1"));
         for layout in ["-t 1 -m 2", "-t 2 -m 2"] {
             let line = format!("cluster points.csv --json {layout} --mpi-lib");

@@ -1,13 +1,13 @@
 //! What the machine offers, as a user asks for it.
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use motet_testkit::mpi_libraries;
 use serde_json::Value;
 
 #[test]
 fn doctor_gives_one_object_with_every_field() {
     // No library is named, and no program is there.
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut command = place.command("doctor --json --python no-python --go no-go");
     let out = command
         .env_remove("MOTET_MPI_LIB")
@@ -38,7 +38,9 @@ fn doctor_gives_one_object_with_every_field() {
 
 #[test]
 fn doctor_says_the_same_in_words() {
-    let out = Place::new().run("doctor --go no-go").quiet_success();
+    let out = ProgramFolder::new()
+        .run("doctor --go no-go")
+        .quiet_success();
     for words in [
         "cores ",
         "threads ",
@@ -56,14 +58,14 @@ fn doctor_says_the_same_in_words() {
 
 #[test]
 fn sem_g305_doctor_names_a_library_that_is_not_there() {
-    Place::new()
+    ProgramFolder::new()
         .run("doctor --mpi-lib nowhere")
         .refusal(&["nowhere", "pip install mpich"]);
 }
 
 #[test]
 fn sem_g305_doctor_says_what_is_wrong_with_a_library() {
-    let place = Place::with("libmpi_abi.so.1", "no library");
+    let place = ProgramFolder::with("libmpi_abi.so.1", "no library");
     for arguments in [
         "doctor --mpi-lib .",
         "doctor --json --mpi-lib libmpi_abi.so.1",
@@ -77,7 +79,7 @@ fn sem_g305_doctor_says_what_is_wrong_with_a_library() {
 #[cfg(unix)]
 #[test]
 fn doctor_says_what_is_wrong_with_a_library_that_it_finds_by_itself() {
-    let place = Place::with("libmpi_abi.so.1", "no library");
+    let place = ProgramFolder::with("libmpi_abi.so.1", "no library");
     let mut command = place.command("doctor --json --python no-python --go no-go");
     let out = command
         .env("LD_LIBRARY_PATH", place.path(""))
@@ -100,7 +102,7 @@ fn doctor_says_what_is_wrong_with_a_library_that_it_finds_by_itself() {
 #[test]
 fn needs_mpi_doctor_starts_each_library() {
     for library in mpi_libraries() {
-        let place = Place::new();
+        let place = ProgramFolder::new();
         let mut command = place.command("doctor --json --mpi-lib");
         let out = command.arg(&library).output().unwrap();
         let row: Value = serde_json::from_slice(&out.stdout).unwrap();

@@ -1,11 +1,11 @@
 //! Every wrong file, column, value and option is refused in one line that says what, where and what
 //! to do.
 
-use crate::program::{Place, packed, three_groups};
+use crate::program::{ProgramFolder, packed, three_groups};
 
 /// A place with `points.csv`.
-fn points(content: impl AsRef<[u8]>) -> Place {
-    Place::with("points.csv", content)
+fn points(content: impl AsRef<[u8]>) -> ProgramFolder {
+    ProgramFolder::with("points.csv", content)
 }
 
 #[track_caller]
@@ -28,14 +28,14 @@ fn refuses_options(options: &str, words: &[&str]) {
 
 #[test]
 fn sem_g256_a_missing_file() {
-    Place::new()
+    ProgramFolder::new()
         .run("cluster nowhere.csv --clusters 2")
         .refusal(&["no such file: nowhere.csv"]);
 }
 
 #[test]
 fn sem_g256_a_directory() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     std::fs::create_dir(place.path("folder")).unwrap();
     place
         .run("cluster folder --clusters 2")
@@ -320,10 +320,12 @@ fn sem_g256_delimiters_and_pairs_that_cannot_be() {
 #[test]
 fn sem_g256_unknown_options_and_commands() {
     refuses_options("--cluster 2", &["--cluster", "--clusters"]);
-    Place::new()
+    ProgramFolder::new()
         .run("clutser points.csv")
         .refusal(&["clutser", "cluster"]);
-    Place::new().run("cluster --clusters 2").refusal(&["FILE"]);
+    ProgramFolder::new()
+        .run("cluster --clusters 2")
+        .refusal(&["FILE"]);
 }
 
 #[test]

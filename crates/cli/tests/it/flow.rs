@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use crate::serve::Serving;
 
 const TOWNS: &str = r#"
@@ -25,7 +25,7 @@ when = "${towns.out/nothing}"
 
 #[test]
 fn sem_g401_a_workflow_runs_to_its_end_with_its_steps_told() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     place.write("towns.toml", TOWNS);
     let serving = Serving::start(&place, "");
     let flow = |arguments: &str| place.run(&format!("flow {arguments} --url {}", serving.url));
@@ -58,7 +58,7 @@ fn sem_g401_a_workflow_runs_to_its_end_with_its_steps_told() {
 
 #[test]
 fn sem_g401_a_run_that_was_interrupted_is_resumed() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     // The second step needs what is not there at first, and is tried again for a long time.
     place.write(
         "night.json",
@@ -117,7 +117,7 @@ fn sem_g401_a_run_that_was_interrupted_is_resumed() {
 
 #[test]
 fn sem_g401_a_wrong_workflow_is_refused_with_file_step_and_field() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     place.run("flow run none.toml").refusal(&["none.toml"]);
     let cases = [
         ("[[step]]\nname = 'a'\ncal = '/x:y'\n", "cal"),

@@ -1,10 +1,10 @@
 //! The help and the version.
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 
 #[test]
 fn the_help_names_the_commands_and_has_an_example() {
-    let help = Place::new().run("--help").quiet_success();
+    let help = ProgramFolder::new().run("--help").quiet_success();
     for words in [
         "cluster",
         "Example",
@@ -16,7 +16,7 @@ fn the_help_names_the_commands_and_has_an_example() {
 
 #[test]
 fn the_help_of_cluster_names_every_option_and_has_examples() {
-    let help = Place::new().run("cluster --help").quiet_success();
+    let help = ProgramFolder::new().run("cluster --help").quiet_success();
     let options = "--columns --geo --weight --standardise --missing --delimiter --header --no-header \
                    --clusters --t-min --at-most --method --seed --restarts --threads --scaling --profile \
                    --out --json --quiet";
@@ -35,7 +35,7 @@ fn the_help_of_cluster_names_every_option_and_has_examples() {
 #[cfg(not(feature = "mesh"))]
 #[test]
 fn sem_g255_without_the_mesh_the_program_says_how_to_get_it() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     place.run("mesh sub a/b").refusal(&["--features mesh"]);
     let help = place.run("mesh --help").quiet_success();
     let words: Vec<&str> = help.split_whitespace().collect();
@@ -44,19 +44,22 @@ fn sem_g255_without_the_mesh_the_program_says_how_to_get_it() {
 
 #[test]
 fn the_version_is_the_package_version() {
-    let version = Place::new().run("--version").quiet_success();
+    let version = ProgramFolder::new().run("--version").quiet_success();
     assert_eq!(version, format!("motet {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
 fn without_arguments_the_help_goes_to_standard_error() {
-    let run = Place::new().run("");
+    let run = ProgramFolder::new().run("");
     assert_eq!((run.code, run.out.as_str()), (2, ""));
     assert!(run.err.contains("Usage"), "{}", run.err);
 }
 
 #[test]
 fn help_is_a_command_too() {
-    let help = Place::new().run("help cluster").quiet_success();
-    assert_eq!(help, Place::new().run("cluster --help").quiet_success());
+    let help = ProgramFolder::new().run("help cluster").quiet_success();
+    assert_eq!(
+        help,
+        ProgramFolder::new().run("cluster --help").quiet_success()
+    );
 }

@@ -1,11 +1,11 @@
 //! What tables may look like.
 
-use crate::program::{Place, packed, rows, three_groups};
+use crate::program::{ProgramFolder, packed, rows, three_groups};
 
 /// The labels of `three_groups` written in another form are those of the plain form.
 #[track_caller]
 fn reads_the_same(content: impl AsRef<[u8]>, options: &str) {
-    let place = Place::with("plain.csv", three_groups());
+    let place = ProgramFolder::with("plain.csv", three_groups());
     place.write("other", content);
     place
         .run("cluster plain.csv -k 3 --out plain")
@@ -50,13 +50,13 @@ fn headers_are_found_or_forced() {
 #[test]
 fn gzip_is_found_by_its_bytes_not_its_name() {
     reads_the_same(packed(three_groups().as_bytes()), "");
-    let place = Place::with("plain.csv.gz", three_groups());
+    let place = ProgramFolder::with("plain.csv.gz", three_groups());
     place.run("cluster plain.csv.gz -k 3").quiet_success();
 }
 
 #[test]
 fn standard_input_is_a_file_called_dash() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     for input in [
         three_groups().into_bytes(),
         packed(three_groups().as_bytes()),
@@ -73,7 +73,7 @@ fn standard_input_is_a_file_called_dash() {
 
 #[test]
 fn columns_are_chosen_by_name_or_number_in_the_order_asked_for() {
-    let place = Place::with("t.csv", "a,b,c\n1,10,100\n2,20,200\n");
+    let place = ProgramFolder::with("t.csv", "a,b,c\n1,10,100\n2,20,200\n");
     for columns in ["c,a", "3,1", "c,1"] {
         place
             .run(&format!("cluster t.csv -k 1 --columns {columns} --out out"))
@@ -86,7 +86,7 @@ fn columns_are_chosen_by_name_or_number_in_the_order_asked_for() {
 
 #[test]
 fn columns_of_text_are_left_out_and_said_so_unless_quiet() {
-    let place = Place::with("t.csv", "name,x,y,note\nUlm,1,2,a\nBonn,3,4,b\n");
+    let place = ProgramFolder::with("t.csv", "name,x,y,note\nUlm,1,2,a\nBonn,3,4,b\n");
     let run = place.run("cluster t.csv -k 1");
     assert_eq!(run.code, 0);
     assert_eq!(run.err.matches('\n').count(), 1, "{}", run.err);
@@ -101,7 +101,7 @@ fn columns_of_text_are_left_out_and_said_so_unless_quiet() {
 
 #[test]
 fn quoted_fields_may_hold_separators_and_line_breaks() {
-    let place = Place::with("t.csv", "\"a, b\",x\n\"Ulm,\nold\",1\nBonn,3\n\"\",bad\n");
+    let place = ProgramFolder::with("t.csv", "\"a, b\",x\n\"Ulm,\nold\",1\nBonn,3\n\"\",bad\n");
     place
         .run("cluster t.csv -k 1 --columns x")
         .refusal(&["'bad'", "t.csv:5, column x"]);
@@ -125,7 +125,7 @@ fn sem_g333_a_missing_value_is_an_error_that_names_row_and_column() {
         } else {
             "column x"
         };
-        let place = Place::with("t.csv", table);
+        let place = ProgramFolder::with("t.csv", table);
         for options in ["", "--json", "--missing error", "--columns x,y"] {
             place
                 .run(&format!("cluster t.csv -k 1 {options}"))
@@ -137,7 +137,7 @@ fn sem_g333_a_missing_value_is_an_error_that_names_row_and_column() {
 #[test]
 fn sem_g334_rows_that_lack_a_value_are_left_out_and_counted() {
     for table in HOLES {
-        let place = Place::with("t.csv", table);
+        let place = ProgramFolder::with("t.csv", table);
         let run = place.run("cluster t.csv -k 1 --missing drop-row --json --out out");
         let json: serde_json::Value = serde_json::from_str(&run.quiet_success()).unwrap();
         assert_eq!(json["points"], 2);
@@ -149,7 +149,7 @@ fn sem_g334_rows_that_lack_a_value_are_left_out_and_counted() {
         let text = place.run("cluster t.csv -k 1 --missing drop-row");
         assert!(text.quiet_success().contains("1 rows left out"));
     }
-    Place::with("t.csv", "x,y\n1,\n2,\n")
+    ProgramFolder::with("t.csv", "x,y\n1,\n2,\n")
         .run("cluster t.csv -k 1 --missing drop-row")
         .refusal(&["every row of t.csv", "--columns"]);
 }
@@ -157,7 +157,7 @@ fn sem_g334_rows_that_lack_a_value_are_left_out_and_counted() {
 #[test]
 fn sem_g335_missing_values_get_the_mean_of_their_column() {
     for table in HOLES {
-        let place = Place::with("t.csv", table);
+        let place = ProgramFolder::with("t.csv", table);
         let run = place.run("cluster t.csv -k 1 --missing mean --json --out out");
         let json: serde_json::Value = serde_json::from_str(&run.quiet_success()).unwrap();
         assert_eq!(
@@ -166,7 +166,7 @@ fn sem_g335_missing_values_get_the_mean_of_their_column() {
         );
         assert_eq!(rows(&place.path("out/labels.csv"))[2], ["2", "2", "2", "1"]);
     }
-    let place = Place::with("t.csv", "x,y,w\n1,,1\n2,,\n");
+    let place = ProgramFolder::with("t.csv", "x,y,w\n1,,1\n2,,\n");
     place
         .run("cluster t.csv -k 1 --columns x,y --missing mean")
         .refusal(&["column y of t.csv has no value"]);
@@ -188,7 +188,7 @@ fn sem_g336_files_that_are_no_csv_are_named_by_their_first_bytes() {
         (b"\xff\xfex\0,\0y\0\r\0\n\0", "UTF-16", "iconv"),
     ];
     for (bytes, what, advice) in files {
-        let place = Place::with("t.csv", bytes);
+        let place = ProgramFolder::with("t.csv", bytes);
         place
             .run("cluster t.csv -k 1")
             .refusal(&["t.csv is", what, advice]);
@@ -204,10 +204,10 @@ fn sem_g338_a_table_packed_by_zstd_is_read_and_a_broken_one_refused() {
     let table = b"x,y\n1,2\n3,4\n";
     let mut packed = b"\x28\xb5\x2f\xfd\x20\x0c\x61\x00\x00".to_vec();
     packed.extend(table);
-    let place = Place::with("t.csv.zst", &packed);
+    let place = ProgramFolder::with("t.csv.zst", &packed);
     let out = place.run("cluster t.csv.zst -k 2").quiet_success();
     assert!(out.contains("points      2"), "{out}");
-    let place = Place::with("t.csv.zst", b"\x28\xb5\x2f\xfd\r1\r2");
+    let place = ProgramFolder::with("t.csv.zst", b"\x28\xb5\x2f\xfd\r1\r2");
     place
         .run("cluster t.csv.zst -k 1")
         .refusal(&["broken zstd data in t.csv.zst"]);
@@ -216,7 +216,7 @@ fn sem_g338_a_table_packed_by_zstd_is_read_and_a_broken_one_refused() {
 #[test]
 fn sem_g339_columns_are_excluded_and_kept() {
     let text = "id,name,x,y,z\n7,a,0,0,5\n8,b,0,1,6\n9,c d,10,10,7\n";
-    let place = Place::with("t.csv", text);
+    let place = ProgramFolder::with("t.csv", text);
     let run = place.run("cluster t.csv -k 2 --exclude id,z --keep name,id --out o");
     run.quiet_success();
     let labels = rows(&place.path("o/labels.csv"));
@@ -242,7 +242,7 @@ fn sem_g340_the_spread_of_ordinary_points_beside_huge_ones() {
     let points: String = (0..60).map(|i| format!("{},{}\n", i % 6, i / 6)).collect();
     let huge = "1e300,1e300\n-1e300,-1e300\n";
     let spread = |text: String, k: usize| -> f64 {
-        let place = Place::with("t.csv", format!("x,y\n{text}"));
+        let place = ProgramFolder::with("t.csv", format!("x,y\n{text}"));
         let out = place
             .run(&format!("cluster t.csv -k {k} --json"))
             .quiet_success();
@@ -273,7 +273,7 @@ fn sem_g166_an_array_of_numpy_is_a_table() {
     reads_the_same(&bytes, "");
     reads_the_same(&bytes, "--columns 1,column2");
     reads_the_same(packed(&bytes), "");
-    let place = Place::with("a.npy", &bytes);
+    let place = ProgramFolder::with("a.npy", &bytes);
     place.run("mixture a.npy -k 3 -q").quiet_success();
     place
         .run("cluster a.npy -k 3 --columns 3")

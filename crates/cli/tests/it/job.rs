@@ -9,11 +9,11 @@ use std::{env, fs, thread};
 use motet::search::{Search, SearchError};
 use motet::sim::{Mode, SimError};
 use motet::{CommError, Communicator, Current, World};
-use motet_problems::{Phold, Queens, Rows};
+use motet_problems::{Phold, QueenRows, Queens};
 use motet_testkit::mpi_libraries;
 use rustix::process::{Signal, getpid, kill_process};
 
-use crate::program::{Place, Run};
+use crate::program::{ProgramFolder, Run};
 
 /// How process 1 leaves.
 const WAYS: [&str; 6] = ["kill", "abort", "exit 0", "exit 3", "panic", "error"];
@@ -94,7 +94,7 @@ fn deep_sem_g313_needs_mpi_each_way_in_each_work() {
 fn sem_g314_needs_mpi_a_program_of_no_run_keeps_its_status() {
     for library in mpi_libraries() {
         for (script, code) in [("exit 0", 0), ("exit 5", 5), ("kill -9 $$", 137)] {
-            let place = Place::new();
+            let place = ProgramFolder::new();
             let mut command = place.command("run -m 1 --quiet --mpi-lib");
             command.arg(&library).args(["--", "sh", "-c", script]);
             let run = finished(command);
@@ -110,7 +110,7 @@ fn sem_g314_needs_mpi_a_program_of_no_run_keeps_its_status() {
 
 /// Runs a job whose process 1 leaves in this way.
 fn ends(name: &str, library: &PathBuf, way: &str, work: &str) {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mark = place.path("mark");
     let mut command = place.command(&format!("run -m {PROCESSES} --quiet --mpi-lib"));
     command
@@ -217,7 +217,7 @@ async fn step(comm: &Communicator, work: &str) -> Result<(), CommError> {
         "alltoall" => drop(comm.alltoall(vec![rank; size]).await?),
         "search" => {
             let (search, tree) = (Search::default(), Queens { size: 7 });
-            let count = |sum: &mut u64, _: &Rows| *sum += 1;
+            let count = |sum: &mut u64, _: &QueenRows| *sum += 1;
             let folded = search.fold(comm, &tree, || 0, count, |a, b| a + b);
             folded.await.map_err(|error| match error {
                 SearchError::Comm(error) => error,

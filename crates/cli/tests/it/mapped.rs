@@ -5,7 +5,7 @@ use std::process::Stdio;
 use motet_testkit::mpi_libraries;
 use serde_json::Value;
 
-use crate::program::{Place, Run};
+use crate::program::{ProgramFolder, Run};
 
 /// A `.npy` file of 4-byte numbers.
 fn npy(rows: usize, columns: usize, values: &[f32]) -> Vec<u8> {
@@ -38,7 +38,7 @@ const MAPPED: &str = "cluster d.npy --pairwise --json --mapped";
 
 #[test]
 fn sem_g157_a_mapped_matrix_gives_the_bits_of_one_that_is_read() {
-    let place = Place::with("d.npy", npy(60, 60, &groups()));
+    let place = ProgramFolder::with("d.npy", npy(60, 60, &groups()));
     let read = found(place.run("cluster d.npy --pairwise --json -t 1"));
     assert_eq!(read["clusters"], 3);
     for threads in [1, 2, 3] {
@@ -49,7 +49,7 @@ fn sem_g157_a_mapped_matrix_gives_the_bits_of_one_that_is_read() {
 #[test]
 fn sem_g157_needs_mpi_processes_map_the_same_file() {
     for library in mpi_libraries() {
-        let place = Place::with("d.npy", npy(60, 60, &groups()));
+        let place = ProgramFolder::with("d.npy", npy(60, 60, &groups()));
         let read = found(place.run("cluster d.npy --pairwise --json -t 1"));
         for layout in ["-t 1 -m 2", "-t 2 -m 2"] {
             let mut command = place.command(&format!("{MAPPED} {layout} --mpi-lib"));
@@ -63,7 +63,7 @@ fn sem_g157_needs_mpi_processes_map_the_same_file() {
 #[test]
 fn sem_g157_a_file_that_cannot_be_mapped_is_told_before_any_work() {
     let whole = npy(60, 60, &groups());
-    let place = Place::with("d.npy", &whole[..whole.len() - 5]);
+    let place = ProgramFolder::with("d.npy", &whole[..whole.len() - 5]);
     let refused = |words: &[&str]| {
         place.run(MAPPED).refusal(words);
     };

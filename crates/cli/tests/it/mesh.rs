@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 
 /// A process that tells lines.
 struct Running {
@@ -17,11 +17,11 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, arguments: &str) -> Running {
+    fn start(place: &ProgramFolder, arguments: &str) -> Running {
         Running::start_in(place, arguments, "meet")
     }
 
-    fn start_in(place: &Place, arguments: &str, folder: &str) -> Running {
+    fn start_in(place: &ProgramFolder, arguments: &str, folder: &str) -> Running {
         let mut child = place
             .command(&format!("mesh {arguments} --rendezvous {folder} --json"))
             .stdin(Stdio::piped())
@@ -70,7 +70,7 @@ impl Drop for Running {
 
 #[test]
 fn sem_g247_lines_that_are_published_are_printed_by_all_who_subscribe() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut subscribers = [
         Running::start(&place, "sub tank/*/level --name one --count 3"),
         Running::start(&place, "sub tank/** --name two --count 3"),
@@ -97,7 +97,7 @@ fn sem_g247_lines_that_are_published_are_printed_by_all_who_subscribe() {
 
 #[test]
 fn sem_g248_a_subscriber_that_is_killed_is_missed_at_once_and_its_samples_are_told() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut watcher = Running::start(&place, "join --name watcher");
     assert_eq!(watcher.next()["change"], "joined");
     let mut publisher = Running::start(&place, "pub n --name p --subscribers 1 --class reliable");
@@ -136,7 +136,7 @@ fn watcher_sees(watcher: &mut Running, change: &str, peer: &str) {
 
 #[test]
 fn sem_g248_a_publisher_that_is_killed_is_missed_and_comes_back_as_another() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut subscriber = Running::start(&place, "sub n --name s --count 2");
     let mut publisher = Running::start(&place, "pub n --name p");
     publisher.write("1");
@@ -156,7 +156,7 @@ fn sem_g248_a_publisher_that_is_killed_is_missed_and_comes_back_as_another() {
 
 #[test]
 fn sem_g249_a_process_that_is_stopped_is_missed_and_gets_the_rest_when_it_goes_on() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut watcher = Running::start(&place, "join --name watcher");
     assert_eq!(watcher.next()["change"], "joined");
     let mut subscriber = Running::start(&place, "sub n --name s --count 40");
@@ -182,7 +182,7 @@ fn sem_g249_a_process_that_is_stopped_is_missed_and_gets_the_rest_when_it_goes_o
 
 #[test]
 fn sem_g247_an_interrupt_ends_each_command_in_order() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut joined = Running::start(&place, "join --name j");
     assert_eq!(joined.next()["change"], "joined");
     let subscriber = Running::start(&place, "sub ** --name s");
@@ -198,7 +198,7 @@ fn sem_g247_an_interrupt_ends_each_command_in_order() {
 
 #[test]
 fn sem_g247_peers_and_top_say_who_is_there_and_how_much_comes() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut joined = Running::start(&place, "join --name j");
     assert_eq!(joined.next()["change"], "joined");
     let subscriber = Running::start(&place, "sub a/** --name s");
@@ -232,7 +232,7 @@ fn sem_g247_peers_and_top_say_who_is_there_and_how_much_comes() {
 
 #[test]
 fn sem_g253_doctor_says_what_listens_where_and_whether_there_is_a_key() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let doctor = |more: &str| {
         let mut command = place.command(&format!("doctor --python no-python --go no-go {more}"));
         let folder = place.path("");
@@ -295,7 +295,7 @@ fn sem_g253_doctor_says_what_listens_where_and_whether_there_is_a_key() {
 
 #[test]
 fn sem_g250_keys_are_made_and_what_is_not_safe_is_refused_in_one_line() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let told = place.run("mesh keys new run.key --json").quiet_success();
     assert_eq!(
         serde_json::from_str::<Value>(&told).unwrap()["file"],

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use motet_testkit::{mpi_libraries, patience, within};
 
 use crate::linked::{all_know, example, on_machines};
-use crate::program::{Place, Run};
+use crate::program::{ProgramFolder, Run};
 
 /// `motet run` in a place where the folders of meshes are made, too.
-fn command(place: &Place, library: &PathBuf, options: &str, program: &[&str]) -> Command {
+fn command(place: &ProgramFolder, library: &PathBuf, options: &str, program: &[&str]) -> Command {
     let mut command = place.command(&format!("run --quiet {options} --mpi-lib"));
     command
         .arg(library)
@@ -25,7 +25,7 @@ fn command(place: &Place, library: &PathBuf, options: &str, program: &[&str]) ->
     command
 }
 
-fn started(place: &Place, library: &PathBuf, options: &str, program: &[&str]) -> Run {
+fn started(place: &ProgramFolder, library: &PathBuf, options: &str, program: &[&str]) -> Run {
     let mut child = command(place, library, options, program).spawn().unwrap();
     // Open: see `run::started`.
     let input = child.stdin.take();
@@ -35,7 +35,7 @@ fn started(place: &Place, library: &PathBuf, options: &str, program: &[&str]) ->
 }
 
 /// The folders of meshes in a place.
-fn folders(place: &Place) -> Vec<String> {
+fn folders(place: &ProgramFolder) -> Vec<String> {
     let mut names = place.names("");
     names.retain(|name| name.starts_with("motet-mesh-run-"));
     names
@@ -43,7 +43,7 @@ fn folders(place: &Place) -> Vec<String> {
 
 /// Nothing is left, at once or a moment after the launcher.
 #[track_caller]
-fn is_clean(place: &Place) {
+fn is_clean(place: &ProgramFolder) {
     let begin = Instant::now();
     while !folders(place).is_empty() {
         assert!(
@@ -61,7 +61,7 @@ fn sem_g251_needs_mpi_processes_of_a_run_meet_without_settings() {
         let program = example("mesh_of_a_run").display().to_string();
         for library in mpi_libraries() {
             for (options, processes) in [("-t 2 -m 2", 2), ("-m 3", 3)] {
-                let place = Place::new();
+                let place = ProgramFolder::new();
                 let said = started(&place, &library, options, &[&program]).quiet_success();
                 let mut lines: Vec<&str> = said.lines().collect();
                 lines.sort_unstable();
@@ -81,7 +81,7 @@ fn sem_g251_needs_mpi_programs_with_colons_between_them_are_one_mesh() {
     within(patience(), || {
         let program = example("six_models_linked").display().to_string();
         for library in mpi_libraries() {
-            let place = Place::new();
+            let place = ProgramFolder::new();
             let roles = ["centre", ":", "viewer", ":", "sensor-0", ":", "sensor-1"];
             let words: Vec<&str> = roles
                 .iter()
@@ -111,7 +111,7 @@ exit 0"#;
 fn sem_g251_needs_mpi_the_key_is_in_a_folder_that_others_cannot_enter_and_nowhere_else() {
     within(patience(), || {
         for library in mpi_libraries() {
-            let place = Place::new();
+            let place = ProgramFolder::new();
             let run = started(&place, &library, "", &["sh", "-c", SECRET]);
             assert_eq!((run.code, run.out.as_str()), (0, "700\n"), "{}", run.err);
             is_clean(&place);
@@ -126,7 +126,7 @@ fn sem_g251_needs_mpi_the_key_is_in_a_folder_that_others_cannot_enter_and_nowher
 fn sem_g251_needs_mpi_nothing_stays_of_a_run_that_is_killed() {
     within(patience(), || {
         for library in mpi_libraries() {
-            let place = Place::new();
+            let place = ProgramFolder::new();
             let run = started(&place, &library, "-m 2", &["sh", "-c", "kill -9 $$"]);
             assert_ne!(run.code, 0);
             is_clean(&place);
@@ -146,7 +146,7 @@ fn sem_g251_needs_mpi_nothing_stays_of_a_run_that_is_killed() {
 
 #[test]
 fn sem_g252_a_folder_that_is_not_there_is_refused_with_what_to_do() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let output = place
         .command("mesh peers")
         .env("MOTET_MESH", place.path("elsewhere"))
@@ -158,7 +158,7 @@ fn sem_g252_a_folder_that_is_not_there_is_refused_with_what_to_do() {
 #[test]
 fn sem_g252_needs_mpi_where_machines_share_no_folder_there_is_none() {
     for library in mpi_libraries() {
-        let place = Place::with("hosts", "localhost\n");
+        let place = ProgramFolder::with("hosts", "localhost\n");
         let said = ["sh", "-c", "echo ${MOTET_MESH-none}"];
         let alone = started(&place, &library, "--hostfile hosts", &said);
         assert_eq!(alone.quiet_success(), "none\n");

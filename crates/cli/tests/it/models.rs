@@ -1,6 +1,6 @@
 //! Mixtures and hidden Markov models.
 
-use crate::program::{Place, rows};
+use crate::program::{ProgramFolder, rows};
 use serde_json::Value;
 
 fn json(text: &str) -> Value {
@@ -21,7 +21,7 @@ fn heaps() -> String {
 
 #[test]
 fn sem_g153_a_mixture_is_written_whole_and_its_model_labels_the_rows_again() {
-    let place = Place::with("p.csv", heaps());
+    let place = ProgramFolder::with("p.csv", heaps());
     let line = "mixture p.csv --columns x,y --keep name -k auto --at-most 4 --json --out out -t 2";
     let told = json(
         &place
@@ -64,7 +64,7 @@ fn sem_g153_a_mixture_is_written_whole_and_its_model_labels_the_rows_again() {
 
 #[test]
 fn sem_g153_standardised_columns_give_a_model_in_the_units_of_the_columns() {
-    let place = Place::with("p.csv", heaps());
+    let place = ProgramFolder::with("p.csv", heaps());
     for shape in ["full", "tied", "diagonal", "spherical"] {
         let line = format!(
             "mixture p.csv --columns x,y -k 2 --covariance {shape} --tolerance 1e-9 --floor 0 \
@@ -99,7 +99,7 @@ fn days() -> String {
 
 #[test]
 fn sem_g154_a_hidden_markov_model_of_numbers_is_fitted_decoded_and_scored() {
-    let place = Place::with("d.csv", days());
+    let place = ProgramFolder::with("d.csv", days());
     let line = "hmm fit d.csv --columns x --sequence day -s 2 --starts 2 --out out --json";
     let told = json(&place.run(&format!("{line} -t 2 --scaling")).quiet_success());
     assert_eq!(
@@ -147,7 +147,7 @@ fn sem_g154_a_hidden_markov_model_of_numbers_is_fitted_decoded_and_scored() {
 fn sem_g154_symbols_come_from_a_column_or_from_fasta() {
     let text: String = (0..120).map(|i| ["A", "C"][i / 12 % 2]).collect();
     let table: String = text.chars().map(|letter| format!("w,{letter}\n")).collect();
-    let place = Place::with("w.csv", format!("word,letter\n{table}"));
+    let place = ProgramFolder::with("w.csv", format!("word,letter\n{table}"));
     place.write("w.fa", format!(">w\n{text}\n"));
     let line = "-s 2 --starts 3 --json --out";
     let one = place.run(&format!(
@@ -169,7 +169,7 @@ fn sem_g154_symbols_come_from_a_column_or_from_fasta() {
 
 #[test]
 fn sem_g153_what_does_not_fit_a_model_is_said_before_any_work() {
-    let place = Place::with("p.csv", heaps());
+    let place = ProgramFolder::with("p.csv", heaps());
     place.write("d.csv", days());
     place.write("gap.csv", "s\na\n\nb\n?\n");
     place.write("other.json", "{\"kind\": \"hmm\"}");
@@ -235,7 +235,7 @@ fn the_help_of_the_models_fits() {
         ("hmm fit", ["--states", "--symbol", "Examples"]),
         ("hmm decode", ["--model", "--sequence", "Examples"]),
     ] {
-        let help = Place::new()
+        let help = ProgramFolder::new()
             .run(&format!("{command} --help"))
             .quiet_success();
         assert!(words.iter().all(|word| help.contains(word)), "{help}");

@@ -1,12 +1,12 @@
 //! The files of `--out`.
 
-use crate::program::{Place, rows, three_groups};
+use crate::program::{ProgramFolder, rows, three_groups};
 
 const FILES: [&str; 4] = ["centres.csv", "labels.csv", "map.svg", "trace.json"];
 
 #[test]
 fn a_folder_gets_four_files() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     place
         .run("cluster points.csv -k 3 --out a/b")
         .quiet_success();
@@ -37,7 +37,7 @@ fn a_folder_gets_four_files() {
 
 #[test]
 fn the_same_run_writes_the_same_bytes() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     place
         .run("cluster points.csv -k 3 --out a --threads 1")
         .quiet_success();
@@ -55,7 +55,7 @@ fn the_same_run_writes_the_same_bytes() {
 
 #[test]
 fn files_that_are_there_are_replaced_and_others_stay() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     place
         .run("cluster points.csv -k 2 --out out")
         .quiet_success();
@@ -69,7 +69,7 @@ fn files_that_are_there_are_replaced_and_others_stay() {
 
 #[test]
 fn a_run_that_fails_leaves_old_files_as_they_were() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     place
         .run("cluster points.csv -k 2 --out out")
         .quiet_success();
@@ -84,7 +84,7 @@ fn a_run_that_fails_leaves_old_files_as_they_were() {
 
 #[test]
 fn weights_and_units_are_named_in_the_files() {
-    let place = Place::with("t.csv", "lat,lon,w\n10,20,1\n11,21,3\n-40,100,2\n");
+    let place = ProgramFolder::with("t.csv", "lat,lon,w\n10,20,1\n11,21,3\n-40,100,2\n");
     place
         .run("cluster t.csv --geo lat,lon --weight w -k 2 --out out")
         .quiet_success();
@@ -102,7 +102,7 @@ fn weights_and_units_are_named_in_the_files() {
 
 #[test]
 fn more_than_two_columns_are_drawn_along_their_components() {
-    let place = Place::with("t.csv", "a,b,c\n1,2,3\n4,5,9\n7,9,1\n2,2,2\n");
+    let place = ProgramFolder::with("t.csv", "a,b,c\n1,2,3\n4,5,9\n7,9,1\n2,2,2\n");
     place.run("cluster t.csv -k 2 --out out").quiet_success();
     assert!(
         place
@@ -113,7 +113,7 @@ fn more_than_two_columns_are_drawn_along_their_components() {
 
 #[test]
 fn sem_g341_the_files_that_were_written_are_told() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let out = place.run("cluster points.csv -k 3 --out o").quiet_success();
     let last = out.lines().last().unwrap();
     let paths =
@@ -130,7 +130,7 @@ fn sem_g341_the_files_that_were_written_are_told() {
 
 #[test]
 fn sem_g342_completions_and_manual_pages_know_every_command() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = place.run(&format!("completions {shell}")).quiet_success();
         assert!(

@@ -1,6 +1,6 @@
 //! Sequences and dissimilarities of pairs.
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use serde_json::Value;
 
 /// Two families of three sequences each.
@@ -14,7 +14,7 @@ fn json(text: &str) -> Value {
 
 #[test]
 fn sem_g129_one_command_and_two_give_the_same_clusters() {
-    let place = Place::with("seqs.fa", FASTA);
+    let place = ProgramFolder::with("seqs.fa", FASTA);
     let told = json(
         &place
             .run("distance seqs.fa --out out.npy --json")
@@ -66,7 +66,7 @@ fn sem_g129_one_command_and_two_give_the_same_clusters() {
 
 #[test]
 fn a_square_table_is_clustered_too() {
-    let place = Place::with("d.csv", "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n");
+    let place = ProgramFolder::with("d.csv", "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n");
     let told = json(
         &place
             .run("cluster d.csv --pairwise -k 2 --json")
@@ -81,7 +81,7 @@ fn a_square_table_is_clustered_too() {
 
 #[test]
 fn sem_g129_what_does_not_fit_is_said_before_any_work() {
-    let place = Place::with("seqs.fa", FASTA);
+    let place = ProgramFolder::with("seqs.fa", FASTA);
     place.write("bad.fa", ">a\nACGT\n>b\nAC-T\n");
     place.write("points.csv", "x,y\n0,1\n1,2\n");
     place.write("cut.npy", b"\x93NUMPY\x01\x00");
@@ -120,7 +120,7 @@ fn sem_g129_what_does_not_fit_is_said_before_any_work() {
 
 #[test]
 fn the_help_of_distance_fits() {
-    let help = Place::new().run("distance --help").quiet_success();
+    let help = ProgramFolder::new().run("distance --help").quiet_success();
     for words in [
         "--alphabet",
         "--gap-open",

@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use tempfile::TempDir;
 
 /// A folder with input files, in which the program runs.
-pub(crate) struct Place {
+pub(crate) struct ProgramFolder {
     folder: TempDir,
 }
 
@@ -22,16 +22,16 @@ pub(crate) struct Run {
     pub(crate) err: String,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
-        Place {
+impl ProgramFolder {
+    pub(crate) fn new() -> ProgramFolder {
+        ProgramFolder {
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
     /// A place with one file.
-    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> Place {
-        let place = Place::new();
+    pub(crate) fn with(name: &str, content: impl AsRef<[u8]>) -> ProgramFolder {
+        let place = ProgramFolder::new();
         place.write(name, content);
         place
     }

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use motet_testkit::{mpi_libraries, patience, two_machines, within};
 use serde_json::Value;
 
-use crate::program::{Place, Run, three_groups};
+use crate::program::{ProgramFolder, Run, three_groups};
 
 /// Notes that it was called, and starts the command on the other machine.
 const REACH: &str = r#"#!/bin/sh
@@ -18,7 +18,7 @@ exec /run/netns/shell "$@"
 "#;
 
 /// The program with these arguments, on the first of two machines.
-fn on_two(place: &Place, library: &Path, arguments: &str) -> Run {
+fn on_two(place: &ProgramFolder, library: &Path, arguments: &str) -> Run {
     let folder = library.parent().unwrap();
     let mut command = two_machines();
     command
@@ -38,7 +38,7 @@ fn on_two(place: &Place, library: &Path, arguments: &str) -> Run {
 #[test]
 fn sem_g497_needs_mpi_needs_hosts_a_program_starts_processes_on_another_machine() {
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         place.write("hosts", "h1\nh2\n");
         place.write("reach", REACH);
         fs::set_permissions(place.path("reach"), Permissions::from_mode(0o755)).unwrap();

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use serde_json::Value;
 
 /// Rows that were measured with `motet bench run all --quick`, and the record of the machine.
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/data/sample");
 
 /// A place with the sample in the folder `out`.
-fn sample() -> Place {
-    let place = Place::new();
+fn sample() -> ProgramFolder {
+    let place = ProgramFolder::new();
     fs::create_dir(place.path("out")).unwrap();
     for name in ["rows.jsonl", "machine.json"] {
         fs::copy(Path::new(SAMPLE).join(name), place.path("out").join(name)).unwrap();
@@ -271,7 +271,7 @@ fn chromium() -> Option<PathBuf> {
     None
 }
 
-fn headless(chromium: &Path, place: &Place) -> Command {
+fn headless(chromium: &Path, place: &ProgramFolder) -> Command {
     let mut command = Command::new("timeout");
     command.arg("120").arg(chromium).args([
         "--headless",
@@ -288,7 +288,7 @@ fn headless(chromium: &Path, place: &Place) -> Command {
 }
 
 /// Opens the page in a frame of this width, since a window cannot be as narrow.
-fn see(chromium: &Path, place: &Place, page: &str, width: u32) -> Seen {
+fn see(chromium: &Path, place: &ProgramFolder, page: &str, width: u32) -> Seen {
     const PROBE: &str = "<script>
         const errors = [];
         window.onerror = (message) => { errors.push(String(message)); };
@@ -334,7 +334,7 @@ fn see(chromium: &Path, place: &Place, page: &str, width: u32) -> Seen {
 }
 
 /// A picture of the page, which is not blank.
-fn shot(chromium: &Path, place: &Place) {
+fn shot(chromium: &Path, place: &ProgramFolder) {
     let file = place.path("page.png");
     let address = format!("file://{}", place.path("out/report.html").display());
     let status = headless(chromium, place)

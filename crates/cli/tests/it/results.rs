@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use crate::program::{Place, three_groups};
+use crate::program::{ProgramFolder, three_groups};
 
-fn json(place: &Place, arguments: &str) -> Value {
+fn json(place: &ProgramFolder, arguments: &str) -> Value {
     serde_json::from_str(&place.run(arguments).quiet_success()).unwrap()
 }
 
 #[test]
 fn the_table_is_sorted_by_size_and_the_facts_follow() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let text = place
         .run("cluster points.csv --clusters 3 --threads 1")
         .quiet_success();
@@ -40,7 +40,7 @@ fn the_table_is_sorted_by_size_and_the_facts_follow() {
 
 #[test]
 fn json_holds_what_the_table_holds_and_the_trace() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let result = json(&place, "cluster points.csv -k 3 --json");
     assert_eq!(result["points"], 60);
     assert_eq!(result["clusters"], 3);
@@ -62,7 +62,7 @@ fn json_holds_what_the_table_holds_and_the_trace() {
 
 #[test]
 fn both_methods_find_the_groups() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     for method in ["annealing", "kmeans --seed 7 --restarts 20"] {
         let result = json(
             &place,
@@ -77,7 +77,7 @@ fn both_methods_find_the_groups() {
 
 #[test]
 fn a_temperature_finds_the_number_of_clusters() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     // The groups have a variance of 1/2 each way: they split at temperature 1 and below.
     let found = json(&place, "cluster points.csv --t-min 10 --json");
     assert_eq!(found["clusters"], 3);
@@ -87,7 +87,7 @@ fn a_temperature_finds_the_number_of_clusters() {
 
 #[test]
 fn weights_move_centres() {
-    let place = Place::with("t.csv", "x,w\n0,3\n4,1\n");
+    let place = ProgramFolder::with("t.csv", "x,w\n0,3\n4,1\n");
     let result = json(&place, "cluster t.csv --weight w -k 1 --json");
     assert_eq!(result["weight"], "w");
     assert_eq!(result["columns"], serde_json::json!(["x"]));
@@ -106,7 +106,7 @@ fn standardised_columns_have_equal_say_and_centres_keep_their_units() {
             f64::from(i % 2) * 0.01
         ));
     }
-    let place = Place::with("t.csv", text);
+    let place = ProgramFolder::with("t.csv", text);
     let run = place.run("cluster t.csv -k 2 --standardise --json");
     assert_eq!(run.code, 0);
     assert!(run.err.contains("flat"), "{}", run.err);
@@ -126,7 +126,7 @@ fn standardised_columns_have_equal_say_and_centres_keep_their_units() {
 
 #[test]
 fn scaling_compares_with_one_thread() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let result = json(
         &place,
         "cluster points.csv -k 3 --threads 2 --scaling --json",
@@ -151,7 +151,7 @@ fn scaling_compares_with_one_thread() {
 
 #[test]
 fn sem_g326_a_profile_is_printed_and_its_parts_add_up() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let options = "cluster points.csv -k 3 --threads 2 --profile";
     let result = json(&place, &format!("{options} --json"));
     let profile = &result["profile"];
@@ -180,7 +180,7 @@ fn sem_g326_a_profile_is_printed_and_its_parts_add_up() {
 fn wide_tables_are_cut_on_paper_only() {
     let header: Vec<String> = (1..=12).map(|i| format!("c{i}")).collect();
     let row = |value: &str| [value; 12].join(",");
-    let place = Place::with(
+    let place = ProgramFolder::with(
         "t.csv",
         format!("{}\n{}\n{}\n", header.join(","), row("1"), row("2")),
     );
@@ -192,7 +192,7 @@ fn wide_tables_are_cut_on_paper_only() {
 
 #[test]
 fn sem_g257_nobody_watches_and_only_results_are_printed() {
-    let place = Place::with("points.csv", "name,x,y\na,0,1\nb,5,6\n");
+    let place = ProgramFolder::with("points.csv", "name,x,y\na,0,1\nb,5,6\n");
     // A remark belongs to standard error, a result to standard output.
     let run = place.run("cluster points.csv -k 2 --json");
     assert_eq!(run.code, 0, "{}", run.err);

@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 
 use motet_testkit::mpi_libraries;
 
-use crate::program::{Place, Run};
+use crate::program::{ProgramFolder, Run};
 
 /// `motet run` with a library, options and the program and its arguments.
 pub(crate) fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let mut command = place.command(&format!("run {options} --mpi-lib"));
     command.arg(library).arg("--").args(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -24,7 +24,7 @@ pub(crate) fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run
 
 #[test]
 fn sem_g305_what_cannot_be_started_is_refused() {
-    let place = Place::with("libmpi_abi.so.1", "no library");
+    let place = ProgramFolder::with("libmpi_abi.so.1", "no library");
     for (arguments, words) in [
         ("run", "<PROGRAM>"),
         ("run -t 0 -- true", "--threads"),
@@ -42,7 +42,7 @@ fn sem_g305_what_cannot_be_started_is_refused() {
 
 #[test]
 fn sem_g497_a_program_in_place_of_ssh_must_be_there_and_have_nodes_to_reach() {
-    let place = Place::with("hosts", "localhost\n");
+    let place = ProgramFolder::with("hosts", "localhost\n");
     for (options, words) in [
         ("--hostfile hosts --launcher-exec ./none", "no such program"),
         ("--hostfile hosts --launcher-exec hosts", "no such program"),
@@ -65,7 +65,7 @@ fn sem_g305_a_library_of_another_kind_is_refused() {
         // A C library that is part of the program leaves nothing to open.
         return;
     };
-    Place::new()
+    ProgramFolder::new()
         .run(&format!("run --mpi-lib {libc} -- true"))
         .refusal(&[
             "has not the MPI-5 standard ABI",
@@ -75,7 +75,7 @@ fn sem_g305_a_library_of_another_kind_is_refused() {
 
 #[test]
 fn sem_g308_what_stands_between_colons_is_a_program() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     for (arguments, words) in [
         ("run -m 1 true :", "no program behind colon 1"),
         ("run : true", "before the first colon"),
@@ -228,7 +228,7 @@ fn sem_g305_needs_mpi_a_program_that_is_not_there_is_refused() {
 #[test]
 fn sem_g305_needs_mpi_a_file_that_is_no_program_is_refused() {
     for library in mpi_libraries() {
-        let place = Place::with("notes", "no program");
+        let place = ProgramFolder::with("notes", "no program");
         let notes = place.path("notes").display().to_string();
         started(&library, "-m 2", &[&notes]).refusal(&["no program", &notes]);
     }
@@ -238,7 +238,7 @@ fn sem_g305_needs_mpi_a_file_that_is_no_program_is_refused() {
 #[test]
 fn sem_g304_needs_mpi_a_signal_ends_the_processes() {
     for library in mpi_libraries() {
-        let place = Place::new();
+        let place = ProgramFolder::new();
         let mut command = place.command("run -m 2 --mpi-lib");
         let program = ["--", "sh", "-c", "echo > started-$$; exec sleep 1000"];
         let mut child = command.arg(&library).args(program).spawn().unwrap();

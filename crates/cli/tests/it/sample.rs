@@ -1,6 +1,6 @@
 //! Samples in place of all rows.
 
-use crate::program::{Place, three_groups};
+use crate::program::{ProgramFolder, three_groups};
 use serde_json::Value;
 
 fn json(text: &str) -> Value {
@@ -24,7 +24,7 @@ fn pairs() -> String {
 
 #[test]
 fn sem_g173_a_sample_of_points_or_pairs_labels_all_rows_and_is_named() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     place.write("d.csv", pairs());
     let whole = json(&place.run("cluster points.csv -k 3 --json").quiet_success());
     let run = |line: &str| json(&place.run(line).quiet_success());
@@ -95,7 +95,7 @@ fn sem_g173_a_sample_of_sequences_is_what_its_matrix_gives() {
         let letters = (0..40).map(|j| char::from(letter(i, j)));
         format!(">s{i}\n{}\n", letters.collect::<String>())
     };
-    let place = Place::with("s.fasta", (0..40).map(record).collect::<String>());
+    let place = ProgramFolder::with("s.fasta", (0..40).map(record).collect::<String>());
     place.run("distance s.fasta --out d.npy -q").quiet_success();
     let run = |line: &str| json(&place.run(line).quiet_success());
     let own = run("cluster s.fasta -k 2 --sample 12 --seed 2 --json -t 2");
@@ -109,7 +109,7 @@ fn sem_g173_a_sample_of_sequences_is_what_its_matrix_gives() {
 
 #[test]
 fn sem_g173_what_has_no_sample_refuses_it() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     let line = "cluster points.csv -k 3 --sample 9 --restarts 2";
     place.run(line).refusal(&["only of bits and pairs"]);
 }
@@ -126,7 +126,7 @@ fn fingerprints() -> String {
 
 #[test]
 fn sem_g496_a_sample_of_bits_labels_all_rows_and_is_named() {
-    let place = Place::with("bits.txt", fingerprints());
+    let place = ProgramFolder::with("bits.txt", fingerprints());
     let run = |line: &str| json(&place.run(line).quiet_success());
     let whole = run("cluster bits.txt --bits -k 3 --json -t 1");
     let line = "cluster bits.txt --bits -k 3 --sample 30 --seed 4 --json";
@@ -192,7 +192,7 @@ fn sem_g496_a_sample_of_bits_labels_all_rows_and_is_named() {
 
 #[test]
 fn sem_g496_of_several_samples_of_bits_the_one_in_which_all_rows_cost_least_is_kept() {
-    let place = Place::with("bits.txt", fingerprints());
+    let place = ProgramFolder::with("bits.txt", fingerprints());
     let run = |line: &str| json(&place.run(line).quiet_success());
     let line = "cluster bits.txt --bits -k 5 --sample 14 --json";
     let best = run(&format!("{line} --restarts 4 -t 2"));
@@ -210,7 +210,7 @@ fn sem_g496_of_several_samples_of_bits_the_one_in_which_all_rows_cost_least_is_k
 
 #[test]
 fn sem_g496_samples_that_cannot_be_are_refused() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     place.write("d.csv", pairs());
     place.write("bits.txt", fingerprints());
     for (what, rows) in [

@@ -1,6 +1,6 @@
 //! Scaling to a plane.
 
-use crate::program::Place;
+use crate::program::ProgramFolder;
 use serde_json::Value;
 
 /// The corners of a square of side 1, by their distances.
@@ -11,7 +11,7 @@ fn square() -> String {
 
 #[test]
 fn sem_g146_places_files_and_the_same_on_any_number_of_threads() {
-    let place = Place::with("d.csv", square());
+    let place = ProgramFolder::with("d.csv", square());
     place.write(
         "labels.csv",
         "row,cluster\n1,left\n2,right\n3,right\n4,left\n",
@@ -51,7 +51,7 @@ fn sem_g146_places_files_and_the_same_on_any_number_of_threads() {
 
 #[test]
 fn sem_g146_what_cannot_be_scaled_is_said_before_any_work() {
-    let place = Place::with("d.csv", square());
+    let place = ProgramFolder::with("d.csv", square());
     place.write("few.csv", "row,cluster\n1,a\n");
     place.write("wide.csv", "0,1,2\n1,0,2\n");
     for (line, words) in [

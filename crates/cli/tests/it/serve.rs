@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::program::{Place, Run};
+use crate::program::{ProgramFolder, Run};
 
 /// A node that runs until it is interrupted.
 pub(crate) struct Serving {
@@ -18,7 +18,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    pub(crate) fn start(place: &Place, arguments: &str) -> Serving {
+    pub(crate) fn start(place: &ProgramFolder, arguments: &str) -> Serving {
         let mut command = place.command(&format!("serve --json --listen 127.0.0.1:0 {arguments}"));
         let mut child = command
             .stdin(Stdio::null())
@@ -38,13 +38,13 @@ impl Serving {
         }
     }
 
-    fn call(&self, place: &Place, arguments: &str) -> Run {
+    fn call(&self, place: &ProgramFolder, arguments: &str) -> Run {
         place.run(&format!("call --url {} {arguments}", self.url))
     }
 
     /// The answer of a call.
     #[track_caller]
-    pub(crate) fn answer(&self, place: &Place, arguments: &str) -> Value {
+    pub(crate) fn answer(&self, place: &ProgramFolder, arguments: &str) -> Value {
         serde_json::from_str(&self.call(place, arguments).quiet_success()).unwrap()
     }
 
@@ -66,7 +66,7 @@ impl Drop for Serving {
 
 #[test]
 fn sem_g422_a_demonstration_serves_is_called_and_ends() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let begin = Instant::now();
     let serving = Serving::start(&place, "");
     assert!(begin.elapsed() < Duration::from_secs(10));
@@ -92,7 +92,7 @@ fn sem_g422_a_demonstration_serves_is_called_and_ends() {
 
 #[test]
 fn sem_g423_what_a_service_tells_is_printed_line_by_line() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let serving = Serving::start(&place, "");
     let watched = format!(
         "watch /world --only set_power --count 3 --url {}",
@@ -130,7 +130,7 @@ fn sem_g423_what_a_service_tells_is_printed_line_by_line() {
 
 #[test]
 fn sem_g424_states_last_where_a_manifest_wants_it() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     place.write(
         "house.toml",
         "[[service]]\ntype = 'four-towns'\nat = '/source'\npersist = 'each'\n",
@@ -147,7 +147,7 @@ fn sem_g424_states_last_where_a_manifest_wants_it() {
 
 #[test]
 fn sem_g433_a_node_with_keys_is_called_with_a_token() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     let made = place.run("keys new keys --host robot.example");
     assert!(made.quiet_success().contains("keys/ca.pem"));
     place.run("keys new keys").refusal(&["keys is there"]);
@@ -182,7 +182,7 @@ fn sem_g433_a_node_with_keys_is_called_with_a_token() {
 
 #[test]
 fn sem_g435_a_node_is_called_with_a_certificate() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     place.run("keys new keys").quiet_success();
     let made = place.run("keys leaf keys hub --role operator --host hub.example");
     assert!(made.quiet_success().contains("--cert keys/hub.pem"));
@@ -207,7 +207,7 @@ fn sem_g435_a_node_is_called_with_a_certificate() {
 
 #[test]
 fn what_cannot_be_served_or_called_is_refused_in_one_line() {
-    let place = Place::new();
+    let place = ProgramFolder::new();
     place.write("wrong.toml", "[[service]]\ntype = 7\n");
     place.write(
         "unknown.toml",

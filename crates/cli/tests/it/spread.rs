@@ -8,7 +8,7 @@ use motet_mpi::{Family, Launch, Library};
 use motet_testkit::mpi_libraries;
 use serde_json::Value;
 
-use crate::program::{Place, Run, three_groups};
+use crate::program::{ProgramFolder, Run, three_groups};
 
 /// A clustering as JSON, without what time, threads and files make of it.
 fn clustering(run: Run) -> Value {
@@ -22,7 +22,7 @@ fn clustering(run: Run) -> Value {
 #[test]
 fn sem_g316_needs_mpi_clusters_have_the_same_bits_on_threads_and_processes() {
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         let cluster = |arguments: &str| -> Run {
             let mut command = place.command(&format!(
                 "cluster points.csv -k 3 --json {arguments} --mpi-lib"
@@ -59,7 +59,7 @@ fn sem_g496_needs_mpi_samples_of_bits_have_the_same_bits_on_threads_and_processe
     // Five tiles of rows, so that each of three ranks has some to give.
     let row = |i: usize| (0..48).map(|j| digit(i, j)).collect::<String>() + "\n";
     for library in mpi_libraries().into_iter().take(1) {
-        let place = Place::with("bits.txt", (0..2_100).map(row).collect::<String>());
+        let place = ProgramFolder::with("bits.txt", (0..2_100).map(row).collect::<String>());
         let cluster = |layout: &str| -> Run {
             let line = "cluster bits.txt --bits -k 3 --sample 60 --restarts 2 --json";
             let mut command = place.command(&format!("{line} {layout} --mpi-lib"));
@@ -76,7 +76,7 @@ fn sem_g496_needs_mpi_samples_of_bits_have_the_same_bits_on_threads_and_processe
 
 #[test]
 fn sem_g316_what_processes_cannot_do_is_refused() {
-    let place = Place::with("points.csv", three_groups());
+    let place = ProgramFolder::with("points.csv", three_groups());
     place
         .run("cluster - -k 3 -m 2")
         .refusal(&["FILE", "standard input", "name a file"]);
@@ -90,7 +90,7 @@ fn sem_g316_what_processes_cannot_do_is_refused() {
 
 /// Two processes of the program in `place`, started by the library's own launcher, each as the
 /// words of `wrapper` say.
-fn launched(place: &Place, library: &Path, wrapper: &[&str], arguments: &str) -> Run {
+fn launched(place: &ProgramFolder, library: &Path, wrapper: &[&str], arguments: &str) -> Run {
     let family = Family::of(&Library::open(library).unwrap().version());
     let launch = Launch {
         processes: 2,
@@ -121,7 +121,7 @@ fn refused_once(run: &Run, words: &[&str]) {
 #[test]
 fn sem_g343_needs_mpi_what_all_processes_find_wrong_is_said_once() {
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         place.write("taken", "text");
         place.write("same.csv", "x\n1\n1\n1\n2\n");
         place.write("late.csv", format!("x,y\n{}3,four\n", "1,2\n".repeat(500)));
@@ -151,7 +151,7 @@ fn sem_g343_needs_mpi_what_one_process_finds_wrong_ends_all() {
     // Each process in a folder of its own, as on machines with other disks.
     let apart = ["sh", "-c", r#"cd "$PMI_RANK"; exec "$0" "$@""#];
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         for folder in ["0", "1"] {
             std::fs::create_dir(place.path(folder)).unwrap();
         }
@@ -175,7 +175,7 @@ fn sem_g343_needs_mpi_what_one_process_finds_wrong_ends_all() {
 #[test]
 fn sem_g316_needs_mpi_options_hold_under_a_launcher() {
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         let run = launched(&place, &library, &[], "cluster points.csv -k 3 -t 3 --json");
         let result: Value = serde_json::from_str(&run.quiet_success()).unwrap();
         assert_eq!(result["threads"], 6, "{result}");
@@ -190,7 +190,7 @@ fn sem_g316_needs_mpi_options_hold_under_a_launcher() {
 fn sem_g344_needs_mpi_processes_share_the_cores_of_their_machine() {
     let cores = motet_sync::thread::cores();
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         let mut command = place.command("cluster points.csv -k 3 --json -m 2 --mpi-lib");
         let run: Run = command.arg(&library).output().unwrap().into();
         let result: Value = serde_json::from_str(&run.quiet_success()).unwrap();
@@ -201,7 +201,7 @@ fn sem_g344_needs_mpi_processes_share_the_cores_of_their_machine() {
 #[test]
 fn sem_g332_needs_mpi_a_library_of_another_launcher_is_named() {
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         let mut command = place.command("cluster points.csv -k 3 --mpi-lib");
         // As Open MPI's launcher says it.
         command.arg(&library).env("OMPI_COMM_WORLD_SIZE", "5");
@@ -214,7 +214,7 @@ fn sem_g332_needs_mpi_a_library_of_another_launcher_is_named() {
 #[test]
 fn sem_g327_needs_mpi_a_profile_has_the_ranks_of_all_processes() {
     for library in mpi_libraries() {
-        let place = Place::with("points.csv", three_groups());
+        let place = ProgramFolder::with("points.csv", three_groups());
         let mut command =
             place.command("cluster points.csv -k 3 --json --profile -t 2 -m 2 --mpi-lib");
         let command = command.arg(&library).stdin(Stdio::null());

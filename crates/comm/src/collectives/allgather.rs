@@ -4,10 +4,10 @@ use super::counted::Ways;
 use super::shelf::append;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::Call;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::RankCall;
 use crate::pending::Either;
-use crate::schedule::Schedule;
+use crate::schedule::ExchangeSchedule;
 use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
@@ -32,7 +32,7 @@ impl Communicator {
         &self,
         value: T,
     ) -> CollectiveCall<impl Startable<'_, Given = Vec<T>>> {
-        let call = Call::new::<T>("allgather", Location::caller());
+        let call = RankCall::new::<T>("allgather", Location::caller());
         self.allgather_at(call, value).now()
     }
 
@@ -63,7 +63,7 @@ impl Communicator {
         all: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let each = numbers.len();
-        let call = Call::new::<T>("allgather_into", Location::caller()).length(each);
+        let call = RankCall::new::<T>("allgather_into", Location::caller()).length(each);
         let way = (call, Ways::Allgather);
         TwoWays::new(
             self.spot(),
@@ -73,9 +73,9 @@ impl Communicator {
                     let ends = Ok(vec![each]);
                     return Either::One(self.counted_at_once(way, ends, numbers, all, |_| ()));
                 }
-                let schedule = Schedule::allgather((self.rank(), self.size()), each);
-                let both = (numbers, Room::There(all));
-                let exchange = Exchange::new(self, call, Ok(schedule), both, |mine, _| mine);
+                let schedule = ExchangeSchedule::allgather((self.rank(), self.size()), each);
+                let both = (numbers, ExchangeBuffer::There(all));
+                let exchange = SliceExchange::new(self, call, Ok(schedule), both, |mine, _| mine);
                 Either::Other(exchange)
             },
             move |(numbers, all)| {
@@ -110,7 +110,7 @@ impl Communicator {
         numbers: &[T],
         all: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
-        let call = Call::new::<T>("allgatherv_into", Location::caller());
+        let call = RankCall::new::<T>("allgatherv_into", Location::caller());
         let ends = Ok(vec![numbers.len()]);
         self.counted_call((call, Ways::Allgather), ends, (numbers, all), |counts| {
             counts
@@ -119,7 +119,7 @@ impl Communicator {
 
     fn allgather_at<'c, T: Clone + Value + Sync>(
         &'c self,
-        call: Call,
+        call: RankCall,
         value: T,
     ) -> impl Collective<'c, Vec<T>> {
         let read = |all: &Vec<T>| Ok(all.clone());

@@ -4,10 +4,10 @@ use super::shelf::{copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 pub(super) use crate::exchange::same_length;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::{Call, Row, fold_rows};
-use crate::pending::{Either, Pending};
-use crate::schedule::Schedule;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::{RankCall, RankRow, fold_rows};
+use crate::pending::{Either, PendingCall};
+use crate::schedule::ExchangeSchedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use smallvec::SmallVec;
@@ -39,7 +39,7 @@ impl Communicator {
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = T>> {
-        let call = Call::new::<T>("allreduce", Location::caller());
+        let call = RankCall::new::<T>("allreduce", Location::caller());
         self.allreduce_at(call, value, op).now()
     }
 
@@ -70,7 +70,7 @@ impl Communicator {
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
-        let call = Call::new::<T>("allreduce_into", Location::caller()).length(numbers.len());
+        let call = RankCall::new::<T>("allreduce_into", Location::caller()).length(numbers.len());
         TwoWays::new(
             self.spot(),
             (numbers, totals, op),
@@ -85,14 +85,15 @@ impl Communicator {
     /// The way that suits where the ranks live.
     fn allreduce_by_place<'n, 'c, T: Plain, O: Fn(T, T) -> T + 'c>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &'n [T],
         totals: &'c mut [T],
         op: O,
-    ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T, O> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> + use<'n, 'c, T, O> {
         if self.combines_in_shares::<T>(numbers.len()) {
             let fold = move |rows: &[&[T]], totals: &mut [T]| {
-                let rows: SmallVec<[Row<'_, T>; 8]> = rows.iter().copied().enumerate().collect();
+                let rows: SmallVec<[RankRow<'_, T>; 8]> =
+                    rows.iter().copied().enumerate().collect();
                 fold_rows(&rows, rows.len(), totals, &op, |_| ());
             };
             Either::One(self.combined_in_shares(call, numbers, totals, fold))
@@ -109,20 +110,26 @@ impl Communicator {
     /// Each rank combines a share of the places.
     fn allreduce_exchange<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let rank = (self.rank(), self.size());
         let fine = same_length(call.name(), numbers.len(), totals.len());
-        let fine = fine.map(|()| Schedule::allreduce(rank, numbers.len()));
-        Exchange::new(self, call, fine, (numbers, Room::There(totals)), op)
+        let fine = fine.map(|()| ExchangeSchedule::allreduce(rank, numbers.len()));
+        SliceExchange::new(
+            self,
+            call,
+            fine,
+            (numbers, ExchangeBuffer::There(totals)),
+            op,
+        )
     }
 
     fn allreduce_at<'c, T: Clone + Value + Sync>(
         &'c self,
-        call: Call,
+        call: RankCall,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, T> {
@@ -132,7 +139,7 @@ impl Communicator {
 
     fn allreduce_numbers<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,

@@ -3,13 +3,13 @@
 use super::allreduce::same_length;
 use super::counted::Ways;
 use super::shelf::{Shelf, append, cut};
-use crate::buffer_pool::{Parcels, Rows};
+use crate::buffer_pool::{PooledBuffers, RankRows};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::{Call, Place};
-use crate::pending::{Either, Pending};
-use crate::schedule::Schedule;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::{MeetingPoint, RankCall};
+use crate::pending::{Either, PendingCall};
+use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
 use std::panic::Location;
 
@@ -36,7 +36,7 @@ impl Communicator {
         &self,
         values: Vec<T>,
     ) -> CollectiveCall<impl Startable<'_, Given = Vec<T>>> {
-        let call = Call::new::<T>("alltoall", Location::caller());
+        let call = RankCall::new::<T>("alltoall", Location::caller());
         self.alltoall_at(call, values).now()
     }
 
@@ -66,7 +66,7 @@ impl Communicator {
         numbers: &[T],
         came: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
-        let call = Call::new::<T>("alltoall_into", Location::caller());
+        let call = RankCall::new::<T>("alltoall_into", Location::caller());
         TwoWays::new(
             self.spot(),
             (numbers, came),
@@ -78,13 +78,13 @@ impl Communicator {
     /// The way that suits where the ranks live.
     fn alltoall_by_place<'n, 'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &'n [T],
         came: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> + use<'n, 'c, T> {
         let size = self.size();
-        let shared = matches!(self.team().place(), Some(Place::Tree(_)));
-        if shared && Parcels::<T>::are_worth(numbers.len() / size) {
+        let shared = matches!(self.team().place(), Some(MeetingPoint::Tree(_)));
+        if shared && PooledBuffers::<T>::are_worth(numbers.len() / size) {
             Either::One(self.alltoall_parcels(call, numbers, came))
         } else if self.exchanges::<T>(numbers.len()) {
             let pending = self.alltoall_exchange(call, numbers, came);
@@ -125,7 +125,7 @@ impl Communicator {
         counts: &[usize],
         came: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
-        let call = Call::new::<T>("alltoallv_into", Location::caller());
+        let call = RankCall::new::<T>("alltoallv_into", Location::caller());
         let ends = self.cut(call.name(), numbers.len(), counts);
         self.counted_call((call, Ways::Alltoall), ends, (numbers, came), |counts| {
             counts
@@ -134,7 +134,7 @@ impl Communicator {
 
     fn alltoall_at<'c, T: Value>(
         &'c self,
-        call: Call,
+        call: RankCall,
         values: Vec<T>,
     ) -> impl Collective<'c, Vec<T>> {
         let (rank, name) = (self.rank(), call.name());
@@ -146,7 +146,7 @@ impl Communicator {
 
     fn alltoall_numbers<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         came: &'c mut [T],
     ) -> impl Collective<'c, ()> {
@@ -154,41 +154,48 @@ impl Communicator {
         let each = self.equal_part(name, all);
         let value = each
             .clone()
-            .map(|_| Rows::one(self.buffer_pool().lend(numbers)));
+            .map(|_| RankRows::one(self.buffer_pool().lend(numbers)));
         let each = each.unwrap_or_default();
-        let read = move |rows: &Rows<T>| {
+        let read = move |rows: &RankRows<T>| {
             same_length(name, all, came.len())?;
             for (place, row) in rows.iter().enumerate() {
                 came[place * each..][..each].copy_from_slice(&row[rank * each..][..each]);
             }
             Ok(())
         };
-        CollectivePart::new(self, call.length(all), value, Rows::join, |rows| rows, read)
+        CollectivePart::new(
+            self,
+            call.length(all),
+            value,
+            RankRows::join,
+            |rows| rows,
+            read,
+        )
     }
 
     /// Each part goes to its rank, and nowhere else.
     fn alltoall_exchange<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         came: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, call) = ((self.rank(), self.size()), call.length(numbers.len()));
         let fine = self.equal_part(call.name(), numbers.len()).map(|each| {
             let part = |peer: usize| peer * each..(peer + 1) * each;
-            Schedule::alltoall(rank, part, part)
+            ExchangeSchedule::alltoall(rank, part, part)
         });
-        let both = (numbers, Room::There(came));
-        Exchange::new(self, call, fine, both, |mine, _| mine)
+        let both = (numbers, ExchangeBuffer::There(came));
+        SliceExchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// Each part goes to its rank in a parcel, but for the own.
     fn alltoall_parcels<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         came: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, name, all) = (self.rank(), call.name(), numbers.len());
         let value = self.equal_part(name, all).map(|each| {
             let part = |of: usize| of * each..(of + 1) * each;
@@ -196,7 +203,7 @@ impl Communicator {
                 .pack_each(rank, self.size(), numbers, part)
         });
         let each = all / self.size();
-        let read = move |Local(parcels): &Local<Parcels<T>>| {
+        let read = move |Local(parcels): &Local<PooledBuffers<T>>| {
             same_length(name, all, came.len())?;
             for (of, room) in came.chunks_exact_mut(each).enumerate() {
                 match parcels.take(of, rank) {
@@ -210,7 +217,14 @@ impl Communicator {
             Ok(())
         };
         let call = call.length(all);
-        CollectivePart::new(self, call, value, Parcels::join, |parcels| parcels, read)
+        CollectivePart::new(
+            self,
+            call,
+            value,
+            PooledBuffers::join,
+            |parcels| parcels,
+            read,
+        )
     }
 
     /// How many of so many numbers are for each rank.

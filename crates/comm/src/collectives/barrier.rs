@@ -3,7 +3,7 @@
 use crate::Communicator;
 use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::collective_part::CollectivePart;
-use crate::fabric::Call;
+use crate::fabric::RankCall;
 use std::panic::Location;
 
 impl Communicator {
@@ -21,7 +21,7 @@ impl Communicator {
         name: &'static str,
         location: &'static Location<'static>,
     ) -> impl Collective<'c, ()> {
-        let call = Call::bare(name, location);
+        let call = RankCall::bare(name, location);
         CollectivePart::new(self, call, Ok(()), |(), ()| (), |()| (), |(): &()| Ok(()))
     }
 }

@@ -4,10 +4,10 @@ use super::shelf::copy;
 use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::Call;
-use crate::pending::{Either, Pending};
-use crate::schedule::Schedule;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::RankCall;
+use crate::pending::{Either, PendingCall};
+use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
 
@@ -36,7 +36,7 @@ impl Communicator {
         root: usize,
         value: Option<T>,
     ) -> CollectiveCall<impl Startable<'_, Given = T>> {
-        let call = Call::new::<T>("broadcast", Location::caller()).root(root);
+        let call = RankCall::new::<T>("broadcast", Location::caller()).root(root);
         self.broadcast_at(call, root, value).now()
     }
 
@@ -83,9 +83,9 @@ impl Communicator {
         location: &'static Location<'static>,
         root: usize,
         numbers: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         if self.exchanges::<T>(numbers.len()) {
-            let call = Call::new::<T>(name, location);
+            let call = RankCall::new::<T>(name, location);
             let call = call.root(root).length(numbers.len());
             Either::One(self.broadcast_exchange(call, root, numbers))
         } else {
@@ -95,7 +95,7 @@ impl Communicator {
 
     fn broadcast_at<'c, T: Clone + Value + Sync>(
         &'c self,
-        call: Call,
+        call: RankCall,
         root: usize,
         value: Option<T>,
     ) -> impl Collective<'c, T> {
@@ -113,7 +113,7 @@ impl Communicator {
         root: usize,
         numbers: &'c mut [T],
     ) -> impl Collective<'c, ()> {
-        let call = Call::new::<T>(name, location)
+        let call = RankCall::new::<T>(name, location)
             .root(root)
             .length(numbers.len());
         let is_root = self.rank() == root;
@@ -130,15 +130,15 @@ impl Communicator {
     /// Each rank gets a share of the root, and passes it on.
     fn broadcast_exchange<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         root: usize,
         numbers: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
         let fine = self.check_rank(root);
-        let fine = fine.map(|()| Schedule::broadcast(rank, root, length));
-        let both = (&[][..], Room::There(numbers));
-        Exchange::new(self, call, fine, both, |mine, _| mine)
+        let fine = fine.map(|()| ExchangeSchedule::broadcast(rank, root, length));
+        let both = (&[][..], ExchangeBuffer::There(numbers));
+        SliceExchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// Checks that the root, and nobody else, passes a value.
@@ -146,7 +146,7 @@ impl Communicator {
         &self,
         root: usize,
         passes: bool,
-        call: &Call,
+        call: &RankCall,
     ) -> Result<(), CommError> {
         self.check_rank(root)?;
         let operation = call.operation();

@@ -7,10 +7,10 @@ use super::shelf::{append, copy};
 use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room, same_length};
-use crate::fabric::Call;
-use crate::pending::{Either, Giving, Pending, Then};
-use crate::schedule::Schedule;
+use crate::exchange::{ExchangeBuffer, SliceExchange, same_length};
+use crate::fabric::RankCall;
+use crate::pending::{Either, Giving, PendingCall, Then};
+use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Plain};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -39,7 +39,7 @@ struct Brought<T> {
 
 /// What a rank has read: the room, the schedule of what goes afterwards, and what has come from
 /// each rank.
-type Read<'c, T> = (&'c mut [T], Option<Schedule>, Vec<usize>);
+type Read<'c, T> = (&'c mut [T], Option<ExchangeSchedule>, Vec<usize>);
 
 impl Ways {
     /// What a rank with these ends has for another, among its numbers.
@@ -62,7 +62,7 @@ impl Communicator {
     /// into the room, in rank order; `give` makes what it gives of how much has come from each.
     pub(super) fn counted_call<'n, 'c, T: Plain, R: 'c, G: FnOnce(Vec<usize>) -> R + 'c>(
         &'c self,
-        way: (Call, Ways),
+        way: (RankCall, Ways),
         ends: Result<Vec<usize>, CommError>,
         (numbers, room): (&'n [T], &'c mut [T]),
         give: G,
@@ -81,12 +81,12 @@ impl Communicator {
     /// What is awaited.
     fn counted<'n, 'c, T: Plain, R, G: FnOnce(Vec<usize>) -> R + 'c>(
         &'c self,
-        (call, ways): (Call, Ways),
+        (call, ways): (RankCall, Ways),
         ends: Result<Vec<usize>, CommError>,
         numbers: &'n [T],
         room: &'c mut [T],
         give: G,
-    ) -> impl Pending<Output = Result<R, CommError>> + use<'n, 'c, T, R, G> {
+    ) -> impl PendingCall<Output = Result<R, CommError>> + use<'n, 'c, T, R, G> {
         let is_long = self.exchanges::<T>(numbers.len());
         let value = ends.map(|ends| self.brought(ends, numbers, is_long));
         let read = self.reading(call.name(), ways, is_long, room);
@@ -96,8 +96,8 @@ impl Communicator {
                 return Either::One(give(counts));
             };
             let numbers = if is_long { numbers } else { &[] };
-            let both = (numbers, Room::There(room));
-            let exchange = Exchange::new(self, call, Ok(schedule), both, |mine, _| mine);
+            let both = (numbers, ExchangeBuffer::There(room));
+            let exchange = SliceExchange::new(self, call, Ok(schedule), both, |mine, _| mine);
             Either::Other(Giving::new(exchange, give(counts)))
         })
     }
@@ -105,7 +105,7 @@ impl Communicator {
     /// The same with all at once: what is short, or started.
     pub(super) fn counted_at_once<'c, T: Plain, R: 'c, G: FnOnce(Vec<usize>) -> R + 'c>(
         &'c self,
-        (call, ways): (Call, Ways),
+        (call, ways): (RankCall, Ways),
         ends: Result<Vec<usize>, CommError>,
         numbers: &[T],
         room: &'c mut [T],
@@ -157,7 +157,7 @@ impl Communicator {
                 true => places[of].start..places[of].start,
                 false => places[of].clone(),
             };
-            let mut schedule = Schedule::alltoall((own, rows.len()), gives, comes);
+            let mut schedule = ExchangeSchedule::alltoall((own, rows.len()), gives, comes);
             schedule.room = end;
             Ok((room, Some(schedule), told(ways, rows, counts)))
         }

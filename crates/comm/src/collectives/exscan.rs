@@ -4,7 +4,7 @@ use super::scan::running;
 use super::shelf::{Shelf, append, copy, each};
 use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::collective_part::CollectivePart;
-use crate::fabric::Call;
+use crate::fabric::RankCall;
 use crate::{Communicator, Plain, Value};
 use std::iter;
 use std::panic::Location;
@@ -36,7 +36,7 @@ impl Communicator {
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = Option<T>>> {
-        let call = Call::new::<T>("exscan", Location::caller());
+        let call = RankCall::new::<T>("exscan", Location::caller());
         self.exscan_at(call, value, op).now()
     }
 
@@ -67,13 +67,13 @@ impl Communicator {
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
-        let call = Call::new::<T>("exscan_into", Location::caller());
+        let call = RankCall::new::<T>("exscan_into", Location::caller());
         self.exscan_numbers(call, numbers, totals, op).now()
     }
 
     fn exscan_at<'c, T: Clone + Value>(
         &'c self,
-        call: Call,
+        call: RankCall,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, Option<T>> {
@@ -89,7 +89,7 @@ impl Communicator {
 
     fn exscan_numbers<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,

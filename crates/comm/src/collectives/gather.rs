@@ -4,10 +4,10 @@ use super::counted::Ways;
 use super::shelf::{Shelf, append};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::Call;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::RankCall;
 use crate::pending::Either;
-use crate::schedule::Schedule;
+use crate::schedule::ExchangeSchedule;
 use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
@@ -34,7 +34,7 @@ impl Communicator {
         root: usize,
         value: T,
     ) -> CollectiveCall<impl Startable<'_, Given = Option<Vec<T>>>> {
-        let call = Call::new::<T>("gather", Location::caller()).root(root);
+        let call = RankCall::new::<T>("gather", Location::caller()).root(root);
         self.gather_at(call, root, value).now()
     }
 
@@ -67,7 +67,7 @@ impl Communicator {
         all: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let (rank, each) = ((self.rank(), self.size()), numbers.len());
-        let call = Call::new::<T>("gather_into", Location::caller());
+        let call = RankCall::new::<T>("gather_into", Location::caller());
         let call = call.root(root).length(each);
         let way = (call, Ways::Gather(root));
         let ends = move || self.check_rank(root).map(|()| vec![each]);
@@ -78,10 +78,10 @@ impl Communicator {
                 if !self.exchanges::<T>(each) {
                     return Either::One(self.counted_at_once(way, ends(), numbers, all, |_| ()));
                 }
-                let fine = ends().map(|_| Schedule::gather(rank, root, each));
+                let fine = ends().map(|_| ExchangeSchedule::gather(rank, root, each));
                 let all = if rank.0 == root { all } else { &mut all[..0] };
-                let both = (numbers, Room::There(all));
-                Either::Other(Exchange::new(self, call, fine, both, |mine, _| mine))
+                let both = (numbers, ExchangeBuffer::There(all));
+                Either::Other(SliceExchange::new(self, call, fine, both, |mine, _| mine))
             },
             move |(numbers, all)| {
                 let meet = self.counted_at_once(way, ends(), numbers, all, |_| ());
@@ -116,7 +116,7 @@ impl Communicator {
         numbers: &[T],
         all: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
-        let call = Call::new::<T>("gatherv_into", Location::caller()).root(root);
+        let call = RankCall::new::<T>("gatherv_into", Location::caller()).root(root);
         let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
         self.counted_call((call, Ways::Gather(root)), ends, (numbers, all), |counts| {
             counts
@@ -125,7 +125,7 @@ impl Communicator {
 
     fn gather_at<'c, T: Value>(
         &'c self,
-        call: Call,
+        call: RankCall,
         root: usize,
         value: T,
     ) -> impl Collective<'c, Option<Vec<T>>> {

@@ -4,10 +4,10 @@ use super::allreduce::same_length;
 use super::shelf::{Shelf, copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::Call;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::RankCall;
 use crate::pending::Either;
-use crate::schedule::Schedule;
+use crate::schedule::ExchangeSchedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
@@ -39,7 +39,7 @@ impl Communicator {
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = Option<T>>> {
-        let call = Call::new::<T>("reduce", Location::caller()).root(root);
+        let call = RankCall::new::<T>("reduce", Location::caller()).root(root);
         self.reduce_at(call, root, value, op).now()
     }
 
@@ -72,7 +72,7 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
-        let call = Call::new::<T>("reduce_into", Location::caller()).root(root);
+        let call = RankCall::new::<T>("reduce_into", Location::caller()).root(root);
         TwoWays::new(
             self.spot(),
             (numbers, totals, op),
@@ -81,15 +81,21 @@ impl Communicator {
                     return Either::One(self.reduce_numbers(call, root, numbers, totals, op));
                 }
                 let fine = self.reducible(call.name(), root, numbers, totals);
-                let fine = fine.map(|()| Schedule::reduce(rank, root, length));
+                let fine = fine.map(|()| ExchangeSchedule::reduce(rank, root, length));
                 let room = match &fine {
                     Ok(schedule) if rank.0 != root => {
-                        Room::Own(self.buffer_pool().room(schedule.room))
+                        ExchangeBuffer::Own(self.buffer_pool().room(schedule.room))
                     }
-                    _ => Room::There(totals),
+                    _ => ExchangeBuffer::There(totals),
                 };
                 let both = (numbers, room);
-                Either::Other(Exchange::new(self, call.length(length), fine, both, op))
+                Either::Other(SliceExchange::new(
+                    self,
+                    call.length(length),
+                    fine,
+                    both,
+                    op,
+                ))
             },
             move |(numbers, totals, op)| {
                 let meet = self.reduce_numbers(call, root, numbers, totals, op);
@@ -100,7 +106,7 @@ impl Communicator {
 
     fn reduce_at<'c, T: Value>(
         &'c self,
-        call: Call,
+        call: RankCall,
         root: usize,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
@@ -113,7 +119,7 @@ impl Communicator {
 
     fn reduce_numbers<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         root: usize,
         numbers: &[T],
         totals: &'c mut [T],

@@ -3,10 +3,10 @@
 use super::shelf::{Shelf, copy, each};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::Call;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::RankCall;
 use crate::pending::Either;
-use crate::schedule::Schedule;
+use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
 
@@ -36,7 +36,7 @@ impl Communicator {
         values: Vec<T>,
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = T>> {
-        let call = Call::new::<T>("reduce_scatter", Location::caller());
+        let call = RankCall::new::<T>("reduce_scatter", Location::caller());
         self.reduce_scatter_at(call, values, op).now()
     }
 
@@ -69,7 +69,7 @@ impl Communicator {
         part: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
-        let call = Call::new::<T>("reduce_scatter_into", Location::caller());
+        let call = RankCall::new::<T>("reduce_scatter_into", Location::caller());
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
         TwoWays::new(
             self.spot(),
@@ -83,10 +83,16 @@ impl Communicator {
                 let fine = ends.and_then(|ends| {
                     super::allreduce::same_length(call.name(), counts[rank.0], part.len())?;
                     let of = |rank: usize| ends[rank] - counts[rank]..ends[rank];
-                    Ok(Schedule::reduce_scatter(rank, of))
+                    Ok(ExchangeSchedule::reduce_scatter(rank, of))
                 });
-                let both = (numbers, Room::There(part));
-                Either::Other(Exchange::new(self, call.length(length), fine, both, op))
+                let both = (numbers, ExchangeBuffer::There(part));
+                Either::Other(SliceExchange::new(
+                    self,
+                    call.length(length),
+                    fine,
+                    both,
+                    op,
+                ))
             },
             move |(numbers, part, op, counts)| {
                 let meet = self.reduce_scatter_numbers(call, numbers, counts, part, op);
@@ -97,7 +103,7 @@ impl Communicator {
 
     fn reduce_scatter_at<'c, T: Value>(
         &'c self,
-        call: Call,
+        call: RankCall,
         values: Vec<T>,
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, T> {
@@ -120,7 +126,7 @@ impl Communicator {
 
     fn reduce_scatter_numbers<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         counts: &[usize],
         part: &'c mut [T],

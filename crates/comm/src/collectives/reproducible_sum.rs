@@ -5,7 +5,7 @@ use super::shelf::{append, copy};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exact_sum::{Real, add_columns};
-use crate::fabric::Call;
+use crate::fabric::RankCall;
 use crate::pending::Either;
 use crate::{Communicator, ExactSum};
 use std::marker::PhantomData;
@@ -42,7 +42,7 @@ impl Communicator {
         &self,
         numbers: &[T],
     ) -> CollectiveCall<impl Startable<'_, Given = T> + use<'_, T>> {
-        let call = Call::new::<T>("reproducible_sum", Location::caller());
+        let call = RankCall::new::<T>("reproducible_sum", Location::caller());
         self.sum_at(call, numbers).now()
     }
 
@@ -72,7 +72,7 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
-        let call = Call::new::<T>("reproducible_sum_into", Location::caller());
+        let call = RankCall::new::<T>("reproducible_sum_into", Location::caller());
         TwoWays::new(
             self.spot(),
             (numbers, totals),
@@ -90,7 +90,7 @@ impl Communicator {
 
     fn sum_at<'c, T: Real>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
     ) -> impl Collective<'c, T> + use<'c, T> {
         let mine = ExactSum::of(numbers.iter().copied());
@@ -107,7 +107,7 @@ impl Communicator {
 
     fn sums_at<'c, T: Real>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         totals: &'c mut [T],
     ) -> impl Collective<'c, ()> {

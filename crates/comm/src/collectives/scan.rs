@@ -3,7 +3,7 @@
 use super::shelf::{Shelf, append};
 use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::collective_part::CollectivePart;
-use crate::fabric::Call;
+use crate::fabric::RankCall;
 use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
@@ -30,7 +30,7 @@ impl Communicator {
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = T>> {
-        let call = Call::new::<T>("scan", Location::caller());
+        let call = RankCall::new::<T>("scan", Location::caller());
         self.scan_at(call, value, op).now()
     }
 
@@ -60,13 +60,13 @@ impl Communicator {
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
-        let call = Call::new::<T>("scan_into", Location::caller());
+        let call = RankCall::new::<T>("scan_into", Location::caller());
         self.scan_numbers(call, numbers, totals, op).now()
     }
 
     fn scan_at<'c, T: Clone + Value>(
         &'c self,
-        call: Call,
+        call: RankCall,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, T> {
@@ -78,7 +78,7 @@ impl Communicator {
 
     fn scan_numbers<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,

@@ -4,10 +4,10 @@ use super::counted::Ways;
 use super::shelf::{Shelf, cut};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
-use crate::exchange::{Exchange, Room};
-use crate::fabric::Call;
+use crate::exchange::{ExchangeBuffer, SliceExchange};
+use crate::fabric::RankCall;
 use crate::pending::Either;
-use crate::schedule::Schedule;
+use crate::schedule::ExchangeSchedule;
 use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
 
@@ -37,7 +37,7 @@ impl Communicator {
         root: usize,
         values: Option<Vec<T>>,
     ) -> CollectiveCall<impl Startable<'_, Given = T>> {
-        let call = Call::new::<T>("scatter", Location::caller()).root(root);
+        let call = RankCall::new::<T>("scatter", Location::caller()).root(root);
         self.scatter_at(call, root, values).now()
     }
 
@@ -69,7 +69,7 @@ impl Communicator {
         part: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let (rank, each) = ((self.rank(), self.size()), part.len());
-        let call = Call::new::<T>("scatter_into", Location::caller());
+        let call = RankCall::new::<T>("scatter_into", Location::caller());
         let (call, given) = (call.root(root).length(each), numbers.len());
         let way = (call, Ways::Scatter(root));
         let ends = move || self.scattered(call.name(), root, given, |size| vec![each; size]);
@@ -80,10 +80,10 @@ impl Communicator {
                 if !self.exchanges::<T>(each) {
                     return Either::One(self.counted_at_once(way, ends(), numbers, part, |_| ()));
                 }
-                let fine = ends().map(|_| Schedule::scatter(rank, root, each));
+                let fine = ends().map(|_| ExchangeSchedule::scatter(rank, root, each));
                 let numbers = if rank.0 == root { numbers } else { &[] };
-                let both = (numbers, Room::There(part));
-                Either::Other(Exchange::new(self, call, fine, both, |mine, _| mine))
+                let both = (numbers, ExchangeBuffer::There(part));
+                Either::Other(SliceExchange::new(self, call, fine, both, |mine, _| mine))
             },
             move |(numbers, part)| {
                 let meet = self.counted_at_once(way, ends(), numbers, part, |_| ());
@@ -121,14 +121,14 @@ impl Communicator {
         counts: &[usize],
         part: &'c mut [T],
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
-        let call = Call::new::<T>("scatterv_into", Location::caller()).root(root);
+        let call = RankCall::new::<T>("scatterv_into", Location::caller()).root(root);
         let ends = self.scattered(call.name(), root, numbers.len(), |_| counts.to_vec());
         self.counted_call((call, Ways::Scatter(root)), ends, (numbers, part), |_| ())
     }
 
     fn scatter_at<'c, T: Value>(
         &'c self,
-        call: Call,
+        call: RankCall,
         root: usize,
         values: Option<Vec<T>>,
     ) -> impl Collective<'c, T> {

@@ -1,9 +1,9 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
-use crate::buffer_pool::{Parcel, Parcels, Rows};
+use crate::buffer_pool::{PooledBuffer, PooledBuffers, RankRows};
 use crate::collective_part::CollectivePart;
-use crate::fabric::{Call, Place};
-use crate::pending::{Either, Pending, Then};
+use crate::fabric::{MeetingPoint, RankCall};
+use crate::pending::{Either, PendingCall, Then};
 use crate::{CommError, Communicator, Local, Plain};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -11,8 +11,8 @@ use std::ops::Range;
 impl Communicator {
     /// Whether vectors of so many elements are combined in shares.
     pub(super) fn combines_in_shares<T: Plain>(&self, length: usize) -> bool {
-        matches!(self.team().place(), Some(Place::Tree(_)))
-            && Parcels::<T>::are_worth(length / self.size())
+        matches!(self.team().place(), Some(MeetingPoint::Tree(_)))
+            && PooledBuffers::<T>::are_worth(length / self.size())
     }
 
     /// Combines the numbers of all ranks, place by place, into `totals` of every rank. `fold`
@@ -22,11 +22,11 @@ impl Communicator {
     /// ranks meet twice.
     pub(super) fn combined_in_shares<'c, T: Plain>(
         &'c self,
-        call: Call,
+        call: RankCall,
         numbers: &[T],
         totals: &'c mut [T],
         fold: impl Fn(&[&[T]], &mut [T]) + 'c,
-    ) -> impl Pending<Output = Result<(), CommError>> {
+    ) -> impl PendingCall<Output = Result<(), CommError>> {
         let (rank, size, length) = (self.rank(), self.size(), numbers.len());
         let share = share::<T>(length, size);
         let mine = part(rank, share, length);
@@ -34,9 +34,9 @@ impl Communicator {
         let value = super::allreduce::same_length(call.name(), length, totals.len())
             .map(|()| self.buffer_pool().pack_each(rank, size, numbers, of));
         let place = mine.clone();
-        let read = move |Local(parcels): &Local<Parcels<T>>| {
+        let read = move |Local(parcels): &Local<PooledBuffers<T>>| {
             let came = (0..size).map(|of| parcels.take(of, rank));
-            let came: SmallVec<[Option<Parcel<T>>; 8]> = came.collect();
+            let came: SmallVec<[Option<PooledBuffer<T>>; 8]> = came.collect();
             let own = &numbers[place.clone()];
             let rows = came.iter();
             let rows: SmallVec<[&[T]; 8]> = rows
@@ -49,13 +49,20 @@ impl Communicator {
             Ok(totals)
         };
         let call = call.length(length);
-        let first = CollectivePart::new(self, call, value, Parcels::join, |parcels| parcels, read);
+        let first = CollectivePart::new(
+            self,
+            call,
+            value,
+            PooledBuffers::join,
+            |parcels| parcels,
+            read,
+        );
         Then::new(first, move |totals: &'c mut [T]| {
             if mine.len() == length {
                 return Either::One(());
             }
-            let value = Rows::one(self.buffer_pool().lend(&totals[mine]));
-            let read = move |rows: &Rows<T>| {
+            let value = RankRows::one(self.buffer_pool().lend(&totals[mine]));
+            let read = move |rows: &RankRows<T>| {
                 let parts = totals.chunks_mut(share).zip(rows.iter()).enumerate();
                 for (_, (to, part)) in parts.filter(|(of, _)| *of != rank) {
                     to.copy_from_slice(part);
@@ -66,7 +73,7 @@ impl Communicator {
                 self,
                 call,
                 Ok(value),
-                Rows::join,
+                RankRows::join,
                 |rows| rows,
                 read,
             ))

@@ -8,14 +8,14 @@ use std::sync::Arc;
 /// Places for messages from outside that were not received yet. Each free place is an item of the
 /// port; who waits for one waits there.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct ReceiptSlots {
     pub(crate) free: Port<()>,
     closed: AtomicBool,
 }
 
-impl Room {
+impl ReceiptSlots {
     pub(crate) fn new(places: usize) -> Self {
-        let room = Room {
+        let room = ReceiptSlots {
             free: Port::new(),
             closed: AtomicBool::new(false),
         };
@@ -53,7 +53,7 @@ pub(crate) struct Receipt {
 #[derive(Debug)]
 enum Holds {
     /// A place, if it came from outside.
-    Place(Arc<Room>),
+    Place(Arc<ReceiptSlots>),
     /// One of the messages that its sender may send; how many are under way.
     OneOf(Arc<AtomicUsize>),
 }
@@ -96,7 +96,7 @@ impl Receipt {
     }
 
     /// Of a message from outside, which has a place there.
-    pub(crate) fn in_room(room: &Arc<Room>) -> Self {
+    pub(crate) fn in_room(room: &Arc<ReceiptSlots>) -> Self {
         let mut receipt = Receipt::of(Sender::Outside);
         receipt.holds = Some(Holds::Place(Arc::clone(room)));
         receipt

@@ -1,16 +1,16 @@
 //! What of an exchange has come and gone, and what is left.
 
-use super::{Exchange, PIECE, length_of};
+use super::{PIECE, SliceExchange, length_of};
 use crate::Plain;
-use crate::schedule::{From, Send};
+use crate::schedule::{SendFrom, SendStep};
 
-impl<T: Plain, O> Exchange<'_, '_, T, O> {
+impl<T: Plain, O> SliceExchange<'_, '_, T, O> {
     /// The bytes of a send, as far as they are there.
-    pub(super) fn bytes_of(&self, send: &Send, made: usize) -> &[u8] {
+    pub(super) fn bytes_of(&self, send: &SendStep, made: usize) -> &[u8] {
         bytemuck::cast_slice(match send.from {
-            From::Numbers => &self.numbers[send.place.clone()],
-            From::Room => &self.room[send.place.clone()],
-            From::Made => &self.room[send.place.clone()][..made.min(send.place.len())],
+            SendFrom::Numbers => &self.numbers[send.place.clone()],
+            SendFrom::Room => &self.room[send.place.clone()],
+            SendFrom::Made => &self.room[send.place.clone()][..made.min(send.place.len())],
         })
     }
 

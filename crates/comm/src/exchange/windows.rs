@@ -3,12 +3,12 @@
 //! comes is still in the caches when it is used.
 
 use crate::Plain;
-use crate::buffer_pool::{BufferPool, Parcel};
+use crate::buffer_pool::{BufferPool, PooledBuffer};
 use crate::fabric::FOLDED;
 use std::ops::Range;
 
 pub(super) struct Windows<T> {
-    memory: Option<Parcel<T>>,
+    memory: Option<PooledBuffer<T>>,
     /// The elements of a window.
     each: usize,
 }

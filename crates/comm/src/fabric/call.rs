@@ -1,6 +1,6 @@
 //! What a rank calls when it comes to a collective, so that ranks in different calls can be told.
 
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::wire::{Tail, known, put_number, put_text};
 use crate::{CallSite, CommError};
 use std::any::type_name;
@@ -8,7 +8,7 @@ use std::panic::Location;
 
 /// A collective call of one rank. Small: each rank's cell holds one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct RankCall {
     name: &'static str,
     location: &'static Location<'static>,
     /// Of the elements.
@@ -24,17 +24,17 @@ pub(crate) struct Coming {
     pub(crate) rank: usize,
     /// The collective's number; the first is 1.
     pub(crate) number: u32,
-    pub(crate) call: Call,
+    pub(crate) call: RankCall,
 }
 
 /// No root, no common length.
 const NONE: u32 = u32::MAX;
 const ANY_LENGTH: u64 = u64::MAX;
 
-impl Call {
+impl RankCall {
     /// A call with elements of type `T`.
     pub(crate) fn new<T>(name: &'static str, location: &'static Location<'static>) -> Self {
-        Call {
+        RankCall {
             name,
             location,
             type_name: type_name::<T>,
@@ -46,9 +46,9 @@ impl Call {
 
     /// A call in which the ranks only meet: each brings `()`, and that is the total.
     pub(crate) fn bare(name: &'static str, location: &'static Location<'static>) -> Self {
-        Call {
+        RankCall {
             bare: true,
-            ..Call::new::<()>(name, location)
+            ..RankCall::new::<()>(name, location)
         }
     }
 
@@ -85,7 +85,7 @@ impl Call {
     }
 
     /// Whether it is the same call, from the same place.
-    pub(crate) fn is(&self, other: &Call) -> bool {
+    pub(crate) fn is(&self, other: &RankCall) -> bool {
         std::ptr::eq(self.location, other.location)
             && std::ptr::fn_addr_eq(self.type_name, other.type_name)
             && (self.name, self.length, self.root) == (other.name, other.length, other.root)
@@ -99,12 +99,12 @@ impl Call {
         self.location
     }
 
-    pub(crate) fn operation(&self) -> Operation {
+    pub(crate) fn operation(&self) -> WaitOperation {
         operation(self.name, self.root)
     }
 
     /// The same of a call that was started, which waits for others that were.
-    pub(crate) fn started_operation(&self) -> Operation {
+    pub(crate) fn started_operation(&self) -> WaitOperation {
         operation(started_name(self.name), self.root)
     }
 
@@ -123,8 +123,8 @@ pub(crate) fn started_name(name: &str) -> &'static str {
     known(&format!("started {name}"))
 }
 
-fn operation(name: &'static str, root: u32) -> Operation {
-    Operation::Collective {
+fn operation(name: &'static str, root: u32) -> WaitOperation {
+    WaitOperation::Collective {
         name,
         root: (root != NONE).then_some(root as usize),
     }
@@ -141,7 +141,7 @@ pub(crate) struct WrittenCall<'a> {
 }
 
 impl<'a> WrittenCall<'a> {
-    /// Reads what [`Call::write`] has appended off the end.
+    /// Reads what [`RankCall::write`] has appended off the end.
     pub(crate) fn read(bytes: &mut Tail<'a>) -> Option<Self> {
         Some(WrittenCall {
             rank: usize::try_from(bytes.number()?).ok()?,
@@ -180,7 +180,7 @@ impl<'a> WrittenCall<'a> {
 /// A call of this process or another, in words.
 #[derive(Debug)]
 struct Described<'a> {
-    operation: Operation,
+    operation: WaitOperation,
     site: CallSite,
     type_name: &'a str,
     length: u64,
@@ -231,7 +231,11 @@ impl Described<'_> {
 /// Says that two ranks have called different things, if they have. (That they have brought
 /// different types shows when the values are combined.)
 #[inline]
-pub(crate) fn mismatch(ranks: [usize; 2], one: &Call, other: &Call) -> Option<Box<CommError>> {
+pub(crate) fn mismatch(
+    ranks: [usize; 2],
+    one: &RankCall,
+    other: &RankCall,
+) -> Option<Box<CommError>> {
     if (one.name, one.root, one.length) == (other.name, other.root, other.length) {
         return None;
     }
@@ -240,6 +244,6 @@ pub(crate) fn mismatch(ranks: [usize; 2], one: &Call, other: &Call) -> Option<Bo
 
 /// Says that two ranks have brought values of different types.
 #[cold]
-pub(crate) fn other_type(ranks: [usize; 2], one: &Call, other: &Call) -> Box<CommError> {
+pub(crate) fn other_type(ranks: [usize; 2], one: &RankCall, other: &RankCall) -> Box<CommError> {
     one.described().other_type(ranks, &other.described())
 }

@@ -22,9 +22,9 @@
 //! - The total is written by the last at the root and [published](super::published).
 
 use super::any_cell::AnyCell;
-use super::call::{Call, Coming, mismatch, other_type};
+use super::call::{Coming, RankCall, mismatch, other_type};
 use super::flag_barrier::{FlagBarrier, in_order};
-use super::published::Published;
+use super::published::PublishedTotal;
 use crate::CommError;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use motet_sync::cell::UnsafeCell;
@@ -39,7 +39,7 @@ pub(crate) struct CombiningTree {
     cells: Box<[CachePadded<UnsafeCell<Cell>>]>,
     /// The lowest level first.
     levels: Vec<Box<[CachePadded<Node>]>>,
-    published: CachePadded<Published>,
+    published: CachePadded<PublishedTotal>,
     /// The ranks as the communicator numbers them; `None` when they are the same.
     names: Option<Box<[usize]>>,
     /// Ranks that sleep until the collective has taken place, and how many.
@@ -57,7 +57,7 @@ struct Node {
 /// What a rank, or the first rank of a subtree for all of it, has brought.
 struct Cell {
     value: AnyCell,
-    called: Option<Call>,
+    called: Option<RankCall>,
     failed: Option<Box<CommError>>,
 }
 
@@ -94,7 +94,7 @@ impl CombiningTree {
                 .map(|_| CachePadded::new(UnsafeCell::new(cell())))
                 .collect(),
             levels,
-            published: CachePadded::new(Published::new()),
+            published: CachePadded::new(PublishedTotal::new()),
             names: None,
             sleepers: Mutex::default(),
             sleeping: AtomicUsize::new(0),
@@ -190,7 +190,7 @@ impl CombiningTree {
     pub(crate) unsafe fn come<V: Send + 'static>(
         &self,
         rank: usize,
-        call: Call,
+        call: RankCall,
         value: V,
         combine: impl Fn(V, V) -> V,
     ) -> bool {
@@ -235,7 +235,7 @@ impl CombiningTree {
     ///
     /// # Safety
     /// For the rank that was the last to come, before it publishes.
-    pub(crate) unsafe fn calls(&self) -> Vec<(usize, Call)> {
+    pub(crate) unsafe fn calls(&self) -> Vec<(usize, RankCall)> {
         let call = |rank: usize| {
             // SAFETY: all ranks have come, and none comes again before the collective is published.
             let called = self.cells[rank].with(|cell| unsafe { (*cell).called });
@@ -302,7 +302,7 @@ impl CombiningTree {
 
     /// What the last collective has come to.
     #[inline]
-    pub(super) fn published(&self) -> &Published {
+    pub(super) fn published(&self) -> &PublishedTotal {
         &self.published
     }
 
@@ -407,7 +407,7 @@ mod loom_tests {
         Coming {
             rank,
             number,
-            call: Call::new::<u32>("allreduce", Location::caller()),
+            call: RankCall::new::<u32>("allreduce", Location::caller()),
         }
     }
 

@@ -3,8 +3,8 @@
 use super::Signed;
 use super::local_ranks::{LocalMail, LocalRanks};
 use crate::address::{Source, TagMatch};
-use crate::envelope::{Context, Envelope, Room};
-use crate::report::{Operation, Wait};
+use crate::envelope::{Context, Envelope, ReceiptSlots};
+use crate::report::{Wait, WaitOperation};
 use crate::{CallSite, Tag};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
@@ -24,7 +24,7 @@ pub(crate) struct Door {
     pub(crate) place: usize,
     pub(crate) context: Context,
     pub(crate) tag: Tag,
-    pub(crate) room: Arc<Room>,
+    pub(crate) room: Arc<ReceiptSlots>,
     /// Where it was opened.
     pub(crate) site: CallSite,
     /// Says what comes through it.
@@ -63,7 +63,8 @@ impl Entrances {
 impl Door {
     /// Whether a message through it may end this wait of its rank.
     pub(super) fn may_end(&self, wait: &Wait) -> bool {
-        let (Operation::Recv { source, tag } | Operation::Probe { source, tag }) = wait.operation
+        let (WaitOperation::Recv { source, tag } | WaitOperation::Probe { source, tag }) =
+            wait.operation
         else {
             return false;
         };

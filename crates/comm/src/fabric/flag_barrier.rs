@@ -12,7 +12,7 @@
 //! the line of a collective before it shows the number, and again when it comes to the collective
 //! after the next. By then the other one has come to the next, and so has read this one.
 
-use super::call::{Call, Coming, mismatch};
+use super::call::{Coming, RankCall, mismatch};
 use crate::CommError;
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicU32, Ordering};
@@ -32,7 +32,7 @@ struct Line {
     number: AtomicU32,
     /// Nobody reads it: see [`FlagBarrier::prepare_next`].
     prepared: AtomicU32,
-    call: UnsafeCell<Option<Call>>,
+    call: UnsafeCell<Option<RankCall>>,
 }
 
 // SAFETY: the module doc says who touches which line when; the numbers order it.
@@ -76,7 +76,7 @@ impl FlagBarrier {
     /// The calling rank saw that the other one [has come](FlagBarrier::has_come), and has not come
     /// to the next collective.
     #[inline]
-    pub(super) unsafe fn others_call(&self, coming: &Coming) -> Call {
+    pub(super) unsafe fn others_call(&self, coming: &Coming) -> RankCall {
         let line = self.line(1 - coming.rank, coming.number);
         // SAFETY: the other one writes it again when this rank has come to the next collective.
         let call = line.call.with(|call| unsafe { *call });
@@ -109,7 +109,10 @@ impl FlagBarrier {
 
 /// The two ranks, and what they have called.
 #[inline]
-pub(super) fn in_order<'c>(mine: &'c Coming, theirs: &'c Call) -> ([usize; 2], [&'c Call; 2]) {
+pub(super) fn in_order<'c>(
+    mine: &'c Coming,
+    theirs: &'c RankCall,
+) -> ([usize; 2], [&'c RankCall; 2]) {
     let calls = match mine.rank {
         0 => [&mine.call, theirs],
         _ => [theirs, &mine.call],
@@ -153,8 +156,8 @@ mod loom_tests {
     ) -> Result<u32, CommError> {
         let location = Location::caller();
         let call = match value {
-            Some(_) => Call::new::<u32>("allreduce", location),
-            None => Call::bare("barrier", location),
+            Some(_) => RankCall::new::<u32>("allreduce", location),
+            None => RankCall::bare("barrier", location),
         };
         let coming = Coming { rank, number, call };
         // SAFETY: one arrival per collective, after the total of the last was read.

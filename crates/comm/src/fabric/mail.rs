@@ -3,7 +3,7 @@
 use super::mailbox::MailTicket;
 use super::port_mailbox::PortTicket;
 use crate::address::Status;
-use crate::envelope::{Envelope, Receipt, Wanted};
+use crate::envelope::{Envelope, Receipt, ReceivePattern};
 use crate::report::Unmatched;
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ pub(crate) trait Mail {
     fn arrivals(&self) -> u32;
 
     /// As [`super::Fabric::post`].
-    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted;
+    fn post(&self, wanted: &ReceivePattern, signed: &mut Signed) -> Posted;
 
     /// As [`super::Fabric::post_at_hand`]. `at_hand` is called under a lock, if at all: it only
     /// moves.
     #[inline]
     fn post_at_hand<V>(
         &self,
-        wanted: &Wanted,
+        wanted: &ReceivePattern,
         signed: &mut Signed,
         _at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
-    ) -> Result<Came<V>, Ticket> {
-        self.post(wanted, signed).map(Came::Message)
+    ) -> Result<ReceivedValue<V>, PostedReceive> {
+        self.post(wanted, signed).map(ReceivedValue::Message)
     }
 
     /// Whether no message is here and no receive waits, as far as the rank's own acts go; `false`
@@ -41,16 +41,16 @@ pub(crate) trait Mail {
     }
 
     /// As [`super::Fabric::request`].
-    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket;
+    fn request(&self, wanted: &ReceivePattern, signed: &mut Signed) -> PostedReceive;
 
     /// As [`super::Fabric::collect`].
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope>;
+    fn collect(&self, ticket: &mut PostedReceive) -> Option<Envelope>;
 
     /// As [`super::Fabric::withdraw`]; after `false` this rank is to be woken.
-    fn withdraw(&self, ticket: Ticket, signed: &mut Signed) -> bool;
+    fn withdraw(&self, ticket: PostedReceive, signed: &mut Signed) -> bool;
 
     /// As [`super::Fabric::leave`].
-    fn leave(&self, ticket: Ticket);
+    fn leave(&self, ticket: PostedReceive);
 
     /// Brings a message back that nobody could use, as if it had not been taken: to the oldest
     /// receive that waits for it or has got a younger one, or to its old place. A receive with a
@@ -61,10 +61,10 @@ pub(crate) trait Mail {
     fn put_back(&self, envelope: Envelope, signed: &mut Signed);
 
     /// As [`super::Fabric::peek`].
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R>;
+    fn peek<R>(&self, wanted: &ReceivePattern, look: impl FnOnce(&Envelope) -> R) -> Option<R>;
 
     /// As [`super::Fabric::clear`].
-    fn clear(&self, wanted: &Wanted);
+    fn clear(&self, wanted: &ReceivePattern);
 
     /// The program's messages to rank `dest` that nobody has received, also those that wait in a
     /// posted receive; at most so many.
@@ -76,29 +76,29 @@ pub(crate) trait Mail {
 pub(crate) type Signed = Vec<Arc<Receipt>>;
 
 /// What a receive has got.
-pub(crate) enum Came<V> {
+pub(crate) enum ReceivedValue<V> {
     /// What has been taken out of the message, and what was written on it.
     AtHand(V, Status),
     Message(Envelope),
 }
 
 /// What comes of posting a receive: the message, or a ticket for it.
-pub(crate) type Posted = Result<Envelope, Ticket>;
+pub(crate) type Posted = Result<Envelope, PostedReceive>;
 
 /// A posted receive.
-pub(crate) enum Ticket {
+pub(crate) enum PostedReceive {
     /// In a mailbox.
     Mail(MailTicket),
     /// At a port.
     Port(Box<PortTicket>),
 }
 
-impl Ticket {
+impl PostedReceive {
     #[inline]
     pub(super) fn in_mailbox(&mut self) -> &mut MailTicket {
         match self {
-            Ticket::Mail(ticket) => ticket,
-            Ticket::Port(_) => unreachable!("the receive was posted in a mailbox"),
+            PostedReceive::Mail(ticket) => ticket,
+            PostedReceive::Port(_) => unreachable!("the receive was posted in a mailbox"),
         }
     }
 }

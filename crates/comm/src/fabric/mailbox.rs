@@ -11,11 +11,11 @@ mod receives;
 mod state;
 mod steps;
 mod unexpected;
-pub(crate) use steps::Steps;
+pub(crate) use steps::NeighbourSteps;
 
 use self::state::State;
-use super::{Came, Mail, Posted, Signed, Ticket};
-use crate::envelope::{Envelope, Wanted};
+use super::{Mail, Posted, PostedReceive, ReceivedValue, Signed};
+use crate::envelope::{Envelope, ReceivePattern};
 use crate::report::Unmatched;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use motet_sync::{Mutex, MutexGuard};
@@ -74,14 +74,19 @@ impl Mailbox {
 
     /// Takes the oldest message that is wanted, or posts a receive for it, which has `seen` so many
     /// arrivals.
-    fn post_in(mut state: Locked<'_>, seen: u32, wanted: &Wanted, signed: &mut Signed) -> Posted {
+    fn post_in(
+        mut state: Locked<'_>,
+        seen: u32,
+        wanted: &ReceivePattern,
+        signed: &mut Signed,
+    ) -> Posted {
         if let Some(mut envelope) = state.take(wanted) {
             drop(state);
             signed.extend(wanted.receipt_of(&mut envelope));
             return Ok(envelope);
         }
         let number = state.register(wanted, None);
-        Err(Ticket::Mail(MailTicket { number, seen }))
+        Err(PostedReceive::Mail(MailTicket { number, seen }))
     }
 
     /// A message has arrived.
@@ -95,13 +100,13 @@ impl Mailbox {
     }
 
     /// Takes the oldest message that is wanted, if it is there.
-    pub(super) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
+    pub(super) fn take(&self, wanted: &ReceivePattern) -> Option<Envelope> {
         self.lock().take(wanted)
     }
 
     /// Nobody receives these steps any more: those that are there, and those that come until their
     /// sender says that there are no more, are dropped.
-    pub(super) fn end_steps(&self, steps: Steps) {
+    pub(super) fn end_steps(&self, steps: NeighbourSteps) {
         self.lock().end_steps(steps);
     }
 
@@ -132,7 +137,7 @@ impl Mail for Mailbox {
     }
 
     #[inline]
-    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
+    fn post(&self, wanted: &ReceivePattern, signed: &mut Signed) -> Posted {
         let seen = self.arrivals();
         Mailbox::post_in(self.lock(), seen, wanted, signed)
     }
@@ -140,16 +145,16 @@ impl Mail for Mailbox {
     #[inline]
     fn post_at_hand<V>(
         &self,
-        wanted: &Wanted,
+        wanted: &ReceivePattern,
         signed: &mut Signed,
         at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
-    ) -> Result<Came<V>, Ticket> {
+    ) -> Result<ReceivedValue<V>, PostedReceive> {
         let seen = self.arrivals();
         let mut state = self.lock();
         if let Some((value, status)) = state.take_from_first(wanted, at_hand) {
-            return Ok(Came::AtHand(value, status));
+            return Ok(ReceivedValue::AtHand(value, status));
         }
-        Mailbox::post_in(state, seen, wanted, signed).map(Came::Message)
+        Mailbox::post_in(state, seen, wanted, signed).map(ReceivedValue::Message)
     }
 
     #[inline]
@@ -158,18 +163,18 @@ impl Mail for Mailbox {
         self.clear.load(Ordering::Relaxed)
     }
 
-    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket {
+    fn request(&self, wanted: &ReceivePattern, signed: &mut Signed) -> PostedReceive {
         let mut state = self.lock();
         let mut came = state.take(wanted);
         signed.extend(came.as_mut().and_then(|came| wanted.receipt_of(came)));
         // What is there shows at the first look, as if it had come after the receive.
         let seen = self.arrivals().wrapping_sub(came.is_some().into());
         let number = state.register(wanted, came);
-        Ticket::Mail(MailTicket { number, seen })
+        PostedReceive::Mail(MailTicket { number, seen })
     }
 
     #[inline]
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+    fn collect(&self, ticket: &mut PostedReceive) -> Option<Envelope> {
         let ticket = ticket.in_mailbox();
         let arrivals = self.arrivals();
         if arrivals == ticket.seen {
@@ -180,7 +185,7 @@ impl Mail for Mailbox {
         state.collect(ticket.number)
     }
 
-    fn withdraw(&self, mut ticket: Ticket, signed: &mut Signed) -> bool {
+    fn withdraw(&self, mut ticket: PostedReceive, signed: &mut Signed) -> bool {
         let came = self.lock().unregister(ticket.in_mailbox().number);
         let was_free = came.is_none();
         if let Some(envelope) = came {
@@ -189,7 +194,7 @@ impl Mail for Mailbox {
         was_free
     }
 
-    fn leave(&self, mut ticket: Ticket) {
+    fn leave(&self, mut ticket: PostedReceive) {
         let came = self.lock().leave(ticket.in_mailbox().number);
         // Dropped under no lock, as in `bring`.
         drop(came);
@@ -204,11 +209,11 @@ impl Mail for Mailbox {
         drop(left);
     }
 
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+    fn peek<R>(&self, wanted: &ReceivePattern, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
         self.lock().unexpected.find(wanted).map(look)
     }
 
-    fn clear(&self, wanted: &Wanted) {
+    fn clear(&self, wanted: &ReceivePattern) {
         // One by one: what is taken is dropped under no lock.
         while self.take(wanted).is_some() {}
     }
@@ -249,20 +254,20 @@ impl Drop for Locked<'_> {
 mod tests {
     use super::*;
     use crate::address::{ANY_SOURCE, ANY_TAG, Source, Status, Tag, TagMatch};
-    use crate::envelope::{Context, Kind};
+    use crate::envelope::{Context, MessageKind};
     use std::panic::Location;
 
     const CONTEXT: Context = Context {
         communicator: 0,
-        kind: Kind::User,
+        kind: MessageKind::User,
     };
 
     fn envelope(source: usize, tag: Tag, value: u32) -> Envelope {
         Envelope::new(CONTEXT, Status { source, tag }, Location::caller(), value)
     }
 
-    fn wanted(source: impl Into<Source>, tag: impl Into<TagMatch>) -> Wanted {
-        Wanted {
+    fn wanted(source: impl Into<Source>, tag: impl Into<TagMatch>) -> ReceivePattern {
+        ReceivePattern {
             context: CONTEXT,
             source: source.into(),
             tag: tag.into(),
@@ -276,7 +281,7 @@ mod tests {
         assert!(signed.is_empty(), "no receipt was asked for");
     }
 
-    fn post(mail: &Mailbox, wanted: &Wanted) -> Posted {
+    fn post(mail: &Mailbox, wanted: &ReceivePattern) -> Posted {
         mail.post(wanted, &mut Signed::new())
     }
 

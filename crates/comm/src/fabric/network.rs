@@ -8,8 +8,8 @@
 use super::local_ranks::LocalRanks;
 use super::mailbox::Mailbox;
 use super::threads::Threads;
-use super::{Came, Mail, Posted, Signed, Ticket};
-use crate::envelope::{Envelope, Sender, Wanted};
+use super::{Mail, Posted, PostedReceive, ReceivedValue, Signed};
+use crate::envelope::{Envelope, ReceivePattern, Sender};
 use crate::report::Unmatched;
 use motet_dispatch::{Causalities, Enqueue, ReplayQueue, Task};
 use motet_sync::Mutex;
@@ -104,32 +104,32 @@ impl Mail for Network {
         self.mailbox().arrivals()
     }
 
-    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
+    fn post(&self, wanted: &ReceivePattern, signed: &mut Signed) -> Posted {
         self.mailbox().post(wanted, signed)
     }
 
     fn post_at_hand<V>(
         &self,
-        wanted: &Wanted,
+        wanted: &ReceivePattern,
         signed: &mut Signed,
         at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
-    ) -> Result<Came<V>, Ticket> {
+    ) -> Result<ReceivedValue<V>, PostedReceive> {
         self.mailbox().post_at_hand(wanted, signed, at_hand)
     }
 
-    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket {
+    fn request(&self, wanted: &ReceivePattern, signed: &mut Signed) -> PostedReceive {
         self.mailbox().request(wanted, signed)
     }
 
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+    fn collect(&self, ticket: &mut PostedReceive) -> Option<Envelope> {
         self.mailbox().collect(ticket)
     }
 
-    fn withdraw(&self, ticket: Ticket, signed: &mut Signed) -> bool {
+    fn withdraw(&self, ticket: PostedReceive, signed: &mut Signed) -> bool {
         self.mailbox().withdraw(ticket, signed)
     }
 
-    fn leave(&self, ticket: Ticket) {
+    fn leave(&self, ticket: PostedReceive) {
         self.mailbox().leave(ticket);
     }
 
@@ -137,11 +137,11 @@ impl Mail for Network {
         self.mailbox().put_back(envelope, signed);
     }
 
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+    fn peek<R>(&self, wanted: &ReceivePattern, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
         self.mailbox().peek(wanted, look)
     }
 
-    fn clear(&self, wanted: &Wanted) {
+    fn clear(&self, wanted: &ReceivePattern) {
         self.mailbox().clear(wanted);
     }
 

@@ -11,27 +11,27 @@
 
 /// Neighbouring ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct RankSpan {
     pub(crate) first: u32,
     pub(crate) ranks: u32,
 }
 
-impl Span {
+impl RankSpan {
     /// One rank.
     #[inline]
     pub(crate) fn of(rank: usize) -> Self {
         let first = u32::try_from(rank).expect("there are fewer than 2^32 ranks");
-        Span { first, ranks: 1 }
+        RankSpan { first, ranks: 1 }
     }
 
     /// Both, if they are the halves of a branch of `all` ranks.
     #[inline]
-    pub(crate) fn join(self, next: Span, all: u32) -> Option<Span> {
+    pub(crate) fn join(self, next: RankSpan, all: u32) -> Option<RankSpan> {
         let begins = self.ranks.is_power_of_two()
             && self.first.trailing_zeros() > self.ranks.trailing_zeros();
         let neighbours = self.first + self.ranks == next.first;
         let ends = next.ranks == self.ranks.min(all.saturating_sub(next.first));
-        (begins && neighbours && ends).then(|| Span {
+        (begins && neighbours && ends).then(|| RankSpan {
             first: self.first,
             ranks: self.ranks + next.ranks,
         })
@@ -53,13 +53,13 @@ pub(crate) const BLOCK: usize = 512;
 
 /// Numbers of neighbouring ranks, or what they have been combined to: the first rank, and where
 /// they lie.
-pub(crate) type Row<'a, T> = (usize, &'a [T]);
+pub(crate) type RankRow<'a, T> = (usize, &'a [T]);
 
 /// Combines rows of `all` ranks, place by place, in the order in which a collective combines what
 /// ranks bring. So a total has the same bits whichever way it was made. `done` gets each block of
 /// totals when it is in the nearest cache.
 pub(crate) fn fold_rows<T: Copy>(
-    rows: &[Row<'_, T>],
+    rows: &[RankRow<'_, T>],
     all: usize,
     totals: &mut [T],
     op: &impl Fn(T, T) -> T,
@@ -79,7 +79,7 @@ pub(crate) fn fold_rows<T: Copy>(
 
 /// The rows of a branch: so many ranks, or as many of them as there are, from the first on.
 fn fold_branch<T: Copy>(
-    rows: &[Row<'_, T>],
+    rows: &[RankRow<'_, T>],
     (first, ranks): (usize, usize),
     begin: usize,
     totals: &mut [T],
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn spans_join_as_pairs_do() {
         for all in 1..40 {
-            let mut texts: Vec<(Span, String)> = (0..all)
-                .map(|rank| (Span::of(rank), rank.to_string()))
+            let mut texts: Vec<(RankSpan, String)> = (0..all)
+                .map(|rank| (RankSpan::of(rank), rank.to_string()))
                 .collect();
             let expected = combined(
                 texts.iter().map(|(_, text)| text.clone()).collect(),
@@ -175,7 +175,8 @@ mod tests {
                 texts.len() - 1
             };
             let rows: Vec<[usize; 1]> = (0..ranks).map(|rank| [rank]).collect();
-            let rows: Vec<Row<'_, usize>> = rows.iter().map(|row| &row[..]).enumerate().collect();
+            let rows: Vec<RankRow<'_, usize>> =
+                rows.iter().map(|row| &row[..]).enumerate().collect();
             let mut total = [0];
             fold_rows(&rows, ranks, &mut total, &op, |_| ());
             assert_eq!(texts.borrow().get(total[0]), expected.as_ref());

@@ -4,8 +4,8 @@
 //! receive stays in a list here until its outcome is seen, so that all can be registered anew when
 //! a message comes back.
 
-use super::{Mail, Posted, Signed, Ticket};
-use crate::envelope::{Envelope, Wanted};
+use super::{Mail, Posted, PostedReceive, Signed};
+use crate::envelope::{Envelope, ReceivePattern};
 use crate::report::Unmatched;
 use motet_dispatch::{Causalities, Inline};
 use motet_ports::{Activation, Port, Receive};
@@ -41,17 +41,17 @@ struct Order {
 
 /// A receive at a rank's port.
 struct Registered {
-    wanted: Wanted,
-    came: Came,
+    wanted: ReceivePattern,
+    came: ReceivedSlot,
     receive: Activation,
 }
 
 /// Where a handler keeps what its receive has got.
-type Came = Arc<Mutex<Option<Envelope>>>;
+type ReceivedSlot = Arc<Mutex<Option<Envelope>>>;
 
 /// A receive that is registered at a rank's port.
 pub(crate) struct PortTicket {
-    came: Came,
+    came: ReceivedSlot,
 }
 
 impl PortMailbox {
@@ -76,7 +76,7 @@ impl PortMailbox {
     }
 
     /// Has the port keep the next message that is wanted in `came`.
-    fn register(&self, wanted: Wanted, came: &Came) -> Activation {
+    fn register(&self, wanted: ReceivePattern, came: &ReceivedSlot) -> Activation {
         let (came, signed) = (Arc::clone(came), Arc::clone(&self.signed));
         self.receive(wanted, move |mut envelope: Envelope| {
             signed.lock().extend(wanted.receipt_of(&mut envelope));
@@ -86,7 +86,7 @@ impl PortMailbox {
 
     fn receive(
         &self,
-        wanted: Wanted,
+        wanted: ReceivePattern,
         keep_it: impl FnOnce(Envelope) + Send + 'static,
     ) -> Activation {
         let receive =
@@ -95,9 +95,9 @@ impl PortMailbox {
         receive.expect("an inline queue takes every task")
     }
 
-    fn post_receive(&self, wanted: &Wanted, signed: &mut Signed) -> PortTicket {
+    fn post_receive(&self, wanted: &ReceivePattern, signed: &mut Signed) -> PortTicket {
         self.signing(signed, |order| {
-            let came = Came::default();
+            let came = ReceivedSlot::default();
             let receive = self.register(*wanted, &came);
             order.posted.push(Registered {
                 wanted: *wanted,
@@ -150,21 +150,21 @@ impl Mail for PortMailbox {
         self.arrivals.load(Ordering::Acquire)
     }
 
-    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
+    fn post(&self, wanted: &ReceivePattern, signed: &mut Signed) -> Posted {
         let ticket = self.post_receive(wanted, signed);
         let there = self.collect_of(&ticket);
-        there.ok_or_else(|| Ticket::Port(Box::new(ticket)))
+        there.ok_or_else(|| PostedReceive::Port(Box::new(ticket)))
     }
 
-    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket {
-        Ticket::Port(Box::new(self.post_receive(wanted, signed)))
+    fn request(&self, wanted: &ReceivePattern, signed: &mut Signed) -> PostedReceive {
+        PostedReceive::Port(Box::new(self.post_receive(wanted, signed)))
     }
 
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+    fn collect(&self, ticket: &mut PostedReceive) -> Option<Envelope> {
         self.collect_of(ticket.at_port())
     }
 
-    fn withdraw(&self, mut ticket: Ticket, signed: &mut Signed) -> bool {
+    fn withdraw(&self, mut ticket: PostedReceive, signed: &mut Signed) -> bool {
         let ticket = ticket.at_port();
         let came = {
             let mut order = self.order.lock();
@@ -182,7 +182,7 @@ impl Mail for PortMailbox {
 
     /// Another receive takes its place, which the port keeps until it has got the message, and
     /// nobody else knows.
-    fn leave(&self, mut ticket: Ticket) {
+    fn leave(&self, mut ticket: PostedReceive) {
         let ticket = ticket.at_port();
         let came = {
             let mut order = self.order.lock();
@@ -222,14 +222,14 @@ impl Mail for PortMailbox {
         self.arrivals.fetch_add(1, Ordering::Release);
     }
 
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+    fn peek<R>(&self, wanted: &ReceivePattern, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
         self.all(|items| {
             let found = items.iter().find(|envelope| wanted.matches(envelope));
             found.map(look)
         })
     }
 
-    fn clear(&self, wanted: &Wanted) {
+    fn clear(&self, wanted: &ReceivePattern) {
         // What is taken out is dropped under no lock.
         let _taken: Vec<Envelope> = self.all(|items| {
             let wants = |envelope: &mut Envelope| wanted.matches(envelope);
@@ -247,11 +247,11 @@ impl Mail for PortMailbox {
     }
 }
 
-impl Ticket {
+impl PostedReceive {
     fn at_port(&mut self) -> &mut PortTicket {
         match self {
-            Ticket::Port(ticket) => ticket,
-            Ticket::Mail(_) => unreachable!("the receive was posted at a port"),
+            PostedReceive::Port(ticket) => ticket,
+            PostedReceive::Mail(_) => unreachable!("the receive was posted at a port"),
         }
     }
 }

@@ -14,9 +14,9 @@
 //! rank, a task that waits, is woken (papers R029 to R033, R041). This fabric is to be read and to
 //! be measured against; `threads` is the fast one.
 
-use super::call::{Call, mismatch, other_type};
+use super::call::{RankCall, mismatch, other_type};
+use super::meeting_point::Agenda;
 use super::order;
-use super::place::Agenda;
 use super::port_mailbox::{PortMailbox, apart, keep};
 use super::threads::Threads;
 use crate::CommError;
@@ -39,7 +39,7 @@ pub(crate) struct Gathering {
 /// What a rank brings.
 struct Brought {
     rank: usize,
-    call: Call,
+    call: RankCall,
     value: Box<dyn Any + Send>,
 }
 
@@ -83,7 +83,7 @@ impl Gathering {
     pub(crate) fn arrive<V: Send + 'static>(
         &self,
         rank: usize,
-        call: Call,
+        call: RankCall,
         value: V,
     ) -> Vec<usize> {
         let before = self.table.collectives.load(Ordering::Relaxed);

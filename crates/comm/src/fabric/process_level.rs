@@ -12,14 +12,17 @@ mod part;
 mod runs;
 
 use super::any_cell::AnyCell;
-use super::call::{Call, Coming};
+use super::call::{Coming, RankCall};
 use super::combining_tree::CombiningTree;
-use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, keep_spare};
+use super::processes::{
+    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, Route, RunProcesses,
+    keep_spare,
+};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
 use part::Calls;
-use runs::Runs;
+use runs::WatchedRuns;
 use std::mem;
 use std::sync::{Arc, OnceLock};
 
@@ -27,8 +30,8 @@ pub(crate) use beside::Beside;
 
 pub(crate) struct ProcessLevel {
     collective: CombiningTree,
-    processes: Arc<Processes>,
-    site: Site,
+    processes: Arc<RunProcesses>,
+    site: CrossingSite,
     /// The number of all ranks.
     all: u32,
     /// The number of their processes.
@@ -47,7 +50,7 @@ struct Between {
     /// one.
     under_way: Option<u32>,
     /// The one rank here looks itself for what comes to it.
-    direct: Option<Direct>,
+    direct: Option<DirectCrossing>,
     /// What they have brought to it, as it is.
     mine: AnyCell,
     /// What has been called in all collectives.
@@ -58,13 +61,13 @@ struct Between {
 
 /// What the ranks here have brought, the parts of all processes, and whether all have called the
 /// same.
-type Taken = (AnyCell, Parts, Result<(), Box<CommError>>);
+type Taken = (AnyCell, ProcessParts, Result<(), Box<CommError>>);
 
 impl ProcessLevel {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none
     /// lives here.
     pub(crate) fn new(
-        processes: &Arc<Processes>,
+        processes: &Arc<RunProcesses>,
         communicator: u32,
         members: impl Iterator<Item = usize>,
         started: Option<u32>,
@@ -89,7 +92,7 @@ impl ProcessLevel {
         Some(ProcessLevel {
             collective: CombiningTree::of(here.clone()),
             processes: Arc::clone(processes),
-            site: Site {
+            site: CrossingSite {
                 communicator,
                 started,
             },
@@ -132,12 +135,12 @@ impl ProcessLevel {
         combine: impl Fn(V, V) -> V,
     ) {
         let &Coming { rank, number, call } = coming;
-        let runs = Runs::one(rank, value);
+        let runs = WatchedRuns::one(rank, value);
         let mine = if self.here.len() == 1 {
             // There is nobody here to meet.
             Ok(runs)
         } else {
-            let join = |left: Runs<V>, right| left.join(right, self.all, &combine);
+            let join = |left: WatchedRuns<V>, right| left.join(right, self.all, &combine);
             // SAFETY: the caller promises it.
             if !unsafe { self.collective.come(self.place(rank), call, runs, join) } {
                 return;
@@ -150,7 +153,12 @@ impl ProcessLevel {
 
     /// All ranks here have come to collective `number`, and this is what they bring, or why they
     /// cannot go on.
-    fn cross<V: Value>(&self, call: Call, mine: Result<Runs<V>, Box<CommError>>, number: u32) {
+    fn cross<V: Value>(
+        &self,
+        call: RankCall,
+        mine: Result<WatchedRuns<V>, Box<CommError>>,
+        number: u32,
+    ) {
         let mut bytes = self.between.lock().spare.pop().unwrap_or_default();
         // Writing runs the program's code: under no lock.
         let begun = part::begin(&mine, &mut bytes, !self.route.passes_on());
@@ -178,7 +186,7 @@ impl ProcessLevel {
         kept.put(mine);
         *under_way = Some(at.1);
         if self.looks_itself() {
-            *direct = Some(Direct::new(first));
+            *direct = Some(DirectCrossing::new(first));
         } else {
             self.processes
                 .begin_crossing(at, (crossing, &self.route), first, spare);
@@ -306,20 +314,22 @@ impl ProcessLevel {
     fn combine<V: Value>(
         &self,
         mut mine: AnyCell,
-        parts: &mut [Part],
+        parts: &mut [ProcessPart],
         combine: impl Fn(V, V) -> V,
     ) -> Result<V, Box<CommError>> {
         // The first failure of all, on every process.
         for part in &*parts {
             part::body(&part.bytes)?;
         }
-        let mine = mine.take::<Result<Runs<V>, Box<CommError>>>();
+        let mine = mine.take::<Result<WatchedRuns<V>, Box<CommError>>>();
         let mine = mine.expect("ranks that have called the same have brought the same")?;
         // All of the others before the first is combined: nothing is, if one of them cannot be
         // read.
         let own = self.processes.own();
         let others = parts.iter_mut().filter(|part| part.process != own);
-        let mut others = others.map(|part| Runs::read(&mut part.bytes)).peekable();
+        let mut others = others
+            .map(|part| WatchedRuns::read(&mut part.bytes))
+            .peekable();
         let runs = match (others.next(), others.peek()) {
             (Some(other), None) => mine.join(other?, self.all, &combine),
             (first, _) => {
@@ -327,7 +337,7 @@ impl ProcessLevel {
                 for other in first.into_iter().chain(others) {
                     all.append(&mut other?.into_vec());
                 }
-                mine.join(Runs::Several(all), self.all, &combine)
+                mine.join(WatchedRuns::Several(all), self.all, &combine)
             }
         };
         runs.whole().ok_or_else(part::ranks_missing::<V>)
@@ -350,7 +360,7 @@ impl ProcessLevel {
     }
 
     /// # Safety
-    /// As [`Published::read`](super::published::Published::read).
+    /// As [`PublishedTotal::read`](super::published::Published::read).
     pub(super) unsafe fn read<S: Send + Sync + 'static, R>(
         &self,
         read: impl FnOnce(&S) -> R,

@@ -2,12 +2,12 @@
 //! others, and what comes from there.
 //!
 //! ```text
-//!   rank ── send ──► Remote ──► mailbox of a rank here
+//!   rank ── send ──► RemoteFabric ──► mailbox of a rank here
 //!                       └─────► Transport ──► … ──► deliver ──► mailbox, crossing, receipt, ending
 //! ```
 //!
-//! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's
-//! own looks (`progress.rs`).
+//! Whoever waits calls [`RunProcesses::poll`]; when all ranks sleep or compute, a thread of the
+//! run's own looks (`progress.rs`).
 
 mod asking;
 mod calls;
@@ -21,17 +21,19 @@ mod profiles;
 mod progress;
 mod readers;
 mod receipts;
-mod room;
 mod sends;
 mod stuck;
 mod vectors;
+mod waiting_senders;
 
-pub(crate) use control::{Ending, Later};
-pub(super) use crossing::{Crossing, Direct, Part, Parts, Route, Site, keep_spare};
+pub(crate) use control::{EarlyEnd, Later};
+pub(super) use crossing::{
+    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, Route, keep_spare,
+};
 pub(crate) use handshake::handshake;
-pub(crate) use progress::Turn;
+pub(crate) use progress::ServerTurn;
 pub(crate) use readers::Left;
-pub(super) use vectors::Way;
+pub(super) use vectors::PieceRoute;
 
 use super::local_ranks::LocalRanks;
 use crate::asks::Asks;
@@ -46,15 +48,15 @@ use motet_dispatch::keep_looking;
 use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU64, Ordering, fence};
 use profiles::Profiles;
-use progress::Progress;
+use progress::ServerProgress;
 use readers::Readers;
 use receipts::Receipts;
-use room::Room;
 use std::sync::Arc;
 use std::time::Duration;
 use stuck::Stuck;
+use waiting_senders::WaitingSenders;
 
-pub(crate) struct Processes {
+pub(crate) struct RunProcesses {
     pub(crate) local: Arc<LocalRanks>,
     transport: Arc<dyn Transport>,
     /// Tells the messages of this run from those of others on the same transport.
@@ -72,13 +74,13 @@ pub(crate) struct Processes {
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
-    progress: Progress,
-    room: Room,
+    progress: ServerProgress,
+    room: WaitingSenders,
     readers: Readers,
 }
 
 /// Who is told what comes from other processes, beside the ranks.
-pub(crate) struct Told {
+pub(crate) struct RunListeners {
     /// The thread that has started the run.
     pub(crate) caller: Unparker,
     /// Whoever makes reports.
@@ -102,7 +104,7 @@ pub(crate) fn run_of(header: &Header) -> u16 {
     (header.context >> 48) as u16
 }
 
-impl Processes {
+impl RunProcesses {
     /// `firsts` has the first rank of each process, then the number of all ranks; `limit` says how
     /// long another process may say nothing.
     pub(crate) fn new(
@@ -111,7 +113,7 @@ impl Processes {
         run: u16,
         firsts: Box<[usize]>,
         later: Later,
-        told: Told,
+        told: RunListeners,
         limit: Duration,
     ) -> Self {
         let (process, processes) = (transport.process(), transport.processes());
@@ -119,7 +121,7 @@ impl Processes {
             .communicators
             .store(first_number(process, processes), Ordering::Relaxed);
         let readers = Readers::new(local.size());
-        Processes {
+        RunProcesses {
             heartbeat: Heartbeat::new(&*transport, limit),
             local,
             transport,
@@ -134,8 +136,8 @@ impl Processes {
             profiles: Profiles::default(),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
-            progress: Progress::default(),
-            room: Room::default(),
+            progress: ServerProgress::default(),
+            room: WaitingSenders::default(),
             readers,
         }
     }
@@ -264,7 +266,7 @@ impl Processes {
     fn broken(&self, error: TransportError) {
         match error {
             TransportError::Lost { process, reason } => self.lost(process, reason),
-            TransportError::Failed { reason } => self.end(Ending::Transport { reason }),
+            TransportError::Failed { reason } => self.end(EarlyEnd::Transport { reason }),
         }
     }
 
@@ -279,7 +281,7 @@ impl Processes {
             CONTROL => return self.told(process, header, payload),
             CROSSING => {
                 let (number, step) = (header.source, header.tag);
-                let site = Site {
+                let site = CrossingSite {
                     communicator,
                     started: (header.destination != 0).then_some(number),
                 };
@@ -307,7 +309,7 @@ impl Processes {
     fn strange(&self, process: usize) {
         let reason =
             format!("process {process} has sent bytes that are no message of this version");
-        self.end(Ending::Transport { reason });
+        self.end(EarlyEnd::Transport { reason });
     }
 
     /// Wakes ranks that live here, after something was brought to all of them.
@@ -347,9 +349,9 @@ pub(crate) mod tests {
     /// The first of two; the other says nothing by itself. What lies here has come from it and was
     /// not taken in.
     #[derive(Default)]
-    pub(crate) struct First(pub(crate) Mutex<VecDeque<(Header, Vec<u8>)>>);
+    pub(crate) struct FirstProcess(pub(crate) Mutex<VecDeque<(Header, Vec<u8>)>>);
 
-    impl Transport for First {
+    impl Transport for FirstProcess {
         fn process(&self) -> usize {
             0
         }
@@ -390,14 +392,14 @@ pub(crate) mod tests {
     }
 
     /// The first of two processes with one rank each, in run 1.
-    pub(crate) fn first_of_two(first: Arc<First>) -> Arc<Processes> {
+    pub(crate) fn first_of_two(first: Arc<FirstProcess>) -> Arc<RunProcesses> {
         let (local, limit) = (Arc::new(LocalRanks::new(1, 1)), Duration::from_secs(60));
-        let told = Told {
+        let told = RunListeners {
             caller: Parker::new().unparker(),
             asks: Arc::default(),
         };
         let (firsts, later) = (Box::new([0, 1, 2]), Later::default());
-        let made = Processes::new(local, first, 1, firsts, later, told, limit);
+        let made = RunProcesses::new(local, first, 1, firsts, later, told, limit);
         Arc::new(made)
     }
 }

@@ -11,7 +11,7 @@ use motet_sync::cell::UnsafeCell;
 
 /// In this order: a small total comes in the same cache line as the news of it.
 #[repr(C)]
-pub(crate) struct Published {
+pub(crate) struct PublishedTotal {
     /// The number of the collective.
     number: AtomicU32,
     /// Why it failed, if it did.
@@ -20,11 +20,11 @@ pub(crate) struct Published {
 }
 
 // SAFETY: the module doc says who touches it when; the number orders it.
-unsafe impl Sync for Published {}
+unsafe impl Sync for PublishedTotal {}
 
-impl Published {
+impl PublishedTotal {
     pub(super) fn new() -> Self {
-        Published {
+        PublishedTotal {
             number: AtomicU32::new(0),
             failed: UnsafeCell::new(None),
             total: UnsafeCell::new(AnyCell::new()),
@@ -59,7 +59,7 @@ impl Published {
         self.number.store(number, Ordering::Release);
     }
 
-    /// As [`Published::publish`], of the collective after the one that was published last.
+    /// As [`PublishedTotal::publish`], of the collective after the one that was published last.
     ///
     /// # Safety
     /// As there.

@@ -1,31 +1,31 @@
 //! The fabric of ranks in several processes: inside a process as [`Threads`](super::Threads),
 //! between them over a [`Transport`](crate::Transport).
 
-use super::mailbox::{Mailbox, Steps};
-use super::processes::Processes;
-use super::{Closer, Fabric, Mail, Threads, Ticket};
+use super::mailbox::{Mailbox, NeighbourSteps};
+use super::processes::RunProcesses;
+use super::{Closer, Fabric, Mail, PostedReceive, Threads};
 use crate::CommError;
 use crate::address::Status;
-use crate::envelope::{Behind, Context, Envelope, Receipt, Wanted};
+use crate::envelope::{Behind, Context, Envelope, Receipt, ReceivePattern};
 use crate::rank_slot::RankSlot;
 use std::sync::Arc;
 
 /// One rank among others in this process and others.
 #[derive(Clone)]
-pub(crate) struct Remote {
-    processes: Arc<Processes>,
+pub(crate) struct RemoteFabric {
+    processes: Arc<RunProcesses>,
     /// The rank among those of this process, where its number is its place here.
     here: Threads,
 }
 
-impl Remote {
-    pub(crate) fn new(processes: Arc<Processes>, place: usize) -> Self {
+impl RemoteFabric {
+    pub(crate) fn new(processes: Arc<RunProcesses>, place: usize) -> Self {
         let here = Threads::new(Arc::clone(&processes.local), place);
-        Remote { processes, here }
+        RemoteFabric { processes, here }
     }
 
     /// What the ranks of this process share.
-    pub(crate) fn processes(&self) -> &Arc<Processes> {
+    pub(crate) fn processes(&self) -> &Arc<RunProcesses> {
         &self.processes
     }
 
@@ -78,11 +78,11 @@ impl Remote {
     }
 
     /// Takes the oldest message that is wanted, if it is there.
-    pub(crate) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
+    pub(crate) fn take(&self, wanted: &ReceivePattern) -> Option<Envelope> {
         self.mail().take(wanted)
     }
 
-    /// Takes a step in that has come, past the mailbox; see [`Processes::read_step`].
+    /// Takes a step in that has come, past the mailbox; see [`RunProcesses::read_step`].
     pub(crate) fn read_step(
         &self,
         from: usize,
@@ -95,7 +95,7 @@ impl Remote {
     }
 
     /// Nobody receives these steps any more.
-    pub(crate) fn end_steps(&self, steps: Steps) {
+    pub(crate) fn end_steps(&self, steps: NeighbourSteps) {
         self.mail().end_steps(steps);
     }
 
@@ -109,7 +109,7 @@ impl Remote {
     }
 }
 
-impl Fabric for Remote {
+impl Fabric for RemoteFabric {
     type Mail = Mailbox;
 
     #[inline]
@@ -172,7 +172,7 @@ impl Fabric for Remote {
         self.mail().arrivals()
     }
 
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+    fn collect(&self, ticket: &mut PostedReceive) -> Option<Envelope> {
         self.mail().collect(ticket).or_else(|| {
             self.processes.poll();
             self.mail().collect(ticket)
@@ -186,7 +186,7 @@ impl Fabric for Remote {
             .close_later(place.unwrap_or(self.here.world_rank()), closer);
     }
 
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+    fn peek<R>(&self, wanted: &ReceivePattern, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
         self.processes.poll();
         self.mail().peek(wanted, look)
     }

@@ -29,7 +29,7 @@ impl Solo {
 
     /// The world of this rank.
     pub(crate) fn team() -> Team {
-        Team::world(1, super::PlaceKind::Tree)
+        Team::world(1, super::MeetingPointKind::Tree)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the ranks of a communicator share.
 
-use super::place::{Place, PlaceKind};
+use super::meeting_point::{MeetingPoint, MeetingPointKind};
 use crate::report::Members;
 use motet_sync::Mutex;
 use std::collections::HashMap;
@@ -15,20 +15,20 @@ pub(crate) struct Team {
     /// same.
     members: Members,
     /// `None` when there is one rank only.
-    place: Option<Place>,
-    kind: PlaceKind,
+    place: Option<MeetingPoint>,
+    kind: MeetingPointKind,
     /// The places of collectives that were started and to which not all have come yet, and how many
     /// are to come; by their number.
-    started: Mutex<HashMap<u32, (Arc<Place>, usize)>>,
+    started: Mutex<HashMap<u32, (Arc<MeetingPoint>, usize)>>,
 }
 
 impl Team {
     /// All ranks of a world.
-    pub(crate) fn world(size: usize, kind: PlaceKind) -> Self {
+    pub(crate) fn world(size: usize, kind: MeetingPointKind) -> Self {
         Team::new(0, size, None, kind)
     }
 
-    fn new(communicator: u32, size: usize, members: Members, kind: PlaceKind) -> Self {
+    fn new(communicator: u32, size: usize, members: Members, kind: MeetingPointKind) -> Self {
         let mut team = Team {
             communicator,
             size,
@@ -44,7 +44,7 @@ impl Team {
     }
 
     /// A place where the members meet, and how many of them meet here.
-    fn make_place(&self, started: Option<u32>) -> Option<(Place, usize)> {
+    fn make_place(&self, started: Option<u32>) -> Option<(MeetingPoint, usize)> {
         let members = (0..self.size).map(|rank| self.world_rank(rank));
         self.kind.make(self.communicator, members, started)
     }
@@ -78,12 +78,12 @@ impl Team {
 
     /// Where the ranks meet; `None` for one rank alone.
     #[inline]
-    pub(crate) fn place(&self) -> Option<&Place> {
+    pub(crate) fn place(&self) -> Option<&MeetingPoint> {
         self.place.as_ref()
     }
 
     /// Where the ranks meet for the started collective with this number; each rank asks once.
-    pub(crate) fn started_place(&self, number: u32) -> Arc<Place> {
+    pub(crate) fn started_place(&self, number: u32) -> Arc<MeetingPoint> {
         let mut started = self.started.lock();
         if !started.contains_key(&number) {
             // Not under the lock: a place for many ranks is large. If another rank makes one too,

@@ -115,15 +115,15 @@ mod loom_tests {
     use super::*;
     use crate::Communicator;
     use crate::address::{ANY_SOURCE, Status, Tag};
-    use crate::envelope::{Context as Apart, Kind};
-    use crate::fabric::{AnyFabric, PlaceKind, Team};
+    use crate::envelope::{Context as Apart, MessageKind};
+    use crate::fabric::{AnyFabric, MeetingPointKind, Team};
     use crate::rank_slot::loom_tests::block_on;
     use motet_sync::thread;
     use std::panic::Location;
 
     const CONTEXT: Apart = Apart {
         communicator: 0,
-        kind: Kind::User,
+        kind: MessageKind::User,
     };
 
     fn message(source: usize, tag: Tag) -> Envelope {
@@ -152,7 +152,7 @@ mod loom_tests {
     fn loom_ranks_are_woken_from_collective_after_collective() {
         loom::model(|| {
             let local = Arc::new(LocalRanks::new(2, 2));
-            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            let team = Arc::new(Team::world(2, MeetingPointKind::Tree));
             let other = thread::spawn({
                 let (local, team) = (Arc::clone(&local), Arc::clone(&team));
                 move || take_part(&local, &team, 1, 2)
@@ -167,7 +167,7 @@ mod loom_tests {
     fn loom_two_ranks_that_only_meet_wake_each_other() {
         loom::model(|| {
             let local = Arc::new(LocalRanks::new(2, 2));
-            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            let team = Arc::new(Team::world(2, MeetingPointKind::Tree));
             let meets = |local: &Arc<LocalRanks>, team: &Arc<Team>, rank| {
                 let comm = communicator(local, team, rank);
                 block_on(async {
@@ -190,7 +190,7 @@ mod loom_tests {
     fn loom_two_ranks_that_do_not_agree_are_woken() {
         loom::model(|| {
             let local = Arc::new(LocalRanks::new(2, 2));
-            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            let team = Arc::new(Team::world(2, MeetingPointKind::Tree));
             let other = thread::spawn({
                 let (local, team) = (Arc::clone(&local), Arc::clone(&team));
                 move || {
@@ -209,7 +209,7 @@ mod loom_tests {
     fn loom_sem_g83_a_synchronous_send_ends_when_a_receive_has_the_message() {
         loom::model(|| {
             let local = Arc::new(LocalRanks::new(2, 2));
-            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            let team = Arc::new(Team::world(2, MeetingPointKind::Tree));
             // Loom does not see the `OnceLock` that holds the mailbox.
             local.mailbox(1);
             let receiver = thread::spawn({
@@ -231,7 +231,7 @@ mod loom_tests {
     fn loom_a_message_wakes_its_receiver() {
         loom::model(|| {
             let local = Arc::new(LocalRanks::new(2, 2));
-            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            let team = Arc::new(Team::world(2, MeetingPointKind::Tree));
             // Loom does not see the `OnceLock` that holds the mailbox.
             local.mailbox(0);
             let sender = thread::spawn({

@@ -1,8 +1,8 @@
 //! Persistent requests: the arguments of a call that is made again and again.
 
 use crate::address::{Dest, Source, Tag, TagMatch};
-use crate::envelope::{Kind, Wanted};
-use crate::pending::Ended;
+use crate::envelope::{MessageKind, ReceivePattern};
+use crate::pending::ReadyOutcome;
 use crate::request::{Request, Requests};
 use crate::{CommError, Communicator, Value};
 use std::marker::PhantomData;
@@ -27,7 +27,7 @@ pub struct PersistentSend<'c, T> {
 #[derive(Debug)]
 pub struct PersistentRecv<'c, T> {
     comm: &'c Communicator,
-    wanted: Wanted,
+    wanted: ReceivePattern,
     location: &'static Location<'static>,
     _values: PhantomData<fn() -> T>,
 }
@@ -110,7 +110,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> Result<PersistentRecv<'_, T>, CommError> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         self.check_source(wanted.source)?;
         Ok(PersistentRecv {
             comm: self,
@@ -128,8 +128,8 @@ impl<'c, T: Value> PersistentSend<'c, T> {
         if self.is_synchronous {
             return comm.issend_from(self.dest, self.tag, value, self.location);
         }
-        let sent = comm.send_in(Kind::User, self.dest, self.tag, value, self.location);
-        Request::new(comm.spot(), Ended(Some(sent)))
+        let sent = comm.send_in(MessageKind::User, self.dest, self.tag, value, self.location);
+        Request::new(comm.spot(), ReadyOutcome(Some(sent)))
     }
 
     /// Sends a value by each, in order (MPI_STARTALL).

@@ -2,10 +2,10 @@
 
 use super::recv::{Receiving, Use, Whole, open};
 use crate::address::{Source, Status, TagMatch};
-use crate::envelope::{Envelope, Kind, Wanted};
-use crate::pending::{Pending, Waiting, Whys};
+use crate::envelope::{Envelope, MessageKind, ReceivePattern};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::{CommError, Communicator, Value};
 use std::fmt;
 use std::future::Future;
@@ -61,14 +61,14 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> impl Future<Output = Result<Probe, CommError>> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         let probing = Probing {
             comm: self,
             wanted,
             location: Location::caller(),
             seen: None,
         };
-        Waiting::new(self.spot(), probing)
+        PendingFuture::new(self.spot(), probing)
     }
 
     /// Looks whether a message from `source` with `tag` is there, and leaves it there (MPI_IPROBE).
@@ -80,7 +80,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> Result<Option<Probe>, CommError> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         self.check_source(wanted.source)?;
         Ok(self.fabric().peek(&wanted, Probe::of))
     }
@@ -104,7 +104,7 @@ impl Communicator {
             })
         };
         let receiving = Receiving::new(self, wanted, Location::caller(), Whole(message));
-        Waiting::new(self.spot(), receiving)
+        PendingFuture::new(self.spot(), receiving)
     }
 
     /// Takes a message from `source` with `tag`, if one is there, whatever it holds (MPI_IMPROBE).
@@ -132,10 +132,10 @@ impl Communicator {
 
     /// What a matched probe waits for: it only takes the message, and whoever receives it signs for
     /// it.
-    fn taken(&self, source: Source, tag: TagMatch) -> Wanted {
-        Wanted {
+    fn taken(&self, source: Source, tag: TagMatch) -> ReceivePattern {
+        ReceivePattern {
             signs: false,
-            ..self.wanted(Kind::User, source, tag)
+            ..self.wanted(MessageKind::User, source, tag)
         }
     }
 }
@@ -215,13 +215,13 @@ impl Probe {
 /// A probe that waits.
 struct Probing<'c> {
     comm: &'c Communicator,
-    wanted: Wanted,
+    wanted: ReceivePattern,
     location: &'static Location<'static>,
     /// The arrivals at the last look.
     seen: Option<u32>,
 }
 
-impl Pending for Probing<'_> {
+impl PendingCall for Probing<'_> {
     type Output = Result<Probe, CommError>;
 
     fn look(&mut self) -> Option<Result<Probe, CommError>> {
@@ -236,7 +236,7 @@ impl Pending for Probing<'_> {
     }
 
     fn why(&self) -> Whys {
-        let operation = Operation::Probe {
+        let operation = WaitOperation::Probe {
             source: self.wanted.source,
             tag: self.wanted.tag,
         };

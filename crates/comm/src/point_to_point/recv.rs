@@ -1,11 +1,11 @@
 //! Receives.
 
 use crate::address::{Source, Status, Tag, TagMatch};
-use crate::envelope::{Envelope, Kind, Wanted};
-use crate::fabric::{Came, Ticket};
-use crate::pending::{Pending, Waiting, Whys};
+use crate::envelope::{Envelope, MessageKind, ReceivePattern};
+use crate::fabric::{PostedReceive, ReceivedValue};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
 use std::convert::Infallible;
@@ -31,7 +31,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         self.receive(wanted, Location::caller(), |value, _| value)
     }
 
@@ -46,7 +46,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> impl Future<Output = Result<(T, Status), CommError>> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         self.receive(wanted, Location::caller(), |value, status| (value, status))
     }
 
@@ -60,7 +60,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> Request<'_, T> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         let mut receiving =
             Receiving::new(self, wanted, Location::caller(), open(|value, _| value));
         receiving.post();
@@ -78,7 +78,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> Request<'_, (T, Status)> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         let give = open(|value, status| (value, status));
         let mut receiving = Receiving::new(self, wanted, Location::caller(), give);
         receiving.post();
@@ -87,8 +87,13 @@ impl Communicator {
 
     /// What a receive of this communicator waits for.
     #[inline]
-    pub(crate) fn wanted(&self, kind: Kind, source: Source, tag: TagMatch) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(
+        &self,
+        kind: MessageKind,
+        source: Source,
+        tag: TagMatch,
+    ) -> ReceivePattern {
+        ReceivePattern {
             context: self.context(kind),
             source,
             tag,
@@ -100,14 +105,14 @@ impl Communicator {
     #[inline]
     pub(crate) fn receive<'c, T: Value, R: 'c>(
         &'c self,
-        wanted: Wanted,
+        wanted: ReceivePattern,
         location: &'static Location<'static>,
         give: impl FnOnce(T, Status) -> R + 'c,
-    ) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
+    ) -> PendingFuture<'c, impl PendingCall<Output = Result<R, CommError>> + 'c> {
         // First: while something is there that must be dropped if this panics, it lies in memory
         // and is moved.
         let spot = self.spot();
-        Waiting::new(spot, Receiving::new(self, wanted, location, open(give)))
+        PendingFuture::new(spot, Receiving::new(self, wanted, location, open(give)))
     }
 }
 
@@ -218,7 +223,7 @@ pub(crate) fn unopened<T>(envelope: &Envelope, reason: Option<String>) -> CommEr
 /// A receive.
 pub(crate) struct Receiving<'c, U> {
     comm: &'c Communicator,
-    wanted: Wanted,
+    wanted: ReceivePattern,
     location: &'static Location<'static>,
     use_it: Option<U>,
     /// The collective of which it is a part, if it is not a call of the program.
@@ -229,7 +234,7 @@ pub(crate) struct Receiving<'c, U> {
 enum State {
     New,
     Refused(Box<CommError>),
-    Posted(Ticket),
+    Posted(PostedReceive),
     Ended,
 }
 
@@ -237,7 +242,7 @@ impl<'c, U: Use> Receiving<'c, U> {
     #[inline]
     pub(crate) fn new(
         comm: &'c Communicator,
-        wanted: Wanted,
+        wanted: ReceivePattern,
         location: &'static Location<'static>,
         use_it: U,
     ) -> Self {
@@ -252,7 +257,7 @@ impl<'c, U: Use> Receiving<'c, U> {
     }
 
     /// What it receives.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> MessageKind {
         self.wanted.context.kind
     }
 
@@ -303,7 +308,7 @@ impl Communicator {
     }
 }
 
-impl<U: Use> Pending for Receiving<'_, U> {
+impl<U: Use> PendingCall for Receiving<'_, U> {
     type Output = Result<U::Output, CommError>;
 
     #[inline]
@@ -314,10 +319,10 @@ impl<U: Use> Pending for Receiving<'_, U> {
                 return Some(Err(refused));
             }
             match self.comm.fabric().post_at_hand(&self.wanted, U::at_hand) {
-                Ok(Came::AtHand(taken, status)) => {
+                Ok(ReceivedValue::AtHand(taken, status)) => {
                     return Some(Ok(self.use_it.take()?.give(taken, status)));
                 }
-                Ok(Came::Message(envelope)) => return self.open(envelope),
+                Ok(ReceivedValue::Message(envelope)) => return self.open(envelope),
                 Err(ticket) => self.state = State::Posted(ticket),
             }
         }
@@ -334,8 +339,8 @@ impl<U: Use> Pending for Receiving<'_, U> {
 
     fn why(&self) -> Whys {
         let operation = match self.part_of {
-            Some(name) => Operation::Collective { name, root: None },
-            None => Operation::Recv {
+            Some(name) => WaitOperation::Collective { name, root: None },
+            None => WaitOperation::Recv {
                 source: self.wanted.source,
                 tag: self.wanted.tag,
             },
@@ -363,7 +368,7 @@ impl<U> Receiving<'_, U> {
 
     /// Nobody waits for it any more, and its message comes all the same: its ticket, if it has not
     /// ended.
-    pub(crate) fn leave(&mut self) -> Option<Ticket> {
+    pub(crate) fn leave(&mut self) -> Option<PostedReceive> {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::New => Some(self.comm.fabric().request(&self.wanted)),
             State::Posted(ticket) => Some(ticket),

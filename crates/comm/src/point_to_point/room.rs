@@ -1,11 +1,11 @@
 //! Sends under a limit: whether there is room for a message, and the wait for it.
 
 use crate::address::{Dest, Tag};
-use crate::envelope::{Envelope, Kind};
+use crate::envelope::{Envelope, MessageKind};
 use crate::limit::{Outstanding, SendOverflow};
-use crate::pending::{Pending, Waiting, Whys};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::{CommError, Communicator};
 use std::panic::Location;
 use std::pin::Pin;
@@ -52,7 +52,7 @@ impl Communicator {
                 tag,
                 location,
             };
-            Box::pin(Waiting::new(self.spot(), room)) as Pin<Box<dyn Future<Output = ()>>>
+            Box::pin(PendingFuture::new(self.spot(), room)) as Pin<Box<dyn Future<Output = ()>>>
         })
     }
 
@@ -70,7 +70,7 @@ impl Communicator {
     ) -> Result<(), CommError> {
         let to = self.team().world_rank(dest);
         // One that its sender waits for does not count.
-        if envelope.context.kind == Kind::User && envelope.receipt.is_none() {
+        if envelope.context.kind == MessageKind::User && envelope.receipt.is_none() {
             if self.is_full(Dest::Rank(dest), SendOverflow::Reject) {
                 let messages = outstanding.limit.messages;
                 return Err(CommError::Full { dest, messages });
@@ -89,7 +89,7 @@ struct RoomOf<'c> {
     location: &'static Location<'static>,
 }
 
-impl Pending for RoomOf<'_> {
+impl PendingCall for RoomOf<'_> {
     type Output = ();
 
     fn look(&mut self) -> Option<()> {
@@ -97,7 +97,7 @@ impl Pending for RoomOf<'_> {
     }
 
     fn why(&self) -> Whys {
-        let operation = Operation::Send {
+        let operation = WaitOperation::Send {
             dest: self.dest,
             tag: self.tag,
         };

@@ -2,10 +2,10 @@
 
 use crate::address::{Dest, Status, Tag};
 use crate::any_cell::AnyLetter;
-use crate::envelope::{Envelope, Kind, Receipt};
-use crate::pending::{Ended, Pending, Waiting, Whys};
+use crate::envelope::{Envelope, MessageKind, Receipt};
+use crate::pending::{PendingCall, PendingFuture, ReadyOutcome, Whys};
 use crate::profile::Called;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
@@ -57,7 +57,7 @@ impl Communicator {
             {
                 room.await;
             }
-            self.send_in(Kind::User, dest, tag, value, location)
+            self.send_in(MessageKind::User, dest, tag, value, location)
         }
     }
 
@@ -93,7 +93,7 @@ impl Communicator {
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
         let sending = Sending::new(self, dest.into(), tag, value, Location::caller());
-        Waiting::new(self.spot(), sending)
+        PendingFuture::new(self.spot(), sending)
     }
 
     /// Sends `value` and returns a request that has ended (MPI_ISEND).
@@ -106,8 +106,8 @@ impl Communicator {
         if self.waits_for_room(dest) {
             return self.issend_from(dest, tag, value, Location::caller());
         }
-        let sent = self.send_in(Kind::User, dest, tag, value, Location::caller());
-        Request::new(self.spot(), Ended(Some(sent)))
+        let sent = self.send_in(MessageKind::User, dest, tag, value, Location::caller());
+        Request::new(self.spot(), ReadyOutcome(Some(sent)))
     }
 
     /// Sends `value` and returns a request that ends when a receive has got it (MPI_ISSEND).
@@ -167,7 +167,7 @@ impl Communicator {
     #[inline]
     pub(crate) fn send_in<T: Value>(
         &self,
-        kind: Kind,
+        kind: MessageKind,
         dest: Dest,
         tag: Tag,
         value: T,
@@ -184,7 +184,7 @@ impl Communicator {
     #[inline]
     pub(crate) fn message<T: Value>(
         &self,
-        kind: Kind,
+        kind: MessageKind,
         tag: Tag,
         value: T,
         location: &'static Location<'static>,
@@ -255,7 +255,7 @@ impl<'c, T: Value> Sending<'c, T> {
         let sent = self.comm.deliver(self.dest, self.location, || {
             let mut envelope = self
                 .comm
-                .message(Kind::User, self.tag, value, self.location);
+                .message(MessageKind::User, self.tag, value, self.location);
             envelope.receipt = Some(Arc::clone(&self.receipt));
             envelope.label.length = self.length;
             || envelope
@@ -264,7 +264,7 @@ impl<'c, T: Value> Sending<'c, T> {
     }
 }
 
-impl<T: Value> Pending for Sending<'_, T> {
+impl<T: Value> PendingCall for Sending<'_, T> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Self::Output> {
@@ -285,7 +285,7 @@ impl<T: Value> Pending for Sending<'_, T> {
         let Dest::Rank(dest) = self.dest else {
             return Vec::new();
         };
-        let operation = Operation::Ssend {
+        let operation = WaitOperation::Ssend {
             dest,
             tag: self.tag,
         };

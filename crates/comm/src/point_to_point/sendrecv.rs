@@ -2,8 +2,8 @@
 
 use super::recv::{NO_TAG, Receiving, Use, open};
 use crate::address::{Dest, Source, Tag};
-use crate::envelope::{Kind, Wanted};
-use crate::pending::{Pending, Waiting, Whys};
+use crate::envelope::{MessageKind, ReceivePattern};
+use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::{CommError, Communicator, Value};
 use std::future::Future;
@@ -25,7 +25,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: Tag,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.wanted(MessageKind::User, source.into(), tag.into());
         self.send_and_receive(dest.into(), tag, value, wanted, Location::caller())
     }
 
@@ -61,11 +61,11 @@ impl Communicator {
     ) -> impl Future<Output = Result<(), CommError>> {
         let (dest, source, location) = (dest.into(), source.into(), Location::caller());
         async move {
-            let wanted = self.wanted(Kind::User, source, tag.into());
+            let wanted = self.wanted(MessageKind::User, source, tag.into());
             if self.comes_back(dest, &wanted) {
                 return Ok(());
             }
-            self.send_in(Kind::User, dest, tag, value.clone(), location)?;
+            self.send_in(MessageKind::User, dest, tag, value.clone(), location)?;
             if source != Source::Null {
                 *value = self.receive(wanted, location, |came, _| came).await?;
             }
@@ -98,14 +98,14 @@ impl Communicator {
         let (rank, size, location) = (self.rank(), self.size(), Location::caller());
         let by = by.rem_euclid(size.cast_signed()).cast_unsigned();
         let (dest, source) = ((rank + by) % size, (rank + size - by) % size);
-        let wanted = self.wanted(Kind::Shift, source.into(), NO_TAG.into());
+        let wanted = self.wanted(MessageKind::Shift, source.into(), NO_TAG.into());
         self.send_and_receive(dest.into(), NO_TAG, value, wanted, location)
     }
 
     /// Whether a message with the wanted tag to `dest` would be what is received: it goes to this
     /// rank itself, and neither an older message nor another receive stands between.
     #[inline]
-    fn comes_back(&self, dest: Dest, wanted: &Wanted) -> bool {
+    fn comes_back(&self, dest: Dest, wanted: &ReceivePattern) -> bool {
         let me = self.rank();
         dest == Dest::Rank(me)
             && wanted.source == Source::Rank(me)
@@ -119,7 +119,7 @@ impl Communicator {
         dest: Dest,
         tag: Tag,
         value: T,
-        wanted: Wanted,
+        wanted: ReceivePattern,
         location: &'static Location<'static>,
     ) -> Result<T, CommError> {
         if self.comes_back(dest, &wanted) {
@@ -133,7 +133,7 @@ impl Communicator {
             location,
             receiving,
         };
-        Waiting::new(spot, both).await
+        PendingFuture::new(spot, both).await
     }
 }
 
@@ -145,7 +145,7 @@ struct SendReceive<'c, T, P> {
     receiving: P,
 }
 
-impl<T, U> Pending for SendReceive<'_, T, Receiving<'_, U>>
+impl<T, U> PendingCall for SendReceive<'_, T, Receiving<'_, U>>
 where
     T: Value,
     U: Use<Output = T>,
@@ -169,7 +169,7 @@ where
 
     fn called(&self) -> Option<Called> {
         let name = match self.receiving.kind() {
-            Kind::Shift => "shift",
+            MessageKind::Shift => "shift",
             _ => "sendrecv",
         };
         Some(Called::new(name, self.location))

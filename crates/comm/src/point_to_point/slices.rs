@@ -2,8 +2,8 @@
 
 use super::recv::{Receiving, Unused, Use, Whole, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
-use crate::envelope::{Behind, Envelope, Kind, NotCopied};
-use crate::pending::{Ended, Waiting};
+use crate::envelope::{Behind, Envelope, MessageKind, NotCopied};
+use crate::pending::{PendingFuture, ReadyOutcome};
 use crate::rendezvous_copy::{self, lend};
 use crate::request::Request;
 use crate::wire::{Of, bytes_of};
@@ -52,7 +52,7 @@ impl Communicator {
         numbers: &[T],
     ) -> Request<'_, ()> {
         let sent = self.send_numbers(dest.into(), tag, numbers, Location::caller());
-        Request::new(self.spot(), Ended(Some(sent)))
+        Request::new(self.spot(), ReadyOutcome(Some(sent)))
     }
 
     /// Receives numbers into the beginning of `room`; how many they were, and who sent them. From
@@ -93,7 +93,7 @@ impl Communicator {
         let own = self.rank();
         async move {
             match receiving {
-                Some(receiving) => Waiting::new(self.spot(), receiving).await,
+                Some(receiving) => PendingFuture::new(self.spot(), receiving).await,
                 None => Ok((0, null_status(own, tag))),
             }
         }
@@ -114,7 +114,7 @@ impl Communicator {
         let spot = self.spot();
         if source == Source::Null {
             let nothing = Ok((0, null_status(self.rank(), tag)));
-            return Request::new(spot, Ended(Some(nothing)));
+            return Request::new(spot, ReadyOutcome(Some(nothing)));
         }
         let mut receiving = self.receiving_into(room, source, tag, location);
         receiving.post();
@@ -135,7 +135,7 @@ impl Communicator {
         let (fabric, to) = (self.fabric(), self.team().world_rank(rank));
         if self.outstanding().is_some() {
             return self.deliver(dest, location, || {
-                let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
+                let mut envelope = self.message(MessageKind::User, tag, numbers.to_vec(), location);
                 envelope.label.length = numbers.len();
                 || envelope
             });
@@ -150,7 +150,7 @@ impl Communicator {
                 length: numbers.len(),
                 receipt: None,
             };
-            let on = (self.context(Kind::User), Status { source, tag });
+            let on = (self.context(MessageKind::User), Status { source, tag });
             remote.send_bytes(to, on, behind, bytes);
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl Communicator {
         let alone = fabric.beyond(to).is_some() || fabric.share_thread(fabric.world_rank(), to);
         if alone || size_of_val(numbers) < rendezvous_copy::LEAST {
             return self.deliver(dest, location, || {
-                let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
+                let mut envelope = self.message(MessageKind::User, tag, numbers.to_vec(), location);
                 envelope.label.length = numbers.len();
                 || envelope
             });
@@ -166,7 +166,7 @@ impl Communicator {
         let _entered = self.entered("send", location);
         let source = self.rank();
         let (lending, borrowed) = lend(numbers, source < rank, self.savings());
-        let (context, status) = (self.context(Kind::User), Status { source, tag });
+        let (context, status) = (self.context(MessageKind::User), Status { source, tag });
         let envelope = Envelope::lent::<T>(context, status, location, borrowed);
         let sent = fabric.send(to, || envelope);
         drop(lending);
@@ -180,7 +180,7 @@ impl Communicator {
         tag: TagMatch,
         location: &'static Location<'static>,
     ) -> Receiving<'c, impl Use<Output = (usize, Status)> + 'c> {
-        let wanted = self.wanted(Kind::User, source, tag);
+        let wanted = self.wanted(MessageKind::User, source, tag);
         Receiving::new(
             self,
             wanted,
@@ -228,7 +228,7 @@ mod tests {
     fn numbers_that_cannot_be_read_are_not_of_another_type() {
         let context = Context {
             communicator: 0,
-            kind: Kind::User,
+            kind: MessageKind::User,
         };
         let status = Status { source: 3, tag: 4 };
         let behind = Behind {

@@ -11,7 +11,7 @@
 use super::links::Endpoint;
 use super::threads::{ThreadsConfig, run_endpoints};
 use crate::fabric::{AnyFabric, Solo};
-use crate::limit::{Limit, Outstanding};
+use crate::limit::{Outstanding, SendLimit};
 use crate::{Communicator, RunError};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::{self, JoinHandle};
@@ -62,7 +62,7 @@ struct End {
 
 impl Entered {
     /// One rank alone, which needs no run beside it.
-    pub(crate) fn alone(limit: Option<Limit>) -> Entered {
+    pub(crate) fn alone(limit: Option<SendLimit>) -> Entered {
         let fabric = AnyFabric::Solo(Solo::new());
         let comm = Communicator::new(fabric, Arc::new(Solo::team()), 0);
         let comm = comm.with(None, limit.map(Outstanding::new));

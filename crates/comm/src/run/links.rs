@@ -1,10 +1,12 @@
 //! What joins the ranks of a run.
 
-use super::between::{self, Between, Way};
-use crate::fabric::{AnyFabric, InReplay, LocalRanks, PlaceKind, Ports, Remote, Team, Threads};
-use crate::limit::{Limit, Outstanding};
+use super::process_run::{self, ProcessRoute, ProcessRun};
+use crate::fabric::{
+    AnyFabric, InReplay, LocalRanks, MeetingPointKind, Ports, RemoteFabric, Team, Threads,
+};
+use crate::limit::{Outstanding, SendLimit};
 use crate::profile::Recorder;
-use crate::watch::{Ranks, Runs};
+use crate::watch::{WatchedRanks, WatchedRuns};
 use crate::{Communicator, Profile, RunError};
 use motet_dispatch::{Dispatcher, SpinWait};
 use motet_sync::Parker;
@@ -17,7 +19,7 @@ pub(crate) enum On {
     Threads,
     Ports,
     /// Shared memory here, and a transport to the ranks of other processes.
-    Processes(Way),
+    Processes(ProcessRoute),
 }
 
 /// What joins the ranks.
@@ -25,7 +27,7 @@ pub(super) enum Links {
     Memory,
     Ports,
     Replay,
-    Processes(Between),
+    Processes(ProcessRun),
 }
 
 impl On {
@@ -33,7 +35,7 @@ impl On {
     pub(super) fn wake_cost(&self) -> Duration {
         match self {
             On::Threads | On::Ports => SpinWait::WAKE_COST,
-            On::Processes(_) => between::WAKE_COST,
+            On::Processes(_) => process_run::WAKE_COST,
         }
     }
 }
@@ -49,7 +51,7 @@ impl Links {
         workers: usize,
         dispatcher: &Dispatcher,
         caller: &Parker,
-        runs: &Runs,
+        runs: &WatchedRuns,
     ) -> Result<(Arc<LocalRanks>, Links), RunError<E>> {
         Ok(match on {
             On::Threads => (Arc::new(LocalRanks::new(ranks, workers)), Links::Memory),
@@ -90,20 +92,20 @@ impl Links {
     /// The world of `ranks` ranks here, and those of other processes.
     pub(super) fn world(&self, ranks: usize) -> Team {
         match self {
-            Links::Memory | Links::Replay => Team::world(ranks, PlaceKind::Tree),
-            Links::Ports => Team::world(ranks, PlaceKind::Port),
+            Links::Memory | Links::Replay => Team::world(ranks, MeetingPointKind::Tree),
+            Links::Ports => Team::world(ranks, MeetingPointKind::Port),
             Links::Processes(between) => {
                 let processes = Arc::clone(&between.processes);
-                Team::world(processes.size(), PlaceKind::ProcessLevel(processes))
+                Team::world(processes.size(), MeetingPointKind::ProcessLevel(processes))
             }
         }
     }
 
     /// The ranks, for whoever looks at them.
-    pub(super) fn ranks(&self, local: &Arc<LocalRanks>) -> Ranks {
+    pub(super) fn ranks(&self, local: &Arc<LocalRanks>) -> WatchedRanks {
         match self {
-            Links::Memory | Links::Ports | Links::Replay => Ranks::Here(Arc::clone(local)),
-            Links::Processes(between) => Ranks::Everywhere(Arc::clone(&between.processes)),
+            Links::Memory | Links::Ports | Links::Replay => WatchedRanks::Here(Arc::clone(local)),
+            Links::Processes(between) => WatchedRanks::Everywhere(Arc::clone(&between.processes)),
         }
     }
 
@@ -113,7 +115,7 @@ impl Links {
         local: &Arc<LocalRanks>,
         team: &Arc<Team>,
         place: usize,
-        limit: Option<Limit>,
+        limit: Option<SendLimit>,
     ) -> Endpoint {
         let there = || Arc::clone(local);
         let over = match self {
@@ -122,7 +124,7 @@ impl Links {
             Links::Replay => Over::Replay(InReplay::new(there(), place)),
             Links::Processes(between) => {
                 let processes = Arc::clone(&between.processes);
-                Over::Remote(Remote::new(processes, place))
+                Over::Remote(RemoteFabric::new(processes, place))
             }
         };
         Endpoint {
@@ -140,14 +142,14 @@ pub(super) struct Endpoint {
     over: Over,
     team: Arc<Team>,
     rank: usize,
-    limit: Option<Limit>,
+    limit: Option<SendLimit>,
 }
 
 enum Over {
     Threads(Threads),
     Ports(Ports),
     Replay(InReplay),
-    Remote(Remote),
+    Remote(RemoteFabric),
 }
 
 impl Endpoint {

@@ -8,11 +8,11 @@ use std::rc::Rc;
 pub(super) struct Profiling {
     clock: ProfileClock,
     /// By place: the ranks that have ended.
-    ended: Box<[Mutex<Option<Ended>>]>,
+    ended: Box<[Mutex<Option<RunEnd>>]>,
 }
 
 /// The profile of a rank, and when it began and ended, in seconds.
-type Ended = (RankProfile, [f64; 2]);
+type RunEnd = (RankProfile, [f64; 2]);
 
 impl Profiling {
     pub(super) fn new(clock: ProfileClock, ranks: usize) -> Self {

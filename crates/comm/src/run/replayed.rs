@@ -1,13 +1,13 @@
 //! One run of a world in a replay: the ranks take turns on the calling thread, in the order that a
 //! seed decides.
 
-use super::Ended;
+use super::RunEnd;
 use super::links::{Endpoint, Links};
 use super::threads::Run;
 use crate::fabric::LocalRanks;
-use crate::limit::Limit;
+use crate::limit::SendLimit;
 use crate::profile::ProfileClock;
-use crate::watch::{Ranks, Runs};
+use crate::watch::{WatchedRanks, WatchedRuns};
 use crate::{Communicator, RunError};
 use motet_dispatch::{Causalities, QueueConfig, Replay};
 use motet_sync::Parker;
@@ -19,13 +19,13 @@ use std::sync::Arc;
 pub(crate) fn run_replayed<R: Send, E: Send + fmt::Display>(
     replay: &Replay,
     ranks: usize,
-    runs: &Runs,
-    (profile, limit): (Option<ProfileClock>, Option<Limit>),
+    runs: &WatchedRuns,
+    (profile, limit): (Option<ProfileClock>, Option<SendLimit>),
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
-) -> Result<Ended<R>, RunError<E>> {
+) -> Result<RunEnd<R>, RunError<E>> {
     let turns = replay.queue(QueueConfig::named("ranks"));
     let local = LocalRanks::in_replay(ranks, &replay.queue(QueueConfig::named("network")));
-    let shown = runs.show(Ranks::Here(Arc::clone(&local)));
+    let shown = runs.show(WatchedRanks::Here(Arc::clone(&local)));
     let body = &body;
     let body = move |endpoint: Endpoint, recorder| body(endpoint.communicator(recorder));
     let nobody = Parker::new();

@@ -1,9 +1,9 @@
 //! A run of one rank, on the calling thread.
 
-use super::Ended;
+use super::RunEnd;
 use super::profiling::Profiling;
 use crate::fabric::{AnyFabric, Fabric, Mail, Solo};
-use crate::limit::{Limit, Outstanding};
+use crate::limit::{Outstanding, SendLimit};
 use crate::profile::{ProfileClock, Recorder};
 use crate::report::{RankState, WaitReport};
 use crate::{Communicator, RunError};
@@ -17,9 +17,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Runs `body` as the only rank, on the calling thread.
 pub(crate) fn run_solo<R, E>(
-    (profile, limit): (Option<ProfileClock>, Option<Limit>),
+    (profile, limit): (Option<ProfileClock>, Option<SendLimit>),
     body: impl AsyncFn(Communicator) -> Result<R, E>,
-) -> Result<Ended<R>, RunError<E>> {
+) -> Result<RunEnd<R>, RunError<E>> {
     let fabric = Solo::new();
     let profiling = profile.map(|clock| Profiling::new(clock, 1));
     let recorder = profiling.as_ref().map(Profiling::begin);
@@ -36,7 +36,7 @@ pub(crate) fn run_solo<R, E>(
         profiling.end(0, 0, 0, &recorder);
         profiling.profile(1)
     });
-    Ok(Ended {
+    Ok(RunEnd {
         results: vec![result],
         unmatched: fabric.mail().unmatched(0, usize::MAX),
         profile,

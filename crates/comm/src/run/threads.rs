@@ -1,13 +1,13 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
-use super::Ended;
+use super::RunEnd;
 use super::life::{Life, Results};
 use super::links::{Endpoint, Links, On};
 use super::profiling::Profiling;
-use crate::fabric::{Ending, LocalRanks, Team};
-use crate::limit::Limit;
+use crate::fabric::{EarlyEnd, LocalRanks, Team};
+use crate::limit::SendLimit;
 use crate::profile::{ProfileClock, Recorder};
-use crate::watch::Runs;
+use crate::watch::WatchedRuns;
 use crate::wire::encode;
 use crate::{Communicator, RunError};
 use motet_dispatch::{
@@ -29,18 +29,18 @@ pub(crate) struct ThreadsConfig {
     pub(crate) cores: Vec<usize>,
     pub(crate) on: On,
     /// Where the run is shown.
-    pub(crate) runs: Arc<Runs>,
+    pub(crate) runs: Arc<WatchedRuns>,
     /// What tells the time, if the run is profiled.
     pub(crate) profile: Option<ProfileClock>,
     /// How much the ranks may send, if that has a limit.
-    pub(crate) limit: Option<Limit>,
+    pub(crate) limit: Option<SendLimit>,
 }
 
 /// Runs `body` on every rank and waits for all of them.
 pub(crate) fn run_threads<R: Send, E: Send + fmt::Display>(
     config: ThreadsConfig,
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
-) -> Result<Ended<R>, RunError<E>> {
+) -> Result<RunEnd<R>, RunError<E>> {
     let body = &body;
     run_endpoints(config, move |endpoint: Endpoint, recorder| {
         body(endpoint.communicator(recorder))
@@ -51,7 +51,7 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Display>(
 pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     config: ThreadsConfig,
     body: impl AsyncFn(Endpoint, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
-) -> Result<Ended<R>, RunError<E>> {
+) -> Result<RunEnd<R>, RunError<E>> {
     let ThreadsConfig {
         ranks,
         workers,
@@ -109,7 +109,7 @@ pub(super) struct Run<F, R, E> {
     causalities: Causalities,
     pub(super) profiling: Option<Profiling>,
     /// How much the ranks may send, if that has a limit.
-    limit: Option<Limit>,
+    limit: Option<SendLimit>,
     /// The threads of the ranks.
     workers: usize,
     pub(super) results: Results<R>,
@@ -199,7 +199,7 @@ impl<F, R, E> Run<F, R, E> {
     }
 
     /// The run is profiled, or what its ranks send has a limit.
-    pub(super) fn given(&mut self, profile: Option<ProfileClock>, limit: Option<Limit>) {
+    pub(super) fn given(&mut self, profile: Option<ProfileClock>, limit: Option<SendLimit>) {
         let ranks = self.local.size();
         self.profiling = profile.map(|clock| Profiling::new(clock, ranks));
         self.limit = limit;
@@ -225,7 +225,7 @@ impl<F, R, E> Run<F, R, E> {
 
     /// Ends the run together with the other processes, if there are any; why it ends early, if no
     /// rank here is to blame.
-    fn end_between(&self, caller: &Parker) -> Option<Ending>
+    fn end_between(&self, caller: &Parker) -> Option<EarlyEnd>
     where
         E: fmt::Display,
     {
@@ -243,7 +243,7 @@ impl<F, R, E> Run<F, R, E> {
         between.end(message, profile, caller)
     }
 
-    pub(super) fn into_outcome(self, ending: Option<Ending>) -> Result<Ended<R>, RunError<E>> {
+    pub(super) fn into_outcome(self, ending: Option<EarlyEnd>) -> Result<RunEnd<R>, RunError<E>> {
         self.local.delegates.end();
         if let Some(failure) = self.failure.into_inner() {
             return Err(failure);
@@ -261,7 +261,7 @@ impl<F, R, E> Run<F, R, E> {
             "a rank that ended well has a result"
         );
         let here = |profiling: &Profiling| profiling.profile(self.workers);
-        Ok(Ended {
+        Ok(RunEnd {
             results,
             unmatched: self.local.unmatched(usize::MAX),
             profile: self

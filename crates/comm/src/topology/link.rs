@@ -2,8 +2,8 @@
 //! not.
 
 use crate::address::{Status, Tag};
-use crate::envelope::{Behind, Envelope, Kind, Receipt, Wanted};
-use crate::fabric::{Closer, Fabric, Mail, Remote, RingEnds, Steps};
+use crate::envelope::{Behind, Envelope, MessageKind, Receipt, ReceivePattern};
+use crate::fabric::{Closer, Fabric, Mail, NeighbourSteps, RemoteFabric, RingEnds};
 use crate::point_to_point::unopened;
 use crate::wire::{Of, encode};
 use crate::{CommError, Communicator, Value};
@@ -14,7 +14,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// The way to a neighbour and from it.
-pub(super) enum Way<'c, T> {
+pub(super) enum NeighbourLink<'c, T> {
     Rings(RingEnds<T>),
     Posts(Box<Posts<'c>>),
 }
@@ -28,7 +28,7 @@ pub(super) struct Posts<'c> {
 /// Steps with a neighbour in another process, in one direction.
 pub(super) struct Post<'c> {
     comm: &'c Communicator,
-    remote: &'c Remote,
+    remote: &'c RemoteFabric,
     peer: usize,
     /// Tells this direction of this topology from all others.
     tag: Tag,
@@ -66,7 +66,7 @@ impl<'c> Posts<'c> {
     /// With rank `peer`; messages there bear the tag `to`, those from there `from`.
     pub(super) fn new(
         comm: &'c Communicator,
-        remote: &'c Remote,
+        remote: &'c RemoteFabric,
         peer: usize,
         (to, from): (Tag, Tag),
     ) -> Self {
@@ -80,7 +80,7 @@ impl<'c> Posts<'c> {
 impl<'c> Post<'c> {
     fn new(
         comm: &'c Communicator,
-        remote: &'c Remote,
+        remote: &'c RemoteFabric,
         peer: usize,
         (tag, back): (Tag, Tag),
     ) -> Self {
@@ -158,14 +158,14 @@ impl<'c> Post<'c> {
         }));
         behind.receipt = asks;
         let (source, tag) = (self.comm.rank(), self.tag);
-        let on = (self.comm.context(Kind::Step), Status { source, tag });
+        let on = (self.comm.context(MessageKind::Step), Status { source, tag });
         let to = self.comm.team().world_rank(self.peer);
         self.remote.send_written(to, on, behind, &mut self.bytes);
         *message = None;
         true
     }
 
-    fn wanted(&self, kind: Kind, tag: Tag) -> Wanted {
+    fn wanted(&self, kind: MessageKind, tag: Tag) -> ReceivePattern {
         self.comm.wanted(kind, self.peer.into(), tag.into())
     }
 
@@ -181,7 +181,7 @@ impl<'c> Post<'c> {
                     self.remote.poll();
                 }
                 self.look(&self.no_message, || {
-                    self.remote.take(&self.wanted(Kind::Step, self.tag))
+                    self.remote.take(&self.wanted(MessageKind::Step, self.tag))
                 })
             });
         }
@@ -191,7 +191,7 @@ impl<'c> Post<'c> {
     /// Takes the next message in, past the mailbox, if none of this direction is there.
     fn take_in(&self) -> Option<Envelope> {
         let (source, tag) = (self.peer, self.tag);
-        let on = (self.comm.context(Kind::Step), Status { source, tag });
+        let on = (self.comm.context(MessageKind::Step), Status { source, tag });
         let from = self.comm.team().world_rank(self.peer);
         let mut wanted = || self.no_message.get() == Some(self.remote.mail().arrivals());
         let mut memory = self.came.borrow_mut();
@@ -200,7 +200,7 @@ impl<'c> Post<'c> {
 
     /// Whether the neighbour has said that nothing more comes in the direction with this tag.
     fn has_end(&self, from: Tag) -> bool {
-        let wanted = self.wanted(Kind::StepsEnd, from);
+        let wanted = self.wanted(MessageKind::StepsEnd, from);
         self.look(&self.no_end, || self.remote.mail().peek(&wanted, |_| ()))
             .is_some()
     }
@@ -244,7 +244,7 @@ impl<'c> Post<'c> {
 
     /// What the neighbour still sends this way is received by nobody.
     fn end_receives(&self) {
-        self.remote.end_steps(Steps {
+        self.remote.end_steps(NeighbourSteps {
             communicator: self.comm.number(),
             status: Status {
                 source: self.peer,
@@ -255,24 +255,24 @@ impl<'c> Post<'c> {
 
     fn closer(&self) -> Closer {
         let here = Location::caller();
-        let envelope = self.comm.message(Kind::StepsEnd, self.tag, (), here);
+        let envelope = self.comm.message(MessageKind::StepsEnd, self.tag, (), here);
         self.remote
             .later(self.comm.team().world_rank(self.peer), envelope)
     }
 }
 
-impl<T: Value> Way<'_, T> {
+impl<T: Value> NeighbourLink<'_, T> {
     /// Whether the neighbour shares this rank's thread.
     #[inline]
     pub(super) fn is_near(&self) -> bool {
-        matches!(self, Way::Rings(rings) if rings.is_near())
+        matches!(self, NeighbourLink::Rings(rings) if rings.is_near())
     }
 
     #[inline]
     pub(super) fn has_room(&mut self) -> bool {
         match self {
-            Way::Rings(rings) => rings.has_room(),
-            Way::Posts(posts) => posts.to.has_room(),
+            NeighbourLink::Rings(rings) => rings.has_room(),
+            NeighbourLink::Posts(posts) => posts.to.has_room(),
         }
     }
 
@@ -284,16 +284,16 @@ impl<T: Value> Way<'_, T> {
         location: &'static Location<'static>,
     ) -> bool {
         match self {
-            Way::Rings(rings) => rings.try_send(message),
-            Way::Posts(posts) => posts.to.try_send(message, location),
+            NeighbourLink::Rings(rings) => rings.try_send(message),
+            NeighbourLink::Posts(posts) => posts.to.try_send(message, location),
         }
     }
 
     #[inline]
     pub(super) fn has_message(&self) -> bool {
         match self {
-            Way::Rings(rings) => rings.has_message(),
-            Way::Posts(posts) => posts.from.has_message(),
+            NeighbourLink::Rings(rings) => rings.has_message(),
+            NeighbourLink::Posts(posts) => posts.from.has_message(),
         }
     }
 
@@ -302,16 +302,16 @@ impl<T: Value> Way<'_, T> {
     #[inline]
     pub(super) fn try_receive(&mut self) -> Option<(T, bool)> {
         match self {
-            Way::Rings(rings) => rings.try_receive(),
-            Way::Posts(posts) => posts.from.try_receive().map(|message| (message, false)),
+            NeighbourLink::Rings(rings) => rings.try_receive(),
+            NeighbourLink::Posts(posts) => posts.from.try_receive().map(|message| (message, false)),
         }
     }
 
     /// Why nothing goes or comes this way any more, if it is not that the neighbour has gone.
     pub(super) fn failure(&mut self) -> Option<CommError> {
         match self {
-            Way::Rings(_) => None,
-            Way::Posts(posts) => {
+            NeighbourLink::Rings(_) => None,
+            NeighbourLink::Posts(posts) => {
                 let Posts { to, from } = &mut **posts;
                 to.failed.take().or_else(|| from.failed.take())
             }
@@ -321,24 +321,24 @@ impl<T: Value> Way<'_, T> {
     /// Whether the neighbour has dropped its end, and receives nothing any more.
     pub(super) fn is_receiver_gone(&self) -> bool {
         match self {
-            Way::Rings(rings) => rings.is_receiver_gone(),
-            Way::Posts(posts) => posts.to.is_closed(posts.to.back),
+            NeighbourLink::Rings(rings) => rings.is_receiver_gone(),
+            NeighbourLink::Posts(posts) => posts.to.is_closed(posts.to.back),
         }
     }
 
     /// Whether the neighbour has dropped its end; the messages that it sent before are there.
     pub(super) fn is_sender_gone(&self) -> bool {
         match self {
-            Way::Rings(rings) => rings.is_sender_gone(),
-            Way::Posts(posts) => posts.from.is_closed(posts.from.tag),
+            NeighbourLink::Rings(rings) => rings.is_sender_gone(),
+            NeighbourLink::Posts(posts) => posts.from.is_closed(posts.from.tag),
         }
     }
 
     /// What tells the neighbour that this end is gone for good.
     pub(super) fn closer(&self) -> Closer {
         match self {
-            Way::Rings(rings) => rings.closer(),
-            Way::Posts(posts) => posts.to.closer(),
+            NeighbourLink::Rings(rings) => rings.closer(),
+            NeighbourLink::Posts(posts) => posts.to.closer(),
         }
     }
 }
@@ -352,14 +352,16 @@ impl Drop for Posts<'_> {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::fabric::{AnyFabric, First, PlaceKind, Processes, Team, first_of_two};
+    use crate::fabric::{
+        AnyFabric, FirstProcess, MeetingPointKind, RunProcesses, Team, first_of_two,
+    };
     use crate::transport::Header;
     use std::rc::Rc;
 
     /// The other rank.
     struct There {
-        to: Arc<Processes>,
-        first: Arc<First>,
+        to: Arc<RunProcesses>,
+        first: Arc<FirstProcess>,
         /// Messages that have come from it: each has a label of its own.
         messages: Cell<u32>,
     }
@@ -367,7 +369,7 @@ mod tests {
     impl There {
         /// With the first process of two.
         fn new() -> Self {
-            let first = Arc::<First>::default();
+            let first = Arc::<FirstProcess>::default();
             There {
                 to: first_of_two(Arc::clone(&first)),
                 first,
@@ -376,18 +378,18 @@ mod tests {
         }
 
         /// Sends a message of this kind with this tag, which is taken in.
-        fn sends(&self, kind: Kind, tag: Tag) {
+        fn sends(&self, kind: MessageKind, tag: Tag) {
             let (header, mut bytes) = self.message(kind, tag, &7_u32);
             self.to.deliver(1, header, &mut bytes);
         }
 
         /// Sends a step with this tag, which lies where it has come.
         fn leaves(&self, tag: Tag, value: &impl Value) {
-            let message = self.message(Kind::Step, tag, value);
+            let message = self.message(MessageKind::Step, tag, value);
             self.first.0.lock().push_back(message);
         }
 
-        fn message<T: Value>(&self, kind: Kind, tag: Tag, value: &T) -> (Header, Vec<u8>) {
+        fn message<T: Value>(&self, kind: MessageKind, tag: Tag, value: &T) -> (Header, Vec<u8>) {
             let location = Location::caller();
             let mut bytes = Vec::new();
             encode(value, &mut bytes).unwrap();
@@ -410,9 +412,9 @@ mod tests {
         }
 
         /// What rank 0 has of the world.
-        fn world(&self) -> (Remote, Communicator) {
-            let remote = Remote::new(Arc::clone(&self.to), 0);
-            let kind = PlaceKind::ProcessLevel(Arc::clone(&self.to));
+        fn world(&self) -> (RemoteFabric, Communicator) {
+            let remote = RemoteFabric::new(Arc::clone(&self.to), 0);
+            let kind = MeetingPointKind::ProcessLevel(Arc::clone(&self.to));
             let team = Arc::new(Team::world(2, kind));
             let fabric = AnyFabric::Remote(Rc::new(remote.clone()));
             (remote, Communicator::new(fabric, team, 0))
@@ -423,13 +425,14 @@ mod tests {
     fn a_step_that_lies_where_it_has_come_is_behind_those_that_were_taken_in() {
         let there = There::new();
         let (remote, comm) = there.world();
-        let mut steps = Way::<u32>::Posts(Box::new(Posts::new(&comm, &remote, 1, (2, 3))));
+        let mut steps =
+            NeighbourLink::<u32>::Posts(Box::new(Posts::new(&comm, &remote, 1, (2, 3))));
         there.leaves(3, &1_u32);
         // Whether something else has been taken in is not known.
         assert!(!steps.has_message());
         assert_eq!(steps.try_receive(), Some((1, false)));
-        there.sends(Kind::Step, 3);
-        there.sends(Kind::Step, 9);
+        there.sends(MessageKind::Step, 3);
+        there.sends(MessageKind::Step, 9);
         there.leaves(3, &8_u32);
         there.leaves(3, &9_u32);
         for expected in [7, 8, 9] {
@@ -438,7 +441,8 @@ mod tests {
         }
         assert_eq!(steps.try_receive(), None);
         // Longer than a block.
-        let mut long = Way::<String>::Posts(Box::new(Posts::new(&comm, &remote, 1, (4, 5))));
+        let mut long =
+            NeighbourLink::<String>::Posts(Box::new(Posts::new(&comm, &remote, 1, (4, 5))));
         there.leaves(5, &"long".repeat(50));
         there.leaves(5, &1_u32);
         assert!(!long.has_message());
@@ -455,25 +459,26 @@ mod tests {
         let (remote, comm) = there.world();
         for (round, early) in [0, 1, 2, 3].into_iter().zip([true, false, true, false]) {
             let (from, to) = (2 * round, 2 * round + 1);
-            let posts = |tags| Way::<u32>::Posts(Box::new(Posts::new(&comm, &remote, 1, tags)));
+            let posts =
+                |tags| NeighbourLink::<u32>::Posts(Box::new(Posts::new(&comm, &remote, 1, tags)));
             let mut steps = posts((to, from));
-            (0..3).for_each(|_| there.sends(Kind::Step, from));
-            there.sends(Kind::Step, 99);
+            (0..3).for_each(|_| there.sends(MessageKind::Step, from));
+            there.sends(MessageKind::Step, 99);
             assert_eq!(steps.try_receive(), Some((7, false)));
             if early {
-                there.sends(Kind::StepsEnd, from);
+                there.sends(MessageKind::StepsEnd, from);
             }
             drop(steps);
             if !early {
                 assert_eq!(mailbox.left(), (1, 1), "more may come");
-                there.sends(Kind::Step, from);
+                there.sends(MessageKind::Step, from);
                 assert_eq!(mailbox.left(), (1, 1));
-                there.sends(Kind::StepsEnd, from);
+                there.sends(MessageKind::StepsEnd, from);
             }
             assert_eq!(mailbox.left(), (1, 0), "what is of another ring stays");
             let mut other = posts((98, 99));
             assert_eq!(other.try_receive(), Some((7, false)));
-            there.sends(Kind::StepsEnd, 99);
+            there.sends(MessageKind::StepsEnd, 99);
         }
     }
 }

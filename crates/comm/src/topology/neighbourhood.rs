@@ -2,13 +2,13 @@
 
 mod exchange;
 
-use exchange::{Exchange, Receive};
+use exchange::{Receive, SliceExchange};
 
 use super::parts::{lay_out, part};
 use crate::address::{Source, Tag, TagMatch};
 use crate::collective_call::{Collective, CollectiveCall, Startable};
-use crate::envelope::Kind;
-use crate::fabric::Ticket;
+use crate::envelope::MessageKind;
+use crate::fabric::PostedReceive;
 use crate::point_to_point::{Receiving, open};
 use crate::{CommError, Communicator, Plain, Value};
 use std::cell::{Cell, RefCell};
@@ -33,7 +33,7 @@ pub struct Neighbourhood {
     /// An exchange was dropped before its end, or failed.
     out_of_step: Cell<bool>,
     /// What exchanges that were dropped, or have failed, have still to receive.
-    left: RefCell<Vec<Ticket>>,
+    left: RefCell<Vec<PostedReceive>>,
 }
 
 /// Neighbours, each with the tag of the messages on that edge; `None` where there is nobody.
@@ -146,7 +146,7 @@ impl Neighbourhood {
         location: &'static Location<'static>,
     ) -> impl Collective<'c, R> {
         let receives = self.receives(name, location);
-        Exchange::new(self, (name, location), values, receives, give)
+        SliceExchange::new(self, (name, location), values, receives, give)
     }
 
     /// A receive for each neighbour, not posted yet.
@@ -156,7 +156,7 @@ impl Neighbourhood {
         location: &'static Location<'static>,
     ) -> Vec<Option<impl Receive<T> + 'c>> {
         let receive = |&(source, tag): &(Option<usize>, Tag)| {
-            let wanted = self.wanted(Kind::Neighbourhood, source?.into(), tag.into());
+            let wanted = self.wanted(MessageKind::Neighbourhood, source?.into(), tag.into());
             let receiving = Receiving::new(&self.comm, wanted, location, open(|value: T, _| value));
             Some(receiving.part_of(name))
         };
@@ -181,7 +181,7 @@ impl Drop for Neighbourhood {
         }
         let all = self
             .comm
-            .wanted(Kind::Neighbourhood, Source::Any, TagMatch::Any);
+            .wanted(MessageKind::Neighbourhood, Source::Any, TagMatch::Any);
         fabric.clear(&all);
     }
 }

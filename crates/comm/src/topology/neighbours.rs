@@ -4,13 +4,13 @@ mod step;
 
 pub(super) use step::step;
 
-use super::link::{Posts, Way};
+use super::link::{NeighbourLink, Posts};
 use crate::address::Tag;
 use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::collective_part::CollectivePart;
-use crate::fabric::{Call, Edge, RingEnds, Toward};
+use crate::fabric::{Edge, RankCall, RingEnds, Toward};
 use crate::rank_slot::{RankSlot, RankWait};
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
 use std::marker::PhantomData;
@@ -40,7 +40,7 @@ pub(super) struct Neighbours<'c, T: Value> {
 
 /// What joins a rank to one neighbour.
 struct Link<'c, T> {
-    way: Way<'c, T>,
+    way: NeighbourLink<'c, T>,
     /// Where the neighbour waits; this rank's own where it lives in another process and is not
     /// woken from here.
     slot: &'c RankSlot,
@@ -90,7 +90,7 @@ pub(super) fn join<'c, T: Value, R: 'c>(
         let links = [link(left, left, LEFT), link(rank, (rank + 1) % size, RIGHT)];
         Ok(give(Neighbours::new(comm, links, location)))
     };
-    let call = Call::new::<T>(name, location);
+    let call = RankCall::new::<T>(name, location);
     CollectivePart::new(comm, call, Ok(brought), either, finish, read).now()
 }
 
@@ -118,7 +118,7 @@ impl<'c, T: Value> Link<'c, T> {
     /// With a neighbour in the same memory.
     fn near(comm: &'c Communicator, peer: usize, rings: RingEnds<T>) -> Self {
         Link {
-            way: Way::Rings(rings),
+            way: NeighbourLink::Rings(rings),
             slot: comm.fabric().slot_of(comm.team().world_rank(peer)),
             peer: peer as u32,
         }
@@ -129,7 +129,7 @@ impl<'c, T: Value> Link<'c, T> {
     fn far(comm: &'c Communicator, peer: usize, to: Tag, from: Tag) -> Option<Self> {
         let remote = comm.fabric().beyond(comm.team().world_rank(peer))?;
         Some(Link {
-            way: Way::Posts(Box::new(Posts::new(comm, remote, peer, (to, from)))),
+            way: NeighbourLink::Posts(Box::new(Posts::new(comm, remote, peer, (to, from)))),
             slot: comm.fabric().slot(),
             peer: peer as u32,
         })
@@ -254,7 +254,7 @@ impl<T: Value> Neighbours<'_, T> {
                 break;
             };
             let slot = || self.comm.fabric().slot();
-            let operation = Operation::NeighbourRoom { peer: link.peer() };
+            let operation = WaitOperation::NeighbourRoom { peer: link.peer() };
             let why = || [self.comm.waits_in(operation, self.location)];
             if let Some(recorder) = self.comm.recorder() {
                 recorder.wait();
@@ -310,7 +310,7 @@ impl<T: Value> Neighbours<'_, T> {
             return Poll::Ready(Ok(()));
         };
         let why = || {
-            let operation = Operation::Neighbour {
+            let operation = WaitOperation::Neighbour {
                 peer: link.peer(),
                 name,
             };

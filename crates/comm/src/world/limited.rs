@@ -1,7 +1,7 @@
 //! Worlds whose ranks may send so much before it is received.
 
 use super::World;
-use crate::limit::{Limit, SendOverflow};
+use crate::limit::{SendLimit, SendOverflow};
 
 impl World {
     /// Lets at most so many messages of one rank to another wait there to be received, 1 at least;
@@ -31,7 +31,7 @@ impl World {
     /// ```
     pub fn limit(mut self, messages: usize, overflow: SendOverflow) -> Self {
         let messages = messages.max(1);
-        self.limit = Some(Limit { messages, overflow });
+        self.limit = Some(SendLimit { messages, overflow });
         self
     }
 }

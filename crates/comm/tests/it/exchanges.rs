@@ -10,7 +10,7 @@ use motet_testkit::{patience, within};
 const BYTES: usize = 240_000;
 
 #[derive(Clone, Copy, Debug)]
-enum Operation {
+enum WaitOperation {
     ToAll,
     Gather,
     Broadcast,
@@ -26,27 +26,27 @@ enum Operation {
 }
 
 /// The most bytes of numbers that one of so many processes has to send, with `ranks` ranks each.
-fn needed(operation: Operation, count: usize, ranks: usize) -> usize {
+fn needed(operation: WaitOperation, count: usize, ranks: usize) -> usize {
     let size = count * ranks;
     let others = size - ranks;
     match operation {
-        Operation::ToAll | Operation::ToAllByCounts => BYTES / size * ranks * others,
-        Operation::Gather | Operation::GatherToAllByCounts => BYTES * ranks * others,
-        Operation::GatherToOne | Operation::GatherToOneByCounts => BYTES * ranks,
-        Operation::Scatter | Operation::ScatterByCounts => BYTES * others,
-        Operation::ReduceToOne | Operation::ReduceScatter => BYTES,
+        WaitOperation::ToAll | WaitOperation::ToAllByCounts => BYTES / size * ranks * others,
+        WaitOperation::Gather | WaitOperation::GatherToAllByCounts => BYTES * ranks * others,
+        WaitOperation::GatherToOne | WaitOperation::GatherToOneByCounts => BYTES * ranks,
+        WaitOperation::Scatter | WaitOperation::ScatterByCounts => BYTES * others,
+        WaitOperation::ReduceToOne | WaitOperation::ReduceScatter => BYTES,
         // The ranks of a process get their shares apart.
-        Operation::Broadcast => BYTES * (1 + ranks),
-        Operation::Reduce => 2 * BYTES,
+        WaitOperation::Broadcast => BYTES * (1 + ranks),
+        WaitOperation::Reduce => 2 * BYTES,
     }
 }
 
-async fn take_part(operation: Operation, comm: &Communicator) -> Result<(), CommError> {
+async fn take_part(operation: WaitOperation, comm: &Communicator) -> Result<(), CommError> {
     let (rank, size) = (comm.rank(), comm.size());
     let mine: Vec<u64> = (0..BYTES / 8).map(|i| (rank * 1000 + i) as u64).collect();
     let mut room = mine.clone();
     match operation {
-        Operation::ToAll => {
+        WaitOperation::ToAll => {
             comm.alltoall_into(&mine, &mut room).await?;
             let each = mine.len() / size;
             for (i, came) in room.iter().enumerate() {
@@ -54,7 +54,7 @@ async fn take_part(operation: Operation, comm: &Communicator) -> Result<(), Comm
                 assert_eq!(*came as usize, from * 1000 + rank * each + i % each);
             }
         }
-        Operation::Gather => {
+        WaitOperation::Gather => {
             let mut all = vec![0; size * mine.len()];
             comm.allgather_into(&mine, &mut all).await?;
             for (i, came) in all.iter().enumerate() {
@@ -62,20 +62,20 @@ async fn take_part(operation: Operation, comm: &Communicator) -> Result<(), Comm
                 assert_eq!(*came as usize, from * 1000 + at);
             }
         }
-        Operation::Broadcast => {
+        WaitOperation::Broadcast => {
             comm.broadcast_into(1, &mut room).await?;
             let right = |(i, came): (usize, &u64)| *came as usize == 1000 + i;
             assert!(room.iter().enumerate().all(right));
         }
-        Operation::Reduce => {
+        WaitOperation::Reduce => {
             comm.allreduce_into(&mine, &mut room, |a, b| a + b).await?;
             let ranks = size * (size - 1) / 2 * 1000;
             let right = |(i, total): (usize, &u64)| *total as usize == ranks + size * i;
             assert!(room.iter().enumerate().all(right));
         }
-        Operation::ToAllByCounts
-        | Operation::GatherToAllByCounts
-        | Operation::GatherToOneByCounts => {
+        WaitOperation::ToAllByCounts
+        | WaitOperation::GatherToAllByCounts
+        | WaitOperation::GatherToOneByCounts => {
             return take_part_by_counts(operation, comm, &mine).await;
         }
         _ => return take_part_with_root(operation, comm, &mine).await,
@@ -90,7 +90,7 @@ fn at(rank: usize, place: usize) -> u64 {
 
 /// The same of ranks that have different numbers of elements.
 async fn take_part_by_counts(
-    operation: Operation,
+    operation: WaitOperation,
     comm: &Communicator,
     mine: &[u64],
 ) -> Result<(), CommError> {
@@ -105,7 +105,7 @@ async fn take_part_by_counts(
     };
     let brought = |of: usize| if of == 1 { 5 } else { mine.len() - of };
     match operation {
-        Operation::ToAllByCounts => {
+        WaitOperation::ToAllByCounts => {
             let counts: Vec<usize> = (0..size).map(|to| count(rank, to)).collect();
             let all = counts.iter().sum();
             let mut room = vec![0; (0..size).map(|of| count(of, rank)).sum()];
@@ -121,18 +121,18 @@ async fn take_part_by_counts(
             assert!(room == right);
             assert!((0..size).all(|of| came[of] == count(of, rank)));
         }
-        Operation::GatherToAllByCounts | Operation::GatherToOneByCounts => {
+        WaitOperation::GatherToAllByCounts | WaitOperation::GatherToOneByCounts => {
             let right: Vec<u64> = (0..size)
                 .flat_map(|of| (0..brought(of)).map(move |place| at(of, place)))
                 .collect();
             let mut room = vec![0; right.len()];
             let mine = &mine[..brought(rank)];
-            let came = if let Operation::GatherToAllByCounts = operation {
+            let came = if let WaitOperation::GatherToAllByCounts = operation {
                 comm.allgatherv_into(mine, &mut room).await?
             } else {
                 comm.gatherv_into(root, mine, &mut room).await?
             };
-            let is_given = is_root || matches!(operation, Operation::GatherToAllByCounts);
+            let is_given = is_root || matches!(operation, WaitOperation::GatherToAllByCounts);
             assert!(!is_given || room == right);
             assert!((0..size).all(|of| came[of] == brought(of)));
         }
@@ -143,7 +143,7 @@ async fn take_part_by_counts(
 
 /// The same of operations with a root, and of a reduction to parts.
 async fn take_part_with_root(
-    operation: Operation,
+    operation: WaitOperation,
     comm: &Communicator,
     mine: &[u64],
 ) -> Result<(), CommError> {
@@ -151,20 +151,20 @@ async fn take_part_with_root(
     let (root, is_root) = (size - 1, rank == size - 1);
     let each = mine.len() / size;
     match operation {
-        Operation::GatherToOne => {
+        WaitOperation::GatherToOne => {
             let mut room = vec![0; if is_root { size * mine.len() } else { 3 }];
             comm.gather_into(root, mine, &mut room).await?;
             let right = |(i, came): (usize, &u64)| *came == at(i / mine.len(), i % mine.len());
             assert!(!is_root || room.iter().enumerate().all(right));
         }
-        Operation::Scatter => {
+        WaitOperation::Scatter => {
             let all: Vec<u64> = (0..size).flat_map(|_| mine.to_vec()).collect();
             let mut part = vec![0; mine.len()];
             let all = if is_root { &all[..] } else { &[] };
             comm.scatter_into(root, all, &mut part).await?;
             assert!((0..part.len()).all(|place| part[place] == at(root, place)));
         }
-        Operation::ScatterByCounts => {
+        WaitOperation::ScatterByCounts => {
             let counts: Vec<usize> = (0..size).map(|to| mine.len() - to).collect();
             let all: Vec<u64> = (0..size).flat_map(|to| mine[to..].to_vec()).collect();
             let (all, counts) = if is_root {
@@ -176,7 +176,7 @@ async fn take_part_with_root(
             comm.scatterv_into(root, all, counts, &mut part).await?;
             assert!((0..part.len()).all(|place| part[place] == at(root, rank + place)));
         }
-        Operation::ReduceToOne => {
+        WaitOperation::ReduceToOne => {
             let mut room = vec![0; if is_root { mine.len() } else { 0 }];
             comm.reduce_into(root, mine, &mut room, |a, b| a + b)
                 .await?;
@@ -184,7 +184,7 @@ async fn take_part_with_root(
             let right = |(i, total): (usize, &u64)| *total as usize == ranks + size * i;
             assert!(room.iter().enumerate().all(right));
         }
-        Operation::ReduceScatter => {
+        WaitOperation::ReduceScatter => {
             let mut counts = vec![each; size];
             counts[0] = mine.len() - each * (size - 1);
             let begin = counts[..rank].iter().sum::<usize>();
@@ -201,7 +201,7 @@ async fn take_part_with_root(
     Ok(())
 }
 
-fn sends_what_is_needed(operation: Operation, count: usize, ranks: usize) {
+fn sends_what_is_needed(operation: WaitOperation, count: usize, ranks: usize) {
     let sent = within(patience(), move || {
         processes(count, move |end| {
             let world = World::over(end.clone(), ranks);
@@ -225,7 +225,7 @@ fn sends_what_is_needed(operation: Operation, count: usize, ranks: usize) {
 
 #[test]
 fn sem_g312_a_process_sends_what_the_operation_needs() {
-    use Operation::*;
+    use WaitOperation::*;
     let by_place = [
         ToAll,
         Gather,
@@ -276,6 +276,6 @@ fn sem_g312_pieces_may_cut_elements() {
 #[test]
 fn sem_g312_who_sleeps_while_the_ranks_agree_sends_the_rest() {
     for _ in 0..30 {
-        sends_what_is_needed(Operation::GatherToOneByCounts, 3, 2);
+        sends_what_is_needed(WaitOperation::GatherToOneByCounts, 3, 2);
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::network::processes;
 use crate::worlds::worlds_of;
-use motet_comm::{CommError, Communicator, Operation, RankState, RunError, SendOverflow, World};
+use motet_comm::{
+    CommError, Communicator, RankState, RunError, SendOverflow, WaitOperation, World,
+};
 use motet_dispatch::Replay;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{patience, within};
@@ -132,7 +134,7 @@ fn sem_g116_a_send_that_waits_for_ever_is_reported() {
     let RankState::Waiting(waits) = &report.ranks[0] else {
         panic!("{report}");
     };
-    assert_eq!(waits[0].operation, Operation::Send { dest: 1, tag: 4 });
+    assert_eq!(waits[0].operation, WaitOperation::Send { dest: 1, tag: 4 });
     assert_eq!(report.unmatched.len(), LIMIT, "{report}");
 }
 

@@ -2,7 +2,7 @@
 //! tests show.)
 
 use crate::network::processes;
-use motet_comm::{CommError, Local, Operation, RankState, RunError, Transport, World};
+use motet_comm::{CommError, Local, RankState, RunError, Transport, WaitOperation, World};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{patience, within};
@@ -482,14 +482,14 @@ fn sem_g315_who_waits_for_whom_is_told_for_all_processes() {
             RankState::Waiting(waits) => waits[0].operation,
             RankState::Finished | _ => panic!("rank {rank} waits"),
         };
-        let barrier = Operation::Collective {
+        let barrier = WaitOperation::Collective {
             name: "barrier",
             root: None,
         };
         assert!((0..4).all(|rank| operation(rank) == barrier), "{report}");
         assert_eq!(
             operation(4),
-            Operation::Recv {
+            WaitOperation::Recv {
                 source: 0.into(),
                 tag: 1.into()
             }

@@ -2,8 +2,8 @@
 
 use crate::worlds::{Outcome, everywhere, on, worlds_of};
 use motet_comm::{
-    ANY_SOURCE, ANY_TAG, CommError, Communicator, Dest, Operation, RankState, Request, Requests,
-    RunError, Source, Status, World,
+    ANY_SOURCE, ANY_TAG, CommError, Communicator, Dest, RankState, Request, Requests, RunError,
+    Source, Status, WaitOperation, World,
 };
 use motet_testkit::{Log, patience, within};
 use std::future::Future;
@@ -122,7 +122,7 @@ fn sem_g82_an_ssend_that_nobody_receives_is_in_the_report() {
             let RankState::Waiting(waits) = &report.ranks[0] else {
                 panic!("it waits");
             };
-            assert_eq!(waits[0].operation, Operation::Ssend { dest: 0, tag: 9 });
+            assert_eq!(waits[0].operation, WaitOperation::Ssend { dest: 0, tag: 9 });
             let text = report.to_string();
             assert!(text.contains("waits in ssend(dest 0, tag 9) at"), "{text}");
             let left = "not received: the message from rank 0 to rank 0 with tag 9, \

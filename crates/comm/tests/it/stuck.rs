@@ -1,8 +1,8 @@
 //! Programs that do not go on, and what their reports say.
 
 use motet_comm::{
-    ANY_SOURCE, ANY_TAG, CommError, Communicator, Operation, RankState, RunError, Source, TagMatch,
-    Wait, WaitReport, World,
+    ANY_SOURCE, ANY_TAG, CommError, Communicator, RankState, RunError, Source, TagMatch, Wait,
+    WaitOperation, WaitReport, World,
 };
 use motet_dispatch::Replay;
 use motet_testkit::{Log, patience, within};
@@ -39,7 +39,7 @@ where
 }
 
 /// The operations in which each rank waits; empty when it has finished.
-fn operations(report: &WaitReport) -> Vec<Vec<Operation>> {
+fn operations(report: &WaitReport) -> Vec<Vec<WaitOperation>> {
     let operations = |rank: &RankState| match rank {
         RankState::Waiting(waits) => waits.iter().map(|wait| wait.operation).collect(),
         _ => Vec::new(),
@@ -47,13 +47,13 @@ fn operations(report: &WaitReport) -> Vec<Vec<Operation>> {
     report.ranks.iter().map(operations).collect()
 }
 
-fn recv(source: impl Into<Source>, tag: impl Into<TagMatch>) -> Vec<Operation> {
+fn recv(source: impl Into<Source>, tag: impl Into<TagMatch>) -> Vec<WaitOperation> {
     let (source, tag) = (source.into(), tag.into());
-    vec![Operation::Recv { source, tag }]
+    vec![WaitOperation::Recv { source, tag }]
 }
 
-fn collective(name: &'static str, root: Option<usize>) -> Vec<Operation> {
-    vec![Operation::Collective { name, root }]
+fn collective(name: &'static str, root: Option<usize>) -> Vec<WaitOperation> {
+    vec![WaitOperation::Collective { name, root }]
 }
 
 /// Polls a call once, leaves no waker of use, and drops it.
@@ -225,7 +225,7 @@ fn sem_g72_a_neighbour_that_left() {
             }
         },
         |report| {
-            let step = |peer, name| vec![Operation::Neighbour { peer, name }];
+            let step = |peer, name| vec![WaitOperation::Neighbour { peer, name }];
             let expected = [vec![], step(0, "shift_right"), step(1, "exchange")];
             assert_eq!(operations(report), expected);
             let text = report.to_string();
@@ -250,7 +250,7 @@ fn sem_g72_a_neighbour_without_room() {
         },
         |report| {
             let expected = [
-                vec![Operation::NeighbourRoom { peer: 1 }],
+                vec![WaitOperation::NeighbourRoom { peer: 1 }],
                 collective("barrier", None),
             ];
             assert_eq!(operations(report), expected);

@@ -1,7 +1,7 @@
 //! Ranks that wait for more than ranks: other threads, several things at once, other worlds.
 
 use crate::worlds::{Outcome, everywhere, fails_everywhere, where_threads_are, worlds};
-use motet_comm::{ANY_SOURCE, CommError, Communicator, Operation, RankState, RunError, World};
+use motet_comm::{ANY_SOURCE, CommError, Communicator, RankState, RunError, WaitOperation, World};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{Gate, patience, within};
 use std::cell::Cell;
@@ -290,7 +290,7 @@ fn sem_g72_a_rank_that_waits_for_two_things_names_both() {
                 panic!("rank 0 waits")
             };
             let tag = |operation| match operation {
-                Operation::Recv { tag, .. } => tag,
+                WaitOperation::Recv { tag, .. } => tag,
                 other => panic!("{other}"),
             };
             let tags: Vec<_> = waits.iter().map(|wait| tag(wait.operation)).collect();

@@ -2,7 +2,7 @@
 
 use crate::network::processes;
 use crate::worlds::Outcome;
-use motet_comm::{Communicator, Operation, RankNow, Transport, WaitGraph, Watch, World};
+use motet_comm::{Communicator, RankNow, RunWatch, Transport, WaitGraph, WaitOperation, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use motet_testkit::{patience, stress, within};
@@ -18,7 +18,7 @@ fn worlds_of_four() -> [World; 2] {
 }
 
 /// Looks until what is seen is so.
-fn seen(watch: &Watch, so: impl Fn(&WaitGraph) -> bool) -> WaitGraph {
+fn seen(watch: &RunWatch, so: impl Fn(&WaitGraph) -> bool) -> WaitGraph {
     loop {
         if let Some(graph) = watch.why().filter(&so) {
             return graph;
@@ -32,14 +32,14 @@ fn waits(graph: &WaitGraph, rank: usize) -> bool {
 }
 
 /// What the one thing is that a rank waits for.
-fn operation(graph: &WaitGraph, rank: usize) -> Operation {
+fn operation(graph: &WaitGraph, rank: usize) -> WaitOperation {
     match graph.ranks[rank].waits() {
         [wait] => wait.wait.operation,
         waits => panic!("rank {rank} waits for one thing: {waits:?}"),
     }
 }
 
-const BARRIER: Operation = Operation::Collective {
+const BARRIER: WaitOperation = WaitOperation::Collective {
     name: "barrier",
     root: None,
 };
@@ -48,7 +48,7 @@ const BARRIER: Operation = Operation::Collective {
 fn watched<R: Send + 'static>(
     world: &World,
     body: impl AsyncFn(Communicator, &AtomicBool) -> Outcome<()> + Sync,
-    look: impl FnOnce(&Watch) -> R + Send + 'static,
+    look: impl FnOnce(&RunWatch) -> R + Send + 'static,
 ) -> R {
     let go = Arc::new(AtomicBool::new(false));
     let (watch, tell) = (world.watch(), Arc::clone(&go));
@@ -90,7 +90,7 @@ fn sem_g319_every_rank_is_named_with_what_it_waits_for_while_one_computes() {
                 graph.ranks[0],
                 RankNow::Running { after: None, .. }
             ));
-            let recv = Operation::Recv {
+            let recv = WaitOperation::Recv {
                 source: 0.into(),
                 tag: 7.into(),
             };

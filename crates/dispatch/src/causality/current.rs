@@ -8,7 +8,7 @@ use super::{Cancelled, Causalities};
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 
-struct Slot {
+struct CurrentCausalities {
     /// [`ACTIVE`] and [`FAILED`]: which of the other two hold something.
     holds: Cell<u8>,
     active: Cell<ManuallyDrop<Causalities>>,
@@ -22,8 +22,8 @@ const ACTIVE: u8 = 1;
 const FAILED: u8 = 2;
 
 motet_sync::thread_local! {
-    static SLOT: Slot = const {
-        Slot {
+    static SLOT: CurrentCausalities = const {
+        CurrentCausalities {
             holds: Cell::new(0),
             active: Cell::new(ManuallyDrop::new(Causalities::none())),
             failed: Cell::new(ManuallyDrop::new(Causalities::none())),

@@ -40,20 +40,20 @@ pub enum Cancelled {
 }
 
 /// A time by which work must be done. What a clock is, others know.
-pub(crate) trait Deadline: Send + Sync {
+pub(crate) trait WorkDeadline: Send + Sync {
     /// Whether it has passed.
     fn is_over(&self) -> bool;
 
     /// Calls `ring` when it passes, unless the alarm has been dropped by then.
-    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Alarm;
+    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> DeadlineAlarm;
 }
 
 /// Holds a call that is to come.
-pub(crate) type Alarm = Box<dyn Any + Send>;
+pub(crate) type DeadlineAlarm = Box<dyn Any + Send>;
 
 pub(super) struct Fate {
     state: AtomicU8,
-    deadline: Option<Box<dyn Deadline>>,
+    deadline: Option<Box<dyn WorkDeadline>>,
     late: Mutex<Late>,
 }
 
@@ -81,12 +81,12 @@ impl Fate {
         }
     }
 
-    pub(super) fn set_deadline(&mut self, deadline: Box<dyn Deadline>) {
+    pub(super) fn set_deadline(&mut self, deadline: Box<dyn WorkDeadline>) {
         self.deadline = Some(deadline);
     }
 
     /// Calls `ring` at the deadline, if there is one that may still come.
-    pub(super) fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Option<Alarm> {
+    pub(super) fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Option<DeadlineAlarm> {
         let deadline = self.deadline.as_ref()?;
         (self.state.load(Ordering::Acquire) == LIVE).then(|| deadline.alarm(ring))
     }

@@ -1,6 +1,6 @@
 //! Waiting until one of several causalities is cancelled.
 
-use super::{Alarm, Cancelled, Causalities};
+use super::{Cancelled, Causalities, DeadlineAlarm};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ pub struct UntilCancelled {
     /// By causality: where its waker is.
     keys: Vec<Option<u64>>,
     /// Of those with a deadline; there from the first poll.
-    alarms: Option<Vec<Alarm>>,
+    alarms: Option<Vec<DeadlineAlarm>>,
 }
 
 impl UntilCancelled {
@@ -27,7 +27,7 @@ impl UntilCancelled {
     }
 
     /// Sees to it that whoever waits is woken when a deadline passes.
-    fn set_alarms(causalities: &Causalities) -> Vec<Alarm> {
+    fn set_alarms(causalities: &Causalities) -> Vec<DeadlineAlarm> {
         let alarms = causalities.iter().filter_map(|causality| {
             let expires = causality.clone();
             let ring = Box::new(move || expires.0.fate.expire());

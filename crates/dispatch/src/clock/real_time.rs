@@ -96,12 +96,12 @@ fn fire(due: Task) {
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
-    use crate::task::{Run, TaskBox};
+    use crate::task::{TaskBody, TaskBox};
 
     /// Counts how it ends.
     struct Counted(Arc<[Mutex<u32>; 2]>);
 
-    impl Run for Counted {
+    impl TaskBody for Counted {
         fn run(task: TaskBox<Self>) {
             *task.0[0].lock() += 1;
         }

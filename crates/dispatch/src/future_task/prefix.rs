@@ -1,7 +1,7 @@
 //! The front of an async task: its state and its queue, all that wakers touch.
 
 use crate::Enqueue;
-use crate::task::{Header, Task};
+use crate::task::{Task, TaskHeader};
 use motet_sync::atomic::{AtomicUsize, Ordering, fence};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const FACTS: usize = STARTED | WATCHED;
 /// wait. `repr(C)` puts the header first.
 #[repr(C)]
 pub(super) struct Prefix {
-    pub(super) header: Header,
+    pub(super) header: TaskHeader,
     pub(super) state: AtomicUsize,
     pub(super) queue: Arc<dyn Enqueue>,
 }

@@ -1,6 +1,6 @@
 //! Someone in the line.
 
-use super::{Line, Room, RoomLine};
+use super::{ClaimedRoom, Line, RoomLine};
 use crate::QueueError;
 use crate::waiting::{Awaited, WaitPart, Waiter, watch_here};
 use motet_sync::Mutex;
@@ -25,11 +25,11 @@ pub struct RoomWait {
 pub(super) struct InLine {
     line: Weak<Line>,
     who: &'static str,
-    slot: Mutex<Slot>,
+    slot: Mutex<WaitState>,
 }
 
 #[derive(Default)]
-struct Slot {
+struct WaitState {
     outcome: Option<Result<(), QueueError>>,
     waker: Option<Waker>,
 }
@@ -54,7 +54,7 @@ impl RoomWait {
     }
 
     /// Joins the line.
-    fn begin(&mut self, cx: &Context<'_>) -> Poll<Result<Room, QueueError>> {
+    fn begin(&mut self, cx: &Context<'_>) -> Poll<Result<ClaimedRoom, QueueError>> {
         let waiter = Arc::new(InLine {
             line: Arc::downgrade(&self.line.0),
             who: self.listed.map_or("room", |(who, _)| who),
@@ -76,7 +76,7 @@ impl RoomWait {
 }
 
 impl Future for RoomWait {
-    type Output = Result<Room, QueueError>;
+    type Output = Result<ClaimedRoom, QueueError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let outcome = match &self.waiter {
@@ -110,10 +110,10 @@ impl InLine {
         slot.waker.take()
     }
 
-    fn outcome(&self, line: &RoomLine, cx: &Context<'_>) -> Poll<Result<Room, QueueError>> {
+    fn outcome(&self, line: &RoomLine, cx: &Context<'_>) -> Poll<Result<ClaimedRoom, QueueError>> {
         let mut slot = self.slot.lock();
         match slot.outcome {
-            Some(Ok(())) => Poll::Ready(Ok(Room {
+            Some(Ok(())) => Poll::Ready(Ok(ClaimedRoom {
                 line: Some(line.clone()),
             })),
             Some(Err(error)) => Poll::Ready(Err(error)),

@@ -5,10 +5,10 @@ use super::schedule::{Decision, Schedule};
 use super::trace::Trace;
 use crate::clock::{Clock, Timescale, VirtualTime};
 use crate::counters::QueueCounters;
-use crate::gate::{Gate, Passage};
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::queue_core::QueueConfig;
+use crate::queue_gate::{Passage, QueueGate};
 use crate::route::{self, ExceptionRoute, Routes};
 use crate::span;
 use crate::waiting::{Here, WaitRegistry};
@@ -51,7 +51,7 @@ pub(super) struct Owner {
 struct Line {
     owner: Arc<Owner>,
     waiting: VecDeque<Waiting>,
-    gate: Arc<Gate>,
+    gate: Arc<QueueGate>,
     /// The most tasks that wait, when the oldest is discarded for the newest.
     newest: Option<usize>,
     suspended: bool,
@@ -179,7 +179,7 @@ impl ReplayCore {
             }
             other => (None, other),
         };
-        let gate = Gate::new(policy, 0, self.clock(), &owner.notifications, &owner.routes);
+        let gate = QueueGate::new(policy, 0, self.clock(), &owner.notifications, &owner.routes);
         let mut state = self.state.lock();
         state.trace.name_queue(&owner.name);
         state.lines.push(Line {

@@ -13,7 +13,7 @@ pub struct Trace {
 
 /// A task that ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step<'a> {
+pub struct ReplayStep<'a> {
     /// The virtual time.
     pub at: Duration,
     /// The name of the task's queue.
@@ -33,8 +33,8 @@ struct Packed {
 
 impl Trace {
     /// The steps, first to last.
-    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> {
-        self.steps.iter().map(|step| Step {
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = ReplayStep<'_>> {
+        self.steps.iter().map(|step| ReplayStep {
             at: Duration::from_nanos(step.at_ns),
             queue: &self.queues[step.queue as usize],
             task: step.task,

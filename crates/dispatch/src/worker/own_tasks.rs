@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::Task;
-use crate::local::Local;
+use crate::local::LocalQueue;
 use std::cell::Ref;
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl Worker {
     #[inline]
     pub(super) fn took(
         &self,
-        locals: Ref<'_, Vec<Local>>,
+        locals: Ref<'_, Vec<LocalQueue>>,
         slot: usize,
         task: Task,
     ) -> (usize, Task) {

@@ -2,8 +2,8 @@
 
 use crate::support::{Bell, go, until};
 use motet_dispatch::{
-    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig, Rate, Run, Task, TaskBox,
-    spawn,
+    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig, Rate, Task, TaskBody,
+    TaskBox, spawn,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Arc, thread};
@@ -96,7 +96,7 @@ struct Parent {
     _value: motet_testkit::Dropped,
 }
 
-impl Run for Parent {
+impl TaskBody for Parent {
     fn run(task: TaskBox<Self>) {
         let Parent {
             stage,

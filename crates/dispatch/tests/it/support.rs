@@ -1,6 +1,6 @@
 //! What the tests of this crate share.
 
-use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Run, Task, TaskBox};
+use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Task, TaskBody, TaskBox};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{Gate, Log, patience, within};
 use std::future::poll_fn;
@@ -59,7 +59,7 @@ pub(crate) struct Traced<T: Send + 'static> {
     pub(crate) cleaned: Log<T>,
 }
 
-impl<T: Send + 'static> Run for Traced<T> {
+impl<T: Send + 'static> TaskBody for Traced<T> {
     fn run(task: TaskBox<Self>) {
         let Traced { name, ran, .. } = task.into_inner();
         ran.push(name);

@@ -1,7 +1,7 @@
 //! JSON as XML, and back by its schema: a field is an element, an item of a list `item`, null
 //! `xsi:nil`. A field whose name is no name of an element is `entry` with the attribute `key`.
 
-use super::xml::{Element, escape};
+use super::xml::{XmlElement, escape};
 use motet_service::Value;
 use serde_json::Map;
 
@@ -38,14 +38,14 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The value of an element, which `schema` describes; `root` has its definitions.
-pub(crate) fn value(element: &Element, schema: &Value, root: &Value) -> Value {
+pub(crate) fn value(element: &XmlElement, schema: &Value, root: &Value) -> Value {
     if matches!(element.attribute("nil"), Some("true" | "1")) {
         return Value::Null;
     }
     let schema = resolved(schema, root);
     let kind = kind(schema);
     let text = element.text.trim();
-    let own = |inner: &Element| value(inner, &schema["items"], root);
+    let own = |inner: &XmlElement| value(inner, &schema["items"], root);
     match kind {
         "null" => Value::Null,
         "array" => element.children.iter().map(own).collect(),
@@ -63,8 +63,8 @@ pub(crate) fn value(element: &Element, schema: &Value, root: &Value) -> Value {
     }
 }
 
-fn fields(element: &Element, schema: &Value, root: &Value) -> Map<String, Value> {
-    let field = |child: &Element| {
+fn fields(element: &XmlElement, schema: &Value, root: &Value) -> Map<String, Value> {
+    let field = |child: &XmlElement| {
         let name = child.attribute("key").filter(|_| child.name == "entry");
         let name = name.unwrap_or(&child.name);
         let known = schema["properties"].get(name);

@@ -19,20 +19,20 @@ const NAME: usize = 256;
 
 /// An element.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Element {
+pub(crate) struct XmlElement {
     /// Without its prefix.
     pub(super) name: String,
     /// Elements of one namespace share its name.
     pub(super) namespace: Arc<str>,
     /// By their names without prefixes.
     pub(super) attributes: Vec<(String, String)>,
-    pub(super) children: Vec<Element>,
+    pub(super) children: Vec<XmlElement>,
     /// The text between its tags, all of it.
     pub(super) text: String,
 }
 
-impl Element {
-    pub(super) fn child(&self, name: &str) -> Option<&Element> {
+impl XmlElement {
+    pub(super) fn child(&self, name: &str) -> Option<&XmlElement> {
         self.children.iter().find(|child| child.name == name)
     }
 
@@ -44,11 +44,11 @@ impl Element {
 
 /// Reads a document, in which no more than `depth` elements lie in each other, and which takes no
 /// more than `most` bytes.
-pub(super) fn read(text: &str, depth: usize, most: usize) -> Result<Element, String> {
+pub(super) fn read(text: &str, depth: usize, most: usize) -> Result<XmlElement, String> {
     // Texts and attributes are kept, and copied.
     let mut weight = TEXT.saturating_mul(text.len());
     let mut reader = NsReader::from_str(text);
-    let mut open: Vec<Element> = Vec::new();
+    let mut open: Vec<XmlElement> = Vec::new();
     let mut whole = None;
     let mut namespaces = HashMap::new();
     loop {
@@ -95,7 +95,7 @@ pub(super) fn read(text: &str, depth: usize, most: usize) -> Result<Element, Str
 }
 
 /// No less than what an element takes, without its texts.
-fn weight_of(start: &BytesStart<'_>, outer: Option<&Element>) -> usize {
+fn weight_of(start: &BytesStart<'_>, outer: Option<&XmlElement>) -> usize {
     let is_first = outer.is_some_and(|outer| outer.children.is_empty());
     let has_attributes = start.attributes().next().is_some();
     weight::ELEMENT + weight::INNER * (usize::from(is_first) + usize::from(has_attributes))
@@ -111,11 +111,11 @@ fn shared(name: &str, known: &mut HashMap<String, Arc<str>>) -> Arc<str> {
     new
 }
 
-fn begun(start: &BytesStart<'_>, namespace: Arc<str>) -> Result<Element, String> {
-    let mut element = Element {
+fn begun(start: &BytesStart<'_>, namespace: Arc<str>) -> Result<XmlElement, String> {
+    let mut element = XmlElement {
         name: String::from(start.local_name().into_inner()),
         namespace,
-        ..Element::default()
+        ..XmlElement::default()
     };
     if element.name.len() > NAME {
         return Err(format!("a name has more than {NAME} bytes"));
@@ -134,7 +134,7 @@ fn begun(start: &BytesStart<'_>, namespace: Arc<str>) -> Result<Element, String>
 }
 
 /// Puts the innermost element that is open into the one around it; gives it, if there is none.
-fn closed(open: &mut Vec<Element>) -> Option<Element> {
+fn closed(open: &mut Vec<XmlElement>) -> Option<XmlElement> {
     let done = open.pop()?;
     match open.last_mut() {
         Some(outer) => {
@@ -145,7 +145,7 @@ fn closed(open: &mut Vec<Element>) -> Option<Element> {
     }
 }
 
-fn add(open: &mut [Element], text: &str) -> Result<(), String> {
+fn add(open: &mut [XmlElement], text: &str) -> Result<(), String> {
     match open.last_mut() {
         Some(element) => element.text.push_str(text),
         None if text.trim().is_empty() => {}

@@ -4,8 +4,8 @@ use super::corpus::{CBOR, FORMS, HEADS, JSON, RESUMED, STREAMS, TARGETS, TOKENS}
 use super::{LONGEST, many};
 use crate::caller::Caller;
 use crate::resource::options;
-use crate::site::Site;
-use crate::target::Target;
+use crate::site::ServerShared;
+use crate::target::RequestTarget;
 use crate::watch::Events;
 use crate::{Limits, caller, cbor, content, events, server, weight};
 use hyper::Uri;
@@ -66,14 +66,14 @@ fn limits() -> Limits {
 }
 
 /// A node with `/till` until the site ends.
-fn site() -> (Dispatcher, Arc<Site>) {
+fn site() -> (Dispatcher, Arc<ServerShared>) {
     let dispatcher = Dispatcher::new(1);
     let node = Node::builder("fuzz").register::<OneTill>();
     let node = node.start(&dispatcher).unwrap();
     let created = wait_blocking(node.create(Create::<OneTill>::of().at("/till")));
     created.unwrap().unwrap();
     let (_, stop) = watch::channel(false);
-    let site = Site {
+    let site = ServerShared {
         node,
         hosts: Vec::new(),
         keys: None,
@@ -186,7 +186,7 @@ pub(super) fn targets(inputs: usize) {
         let Ok(uri) = Uri::try_from(bytes) else {
             return;
         };
-        if let Ok(target) = Target::read(&uri) {
+        if let Ok(target) = RequestTarget::read(&uri) {
             let mut segments = target.path.split('/');
             assert!(segments.all(|segment| segment != "." && segment != ".."));
         }
@@ -224,7 +224,7 @@ pub(super) fn resumed(inputs: usize) {
         };
         let _options = options(&headers, &caller);
         if let Ok(uri) = Uri::try_from([b"/till?", query].concat())
-            && let Ok(target) = Target::read(&uri)
+            && let Ok(target) = RequestTarget::read(&uri)
         {
             let _how = events::how(&target, &headers);
         }

@@ -7,8 +7,8 @@
 use super::scores::Table;
 use super::{Alignment, PairDistances, Work};
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
-use crate::team::Team;
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
+use crate::rank_view::RankView;
 use crate::{Control, MiningError, Progress, Sequences};
 use motet_comm::Communicator;
 
@@ -17,7 +17,7 @@ const ROUNDS: usize = 256;
 
 /// What rank 0 has of a run.
 struct Done<'a> {
-    keeper: Keeper<'a>,
+    keeper: CheckpointKeeper<'a>,
     values: Vec<f32>,
     /// Values that are in parts on the disk, and the number of these parts.
     saved: usize,
@@ -45,7 +45,7 @@ impl Alignment {
     ) -> LocalBoxFuture<'a, Result<PairDistances, MiningError>> {
         Box::pin(async move {
             self.check(sequences.alphabet())?;
-            let keeper = Keeper::new(comm, Some(kept), self, |digest| {
+            let keeper = CheckpointKeeper::new(comm, Some(kept), self, |digest| {
                 (0..sequences.len()).for_each(|row| digest.bytes(sequences.codes(row)));
             });
             let work = Work::new(sequences);
@@ -86,7 +86,7 @@ impl Alignment {
         done: &mut Done<'_>,
     ) -> Result<(), MiningError> {
         let (team, table) = (
-            Team::new(comm, control),
+            RankView::new(comm, control),
             Table::new(self.scores, sequences.alphabet()),
         );
         for round in first..ROUNDS {

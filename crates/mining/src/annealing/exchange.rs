@@ -10,9 +10,9 @@
 //! it still gains.
 
 use crate::MiningError;
-use crate::hard::{Assignment, Centres, Scratch};
+use crate::hard::{Assignment, Centres, HardScratch};
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use serde::{Deserialize, Serialize};
 
 /// Passes at most: there is nearly always nothing left after a few.
@@ -35,7 +35,7 @@ struct Move {
 /// Improves a fixed point of Lloyd's iteration; gives back the passes made. The centres are then
 /// the means of clusters that no move of a point improves, up to rounding.
 pub(super) async fn exchange(
-    team: &Team<'_>,
+    team: &RankView<'_>,
     prepared: &Prepared<'_>,
     centres: &mut Vec<f64>,
     assignment: &Assignment,
@@ -70,12 +70,12 @@ impl Exchange {
     /// All points that gain from a move, in the order of the blocks.
     async fn find(
         &self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         prepared: &Prepared<'_>,
     ) -> Result<Vec<Move>, MiningError> {
         let table = Centres::new(self.dim, &self.centres);
         let least = self.masses.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut scratch = Scratch::default();
+        let mut scratch = HardScratch::default();
         let join = |mut a: Vec<Move>, b: Vec<Move>| {
             a.extend(b);
             a

@@ -2,8 +2,8 @@
 
 use crate::MiningError;
 use crate::blocks::Blocks;
-use crate::soft::{Expectation, Model, Scratch};
-use crate::team::Team;
+use crate::rank_view::RankView;
+use crate::soft::{Expectation, SoftModel, SoftScratch};
 
 use super::axes;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub(super) struct Phases {
     /// Expectation steps times clusters, over the run.
     pub(super) cluster_iterations: u64,
     #[serde(skip)]
-    scratch: Scratch,
+    scratch: SoftScratch,
 }
 
 /// How far an iteration goes.
@@ -73,7 +73,7 @@ impl Phases {
             softness: 0.0,
             iterations: 0,
             cluster_iterations: 0,
-            scratch: Scratch::default(),
+            scratch: SoftScratch::default(),
         }
     }
 
@@ -139,17 +139,17 @@ impl Phases {
             .for_each(|cluster| cluster.settled = false);
     }
 
-    fn model(&self) -> Model<'static> {
+    fn model(&self) -> SoftModel<'static> {
         let weight = |mass: f64| if self.by_roots { mass.sqrt() } else { mass };
         let centres = self.clusters.iter();
         let centres = centres.map(|c| (weight(c.mass), c.centre.as_slice()));
-        Model::new(self.dim, self.temperature, centres)
+        SoftModel::new(self.dim, self.temperature, centres)
     }
 
     /// Expectation and maximisation until the centres stand still.
     pub(super) async fn converge(
         &mut self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         blocks: &Blocks,
         tolerance: Tolerance,
     ) -> Result<(), MiningError> {
@@ -221,7 +221,7 @@ impl Phases {
     /// Finds the leading direction of every cluster and the variance along it.
     pub(super) async fn measure(
         &mut self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         blocks: &Blocks,
     ) -> Result<(), MiningError> {
         let count = axes::count(self.dim, AXES);
@@ -265,7 +265,7 @@ impl Phases {
     /// ε² = ⅜ (T_c/T - 1) T³ / m₄ along the leading direction, at most twice its deviation.
     pub(super) async fn split(
         &mut self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         blocks: &Blocks,
         most: usize,
     ) -> Result<usize, MiningError> {

@@ -11,9 +11,9 @@ use super::phases::Tolerance;
 use super::state::State;
 use super::{Annealing, Clusters};
 use crate::blocks::Blocks;
-use crate::checkpoint::Keeper;
+use crate::checkpoint::CheckpointKeeper;
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{MiningError, Progress, TraceStep};
 
 /// The variance of a cell that stands for its points is below the temperature by this factor, so
@@ -38,7 +38,7 @@ const TEMPERATURES: usize = 400;
 /// One run.
 pub(super) struct Schedule<'a> {
     options: &'a Annealing,
-    team: &'a Team<'a>,
+    team: &'a RankView<'a>,
     prepared: &'a Prepared<'a>,
     /// No more clusters than this.
     most: usize,
@@ -53,7 +53,7 @@ impl<'a> Schedule<'a> {
     /// A run that goes on from `state`.
     pub(super) fn new(
         options: &'a Annealing,
-        team: &'a Team<'a>,
+        team: &'a RankView<'a>,
         prepared: &'a Prepared<'a>,
         state: &'a mut State,
     ) -> Schedule<'a> {
@@ -79,7 +79,10 @@ impl<'a> Schedule<'a> {
     }
 
     /// Cools until all clusters are there and the shares are hard.
-    pub(super) async fn cool(mut self, keeper: &mut Keeper<'_>) -> Result<(), MiningError> {
+    pub(super) async fn cool(
+        mut self,
+        keeper: &mut CheckpointKeeper<'_>,
+    ) -> Result<(), MiningError> {
         if self.state.trace.is_empty() {
             self.state.start = self.critical().await? * START;
             self.state.next = (self.state.start > 0.0).then_some(self.state.start);

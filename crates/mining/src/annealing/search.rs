@@ -17,10 +17,10 @@ use super::Annealing;
 use super::phases::{Phases, Tolerance};
 use super::state::{Searched, Stage, State};
 use crate::blocks::Blocks;
-use crate::checkpoint::Keeper;
-use crate::lloyd::{Limit, Lloyd};
+use crate::checkpoint::CheckpointKeeper;
+use crate::lloyd::{Lloyd, LloydLimit};
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{MiningError, Progress};
 
 /// The variance of a cell of the summary is below the mean squared distance by this factor.
@@ -38,24 +38,24 @@ const ROUNDING: f64 = 1e-9;
 const COLD: f64 = 1e-9;
 
 struct Search<'a, 'k> {
-    team: &'a Team<'a>,
+    team: &'a RankView<'a>,
     blocks: &'a Blocks,
     prepared: &'a Prepared<'a>,
     dim: usize,
     lloyd: Lloyd<'a>,
     now: Searched,
     state: &'a mut State,
-    keeper: &'a mut Keeper<'k>,
+    keeper: &'a mut CheckpointKeeper<'k>,
 }
 
 /// Looks for centres of lower inertia than those that are settled, or goes on looking; gives back
 /// what it found and the work done.
 pub(super) async fn search(
     options: &Annealing,
-    team: &Team<'_>,
+    team: &RankView<'_>,
     prepared: &Prepared<'_>,
     state: &mut State,
-    keeper: &mut Keeper<'_>,
+    keeper: &mut CheckpointKeeper<'_>,
 ) -> Result<(Vec<f64>, u64), MiningError> {
     let Some(settled) = &state.settled else {
         unreachable!("a search begins at a fixed point");
@@ -76,7 +76,7 @@ pub(super) async fn search(
         Some(now) => now,
         None => {
             let mut centres = settled.centres.clone();
-            let (best, _) = lloyd.run(&mut centres, Limit::FIXED_POINT).await?;
+            let (best, _) = lloyd.run(&mut centres, LloydLimit::FIXED_POINT).await?;
             let clusters = centres.len() / tree.dim;
             let spare = blocks.rows().saturating_sub(clusters);
             Searched {
@@ -162,7 +162,10 @@ impl Search<'_, '_> {
     /// Settles a trial and keeps it if it is better.
     async fn accept(&mut self, mut trial: Vec<f64>) -> Result<bool, MiningError> {
         let target = self.now.best.inertia() * (1.0 - ROUNDING);
-        let (found, _) = self.lloyd.run(&mut trial, Limit::below(target)).await?;
+        let (found, _) = self
+            .lloyd
+            .run(&mut trial, LloydLimit::below(target))
+            .await?;
         let better = found.inertia() < target;
         if better {
             (self.now.best, self.now.centres) = (found, trial);
@@ -184,7 +187,7 @@ impl Search<'_, '_> {
             for &k in &order[..depth] {
                 phases.split_at_zero(k, &mut trial);
             }
-            self.lloyd.run(&mut trial, Limit::FIXED_POINT).await?;
+            self.lloyd.run(&mut trial, LloydLimit::FIXED_POINT).await?;
             while trial.len() > self.now.centres.len() {
                 let losses = self.lloyd.assign::<true>(&trial).await?.losses;
                 let least = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));

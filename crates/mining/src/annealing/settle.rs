@@ -3,19 +3,19 @@
 use super::state::{Settled, State};
 use super::{Annealing, Clusters, exchange, search};
 use crate::MiningError;
-use crate::checkpoint::Keeper;
-use crate::lloyd::{Limit, Lloyd};
+use crate::checkpoint::CheckpointKeeper;
+use crate::lloyd::{Lloyd, LloydLimit};
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 
 impl Annealing {
     /// Gives back the centres and the work done.
     pub(super) async fn settle(
         &self,
-        team: &Team<'_>,
+        team: &RankView<'_>,
         prepared: &Prepared<'_>,
         state: &mut State,
-        keeper: &mut Keeper<'_>,
+        keeper: &mut CheckpointKeeper<'_>,
     ) -> Result<(Vec<f64>, u64), MiningError> {
         let dim = prepared.tree.dim;
         let mut lloyd = Lloyd::new(team, &prepared.blocks, dim);
@@ -34,7 +34,7 @@ impl Annealing {
             return Ok((centres, lloyd.cluster_iterations));
         }
         let (mut trial, work) = search::search(self, team, prepared, state, keeper).await?;
-        let (found, _) = lloyd.run(&mut trial, Limit::FIXED_POINT).await?;
+        let (found, _) = lloyd.run(&mut trial, LloydLimit::FIXED_POINT).await?;
         if found.inertia() < best.inertia() {
             (best, centres) = (found, trial);
         }
@@ -55,7 +55,7 @@ impl Annealing {
                 centres.extend(far);
             }
         }
-        let (best, _) = lloyd.run(&mut centres, Limit::FIXED_POINT).await?;
+        let (best, _) = lloyd.run(&mut centres, LloydLimit::FIXED_POINT).await?;
         Ok(Settled {
             centres,
             best,

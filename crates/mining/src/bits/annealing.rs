@@ -5,9 +5,9 @@ use super::passes::Field;
 use super::phases::{Phases, Tolerance};
 use super::{BitClustering, Bits};
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::clustering::TraceStep;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Clusters, Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
 
@@ -146,9 +146,9 @@ impl BitAnnealing {
                 points: bits.len(),
             });
         }
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let field = Field::new(&team, bits);
-        let mut keeper = Keeper::new(comm, kept, self, |digest| bits.digest(digest));
+        let mut keeper = CheckpointKeeper::new(comm, kept, self, |digest| bits.digest(digest));
         let state: Option<State> = keeper.load().await?;
         let mut cooling = Cooling::new(&field, self, (most, floor)).await?;
         if let Some(state) = &state {
@@ -291,7 +291,10 @@ impl<'a> Cooling<'a> {
         })
     }
 
-    pub(super) async fn run(&mut self, keeper: &mut Keeper<'_>) -> Result<(), MiningError> {
+    pub(super) async fn run(
+        &mut self,
+        keeper: &mut CheckpointKeeper<'_>,
+    ) -> Result<(), MiningError> {
         if self.trace.is_empty() {
             self.phases.measure().await?;
             self.first = self.phases.critical(f64::INFINITY).unwrap_or(0.0) * START;

@@ -5,14 +5,14 @@ use super::kept::State;
 use super::passes::Field;
 use super::{BitAnnealing, Bits};
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::Keeper;
-use crate::team::Team;
-use crate::{Checkpoints, Choice, Control, MiningError};
+use crate::checkpoint::CheckpointKeeper;
+use crate::rank_view::RankView;
+use crate::{Checkpoints, ClusterChoice, Control, MiningError};
 use motet_comm::Communicator;
 
 impl BitAnnealing {
-    /// How many clusters, from 1 to `at_most`, the rows speak for: [`Choice`] has the rule. The
-    /// field `clusters` does not count.
+    /// How many clusters, from 1 to `at_most`, the rows speak for: [`ClusterChoice`] has the rule.
+    /// The field `clusters` does not count.
     ///
     /// # Errors
     ///
@@ -23,7 +23,7 @@ impl BitAnnealing {
         bits: &'a Bits,
         at_most: usize,
         control: &'a Control<'a>,
-    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+    ) -> LocalBoxFuture<'a, Result<ClusterChoice, MiningError>> {
         Box::pin(async move { self.choice(comm, bits, at_most, control, None).await })
     }
 
@@ -44,7 +44,7 @@ impl BitAnnealing {
         at_most: usize,
         control: &'a Control<'a>,
         kept: &'a Checkpoints,
-    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+    ) -> LocalBoxFuture<'a, Result<ClusterChoice, MiningError>> {
         Box::pin(async move { self.choice(comm, bits, at_most, control, Some(kept)).await })
     }
 
@@ -55,13 +55,13 @@ impl BitAnnealing {
         at_most: usize,
         control: &Control<'_>,
         kept: Option<&Checkpoints>,
-    ) -> Result<Choice, MiningError> {
+    ) -> Result<ClusterChoice, MiningError> {
         self.check(at_most, 0.0)?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let field = Field::new(&team, bits);
         let most = bits.len().min(at_most + 1);
         let how = (self, "choice", at_most);
-        let mut keeper = Keeper::new(comm, kept, &how, |digest| bits.digest(digest));
+        let mut keeper = CheckpointKeeper::new(comm, kept, &how, |digest| bits.digest(digest));
         let state: Option<State> = keeper.load().await?;
         let mut cooling = Cooling::new(&field, self, (most, 0.0)).await?;
         cooling.splits_only = true;
@@ -69,6 +69,6 @@ impl BitAnnealing {
             cooling.go_on(state);
         }
         cooling.run(&mut keeper).await?;
-        Ok(Choice::of(&cooling.trace, at_most))
+        Ok(ClusterChoice::of(&cooling.trace, at_most))
     }
 }

@@ -1,7 +1,7 @@
 //! How like two rows of bits are.
 
 use super::Bits;
-use crate::lanes::{Instructions, Isa, Task, run};
+use crate::lanes::{Instructions, Isa, NumericLoop, run};
 
 /// A measure of likeness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) fn shared(query: &[u64], rows: &[u64], counts: &mut [u32]) {
 
 struct Shared<'a>(&'a [u64], &'a [u64], &'a mut [u32]);
 
-impl Task for Shared<'_> {
+impl NumericLoop for Shared<'_> {
     type Output = ();
 
     #[inline(always)]

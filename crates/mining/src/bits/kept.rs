@@ -4,7 +4,7 @@ use super::hard::Hard;
 use super::passes::{Cluster, Field, Heat};
 use super::phases::Phases;
 use crate::MiningError;
-use crate::checkpoint::Keeper;
+use crate::checkpoint::CheckpointKeeper;
 use crate::clustering::TraceStep;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ impl State {
 
 /// The search at temperature zero: the work done, and where it is kept.
 pub(super) struct Search<'a> {
-    pub(super) keeper: Keeper<'a>,
+    pub(super) keeper: CheckpointKeeper<'a>,
     pub(super) state: State,
     pub(super) work: u64,
 }

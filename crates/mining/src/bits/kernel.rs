@@ -5,7 +5,7 @@
 //! in registers. All sums are of whole numbers.
 
 use super::tiles::Tile;
-use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2_of};
+use crate::lanes::{F64x8, Isa, LANES, NumericLoop, exp2, log2_of};
 
 /// Clusters of a group.
 pub(super) const GROUP: usize = 16;
@@ -195,7 +195,7 @@ pub(super) struct Shared {
     pub(super) masses: Vec<i64>,
 }
 
-impl Task for Shares<'_> {
+impl NumericLoop for Shares<'_> {
     type Output = Shared;
 
     #[inline(always)]
@@ -203,11 +203,11 @@ impl Task for Shares<'_> {
         by_row(self.tile, self.table, self.shares);
         let clusters = self.base.len();
         let lanes = clusters.div_ceil(GROUP) * GROUP / LANES;
-        let mut base = vec![Lane::splat(f64::MIN); lanes];
+        let mut base = vec![F64x8::splat(f64::MIN); lanes];
         for (k, value) in self.base.iter().enumerate() {
             base[k / LANES][k % LANES] = *value;
         }
-        let mut terms = vec![Lane::default(); lanes];
+        let mut terms = vec![F64x8::default(); lanes];
         let mut masses = vec![[0_i64; GROUP]; lanes / 2];
         let (mut logs, mut largest) = (0, 0);
         for row in 0..self.tile.len() {
@@ -218,7 +218,7 @@ impl Task for Shares<'_> {
                 isa.store(value, &mut terms[half]);
                 tops = isa.max(tops, value);
             }
-            let mut lane = Lane::default();
+            let mut lane = F64x8::default();
             isa.store(tops, &mut lane);
             let top = lane.0.into_iter().fold(f64::MIN, f64::max);
             let mut sum = isa.splat(0.0);
@@ -257,11 +257,11 @@ impl Table {
     /// Half a group as numbers.
     #[allow(clippy::needless_range_loop, reason = "vectors, as above")]
     #[inline(always)]
-    fn half(&self, place: usize, half: usize) -> Lane {
+    fn half(&self, place: usize, half: usize) -> F64x8 {
         let (at, _) = self.at(place, half / 2 * GROUP);
         let (halves, _) = self.groups[at].0.as_chunks::<LANES>();
         let from = &halves[half % 2];
-        let mut to = Lane::default();
+        let mut to = F64x8::default();
         for lane in 0..LANES {
             to.0[lane] = f64::from(from[lane]);
         }
@@ -270,7 +270,7 @@ impl Table {
 
     /// Half a group from the lowest bits of numbers, added to masses.
     #[inline(always)]
-    fn set_half(&mut self, place: usize, half: usize, from: &Lane, masses: &mut [i64; GROUP]) {
+    fn set_half(&mut self, place: usize, half: usize, from: &F64x8, masses: &mut [i64; GROUP]) {
         let (at, _) = self.at(place, half / 2 * GROUP);
         let (to, _) = self.groups[at].0.as_chunks_mut::<LANES>();
         let (masses, _) = masses.as_chunks_mut::<LANES>();
@@ -289,7 +289,7 @@ pub(super) struct ByRow<'a>(
     pub(super) &'a mut Table,
 );
 
-impl Task for ByRow<'_> {
+impl NumericLoop for ByRow<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -305,7 +305,7 @@ pub(super) struct ByColumn<'a>(
     pub(super) &'a mut [[i64; GROUP]],
 );
 
-impl Task for ByColumn<'_> {
+impl NumericLoop for ByColumn<'_> {
     type Output = ();
 
     #[inline(always)]

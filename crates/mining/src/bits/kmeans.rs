@@ -3,9 +3,9 @@
 use super::passes::{Cluster, Field};
 use super::{BitClustering, Bits};
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::{Checkpoints, Keeper};
+use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::kmeans::Dice;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -108,9 +108,9 @@ impl BitKMeans {
                 points: bits.len(),
             });
         }
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let field = Field::new(&team, bits);
-        let mut keeper = Keeper::new(comm, kept, self, |digest| bits.digest(digest));
+        let mut keeper = CheckpointKeeper::new(comm, kept, self, |digest| bits.digest(digest));
         let State {
             starts: first,
             mut work,

@@ -5,14 +5,14 @@ use super::kernel::{ByColumn, ByRow, FINE, FINER, GROUP, Shares, Table, WHOLE, t
 use super::tiles::{ROWS, Tile, tiles};
 use crate::MiningError;
 use crate::lanes::{log2_of, run};
-use crate::team::Team;
+use crate::rank_view::RankView;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
 /// This rank's share of the rows.
 pub(super) struct Field<'a> {
-    pub(super) team: &'a Team<'a>,
+    pub(super) team: &'a RankView<'a>,
     pub(super) bits: &'a Bits,
     pub(super) rows: Range<usize>,
     pub(super) tiles: Vec<Tile>,
@@ -57,7 +57,7 @@ pub(super) struct Heat {
 }
 
 impl<'a> Field<'a> {
-    pub(super) fn new(team: &'a Team<'a>, bits: &'a Bits) -> Field<'a> {
+    pub(super) fn new(team: &'a RankView<'a>, bits: &'a Bits) -> Field<'a> {
         let share = team.share(bits.len().div_ceil(ROWS));
         let end = bits.len().min(share.end * ROWS);
         let rows = end.min(share.start * ROWS)..end;

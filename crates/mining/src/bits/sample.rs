@@ -10,7 +10,7 @@ use super::passes::step_of;
 use super::tiles::{ROWS, Tile};
 use super::{BitClustering, Bits, Likeness};
 use crate::lanes::run;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, DataError, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
 
@@ -141,7 +141,7 @@ impl BitClustering {
         if self.centres.len() < self.width {
             return Err(ParameterError::Zero { field: "clusters" }.into());
         }
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let share = team.share(bits.len().div_ceil(ROWS));
         let mut giver = Giver::new(self, bits);
         for round in 0..ROUNDS {
@@ -250,7 +250,7 @@ impl<'a> Giver<'a> {
     }
 
     /// Labels the rows of one tile.
-    fn tile(&mut self, team: &Team<'_>, number: usize) {
+    fn tile(&mut self, team: &RankView<'_>, number: usize) {
         let rows = number * ROWS..self.bits.len().min((number + 1) * ROWS);
         let tile = Tile::new(self.bits, rows);
         let task = ByRow(&tile, &self.table, &mut self.sums);

@@ -3,7 +3,7 @@
 use super::compare::{shared, tanimoto};
 use super::{Bits, Likeness};
 use crate::boxed::LocalBoxFuture;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, DataError, MiningError, ParameterError};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,7 @@ impl Similar {
                     fitted: data.width(),
                 }));
             }
-            let team = Team::new(comm, control);
+            let team = RankView::new(comm, control);
             let share = team.share(queries.len());
             let ones: Vec<u32> = (0..data.len()).map(|row| data.ones(row) as u32).collect();
             let mut found = Vec::with_capacity(share.len());

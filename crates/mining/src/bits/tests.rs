@@ -4,7 +4,7 @@ use super::kernel::{GROUP, WHOLE, total};
 use super::passes::{Cluster, Expectation, Field, Heat};
 use super::phases::{Phases, Tolerance};
 use super::*;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{
     Annealing, CancelToken, Clustering, Clusters, Control, MiningError, Points, adjusted_rand,
 };
@@ -42,7 +42,7 @@ fn on_field<R: Send + 'static>(
     let mut all = World::threads(ranks)
         .run(async |comm| {
             let control = Control::default();
-            let team = Team::new(&comm, &control);
+            let team = RankView::new(&comm, &control);
             Ok::<R, MiningError>(job(&Field::new(&team, bits)).await)
         })
         .unwrap();

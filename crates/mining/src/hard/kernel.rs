@@ -1,22 +1,22 @@
 //! The hard kernels: one block of rows at a time, a tile at a time, eight rows in lanes.
 
 use super::{Centres, Labelled};
-use crate::lanes::{Isa, LANES, Lane, Task};
+use crate::lanes::{F64x8, Isa, LANES, NumericLoop};
 use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, TILE, Tiles};
 use std::ops::Range;
 
 /// Scratch space of one rank, kept between blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct HardScratch {
     /// The centres that may be nearest (or second) somewhere in the tile, in ascending order.
     near: Vec<usize>,
     /// Least and greatest squared distance to the tile's box, of all centres.
-    bounds: Vec<[Lane; 2]>,
+    bounds: Vec<[F64x8; 2]>,
     /// Squared distances from the near centres.
     terms: Vec<Column>,
     /// The sums of the block, per centre.
-    sums: Vec<Lane>,
+    sums: Vec<F64x8>,
 }
 
 /// The nearest centre of every row of a tile.
@@ -33,10 +33,10 @@ pub(super) struct Sums<'a, const D: usize, const SECOND: bool> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
     pub(super) centres: &'a Centres<'a>,
-    pub(super) scratch: &'a mut Scratch,
+    pub(super) scratch: &'a mut HardScratch,
 }
 
-impl<const D: usize, const SECOND: bool> Task for Sums<'_, D, SECOND> {
+impl<const D: usize, const SECOND: bool> NumericLoop for Sums<'_, D, SECOND> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -51,14 +51,14 @@ impl<const D: usize, const SECOND: bool> Task for Sums<'_, D, SECOND> {
         scratch.sums.clear();
         scratch
             .sums
-            .resize(centres.len() * (3 + dim), Lane::default());
+            .resize(centres.len() * (3 + dim), F64x8::default());
         for tile in range {
             near::<I, D, SECOND>(isa, tiles, tile, centres, scratch);
             let tile = tiles.tile(tile);
             let nearest = nearest::<I, D, SECOND>(isa, tile, centres, scratch);
             add::<I, D, SECOND>(isa, tile, &nearest, dim, scratch);
         }
-        scratch.sums.iter().map(Lane::sum).collect()
+        scratch.sums.iter().map(F64x8::sum).collect()
     }
 }
 
@@ -68,10 +68,10 @@ pub(super) struct Labels<'a, const D: usize, const SECOND: bool> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
     pub(super) centres: &'a Centres<'a>,
-    pub(super) scratch: &'a mut Scratch,
+    pub(super) scratch: &'a mut HardScratch,
 }
 
-impl<const D: usize, const SECOND: bool> Task for Labels<'_, D, SECOND> {
+impl<const D: usize, const SECOND: bool> NumericLoop for Labels<'_, D, SECOND> {
     type Output = Labelled;
 
     #[inline(always)]
@@ -91,7 +91,7 @@ impl<const D: usize, const SECOND: bool> Task for Labels<'_, D, SECOND> {
             near::<I, D, SECOND>(isa, tiles, tile, centres, scratch);
             let found = nearest::<I, D, SECOND>(isa, tiles.tile(tile), centres, scratch);
             for g in 0..GROUPS {
-                let mut lane = Lane::default();
+                let mut lane = F64x8::default();
                 isa.store(found.number[g], &mut lane);
                 out.labels.extend(lane.iter().map(|&number| number as u32));
                 isa.store(found.square[g], &mut lane);
@@ -119,7 +119,7 @@ fn near<I: Isa, const D: usize, const SECOND: bool>(
     tiles: &Tiles,
     tile: usize,
     centres: &Centres<'_>,
-    s: &mut Scratch,
+    s: &mut HardScratch,
 ) {
     s.near.clear();
     let Some((low, high)) = tiles.corners(tile) else {
@@ -144,14 +144,14 @@ fn near<I: Isa, const D: usize, const SECOND: bool>(
             let across = isa.min(below, above);
             farthest = isa.fma(across, across, farthest);
         }
-        let mut bounds = [Lane::default(); 2];
+        let mut bounds = [F64x8::default(); 2];
         isa.store(nearest, &mut bounds[0]);
         isa.store(farthest, &mut bounds[1]);
         s.bounds.push(bounds);
         second = isa.min(second, isa.max(first, farthest));
         first = isa.min(first, farthest);
     }
-    let (mut firsts, mut seconds) = (Lane::default(), Lane::default());
+    let (mut firsts, mut seconds) = (F64x8::default(), F64x8::default());
     isa.store(first, &mut firsts);
     isa.store(second, &mut seconds);
     let (mut best, mut next) = (f64::INFINITY, f64::INFINITY);
@@ -181,7 +181,7 @@ fn nearest<I: Isa, const D: usize, const SECOND: bool>(
     isa: I,
     tile: &[Column],
     centres: &Centres<'_>,
-    s: &mut Scratch,
+    s: &mut HardScratch,
 ) -> Nearest<I::V> {
     let dim = if D == 0 { centres.dim } else { D };
     let infinite = isa.splat(f64::INFINITY);
@@ -228,7 +228,7 @@ fn add<I: Isa, const D: usize, const SECOND: bool>(
     tile: &[Column],
     found: &Nearest<I::V>,
     dim: usize,
-    s: &mut Scratch,
+    s: &mut HardScratch,
 ) {
     let dim = if D == 0 { dim } else { D };
     let zero = isa.splat(0.0);

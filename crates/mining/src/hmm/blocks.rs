@@ -2,7 +2,7 @@
 
 use super::model::Observations;
 use crate::MiningError;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use std::ops::Range;
 
 /// Places of a block at least, but for the last one.
@@ -55,7 +55,7 @@ impl Blocks {
     }
 
     /// The sequences of this rank.
-    pub(super) fn share(&self, team: &Team<'_>) -> Range<usize> {
+    pub(super) fn share(&self, team: &RankView<'_>) -> Range<usize> {
         let blocks = team.share(self.count());
         self.edges[blocks.start]..self.edges[blocks.end]
     }

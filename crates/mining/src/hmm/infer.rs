@@ -6,7 +6,7 @@ use super::model::{Emissions, HmmModel, Observations, Seen};
 use super::packed::{Packed, log2_or_none};
 use crate::boxed::LocalBoxFuture;
 use crate::lanes::run;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ impl HmmModel {
     ) -> LocalBoxFuture<'a, Result<HmmPaths, MiningError>> {
         Box::pin(async move {
             self.check(seen)?;
-            let team = Team::new(comm, control);
+            let team = RankView::new(comm, control);
             let blocks = Blocks::new(seen);
             let (mut paths, mut log_p) = (Vec::new(), Vec::new());
             let of_block = |block: usize| -> Part {
@@ -142,7 +142,7 @@ impl HmmModel {
         mut keep: impl FnMut(&Scratch),
     ) -> Result<(Range<usize>, Vec<f64>), MiningError> {
         self.check(seen)?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let (packed, blocks) = (Packed::new(self), Blocks::new(seen));
         let (mut scratch, mut log_p) = (Scratch::default(), Vec::new());
         let of_block = |block: usize| -> Part {

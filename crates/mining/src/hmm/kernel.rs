@@ -6,7 +6,7 @@
 
 use super::model::{Observations, Seen};
 use super::packed::{Packed, Shown};
-use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2_of};
+use crate::lanes::{F64x8, Isa, LANES, NumericLoop, exp2, log2_of};
 
 /// Forward numbers whose sum is less than this are divided by it.
 const SMALL: f64 = 1.0 / (1_u64 << 60) as f64;
@@ -15,17 +15,17 @@ const SMALL: f64 = 1.0 / (1_u64 << 60) as f64;
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// Densities over the largest of the place; forward numbers; what lies between.
-    shown: Vec<Lane>,
-    forward: Vec<Lane>,
+    shown: Vec<F64x8>,
+    forward: Vec<F64x8>,
     scales: Vec<f64>,
-    beta: Vec<Lane>,
-    next: Vec<Lane>,
-    gamma: Vec<Lane>,
+    beta: Vec<F64x8>,
+    next: Vec<F64x8>,
+    gamma: Vec<F64x8>,
     /// Σ over sequences of: γ at the first place; α bβ/c; Σ γ; what is shown. In lanes.
-    pub(super) first: Vec<Lane>,
-    pub(super) steps: Vec<Lane>,
-    pub(super) visits: Vec<Lane>,
-    pub(super) sums: Vec<Lane>,
+    pub(super) first: Vec<F64x8>,
+    pub(super) steps: Vec<F64x8>,
+    pub(super) visits: Vec<F64x8>,
+    pub(super) sums: Vec<F64x8>,
     /// γ of all places, if wanted.
     pub(super) shares: Vec<f64>,
 }
@@ -33,9 +33,9 @@ pub(super) struct Scratch {
 impl Scratch {
     /// Clears the sums.
     pub(super) fn begin(&mut self, packed: &Packed) {
-        let clear = |lanes: &mut Vec<Lane>, length: usize| {
+        let clear = |lanes: &mut Vec<F64x8>, length: usize| {
             lanes.clear();
-            lanes.resize(length, Lane::default());
+            lanes.resize(length, F64x8::default());
         };
         clear(&mut self.first, packed.width);
         clear(&mut self.steps, packed.width * packed.states);
@@ -64,7 +64,7 @@ pub(super) struct Pass<'a> {
     pub(super) scratch: &'a mut Scratch,
 }
 
-impl Task for Pass<'_> {
+impl NumericLoop for Pass<'_> {
     type Output = Result<f64, usize>;
 
     #[inline(always)]
@@ -104,7 +104,7 @@ fn densities<I: Isa>(
     (packed, width): (&Packed, usize),
     seen: &Observations,
     place: usize,
-    shown: &mut [Lane],
+    shown: &mut [F64x8],
 ) -> f64 {
     match (&packed.shown, &seen.values) {
         (Shown::Table { densities, tops }, Seen::Symbols { values, .. }) => {
@@ -133,7 +133,7 @@ fn densities<I: Isa>(
                 isa.store(log, shown);
                 top = isa.max(log, top);
             }
-            let mut lane = Lane::default();
+            let mut lane = F64x8::default();
             isa.store(top, &mut lane);
             let largest = lane.largest();
             for lane in shown {
@@ -169,7 +169,7 @@ fn forward<I: Isa>(
         (&mut scratch.forward, places),
         (&mut scratch.next, 1),
     ] {
-        lanes.resize(count * width, Lane::default());
+        lanes.resize(count * width, F64x8::default());
     }
     scratch.scales.clear();
     scratch.scales.resize(places, 1.0);
@@ -207,9 +207,9 @@ fn forward<I: Isa>(
 fn forward_at<I: Isa>(
     isa: I,
     (packed, width): (&Packed, usize),
-    before: &[Lane],
-    next: &mut [Lane],
-    (shown, now): (&[Lane], &mut [Lane]),
+    before: &[F64x8],
+    next: &mut [F64x8],
+    (shown, now): (&[F64x8], &mut [F64x8]),
 ) -> f64 {
     match before.is_empty() {
         true => next.copy_from_slice(&packed.start),
@@ -222,18 +222,18 @@ fn forward_at<I: Isa>(
 }
 
 #[inline(always)]
-fn sum_at<I: Isa>(isa: I, lanes: &[Lane]) -> f64 {
+fn sum_at<I: Isa>(isa: I, lanes: &[F64x8]) -> f64 {
     let sums = lanes
         .iter()
         .fold(isa.splat(0.0), |sum, lane| isa.add(sum, isa.load(lane)));
-    let mut lane = Lane::default();
+    let mut lane = F64x8::default();
     isa.store(sums, &mut lane);
     lane.sum()
 }
 
 /// Divides the forward numbers of a place by a scale, which it gives back.
 #[inline(always)]
-fn divide<I: Isa>(isa: I, numbers: &mut [Lane], scale: f64) -> f64 {
+fn divide<I: Isa>(isa: I, numbers: &mut [F64x8], scale: f64) -> f64 {
     for lane in numbers {
         isa.store(isa.div(isa.load(lane), isa.splat(scale)), lane);
     }
@@ -242,7 +242,7 @@ fn divide<I: Isa>(isa: I, numbers: &mut [Lane], scale: f64) -> f64 {
 
 /// The vector times the matrix whose rows are given: as many as there are states.
 #[inline(always)]
-fn product<I: Isa>(isa: I, width: usize, rows: &[Lane], vector: &[Lane], out: &mut [Lane]) {
+fn product<I: Isa>(isa: I, width: usize, rows: &[F64x8], vector: &[F64x8], out: &mut [F64x8]) {
     for (w, out) in out[..width].iter_mut().enumerate() {
         // Two sums: a fused product waits for the one before.
         let (mut even, mut odd) = (isa.splat(0.0), isa.splat(0.0));
@@ -272,8 +272,8 @@ fn backward<I: Isa>(
     let (states, range) = (packed.states, seen.range(sequence));
     let places = range.len();
     scratch.beta.clear();
-    scratch.beta.resize(width, Lane::splat(1.0));
-    scratch.gamma.resize(width, Lane::default());
+    scratch.beta.resize(width, F64x8::splat(1.0));
+    scratch.gamma.resize(width, F64x8::default());
     if want == Want::Shares {
         scratch.shares.clear();
         scratch.shares.resize(places * states, 0.0);
@@ -321,7 +321,7 @@ fn backward<I: Isa>(
 }
 
 #[inline(always)]
-fn add<I: Isa>(isa: I, sums: &mut [Lane], values: &[Lane]) {
+fn add<I: Isa>(isa: I, sums: &mut [F64x8], values: &[F64x8]) {
     for (sum, value) in sums.iter_mut().zip(values) {
         isa.store(isa.add(isa.load(sum), isa.load(value)), sum);
     }
@@ -329,7 +329,7 @@ fn add<I: Isa>(isa: I, sums: &mut [Lane], values: &[Lane]) {
 
 /// Adds α bβ/c for the steps from one place to the next.
 #[inline(always)]
-fn add_steps<I: Isa>(isa: I, width: usize, alphas: &[Lane], next: &[Lane], steps: &mut [Lane]) {
+fn add_steps<I: Isa>(isa: I, width: usize, alphas: &[F64x8], next: &[F64x8], steps: &mut [F64x8]) {
     let alphas = alphas.iter().flat_map(|lane| &lane.0);
     for (alpha, sums) in alphas.zip(steps.chunks_exact_mut(width)) {
         let alpha = isa.splat(*alpha);
@@ -346,8 +346,8 @@ fn add_shown<I: Isa>(
     (packed, width): (&Packed, usize),
     seen: &Observations,
     place: usize,
-    gamma: &[Lane],
-    sums: &mut [Lane],
+    gamma: &[F64x8],
+    sums: &mut [F64x8],
 ) {
     match (&packed.shown, &seen.values) {
         (Shown::Table { .. }, Seen::Symbols { values, .. }) => {

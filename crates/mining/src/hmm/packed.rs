@@ -1,7 +1,7 @@
 //! A model as the kernel needs it.
 
 use super::model::{Emissions, HmmModel};
-use crate::lanes::{LANES, Lane, log2_of};
+use crate::lanes::{F64x8, LANES, log2_of};
 
 /// A model in lanes: states that are not there have probability 0.
 #[derive(Debug)]
@@ -9,10 +9,10 @@ pub(super) struct Packed {
     /// Lanes of all states.
     pub(super) width: usize,
     pub(super) states: usize,
-    pub(super) start: Vec<Lane>,
+    pub(super) start: Vec<F64x8>,
     /// Row after row; and the transposed matrix.
-    pub(super) rows: Vec<Lane>,
-    pub(super) columns: Vec<Lane>,
+    pub(super) rows: Vec<F64x8>,
+    pub(super) columns: Vec<F64x8>,
     pub(super) shown: Shown,
 }
 
@@ -20,21 +20,21 @@ pub(super) struct Packed {
 pub(super) enum Shown {
     /// Of each symbol the probabilities over the largest, and the log₂ of the largest.
     Table {
-        densities: Vec<Lane>,
+        densities: Vec<F64x8>,
         tops: Vec<f64>,
     },
     /// Of each column means and inverse variances over 2 ln 2; of all, the constants.
     Normal {
         dim: usize,
-        means: Vec<Lane>,
-        inverses: Vec<Lane>,
-        constants: Vec<Lane>,
+        means: Vec<F64x8>,
+        inverses: Vec<F64x8>,
+        constants: Vec<F64x8>,
     },
 }
 
 /// Numbers per state as lanes.
-fn pack(states: usize, value: impl Fn(usize) -> f64, none: f64) -> Vec<Lane> {
-    let mut lanes = vec![Lane::splat(none); states.div_ceil(LANES)];
+fn pack(states: usize, value: impl Fn(usize) -> f64, none: f64) -> Vec<F64x8> {
+    let mut lanes = vec![F64x8::splat(none); states.div_ceil(LANES)];
     (0..states).for_each(|state| lanes[state / LANES][state % LANES] = value(state));
     lanes
 }

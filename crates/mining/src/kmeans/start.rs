@@ -3,7 +3,7 @@
 use crate::MiningError;
 use crate::lanes::log2_of;
 use crate::prepare::Prepared;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -49,7 +49,7 @@ pub(super) fn random(prepared: &Prepared<'_>, clusters: usize, dice: &mut Dice) 
 /// Source: D. Arthur and S. Vassilvitskii, k-means++: the advantages of careful seeding, SODA
 /// (2007).
 pub(super) async fn plus_plus(
-    team: &Team<'_>,
+    team: &RankView<'_>,
     prepared: &Prepared<'_>,
     clusters: usize,
     dice: &mut Dice,

@@ -4,7 +4,7 @@
 //! are the same everywhere. The polynomials are Chebyshev interpolations of
 //! (2ʳ - 1)/r on [-½, ½] and of log₂ m in s = (m - 1)/(m + 1) on √½ ≤ m ≤ √2.
 
-use super::{Isa, LANES, Lane};
+use super::{F64x8, Isa, LANES};
 
 /// Terms below 2 to this power of the greatest are exact zeros. They are 2000 times below the
 /// rounding error of the sum they would go into.
@@ -56,8 +56,8 @@ pub(crate) fn exp2<I: Isa>(isa: I, x: I::V) -> I::V {
 /// log₂ of eight normal positive numbers, absolute error below 10⁻¹⁵ near one and relative
 /// elsewhere.
 #[inline(always)]
-pub(crate) fn log2(x: &Lane) -> Lane {
-    let mut out = Lane::default();
+pub(crate) fn log2(x: &F64x8) -> F64x8 {
+    let mut out = F64x8::default();
     for lane in 0..LANES {
         out[lane] = log2_of(x[lane]);
     }
@@ -82,25 +82,25 @@ pub(crate) fn log2_of(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Instructions, Task, run};
+    use super::super::{Instructions, NumericLoop, run};
     use super::*;
     use proptest::prelude::*;
 
-    struct Power(Lane);
+    struct Power(F64x8);
 
-    impl Task for Power {
-        type Output = Lane;
+    impl NumericLoop for Power {
+        type Output = F64x8;
 
         #[inline(always)]
-        fn run<I: Isa>(self, isa: I) -> Lane {
-            let mut out = Lane::default();
+        fn run<I: Isa>(self, isa: I) -> F64x8 {
+            let mut out = F64x8::default();
             isa.store(exp2(isa, isa.load(&self.0)), &mut out);
             out
         }
     }
 
     fn power(x: f64) -> f64 {
-        run(Instructions::best(), Power(Lane::splat(x)))[0]
+        run(Instructions::best(), Power(F64x8::splat(x)))[0]
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! Each form is a token that only `detect` makes, after asking the processor. Its methods are
 //! inlined into [`run`]'s entry for that form, the one place where the instructions are enabled.
 
-use super::{Instructions, Isa, LANES, Lane, Task};
+use super::{F64x8, Instructions, Isa, LANES, NumericLoop};
 
 /// Runs a task on one instruction set, or in plain form if this machine lacks it.
-pub(crate) fn run<T: Task>(instructions: Instructions, task: T) -> T::Output {
+pub(crate) fn run<T: NumericLoop>(instructions: Instructions, task: T) -> T::Output {
     match instructions {
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx512 => match Avx512::detect() {
@@ -26,8 +26,8 @@ pub(crate) fn run<T: Task>(instructions: Instructions, task: T) -> T::Output {
 
 /// One copy for all who come here: the plain form of a task is the largest.
 #[inline(never)]
-fn run_plain<T: Task>(task: T) -> T::Output {
-    task.run(Plain)
+fn run_plain<T: NumericLoop>(task: T) -> T::Output {
+    task.run(PlainLanes)
 }
 
 /// Fused by the library, one lane after the other: where the processor's own instruction is not
@@ -50,7 +50,7 @@ fn fma(a: &[f64; LANES], b: &[f64; LANES], c: &mut [f64; LANES]) {
 
 /// Arrays of eight.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plain;
+pub(crate) struct PlainLanes;
 
 #[inline(always)]
 fn zip(a: [f64; LANES], b: [f64; LANES], op: impl Fn(f64, f64) -> f64) -> [f64; LANES] {
@@ -70,7 +70,7 @@ fn test(a: [f64; LANES], b: [f64; LANES], op: impl Fn(f64, f64) -> bool) -> [boo
     out
 }
 
-impl Isa for Plain {
+impl Isa for PlainLanes {
     type V = [f64; LANES];
     type M = [bool; LANES];
 
@@ -79,11 +79,11 @@ impl Isa for Plain {
         [value; LANES]
     }
     #[inline(always)]
-    fn load(self, from: &Lane) -> Self::V {
+    fn load(self, from: &F64x8) -> Self::V {
         from.0
     }
     #[inline(always)]
-    fn store(self, value: Self::V, to: &mut Lane) {
+    fn store(self, value: Self::V, to: &mut F64x8) {
         to.0 = value;
     }
     #[inline(always)]
@@ -149,7 +149,7 @@ pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Isa, Lane, Task};
+    use super::{F64x8, Isa, NumericLoop};
     use std::arch::x86_64::*;
 
     /// Proof that the processor has AVX-512F.
@@ -174,12 +174,12 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn run_avx512<T: Task>(isa: Avx512, task: T) -> T::Output {
+    pub(super) fn run_avx512<T: NumericLoop>(isa: Avx512, task: T) -> T::Output {
         task.run(isa)
     }
 
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn run_avx2<T: Task>(isa: Avx2, task: T) -> T::Output {
+    pub(super) fn run_avx2<T: NumericLoop>(isa: Avx2, task: T) -> T::Output {
         task.run(isa)
     }
 
@@ -201,11 +201,11 @@ mod x86 {
             call!(_mm512_set1_pd(value))
         }
         #[inline(always)]
-        fn load(self, from: &Lane) -> Self::V {
+        fn load(self, from: &F64x8) -> Self::V {
             call!(_mm512_load_pd(from.0.as_ptr()))
         }
         #[inline(always)]
-        fn store(self, value: Self::V, to: &mut Lane) {
+        fn store(self, value: Self::V, to: &mut F64x8) {
             call!(_mm512_store_pd(to.0.as_mut_ptr(), value));
         }
         #[inline(always)]
@@ -277,12 +277,12 @@ mod x86 {
             call!([_mm256_set1_pd(value); 2])
         }
         #[inline(always)]
-        fn load(self, from: &Lane) -> Self::V {
+        fn load(self, from: &F64x8) -> Self::V {
             let (low, high) = from.0.split_at(4);
             call!([_mm256_load_pd(low.as_ptr()), _mm256_load_pd(high.as_ptr())])
         }
         #[inline(always)]
-        fn store(self, value: Self::V, to: &mut Lane) {
+        fn store(self, value: Self::V, to: &mut F64x8) {
             let (low, high) = to.0.split_at_mut(4);
             call!({
                 _mm256_store_pd(low.as_mut_ptr(), value[0]);

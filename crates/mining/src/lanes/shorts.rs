@@ -101,12 +101,12 @@ pub(crate) fn run16<T: Task16>(instructions: Instructions16, task: T) -> T::Outp
 /// One copy for all who come here.
 #[inline(never)]
 fn run_plain<T: Task16>(task: T) -> T::Output {
-    task.run(Plain)
+    task.run(PlainLanes)
 }
 
 /// Arrays of thirty-two.
 #[derive(Debug, Clone, Copy)]
-struct Plain;
+struct PlainLanes;
 
 #[inline(always)]
 fn zip(a: [i16; SHORTS], b: [i16; SHORTS], op: impl Fn(i16, i16) -> i16) -> [i16; SHORTS] {
@@ -117,7 +117,7 @@ fn zip(a: [i16; SHORTS], b: [i16; SHORTS], op: impl Fn(i16, i16) -> i16) -> [i16
     out
 }
 
-impl Isa16 for Plain {
+impl Isa16 for PlainLanes {
     type V = [i16; SHORTS];
     /// All bits set where true.
     type M = [i16; SHORTS];

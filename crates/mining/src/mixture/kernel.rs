@@ -1,7 +1,7 @@
 //! One block of rows: the shares of the components, then their sums. Eight rows in lanes.
 
 use super::model::Factors;
-use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2};
+use crate::lanes::{F64x8, Isa, LANES, NumericLoop, exp2, log2};
 
 /// Rows of a block at most.
 pub(super) const ROWS: usize = 512;
@@ -11,8 +11,8 @@ pub(super) const ROWS: usize = 512;
 pub(super) struct Tiles {
     pub(super) dim: usize,
     /// Rows of a tile that are not there have weight 0.
-    pub(super) weights: Vec<Lane>,
-    pub(super) columns: Vec<Lane>,
+    pub(super) weights: Vec<F64x8>,
+    pub(super) columns: Vec<F64x8>,
 }
 
 impl Tiles {
@@ -25,10 +25,10 @@ impl Tiles {
         for (number, (row, weight)) in rows.chunks_exact(dim).zip(weights).enumerate() {
             let lane = number % LANES;
             if lane == 0 {
-                tiles.weights.push(Lane::default());
+                tiles.weights.push(F64x8::default());
                 tiles
                     .columns
-                    .resize(tiles.columns.len() + dim, Lane::default());
+                    .resize(tiles.columns.len() + dim, F64x8::default());
             }
             let tile = tiles.weights.len() - 1;
             tiles.weights[tile][lane] = *weight;
@@ -65,11 +65,11 @@ pub(super) enum From<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// Per component and tile the terms, then the shares.
-    shares: Vec<Lane>,
+    shares: Vec<F64x8>,
     /// Per tile log₂ p of its rows.
-    logs: Vec<Lane>,
-    products: Vec<Lane>,
-    z: Vec<Lane>,
+    logs: Vec<F64x8>,
+    products: Vec<F64x8>,
+    z: Vec<F64x8>,
 }
 
 impl Scratch {
@@ -81,7 +81,7 @@ impl Scratch {
     }
 }
 
-impl Task for Sums<'_> {
+impl NumericLoop for Sums<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -95,7 +95,7 @@ impl Task for Sums<'_> {
         } = self;
         let count = tiles.weights.len();
         let components = around.len() / tiles.dim;
-        let mut ends = Lane::default();
+        let mut ends = F64x8::default();
         match from {
             From::Model(factors) => {
                 terms(isa, tiles, around, factors, scratch);
@@ -103,7 +103,7 @@ impl Task for Sums<'_> {
             }
             From::Labels(labels) => {
                 scratch.shares.clear();
-                scratch.shares.resize(components * count, Lane::default());
+                scratch.shares.resize(components * count, F64x8::default());
                 for (row, &label) in labels.iter().enumerate() {
                     let (tile, lane) = (row / LANES, row % LANES);
                     scratch.shares[label as usize * count + tile][lane] = tiles.weights[tile][lane];
@@ -114,7 +114,7 @@ impl Task for Sums<'_> {
         for k in 0..components {
             let mean = &around[k * tiles.dim..][..tiles.dim];
             moments(isa, tiles, mean, k, triangle, scratch);
-            out.extend(scratch.products.iter().map(Lane::sum));
+            out.extend(scratch.products.iter().map(F64x8::sum));
         }
         out
     }
@@ -128,12 +128,12 @@ pub(super) struct Shares<'a> {
     pub(super) scratch: &'a mut Scratch,
 }
 
-impl Task for Shares<'_> {
+impl NumericLoop for Shares<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> f64 {
-        let mut ends = Lane::default();
+        let mut ends = F64x8::default();
         let components = self.means.len() / self.tiles.dim;
         terms(isa, self.tiles, self.means, self.factors, self.scratch);
         normalise::<I, false>(isa, self.tiles, components, self.scratch, &mut ends);
@@ -147,7 +147,7 @@ fn terms<I: Isa>(isa: I, tiles: &Tiles, means: &[f64], factors: &Factors, scratc
     let (dim, count) = (tiles.dim, tiles.weights.len());
     scratch.shares.clear();
     scratch.z.clear();
-    scratch.z.resize(dim, Lane::default());
+    scratch.z.resize(dim, F64x8::default());
     let half = isa.splat(-0.5 * std::f64::consts::LOG2_E);
     for (k, mean) in means.chunks_exact(dim).enumerate() {
         let (inverse, constant) = factors.of(k);
@@ -175,7 +175,7 @@ fn terms<I: Isa>(isa: I, tiles: &Tiles, means: &[f64], factors: &Factors, scratc
                     square = isa.fma(y, y, square);
                 }
             }
-            let mut out = Lane::default();
+            let mut out = F64x8::default();
             isa.store(isa.fma(square, half, constant), &mut out);
             scratch.shares.push(out);
         }
@@ -189,7 +189,7 @@ fn normalise<I: Isa, const WEIGHTED: bool>(
     tiles: &Tiles,
     components: usize,
     scratch: &mut Scratch,
-    ends: &mut Lane,
+    ends: &mut F64x8,
 ) {
     let count = tiles.weights.len();
     scratch.logs.clear();
@@ -206,10 +206,10 @@ fn normalise<I: Isa, const WEIGHTED: bool>(
             isa.store(term, &mut scratch.shares[at]);
             sum = isa.add(sum, term);
         }
-        let mut lane = Lane::default();
+        let mut lane = F64x8::default();
         isa.store(sum, &mut lane);
         let log = isa.add(top, isa.load(&log2(&lane)));
-        let mut lane = Lane::default();
+        let mut lane = F64x8::default();
         isa.store(log, &mut lane);
         scratch.logs.push(lane);
         let weight = isa.load(weight);
@@ -238,9 +238,9 @@ fn moments<I: Isa>(
     let (dim, count) = (tiles.dim, tiles.weights.len());
     let squares = if triangle { dim * (dim + 1) / 2 } else { dim };
     scratch.products.clear();
-    scratch.products.resize(1 + dim + squares, Lane::default());
+    scratch.products.resize(1 + dim + squares, F64x8::default());
     scratch.z.clear();
-    scratch.z.resize(dim, Lane::default());
+    scratch.z.resize(dim, F64x8::default());
     let (mass, rest) = scratch.products.split_at_mut(1);
     let (first, second) = rest.split_at_mut(dim);
     let zero = isa.splat(0.0);

@@ -3,7 +3,7 @@
 use super::model::{Covariance, Factors, MixtureModel, Parameters};
 use super::share::Share;
 use crate::boxed::LocalBoxFuture;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, DataError, MiningError, ParameterError, Points};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -146,7 +146,7 @@ impl MixtureModel {
             }
             .into());
             }
-            let team = Team::new(comm, control);
+            let team = RankView::new(comm, control);
             let share = Share::new(&team, points).await?;
             let means = self.means.chunks_exact(self.dim);
             let means = means.flat_map(|mean| mean.iter().zip(&share.middle).map(|(a, b)| a - b));

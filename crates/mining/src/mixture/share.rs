@@ -3,14 +3,14 @@
 use super::kernel::{From, ROWS, Scratch, Shares, Sums, Tiles};
 use super::model::{Covariance, Factors};
 use crate::lanes::run;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{MiningError, Points};
 use std::f64::consts::LN_2;
 use std::ops::Range;
 
 /// What one rank has of the data.
 pub(super) struct Share<'a> {
-    pub(super) team: &'a Team<'a>,
+    pub(super) team: &'a RankView<'a>,
     pub(super) points: &'a Points,
     pub(super) middle: Vec<f64>,
     blocks: Vec<Tiles>,
@@ -28,7 +28,7 @@ pub(super) enum Source<'a> {
 
 impl<'a> Share<'a> {
     pub(super) async fn new(
-        team: &'a Team<'a>,
+        team: &'a RankView<'a>,
         points: &'a Points,
     ) -> Result<Share<'a>, MiningError> {
         let (dim, rows) = (points.dim(), points.len());

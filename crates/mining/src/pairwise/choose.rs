@@ -3,15 +3,15 @@
 use super::field::Field;
 use super::{Dissimilarities, Pairwise};
 use crate::boxed::LocalBoxFuture;
-use crate::checkpoint::Keeper;
-use crate::team::Team;
+use crate::checkpoint::CheckpointKeeper;
+use crate::rank_view::RankView;
 use crate::weights::normalised;
-use crate::{Checkpoints, Choice, Control, MiningError};
+use crate::{Checkpoints, ClusterChoice, Control, MiningError};
 use motet_comm::Communicator;
 
 impl Pairwise {
-    /// How many clusters, from 1 to `at_most`, the pairs speak for: [`Choice`] has the rule. The
-    /// field `clusters` does not count.
+    /// How many clusters, from 1 to `at_most`, the pairs speak for: [`ClusterChoice`] has the rule.
+    /// The field `clusters` does not count.
     ///
     /// # Errors
     ///
@@ -23,7 +23,7 @@ impl Pairwise {
         weights: Option<&'a [f64]>,
         at_most: usize,
         control: &'a Control<'a>,
-    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+    ) -> LocalBoxFuture<'a, Result<ClusterChoice, MiningError>> {
         Box::pin(async move {
             self.choice(comm, (pairs, weights), at_most, control, None)
                 .await
@@ -47,7 +47,7 @@ impl Pairwise {
         at_most: usize,
         control: &'a Control<'a>,
         kept: &'a Checkpoints,
-    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+    ) -> LocalBoxFuture<'a, Result<ClusterChoice, MiningError>> {
         Box::pin(async move {
             self.choice(comm, (pairs, weights), at_most, control, Some(kept))
                 .await
@@ -61,15 +61,16 @@ impl Pairwise {
         at_most: usize,
         control: &Control<'_>,
         kept: Option<&Checkpoints>,
-    ) -> Result<Choice, MiningError> {
+    ) -> Result<ClusterChoice, MiningError> {
         self.check(at_most, 0.0)?;
         let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let field = Field::new(&team, pairs, &weights);
         let most = pairs.len().min(at_most + 1);
         let how = (self, "choice", at_most);
-        let mut keeper = Keeper::new(comm, kept, &how, |digest| pairs.digest(&weights, digest));
+        let mut keeper =
+            CheckpointKeeper::new(comm, kept, &how, |digest| pairs.digest(&weights, digest));
         let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
-        Ok(Choice::of(&state.fall.trace, at_most))
+        Ok(ClusterChoice::of(&state.fall.trace, at_most))
     }
 }

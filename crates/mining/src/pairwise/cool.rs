@@ -1,9 +1,9 @@
 //! The fall of the temperature: steps until the energies stand still, and splits.
 
-use super::critical::{Critical, Limit};
+use super::critical::{Critical, LloydLimit};
 use super::field::{Field, Sums};
 use super::{Pairwise, PairwiseSplit, kernel};
-use crate::checkpoint::Keeper;
+use crate::checkpoint::CheckpointKeeper;
 use crate::clustering::TraceStep;
 use crate::{MiningError, Progress};
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl Pairwise {
         &self,
         field: &Field<'_>,
         (most, t_min, splits_only): (usize, f64, bool),
-        keeper: &mut Keeper<'_>,
+        keeper: &mut CheckpointKeeper<'_>,
     ) -> Result<State, MiningError> {
         let mut state = match keeper.load::<(Vec<f64>, Fall)>().await? {
             Some((shares, fall)) => State::of(field, &shares, fall).await?,
@@ -99,7 +99,7 @@ impl Pairwise {
     async fn hot(&self, field: &Field<'_>) -> Result<State, MiningError> {
         let shares = vec![1.0; field.rows.len()];
         let sums = field.sums(1, &shares).await?;
-        let limit = Limit {
+        let limit = LloydLimit {
             steps: 300,
             tolerance: 1e-9,
         };
@@ -168,7 +168,7 @@ impl Pairwise {
         most: usize,
         t_min: f64,
     ) -> Result<(), MiningError> {
-        let limit = Limit {
+        let limit = LloydLimit {
             steps: 100,
             tolerance: 1e-5,
         };

@@ -6,7 +6,7 @@ use crate::MiningError;
 
 /// When the power iteration ends.
 #[derive(Clone, Copy)]
-pub(super) struct Limit {
+pub(super) struct LloydLimit {
     pub(super) steps: usize,
     pub(super) tolerance: f64,
 }
@@ -42,7 +42,7 @@ impl Field<'_> {
         &self,
         shares: &[f64],
         sums: &Sums,
-        limit: Limit,
+        limit: LloydLimit,
     ) -> Result<Vec<Critical>, MiningError> {
         let mut powers = self.powers(shares, sums).await?;
         loop {
@@ -221,7 +221,7 @@ impl Field<'_> {
 impl Power {
     /// Goes on to `image`, what G makes of the vector, with its value and the square of the length
     /// of the next vector. A negative eigenvalue at the end means a second pass, shifted by it.
-    fn step(&mut self, image: &[f64], (value, square): (f64, f64), limit: Limit) {
+    fn step(&mut self, image: &[f64], (value, square): (f64, f64), limit: LloydLimit) {
         for (old, new) in self.vector.iter_mut().zip(image) {
             *old = new + self.shift * *old;
         }

@@ -4,7 +4,7 @@ use super::Dissimilarities;
 use super::kernel::{Orders, Product, Shares};
 use crate::MiningError;
 use crate::lanes::{log2_of, run};
-use crate::team::Team;
+use crate::rank_view::RankView;
 use motet_comm::{Plain, Value};
 use std::f64::consts::LN_2;
 use std::ops::Range;
@@ -16,7 +16,7 @@ const BLOCKS: usize = 64;
 
 /// What all computations of one run share.
 pub(super) struct Field<'a> {
-    pub(super) team: &'a Team<'a>,
+    pub(super) team: &'a RankView<'a>,
     pub(super) data: &'a Dissimilarities,
     /// Those of all rows. They add up to 1.
     pub(super) weights: &'a [f64],
@@ -95,7 +95,7 @@ impl Sums {
 
 impl<'a> Field<'a> {
     pub(super) fn new(
-        team: &'a Team<'a>,
+        team: &'a RankView<'a>,
         data: &'a Dissimilarities,
         weights: &'a [f64],
     ) -> Field<'a> {
@@ -115,7 +115,7 @@ fn block_of(rows: usize) -> usize {
 }
 
 /// This rank's share of so many rows.
-pub(super) fn rows_of(team: &Team<'_>, rows: usize) -> Range<usize> {
+pub(super) fn rows_of(team: &RankView<'_>, rows: usize) -> Range<usize> {
     let block = block_of(rows);
     let share = team.share(rows.div_ceil(block));
     share.start * block..rows.min(share.end * block)

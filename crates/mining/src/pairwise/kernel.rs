@@ -2,7 +2,7 @@
 //! one temperature, and their entropy.
 
 use super::Dissimilarities;
-use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2, log2_of};
+use crate::lanes::{F64x8, Isa, LANES, NumericLoop, exp2, log2, log2_of};
 use std::f64::consts::{LN_2, LOG2_E};
 use std::ops::Range;
 
@@ -19,14 +19,14 @@ pub(super) struct Product<'a> {
     pub(super) columns: usize,
 }
 
-impl Task for Product<'_> {
+impl NumericLoop for Product<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Vec<f64> {
         let (n, k) = (self.data.len(), self.columns);
         let groups = k.div_ceil(LANES);
-        let mut right = vec![Lane::default(); groups * n];
+        let mut right = vec![F64x8::default(); groups * n];
         for (row, numbers) in self.right.chunks_exact(k).enumerate() {
             for (column, number) in numbers.iter().enumerate() {
                 right[column / LANES * n + row][column % LANES] = *number;
@@ -49,7 +49,7 @@ impl Task for Product<'_> {
                     }
                 }
                 for (at, sum) in sums[..count].iter().enumerate() {
-                    let mut lane = Lane::default();
+                    let mut lane = F64x8::default();
                     isa.store(*sum, &mut lane);
                     let to = (start - self.rows.start + at) * k + group * LANES;
                     let width = LANES.min(k - group * LANES);
@@ -69,7 +69,7 @@ pub(super) struct Shares<'a> {
     pub(super) power: f64,
 }
 
-impl Task for Shares<'_> {
+impl NumericLoop for Shares<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -81,7 +81,7 @@ impl Task for Shares<'_> {
             .map(|p| self.power * log2_of(p.max(1e-300)));
         let logs: Vec<f64> = logs.collect();
         let cold = LOG2_E / self.temperature;
-        let mut terms = vec![Lane::splat(f64::MIN); k.div_ceil(LANES)];
+        let mut terms = vec![F64x8::splat(f64::MIN); k.div_ceil(LANES)];
         let mut out = Vec::with_capacity(self.energies.len());
         for energies in self.energies.chunks_exact(k) {
             let mut top = f64::MIN;
@@ -93,7 +93,7 @@ impl Task for Shares<'_> {
             let mut total = 0.0;
             let first = out.len();
             for (group, term) in terms.iter().enumerate() {
-                let mut lane = Lane::default();
+                let mut lane = F64x8::default();
                 let below = isa.sub(isa.load(term), isa.splat(top));
                 isa.store(exp2(isa, below), &mut lane);
                 let width = LANES.min(k - group * LANES);
@@ -113,7 +113,7 @@ pub(super) struct Orders<'a> {
     pub(super) weights: &'a [f64],
 }
 
-impl Task for Orders<'_> {
+impl NumericLoop for Orders<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -124,7 +124,7 @@ impl Task for Orders<'_> {
             let mut order = 0.0;
             for r in r.chunks(LANES) {
                 // The logarithm of one is zero.
-                let mut shares = Lane::splat(1.0);
+                let mut shares = F64x8::splat(1.0);
                 for (share, r) in shares.iter_mut().zip(r) {
                     *share = if *r > 0.0 { r / weight } else { 1.0 };
                 }

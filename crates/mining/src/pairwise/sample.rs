@@ -6,7 +6,7 @@
 use super::lent::check_one;
 use super::{Dissimilarities, PairwiseClustering};
 use crate::kmeans::Dice;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, DataError, MiningError, Progress};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -138,7 +138,7 @@ impl PairwiseClustering {
             sample.len(),
             "labels and rows of the sample"
         );
-        let team = Team::new(comm, control);
+        let team = RankView::new(comm, control);
         let share = team.share(rows.len());
         let (mut labels, mut costs) = (Vec::new(), Vec::new());
         let mut bad = None;

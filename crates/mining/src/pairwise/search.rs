@@ -3,7 +3,7 @@
 //! It is that of vector annealing ([`Annealing::search`](crate::Annealing)) on pairs. What promises
 //! most is tried first; what lowers the cost is kept, and the search begins anew.
 
-use super::critical::Limit;
+use super::critical::LloydLimit;
 use super::field::{Field, Sums};
 use crate::MiningError;
 
@@ -23,7 +23,7 @@ impl Field<'_> {
     ) -> Result<(Vec<usize>, Sums), MiningError> {
         let k = sums.masses.len();
         'improved: while k > 1 && most > 0 && sums.cost() > 0.0 {
-            let limit = Limit {
+            let limit = LloydLimit {
                 steps: 30,
                 tolerance: 1e-2,
             };

@@ -4,7 +4,7 @@ use super::Dissimilarities;
 use super::field::{Field, rows_of};
 use super::kernel::Product;
 use crate::lanes::{Instructions, run};
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{Control, MiningError};
 use motet_comm::Communicator;
 use std::ops::Range;
@@ -79,7 +79,7 @@ impl<'a> PairSteps<'a> {
         assert!(clusters > 0, "there are no clusters: ask for one at least");
         assert!(!pairs.has_gaps(), "all pairs must be known");
         let control = Control::default();
-        let rows = rows_of(&Team::new(comm, &control), pairs.len());
+        let rows = rows_of(&RankView::new(comm, &control), pairs.len());
         let weight = 1.0 / pairs.len() as f64;
         let share = |at: usize| match at / clusters % clusters == at % clusters {
             true => weight * 2.0 / (clusters + 1) as f64,
@@ -117,7 +117,7 @@ impl<'a> PairSteps<'a> {
     /// The work of the next step, for a scheduler of another kind.
     pub fn work(&self) -> PairWork {
         let control = Control::default();
-        let team = Team::new(self.comm, &control);
+        let team = RankView::new(self.comm, &control);
         PairWork {
             pairs: Arc::clone(&self.pairs),
             right: Arc::clone(&self.right),
@@ -146,7 +146,7 @@ impl<'a> PairSteps<'a> {
             self.rows.len() * self.clusters,
             "numbers of all blocks"
         );
-        let team = Team::new(self.comm, &self.control);
+        let team = RankView::new(self.comm, &self.control);
         let field = Field::new(&team, &self.pairs, &self.weights);
         let sums = field.sums_with(self.clusters, &self.right, product, None);
         let sums = sums.await?;

@@ -1,7 +1,7 @@
 //! Known values, the same bits on any number of ranks, bad input.
 
 use super::cool::{Fall, State};
-use super::critical::Limit;
+use super::critical::LloydLimit;
 use super::*;
 use crate::{CancelToken, Progress, adjusted_rand};
 use motet_comm::World;
@@ -40,7 +40,7 @@ fn on_field<R: Send + 'static>(
     let mut all = World::solo()
         .run(async |comm| {
             let control = Control::default();
-            let team = Team::new(&comm, &control);
+            let team = RankView::new(&comm, &control);
             let field = Field::new(&team, data, weights);
             Ok::<R, MiningError>(job(&field).await)
         })
@@ -113,7 +113,7 @@ fn sem_g123_critical_temperature_and_free_energies() {
     let (first, free, last) = on_field(&data, &weights, async |field| {
         let one = vec![1.0; 60];
         let sums = field.sums(1, &one).await.unwrap();
-        let limit = Limit {
+        let limit = LloydLimit {
             steps: 3000,
             tolerance: 1e-15,
         };

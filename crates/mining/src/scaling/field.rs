@@ -2,7 +2,7 @@
 
 use super::kernel::{Images, known_part};
 use crate::lanes::run;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use crate::{DataError, Dissimilarities, MiningError};
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ const EXACT: f64 = 1e-14;
 
 /// What all computations of one run share.
 pub(super) struct Field<'a> {
-    pub(super) team: &'a Team<'a>,
+    pub(super) team: &'a RankView<'a>,
     pub(super) data: &'a Dissimilarities,
     pub(super) dim: usize,
     /// The rows of this rank.
@@ -40,7 +40,7 @@ pub(super) struct Image {
 
 impl<'a> Field<'a> {
     pub(super) fn new(
-        team: &'a Team<'a>,
+        team: &'a RankView<'a>,
         data: &'a Dissimilarities,
         dim: usize,
     ) -> Result<Field<'a>, MiningError> {

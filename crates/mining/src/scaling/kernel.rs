@@ -1,7 +1,7 @@
 //! The loop over all pairs: B(Y) Y and the stress, eight columns at a time.
 
 use crate::Dissimilarities;
-use crate::lanes::{Isa, LANES, Lane, Task};
+use crate::lanes::{F64x8, Isa, LANES, NumericLoop};
 use std::ops::Range;
 
 /// Per row Σ (D - d)², Σ D², and Σ (y_i - y_j) D / d over the known pairs.
@@ -14,14 +14,14 @@ pub(super) struct Images<'a> {
     pub(super) short: f64,
 }
 
-impl Task for Images<'_> {
+impl NumericLoop for Images<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Vec<f64> {
         let (n, dim) = (self.data.len(), self.dim);
         let lanes = n.div_ceil(LANES);
-        let mut columns = vec![Lane::default(); lanes * dim];
+        let mut columns = vec![F64x8::default(); lanes * dim];
         for (row, place) in self.places.chunks_exact(dim).enumerate() {
             for (j, value) in place.iter().enumerate() {
                 columns[j * lanes + row / LANES][row % LANES] = *value;
@@ -36,7 +36,7 @@ impl Task for Images<'_> {
             let (mut stress, mut whole) = (isa.splat(0.0), isa.splat(0.0));
             sums.fill(isa.splat(0.0));
             for (at, part) in line.chunks(LANES).enumerate() {
-                let mut square = Lane::default();
+                let mut square = F64x8::default();
                 for (j, own) in own.iter().enumerate() {
                     let column = &columns[j * lanes + at];
                     for lane in 0..LANES {
@@ -44,7 +44,7 @@ impl Task for Images<'_> {
                     }
                 }
                 let (mut apart, mut ratio, mut wanted) =
-                    (Lane::default(), Lane::default(), Lane::default());
+                    (F64x8::default(), F64x8::default(), F64x8::default());
                 for (lane, value) in part.iter().enumerate() {
                     let d = square[lane].sqrt();
                     let is_known = !value.is_nan();
@@ -67,7 +67,7 @@ impl Task for Images<'_> {
                 }
             }
             for sum in [stress, whole].iter().chain(&sums) {
-                let mut lane = Lane::default();
+                let mut lane = F64x8::default();
                 isa.store(*sum, &mut lane);
                 out.push(lane.sum());
             }

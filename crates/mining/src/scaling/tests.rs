@@ -66,7 +66,7 @@ fn method(method: ScalingMethod) -> Scaling {
 fn steps(pairs: &Dissimilarities, count: usize) -> (Vec<f64>, Vec<f64>) {
     let run = World::threads(2).run(async |comm| {
         let control = Control::default();
-        let team = Team::new(&comm, &control);
+        let team = RankView::new(&comm, &control);
         let field = Field::new(&team, pairs, 2)?;
         let rows = (0..pairs.len()).map(|i| i as f64);
         let mut places: Vec<f64> = rows.flat_map(|i| [i.sin(), (i * 1.3).cos()]).collect();

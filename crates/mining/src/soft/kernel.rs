@@ -1,33 +1,33 @@
 //! The soft kernels: one block of rows at a time, a tile at a time, eight rows in lanes.
 
-use super::Model;
-use crate::lanes::{FLUSH, Isa, LANES, Lane, Task, exp2, log2};
+use super::SoftModel;
+use crate::lanes::{F64x8, FLUSH, Isa, LANES, NumericLoop, exp2, log2};
 use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, Tiles};
 use std::ops::Range;
 
 /// Scratch space of one rank, kept between blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct SoftScratch {
     /// The centres that matter to the tile at hand, in ascending order.
     near: Vec<usize>,
     /// Upper bounds of the exponents of all centres in the tile.
-    bounds: Vec<Lane>,
+    bounds: Vec<F64x8>,
     /// Per near centre the exponents, then the exponentials.
     terms: Vec<Column>,
     /// The sums of the block, per centre.
-    sums: Vec<Lane>,
+    sums: Vec<F64x8>,
     /// Σ w log₂ Z and Σ w max q of the block.
-    ends: [Lane; 2],
+    ends: [F64x8; 2],
 }
 
-impl Scratch {
+impl SoftScratch {
     /// Clears the sums for a block with `width` sums per centre.
-    fn begin(&mut self, model: &Model<'_>, width: usize) {
+    fn begin(&mut self, model: &SoftModel<'_>, width: usize) {
         self.sums.clear();
-        self.sums.resize(model.len() * width, Lane::default());
+        self.sums.resize(model.len() * width, F64x8::default());
         self.terms.resize(model.len(), Column::default());
-        self.ends = [Lane::default(); 2];
+        self.ends = [F64x8::default(); 2];
     }
 }
 
@@ -35,11 +35,11 @@ impl Scratch {
 pub(super) struct Sums<'a, const D: usize> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
-    pub(super) model: &'a Model<'a>,
-    pub(super) scratch: &'a mut Scratch,
+    pub(super) model: &'a SoftModel<'a>,
+    pub(super) scratch: &'a mut SoftScratch,
 }
 
-impl<const D: usize> Task for Sums<'_, D> {
+impl<const D: usize> NumericLoop for Sums<'_, D> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -62,7 +62,7 @@ impl<const D: usize> Task for Sums<'_, D> {
             .ends
             .iter()
             .chain(&scratch.sums)
-            .map(Lane::sum)
+            .map(F64x8::sum)
             .collect()
     }
 }
@@ -71,11 +71,11 @@ impl<const D: usize> Task for Sums<'_, D> {
 pub(super) struct Axes<'a, const D: usize> {
     pub(super) tiles: &'a Tiles,
     pub(super) range: Range<usize>,
-    pub(super) model: &'a Model<'a>,
-    pub(super) scratch: &'a mut Scratch,
+    pub(super) model: &'a SoftModel<'a>,
+    pub(super) scratch: &'a mut SoftScratch,
 }
 
-impl<const D: usize> Task for Axes<'_, D> {
+impl<const D: usize> NumericLoop for Axes<'_, D> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -95,7 +95,7 @@ impl<const D: usize> Task for Axes<'_, D> {
             let share = assign::<I, D>(isa, tile, model, scratch);
             add_axes::<I, D>(isa, tile, &share, model, scratch);
         }
-        scratch.sums.iter().map(Lane::sum).collect()
+        scratch.sums.iter().map(F64x8::sum).collect()
     }
 }
 
@@ -109,8 +109,8 @@ fn near<I: Isa, const D: usize>(
     isa: I,
     tiles: &Tiles,
     tile: usize,
-    model: &Model<'_>,
-    s: &mut Scratch,
+    model: &SoftModel<'_>,
+    s: &mut SoftScratch,
 ) {
     s.near.clear();
     let Some((low, high)) = tiles.corners(tile) else {
@@ -135,12 +135,12 @@ fn near<I: Isa, const D: usize>(
             farthest = isa.fma(across, across, farthest);
         }
         let weight = isa.load(&group[0]);
-        let mut bound = Lane::default();
+        let mut bound = F64x8::default();
         isa.store(isa.fma(cold, nearest, weight), &mut bound);
         s.bounds.push(bound);
         best = isa.max(best, isa.fma(cold, farthest, weight));
     }
-    let mut lanes = Lane::default();
+    let mut lanes = F64x8::default();
     isa.store(best, &mut lanes);
     let best = lanes.largest();
     // The slack is far above the rounding of the bounds and of the exponents.
@@ -160,8 +160,8 @@ fn near<I: Isa, const D: usize>(
 fn assign<I: Isa, const D: usize>(
     isa: I,
     tile: &[Column],
-    model: &Model<'_>,
-    s: &mut Scratch,
+    model: &SoftModel<'_>,
+    s: &mut SoftScratch,
 ) -> [I::V; GROUPS] {
     let dim = if D == 0 { model.dim } else { D };
     let cold = isa.splat(-model.inverse);
@@ -209,7 +209,7 @@ fn assign<I: Isa, const D: usize>(
     let [mut energy, mut firmness] = [isa.load(&s.ends[0]), isa.load(&s.ends[1])];
     for g in 0..GROUPS {
         let weight = isa.load(&tile[dim][g]);
-        let mut lane = Lane::default();
+        let mut lane = F64x8::default();
         isa.store(total[g], &mut lane);
         energy = isa.fma(weight, isa.add(top[g], isa.load(&log2(&lane))), energy);
         share[g] = isa.div(weight, total[g]);
@@ -222,7 +222,7 @@ fn assign<I: Isa, const D: usize>(
 
 /// Adds `value` to a sum in memory.
 #[inline(always)]
-fn add_to<I: Isa>(isa: I, sum: &mut Lane, value: I::V) {
+fn add_to<I: Isa>(isa: I, sum: &mut F64x8, value: I::V) {
     let old = isa.load(sum);
     isa.store(isa.add(old, value), sum);
 }
@@ -234,7 +234,7 @@ fn add_means<I: Isa, const D: usize>(
     tile: &[Column],
     share: &[I::V; GROUPS],
     dim: usize,
-    s: &mut Scratch,
+    s: &mut SoftScratch,
 ) {
     let dim = if D == 0 { dim } else { D };
     for (terms, &k) in s.terms.iter().zip(&s.near) {
@@ -261,8 +261,8 @@ fn add_axes<I: Isa, const D: usize>(
     isa: I,
     tile: &[Column],
     share: &[I::V; GROUPS],
-    model: &Model<'_>,
-    s: &mut Scratch,
+    model: &SoftModel<'_>,
+    s: &mut SoftScratch,
 ) {
     let dim = if D == 0 { model.dim } else { D };
     let axes = model.directions.len() / (model.len() * dim);

@@ -2,9 +2,9 @@
 
 use crate::data::{Numbers, labelled};
 use motet_comm::World;
-use motet_mining::{Annealing, Choice, Control, MiningError, ParameterError, Points};
+use motet_mining::{Annealing, ClusterChoice, Control, MiningError, ParameterError, Points};
 
-fn chosen(ranks: usize, points: &Points, at_most: usize) -> Choice {
+fn chosen(ranks: usize, points: &Points, at_most: usize) -> ClusterChoice {
     let method = Annealing::default();
     let found = World::threads(ranks)
         .run(async |comm| {

@@ -6,7 +6,7 @@
 //! Cargo builds the examples with the tests of the package, and `cargo xtask test` before all
 //! tests.
 
-use motet::mpi::{Family, Launch, Library, Part};
+use motet::mpi::{Family, Launch, Library, ProgramPart};
 use motet_testkit::{mpi_libraries, patience, within};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub(crate) fn launched(
     threads: usize,
     processes: usize,
 ) -> Command {
-    let part = Part {
+    let part = ProgramPart {
         threads,
         processes,
         program: vec![OsString::from(program)],
@@ -65,7 +65,7 @@ pub(crate) fn launched(
 }
 
 /// The line of `motet run` with one program, or several and colons between them.
-fn launched_together<const N: usize>(library: &Path, parts: [Part; N]) -> Command {
+fn launched_together<const N: usize>(library: &Path, parts: [ProgramPart; N]) -> Command {
     let family = Family::of(&Library::open(library).unwrap().version());
     let mut parts = parts.into_iter();
     let first = parts.next().unwrap();
@@ -146,7 +146,7 @@ fn sem_g307_needs_mpi_two_programs_are_one_world() {
     let alone = line_of("coupled".to_owned(), Command::new(program("coupled")));
     for library in mpi_libraries() {
         for [ocean, air] in [[(1, 1), (1, 1)], [(1, 2), (2, 1)], [(3, 1), (2, 2)]] {
-            let part = |role: &str, (threads, processes)| Part {
+            let part = |role: &str, (threads, processes)| ProgramPart {
                 threads,
                 processes,
                 program: vec![program("coupled").into(), role.into()],

@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// MPI, started in this process (MPI 5.0, section 11.2).
 ///
 /// ```no_run
-/// use motet_mpi::{Library, Search};
+/// use motet_mpi::{Library, LibrarySearch};
 ///
-/// let library = Library::open(&Search::default().find()?)?;
+/// let library = Library::open(&LibrarySearch::default().find()?)?;
 /// let mpi = library.start()?;
 /// let world = mpi.world()?;
 /// println!("process {} of {}", world.rank(), world.size());

@@ -7,7 +7,7 @@
 use super::envelope::{Kind, NOTHING};
 use super::shared::Load;
 use super::sides::Side;
-use super::{Engine, Envelope};
+use super::{Engine, ReceivedMessage};
 use crate::binding::Request;
 use crate::error::MpiError;
 use motet_sync::thread;
@@ -60,7 +60,7 @@ impl Engine {
     pub fn close(
         &self,
         limit: Duration,
-        mut deliver: impl FnMut(Envelope<'_>),
+        mut deliver: impl FnMut(ReceivedMessage<'_>),
     ) -> Result<(), MpiError> {
         let begun = Instant::now();
         let mut closing = self.closing.lock();
@@ -152,7 +152,11 @@ impl Engine {
     }
 
     /// From time to time looks whether those that have closed are there until all have.
-    fn look_for_closed(&self, closing: &mut Closing, deliver: &mut impl FnMut(Envelope<'_>)) {
+    fn look_for_closed(
+        &self,
+        closing: &mut Closing,
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
+    ) {
         if closing.looked.elapsed() < self.config.look_every {
             return;
         }

@@ -11,7 +11,7 @@ use motet_comm::Header;
 
 /// A message that has come from another process.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Envelope<'a> {
+pub struct ReceivedMessage<'a> {
     /// The process that sent it.
     pub process: usize,
     /// Between which ranks it goes.

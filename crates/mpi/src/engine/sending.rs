@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::arrivals::TAG;
-use super::envelope::{Envelope, Kind, TRAILER, pack};
+use super::envelope::{Kind, ReceivedMessage, TRAILER, pack};
 use super::receiving::Receiving;
 use super::shared::Load;
 use super::sides::Side;
@@ -156,7 +156,7 @@ impl Engine {
     pub(super) fn finish_sends(
         &self,
         receiving: &mut Receiving,
-        deliver: &mut impl FnMut(Envelope<'_>),
+        deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) -> Result<usize, MpiError> {
         let mut gone = self.shared.go_on();
         if !self.asks_mpi {

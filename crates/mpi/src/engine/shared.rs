@@ -6,7 +6,7 @@
 
 mod bell;
 mod bytes;
-mod parcel;
+mod outgoing_message;
 mod ring;
 mod segment;
 
@@ -16,9 +16,9 @@ use crate::error::MpiError;
 use motet_comm::{Gone, Header};
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
-use parcel::Parcel;
+use outgoing_message::OutgoingMessage;
 use ring::{Memory, RingReceiver, RingSender, ring_words};
-use segment::{FRONT, Made, Segment};
+use segment::{FRONT, Made, SharedSegment};
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -26,8 +26,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use parcel::Load;
-pub(super) use ring::Came;
+pub(super) use outgoing_message::Load;
+pub(super) use ring::RingOutput;
 
 /// The rings out of this process.
 pub(super) struct Senders {
@@ -38,28 +38,28 @@ pub(super) struct Senders {
 }
 
 /// The rings into this process.
-pub(super) struct Receivers(Vec<(usize, RingReceiver<Segment>)>);
+pub(super) struct Receivers(Vec<(usize, RingReceiver<SharedSegment>)>);
 
 /// Where this process sleeps until something is written into a ring of its memory; nowhere, if it
 /// shares none.
 pub(super) struct Bedroom {
-    inbox: Option<Arc<Segment>>,
+    inbox: Option<Arc<SharedSegment>>,
     /// Somebody wants the sleeper to go on.
     roused: AtomicBool,
 }
 
 /// A ring to another process, and what has no room in it.
 struct Outgoing {
-    ring: RingSender<Segment>,
+    ring: RingSender<SharedSegment>,
     /// Whose memory it is in.
-    there: Arc<Segment>,
-    waiting: VecDeque<Parcel>,
+    there: Arc<SharedSegment>,
+    waiting: VecDeque<OutgoingMessage>,
     /// The farewell has been sent, or waits: it is the last.
     ended: bool,
 }
 
 /// What is done with what comes: the sending process, and what it is.
-pub(super) type Taker<'a> = dyn FnMut(usize, Came<'_>) -> Result<(), MpiError> + 'a;
+pub(super) type Taker<'a> = dyn FnMut(usize, RingOutput<'_>) -> Result<(), MpiError> + 'a;
 
 /// A ring has this many cells, and fewer where many processes share a machine: then all rings of a
 /// process take `INBOX` bytes.
@@ -108,16 +108,18 @@ impl Senders {
                 Some((header, load)) => {
                     load.with(|pieces| ring.write_message(header, pieces, &mut sent))
                 }
-                None => ring.write(&mut Parcel::Farewell),
+                None => ring.write(&mut OutgoingMessage::Farewell),
             };
         bell::ring(&*way.there);
         if written {
             return true;
         }
-        let parcel = message.map_or(Parcel::Farewell, |(header, load)| Parcel::Message {
-            header,
-            payload: load.take(0),
-            sent,
+        let parcel = message.map_or(OutgoingMessage::Farewell, |(header, load)| {
+            OutgoingMessage::Message {
+                header,
+                payload: load.take(0),
+                sent,
+            }
         });
         // Who has lost it since then gives up what waits under this lock: before this, or after.
         if open() {
@@ -294,13 +296,14 @@ pub(super) fn open_ways(
     // 0: none. The numbers of files begin with 0.
     let number = made.as_ref().map_or(0, |made| made.number() + 1);
     let told = comm.allgather(&[number, token])?;
-    let mut opened: Vec<Option<Segment>> = (0..processes).map(|_| None).collect();
+    let mut opened: Vec<Option<SharedSegment>> = (0..processes).map(|_| None).collect();
     // This process too: it may send to itself.
     for &process in &here {
         let [number, token] = [told[2 * process], told[2 * process + 1]];
         if made.is_some() && number > 0 {
-            let segment = Segment::open(peers.number(process), number - 1, layout.words());
-            let known = |segment: &Segment| segment.words()[0].load(Ordering::SeqCst) == token;
+            let segment = SharedSegment::open(peers.number(process), number - 1, layout.words());
+            let known =
+                |segment: &SharedSegment| segment.words()[0].load(Ordering::SeqCst) == token;
             opened[process] = segment.ok().filter(known);
         }
     }

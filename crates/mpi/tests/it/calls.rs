@@ -2,7 +2,7 @@
 
 use crate::started::{on_processes, on_processes_at};
 use motet_mpi::{
-    Comm, Environment, Family, Library, MpiError, Reduction, RequestSet, Search, ThreadLevel,
+    Comm, Environment, Family, Library, LibrarySearch, MpiError, Reduction, RequestSet, ThreadLevel,
 };
 use motet_sync::thread;
 use motet_testkit::mpi_libraries;
@@ -14,7 +14,7 @@ const TAG: i32 = 7;
 #[test]
 fn sem_g296_needs_mpi_a_library_says_what_it_is() {
     for path in mpi_libraries() {
-        assert_eq!(Search::named(&path).find(), Ok(path.clone()));
+        assert_eq!(LibrarySearch::named(&path).find(), Ok(path.clone()));
         let library = Library::open(&path).unwrap();
         let version = library.version();
         assert!(version.contains("MPI"), "{version}");

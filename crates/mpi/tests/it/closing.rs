@@ -5,7 +5,7 @@ use crate::started::{
 };
 use motet_comm::Transport;
 use motet_mpi::{
-    Engine, EngineConfig, Envelope, Environment, Header, MpiError, Processes, ThreadLevel,
+    Engine, EngineConfig, Environment, Header, MpiError, Processes, ReceivedMessage, ThreadLevel,
 };
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
@@ -79,7 +79,7 @@ fn sem_g302_needs_mpi_the_limit_holds_while_messages_come() {
                     engine.send(0, NOBODY, &mut Vec::new()).unwrap();
                 }
                 let mut came = 0;
-                let slowly = |_: Envelope<'_>| {
+                let slowly = |_: ReceivedMessage<'_>| {
                     came += 1;
                     thread::park_timeout(EACH);
                 };
@@ -119,7 +119,7 @@ fn sem_g302_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_ref
                     .collect();
                 thread::park_timeout(Duration::from_micros(300));
                 let came = AtomicU64::new(0);
-                let take = |_: Envelope<'_>| {
+                let take = |_: ReceivedMessage<'_>| {
                     came.fetch_add(1, Ordering::Relaxed);
                 };
                 engine.close(patience(), take).unwrap();

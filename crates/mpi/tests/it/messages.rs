@@ -1,7 +1,7 @@
 //! Messages between processes: in order, of any length, from any thread.
 
 use crate::started::on_processes;
-use motet_mpi::{Engine, EngineConfig, Envelope, Environment, Header, MpiError};
+use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError, ReceivedMessage};
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{Random, patience};
@@ -51,7 +51,7 @@ fn all_to_all(engine: &Engine) {
     const COUNT: u32 = 300;
     let (me, all) = (engine.process(), engine.processes());
     let mut next = vec![0; all];
-    let mut take = |envelope: Envelope<'_>| {
+    let mut take = |envelope: ReceivedMessage<'_>| {
         let from = envelope.process;
         assert_eq!(envelope.header, header(from, me, next[from]));
         assert_eq!(*envelope.payload, payload(from, next[from]));
@@ -240,7 +240,7 @@ fn sem_g301_needs_mpi_any_thread_sends_and_moves_messages_on() {
                         let (engine, next) = (Arc::clone(&engine), Arc::clone(&next));
                         let came = Arc::clone(&came);
                         thread::spawn(move || {
-                            let take = |envelope: Envelope<'_>| {
+                            let take = |envelope: ReceivedMessage<'_>| {
                                 // Who sent it is in the context, its number in the tag.
                                 let from = envelope.header.context as usize;
                                 let mut next = next.lock();

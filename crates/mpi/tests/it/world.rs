@@ -2,7 +2,7 @@
 
 use crate::started::{in_process_with, joined, run, way};
 use motet_comm::{
-    ANY_SOURCE, CommError, Communicator, Dyadic, Operation, RankState, RunError, Value, World,
+    ANY_SOURCE, CommError, Communicator, Dyadic, RankState, RunError, Value, WaitOperation, World,
 };
 use motet_mpi::{Environment, ThreadLevel};
 use motet_testkit::{mpi_libraries, patience, within};
@@ -306,7 +306,7 @@ fn sem_g315_needs_mpi_ranks_that_all_wait_are_told_on_every_process() {
                     panic!("rank {rank}: {state:?}");
                 };
                 let source = (rank - 1).into();
-                let wanted = Operation::Recv {
+                let wanted = WaitOperation::Recv {
                     source,
                     tag: 5.into(),
                 };

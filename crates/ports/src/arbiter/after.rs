@@ -6,7 +6,7 @@ use crate::deferred::Deferred;
 use crate::delivery::{Sends, SentBy};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
-use motet_dispatch::{Awaited, Run, TaskBox, Timer, WaitPart, Waiter};
+use motet_dispatch::{Awaited, TaskBody, TaskBox, Timer, WaitPart, Waiter};
 use motet_sync::Mutex;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -104,7 +104,7 @@ impl Sends for Core {
     }
 }
 
-impl Run for Due {
+impl TaskBody for Due {
     fn run(task: TaskBox<Self>) {
         let core = task.into_inner().0.arrived();
         let held = |()| TaskBox::new(Due(SentBy::new(Arc::clone(&core)))).into_task();

@@ -1,7 +1,7 @@
 //! An input whose types are not known any more, so that one kernel can ask all inputs of an
 //! arbiter.
 
-use super::join_gate::Gate;
+use super::join_gate::JoinGate;
 use super::join_input::{AnyPort, Input, Rule};
 use crate::deferred::Deferred;
 use crate::predicate::Asker;
@@ -40,7 +40,7 @@ pub(crate) trait AnyInput<D> {
     fn unregister(&self, receiver: &Arc<D>);
 
     /// Closes the gate under the port's lock.
-    fn close(&self, gate: &Gate);
+    fn close(&self, gate: &JoinGate);
 
     /// The port in a few words.
     fn label(&self) -> String;
@@ -89,7 +89,7 @@ impl<R: Rule, D: Receiver<R::Item> + 'static> AnyInput<D> for Input<R> {
         Input::unregister(self, &(Arc::clone(receiver) as _));
     }
 
-    fn close(&self, gate: &Gate) {
+    fn close(&self, gate: &JoinGate) {
         Input::close(self, gate);
     }
 

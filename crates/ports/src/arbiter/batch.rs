@@ -7,18 +7,18 @@
 //! the list. With `patience` fewer will do once the oldest has waited for so long.
 
 use super::patience::{BatchNumber, Patience};
-use super::place::{Place, Placed};
+use super::port_place::{Placed, PortPlace};
 use crate::activation::Active;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Sends, SentBy, items_of, put_back_wanted};
-use crate::direct_delivery::{DeliverRow, DirectDelivery, Row};
+use crate::delivery::{ItemDelivery, Sends, SentBy, items_of, put_back_wanted};
+use crate::direct_delivery::{DeliverRow, DirectDelivery, ItemRow};
 use crate::handle_cache::HandleCaching;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
 use crate::port::{Port, PortState, stamped};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
-    Awaited, BoxList, Causalities, QueueError, Run, Task, TaskBox, Timer, Waiter, keep_handle,
+    Awaited, BoxList, Causalities, QueueError, Task, TaskBody, TaskBox, Timer, Waiter, keep_handle,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// batch.
 #[repr(align(64))]
 pub(super) struct BatchCore<T: Send + 'static> {
-    place: Place<T, Self>,
+    place: PortPlace<T, Self>,
     count: usize,
     handler: AnyHandler<Vec<T>>,
     /// Boxed: it is rare.
@@ -37,13 +37,13 @@ pub(super) struct BatchCore<T: Send + 'static> {
 
 /// Items on their way, oldest first.
 struct Taken<T: Send + 'static> {
-    parcels: BoxList<Delivery<T>>,
+    parcels: BoxList<ItemDelivery<T>>,
     to: SentBy<BatchCore<T>>,
 }
 
 /// Items on their way that have come in a row.
 struct Complete<T: Send + 'static> {
-    row: Row<T>,
+    row: ItemRow<T>,
     to: SentBy<BatchCore<T>>,
 }
 
@@ -59,7 +59,7 @@ impl<T: Send + 'static> BatchCore<T> {
         // The clock is that of the activation: others may post.
         let patience = span.map(|span| Box::new(Patience::new(span, outlet.queue().clock())));
         Arc::new_cyclic(|this| BatchCore {
-            place: Place::new(this, port, once, outlet),
+            place: PortPlace::new(this, port, once, outlet),
             count,
             handler,
             patience,
@@ -256,7 +256,7 @@ impl<T: Send + 'static> Sends for BatchCore<T> {
 }
 
 impl<T: Send + 'static> DeliverRow<T> for BatchCore<T> {
-    fn task(self: Arc<Self>, row: Row<T>) -> Task {
+    fn task(self: Arc<Self>, row: ItemRow<T>) -> Task {
         let to = SentBy::new(self);
         TaskBox::build(Causalities::none(), || Complete { row, to }).into_task()
     }
@@ -265,12 +265,12 @@ impl<T: Send + 'static> DeliverRow<T> for BatchCore<T> {
 impl<T: Send + 'static> Placed for BatchCore<T> {
     type Item = T;
 
-    fn place(&self) -> &Place<T, Self> {
+    fn place(&self) -> &PortPlace<T, Self> {
         &self.place
     }
 }
 
-impl<T: Send + 'static> Run for Complete<T> {
+impl<T: Send + 'static> TaskBody for Complete<T> {
     fn run(task: TaskBox<Self>) {
         let Complete { row, to } = task.into_inner();
         let to = to.arrived();
@@ -312,7 +312,7 @@ impl<T: Send + 'static> Taken<T> {
     }
 }
 
-impl<T: Send + 'static> Run for Taken<T> {
+impl<T: Send + 'static> TaskBody for Taken<T> {
     fn run(task: TaskBox<Self>) {
         let Taken { parcels, to } = task.into_inner();
         let to = to.arrived();

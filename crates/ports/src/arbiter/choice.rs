@@ -4,7 +4,7 @@ mod branches;
 mod kept;
 mod roster;
 
-pub(crate) use branches::{Branches, Held, Visit};
+pub(crate) use branches::{Branches, HeldBranches, Visit};
 pub(crate) use kept::Kept;
 
 use super::after::After;
@@ -13,7 +13,7 @@ use crate::claim::Claim;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
-use crate::parent::{Above, Host, Parent, Pass};
+use crate::parent::{Above, HandlerCounter, Parent, Pass};
 use kept::{Registration, Release};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, WaitPart, Waiter};
 use motet_sync::Mutex;
@@ -168,7 +168,7 @@ impl<L: Branches> Attach for Choice<L> {
     }
 }
 
-impl<H: Held> Parent for Core<H> {
+impl<H: HeldBranches> Parent for Core<H> {
     #[inline]
     fn is_open(&self) -> bool {
         self.claim.is_open() && self.outlet.is_open()
@@ -207,7 +207,7 @@ impl<H: Held> Parent for Core<H> {
         self.outlet.pass(queue, task)
     }
 
-    fn host(&self) -> &dyn Host {
+    fn host(&self) -> &dyn HandlerCounter {
         unreachable!("its handlers get the passes of those above it")
     }
 
@@ -216,13 +216,13 @@ impl<H: Held> Parent for Core<H> {
     }
 }
 
-impl<H: Held> Settle for Core<H> {
+impl<H: HeldBranches> Settle for Core<H> {
     fn settle(&self) {
         self.settled().for_each(|branch| branch.leave());
     }
 }
 
-impl<H: Held> Release for Core<H> {
+impl<H: HeldBranches> Release for Core<H> {
     fn release(&self) {
         // Relaxed: nobody is misled by an old answer.
         if self.is_held.load(Ordering::Relaxed) {
@@ -231,12 +231,12 @@ impl<H: Held> Release for Core<H> {
     }
 }
 
-fn outlet_of_branch<H: Held>(core: &Arc<Core<H>>) -> Outlet {
+fn outlet_of_branch<H: HeldBranches>(core: &Arc<Core<H>>) -> Outlet {
     let above = Above::new(Arc::clone(core) as Arc<dyn Parent>, None);
     Outlet::by_way_of(above.asked(core.outlet.asks()), core.outlet.queue())
 }
 
-impl<H: Held> Core<H> {
+impl<H: HeldBranches> Core<H> {
     fn new(outlet: Outlet) -> Arc<Self> {
         Arc::new(Core {
             claim: Claim::new(),
@@ -309,7 +309,7 @@ impl<H: Held> Core<H> {
     }
 }
 
-impl<H: Held> Waiter for Core<H> {
+impl<H: HeldBranches> Waiter for Core<H> {
     fn awaits(&self) -> Option<Awaited> {
         if !Parent::is_open(self) {
             return None;
@@ -337,7 +337,7 @@ impl<H: Held> Waiter for Core<H> {
     }
 }
 
-impl<H: Held> Active for Core<H> {
+impl<H: HeldBranches> Active for Core<H> {
     fn register(&self) {
         if let Some((this, mut held)) = self.take_held() {
             this.register_all(&mut held);

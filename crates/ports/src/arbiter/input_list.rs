@@ -2,8 +2,8 @@
 
 use super::any_input::AnyInput;
 use super::join_core::{InputReceiver, Inputs};
-use super::join_gate::Stop;
-use super::join_input::{Attempt, Held, Input, Planned, Rule};
+use super::join_gate::TakeRefusal;
+use super::join_input::{Attempt, Input, Planned, Rule, UnlockedPort};
 use motet_dispatch::Causalities;
 
 /// One input.
@@ -29,7 +29,7 @@ impl<R: Rule> Inputs for OneInput<R> {
         &self,
         attempt: &mut Attempt<'_>,
         make: impl FnOnce(R::Taken) -> M,
-    ) -> Result<M, Stop> {
+    ) -> Result<M, TakeRefusal> {
         // Its one port is the caller's.
         let mut planned = Planned::nothing();
         self.0.plan(0, &None, attempt, &mut planned)?;
@@ -56,7 +56,7 @@ impl<R: Rule> InputList<R> {
     /// Whether anything is missing, before many ports are locked together. From the caller's input
     /// on: that is where something was missing before, and so the items of a long row cost one look
     /// each on the average, not one at each port.
-    fn look(&self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
+    fn look(&self, attempt: &mut Attempt<'_>) -> Result<(), TakeRefusal> {
         let (before, after) = (0..attempt.at(), attempt.at()..self.0.len());
         after
             .chain(before)
@@ -66,9 +66,9 @@ impl<R: Rule> InputList<R> {
     /// Takes from all ports, all locked.
     fn take(
         &self,
-        held: &[Held<R::Item>],
+        held: &[UnlockedPort<R::Item>],
         attempt: &mut Attempt<'_>,
-    ) -> Result<Vec<R::Taken>, Stop> {
+    ) -> Result<Vec<R::Taken>, TakeRefusal> {
         let mut planned: Vec<_> = held.iter().map(|_| Planned::nothing()).collect();
         let inputs = self.0.iter().zip(held).zip(&mut planned).enumerate();
         for (at, ((input, held), planned)) in inputs {
@@ -98,7 +98,7 @@ impl<R: Rule> Inputs for InputList<R> {
         &self,
         attempt: &mut Attempt<'_>,
         make: impl FnOnce(Vec<R::Taken>) -> M,
-    ) -> Result<M, Stop> {
+    ) -> Result<M, TakeRefusal> {
         self.look(attempt)?;
         let mut held = Vec::with_capacity(self.0.len());
         let mut all = Ok(());

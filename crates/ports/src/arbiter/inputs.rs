@@ -4,7 +4,7 @@
 use super::any_input::AnyInput;
 use super::input_list::{InputList, OneInput};
 use super::join_core::{InputReceiver, Inputs, JoinCore};
-use super::join_gate::{Gate, Stop};
+use super::join_gate::{JoinGate, TakeRefusal};
 use super::join_input::{AnyPort, Attempt, Input, Planned, Rule};
 use super::one_each::OneEach;
 use super::part::{IntoPart, Part, ToInput};
@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// What an arbiter over several ports is made of, for handlers of `I`.
 pub struct JoinInputs<I> {
     inputs: Box<dyn Assemble<I>>,
-    ports: Ports,
+    ports: KeptPorts,
 }
 
 /// The ports of an arbiter, kept until it is registered on them.
-pub(crate) type Ports = Vec<Arc<dyn Keep>>;
+pub(crate) type KeptPorts = Vec<Arc<dyn Keep>>;
 
 /// What a join can be made of: a tuple of one to twelve [`IntoPart`]s.
 pub trait IntoParts {
@@ -59,7 +59,7 @@ trait Assemble<I>: Send {
         self: Box<Self>,
         total: usize,
         handler: AnyHandler<I>,
-        gate: Gate,
+        gate: JoinGate,
     ) -> Arc<dyn Active>;
 }
 
@@ -68,7 +68,7 @@ impl<S: Inputs> Assemble<S::Items> for S {
         self: Box<Self>,
         total: usize,
         handler: AnyHandler<S::Items>,
-        gate: Gate,
+        gate: JoinGate,
     ) -> Arc<dyn Active> {
         JoinCore::active(*self, total, handler, gate)
     }
@@ -114,8 +114,8 @@ impl<I> JoinInputs<I> {
         handler: AnyHandler<I>,
         once: bool,
         outlet: Outlet,
-    ) -> (Arc<dyn Active>, Ports) {
-        let gate = Gate::new(once, outlet);
+    ) -> (Arc<dyn Active>, KeptPorts) {
+        let gate = JoinGate::new(once, outlet);
         (self.inputs.assemble(total, handler, gate), self.ports)
     }
 }
@@ -166,7 +166,7 @@ macro_rules! tuples {
                 &self,
                 attempt: &mut Attempt<'_>,
                 make: impl FnOnce(Self::Taken) -> M,
-            ) -> Result<M, Stop> {
+            ) -> Result<M, TakeRefusal> {
                 $(let mut $held = None;)+
                 let all = || {
                     $(

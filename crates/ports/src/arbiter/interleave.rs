@@ -18,7 +18,7 @@ mod state;
 mod state_cell;
 mod stateful;
 
-pub use entered::Entered;
+pub use entered::EnteredInterleave;
 pub use state::Fairness;
 pub use state_cell::{Exclusive, SharedState};
 pub use stateful::StatefulInterleave;

@@ -1,7 +1,7 @@
 //! The branch that waits for an item and leaves it where it is.
 
 use crate::activation::{Active, Attach};
-use crate::arbiter::place::{Place, Placed};
+use crate::arbiter::port_place::{Placed, PortPlace};
 use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -17,7 +17,7 @@ pub(crate) struct IsReady<T: Send + 'static> {
 }
 
 struct Core<T: Send + 'static> {
-    place: Place<T, Self>,
+    place: PortPlace<T, Self>,
     task: Mutex<Option<Task>>,
 }
 
@@ -36,7 +36,7 @@ impl<T: Send + 'static> Attach for IsReady<T> {
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
         let IsReady { port, task } = self;
         let core = Arc::new_cyclic(|this| Core {
-            place: Place::new(this, &port, true, outlet),
+            place: PortPlace::new(this, &port, true, outlet),
             task: Mutex::new(Some(task)),
         });
         (core, port)
@@ -77,7 +77,7 @@ impl<T: Send + 'static> Waiter for Core<T> {
 impl<T: Send + 'static> Placed for Core<T> {
     type Item = T;
 
-    fn place(&self) -> &Place<T, Self> {
+    fn place(&self) -> &PortPlace<T, Self> {
         &self.place
     }
 }

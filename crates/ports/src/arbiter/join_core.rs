@@ -10,14 +10,14 @@
 //! arbiter that takes one item of each port mostly goes a way without it, `one_each.rs`.
 //!
 //! ```text
-//!   offer ──> receiver ──> input 0: plan ──> input 1: plan ──> … ──> Gate ──> inputs take ──> one task
+//!   offer ──> receiver ──> input 0: plan ──> input 1: plan ──> … ──> JoinGate ──> inputs take ──> one task
 //!                             └────────────────┴── one lacks something: nothing has happened
 //! ```
 
 mod joined;
 
 use super::any_input::AnyInput;
-use super::join_gate::{Gate, Stop};
+use super::join_gate::{JoinGate, TakeRefusal};
 use super::join_input::Attempt;
 use super::missing_hint::MissingHint;
 use super::one_each::OneEach;
@@ -54,7 +54,7 @@ pub(crate) trait Inputs: Send + Sync + Sized + 'static {
         &self,
         attempt: &mut Attempt<'_>,
         make: impl FnOnce(Self::Taken) -> M,
-    ) -> Result<M, Stop>;
+    ) -> Result<M, TakeRefusal>;
 
     /// Takes one item of each port, without the domain's lock. None if it cannot, or may not:
     /// nothing has been taken then. For arbiters of few ports.
@@ -83,7 +83,7 @@ pub(crate) struct JoinCore<S: Inputs> {
     pub(super) inputs: S,
     /// How many items the parts together must bring, for rules that share a number.
     pub(super) total: usize,
-    pub(super) gate: Gate,
+    pub(super) gate: JoinGate,
     missing_hint: MissingHint,
     handler: AnyHandler<S::Items>,
     this: Weak<Self>,
@@ -107,7 +107,7 @@ impl<S: Inputs> JoinCore<S> {
         inputs: S,
         total: usize,
         handler: AnyHandler<S::Items>,
-        gate: Gate,
+        gate: JoinGate,
     ) -> Arc<dyn Active> {
         Arc::new_cyclic(|this| JoinCore {
             inputs,
@@ -146,7 +146,7 @@ impl<S: Inputs> JoinCore<S> {
         at: usize,
         offered: &mut dyn Any,
         deferred: &mut Deferred,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), TakeRefusal> {
         let asker = Asker {
             queue: self.outlet().queue(),
             deferred,
@@ -253,29 +253,29 @@ impl<S: Inputs, T: Send + 'static> Receiver<T> for InputReceiver<S> {
         }
         let (fired, stop) = offer.lend(|offered, deferred| {
             if self.guarded && !core.wants(self.at, offered, deferred) {
-                return (false, Stop::MissingHint);
+                return (false, TakeRefusal::MissingHint);
             }
             // More than one firing may be there: items that found no room wait.
             let mut fired = false;
             loop {
                 match core.attempt(self.at, offered, deferred) {
                     Err(stop) => return (fired, stop),
-                    Ok(()) if core.gate.is_once() => return (true, Stop::Over),
+                    Ok(()) if core.gate.is_once() => return (true, TakeRefusal::Over),
                     Ok(()) if offered.parcel.is_none() => {
                         // The item that came last this time will often come last again.
                         if core.total == 0 && offered.waiting.is_empty() {
                             core.missing_hint.at(self.at);
                         }
-                        return (true, Stop::MissingHint);
+                        return (true, TakeRefusal::MissingHint);
                     }
                     Ok(()) => fired = true,
                 }
             }
         });
         match stop {
-            Stop::Refused(reason) if !fired => return Verdict::Refuse(reason),
-            Stop::Refused(_) | Stop::MissingHint => {}
-            Stop::Over => offer.leave_port(),
+            TakeRefusal::Refused(reason) if !fired => return Verdict::Refuse(reason),
+            TakeRefusal::Refused(_) | TakeRefusal::MissingHint => {}
+            TakeRefusal::Over => offer.leave_port(),
         }
         offer.verdict()
     }
@@ -326,7 +326,7 @@ impl<S: Inputs> Active for JoinCore<S> {
             // Before it looks: what comes to a port when it has looked there must find it.
             let others = receivers.iter().enumerate().skip(1);
             others.for_each(|(at, receiver)| self.inputs.input(at).register(receiver));
-            let stays = first.fire(items, &mut deferred) != Stop::Over;
+            let stays = first.fire(items, &mut deferred) != TakeRefusal::Over;
             if !stays && !self.gate.has_fired() {
                 self.leave_others(0, &mut deferred);
             }
@@ -365,11 +365,11 @@ impl<S: Inputs> Active for JoinCore<S> {
 
 impl<S: Inputs> InputReceiver<S> {
     /// Takes what waits when the arbiter is registered; `items` are those of its port.
-    fn fire(&self, items: &mut dyn Any, deferred: &mut Deferred) -> Stop {
+    fn fire(&self, items: &mut dyn Any, deferred: &mut Deferred) -> TakeRefusal {
         loop {
             match self.core.attempt(self.at, items, deferred) {
                 Err(stop) => return stop,
-                Ok(()) if self.core.gate.is_once() => return Stop::Over,
+                Ok(()) if self.core.gate.is_once() => return TakeRefusal::Over,
                 Ok(()) => {}
             }
         }

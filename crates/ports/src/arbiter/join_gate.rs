@@ -6,7 +6,7 @@ use crate::outlet::Outlet;
 use motet_dispatch::QueueError;
 
 /// Room in the queue, the arbiter above and the arbiter's own claim, in one.
-pub(crate) struct Gate {
+pub(crate) struct JoinGate {
     outlet: Outlet,
     once: bool,
     claim: Claim,
@@ -14,7 +14,7 @@ pub(crate) struct Gate {
 
 /// Why an arbiter takes nothing now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum TakeRefusal {
     /// Something is missing: it waits.
     MissingHint,
     /// All is there, and the queue has no room.
@@ -23,9 +23,9 @@ pub(crate) enum Stop {
     Over,
 }
 
-impl Gate {
+impl JoinGate {
     pub(crate) fn new(once: bool, outlet: Outlet) -> Self {
-        Gate {
+        JoinGate {
             outlet,
             once,
             claim: Claim::new(),
@@ -69,15 +69,15 @@ impl Gate {
 
     /// Decides, once all that is needed is there. After `Ok` the items are taken.
     #[inline]
-    pub(crate) fn pass(&self, deferred: &mut Deferred) -> Result<(), Stop> {
+    pub(crate) fn pass(&self, deferred: &mut Deferred) -> Result<(), TakeRefusal> {
         deferred
             .claim_room(self.outlet.queue())
             .map_err(|reason| match reason {
-                QueueError::Stopped => Stop::Over,
-                reason => Stop::Refused(reason),
+                QueueError::Stopped => TakeRefusal::Over,
+                reason => TakeRefusal::Refused(reason),
             })?;
         if !self.outlet.claim(deferred) {
-            return Err(Stop::Over);
+            return Err(TakeRefusal::Over);
         }
         if self.once {
             // Nobody else claims under the locks; a cleanup waits for them or came first.

@@ -1,9 +1,9 @@
 //! The place of an arbiter that takes several items at one of its ports, and what it takes there.
 
-use super::join_gate::{Gate, Stop};
+use super::join_gate::{JoinGate, TakeRefusal};
 use super::missing_hint::MissingHint;
 use crate::deferred::{Deferred, Keep};
-use crate::delivery::{Delivery, Parcel, put_back_wanted};
+use crate::delivery::{ItemBox, ItemDelivery, put_back_wanted};
 use crate::domain::Domain;
 use crate::port::{Inside, Port, PortCore, PortState, label, put_back};
 use crate::predicate::Asker;
@@ -51,7 +51,7 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
     ) -> Self::Taken;
 
     /// What is taken where one item, whichever, is wanted, and this one is there.
-    fn only(parcel: Parcel<Self::Item>) -> Self::Taken;
+    fn only(parcel: ItemBox<Self::Item>) -> Self::Taken;
 
     /// For the handler.
     fn give(taken: Self::Taken) -> Self::Given;
@@ -60,7 +60,7 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
     fn causalities(taken: &Self::Taken) -> Causalities;
 
     /// For the way back to the port.
-    fn newest_first(taken: Self::Taken) -> BoxList<Delivery<Self::Item>>;
+    fn newest_first(taken: Self::Taken) -> BoxList<ItemDelivery<Self::Item>>;
 }
 
 /// The place of an arbiter at one of its ports.
@@ -78,7 +78,7 @@ pub(crate) struct Attempt<'a> {
     pub(super) offered: Option<&'a mut dyn Any>,
     /// How many items are still needed from all parts together.
     pub(super) left: usize,
-    pub(super) gate: &'a Gate,
+    pub(super) gate: &'a JoinGate,
     pub(super) missing_hint: &'a MissingHint,
     pub(super) asker: Asker<'a>,
 }
@@ -98,7 +98,7 @@ enum Access<'a, T: Send + 'static> {
 const OWN_PORT: &str = "the caller of an attempt lends the items of its own port";
 
 /// A port that is not locked by the caller of an attempt, kept while the attempt looks into it.
-pub(crate) type Held<T> = Option<Arc<PortCore<T>>>;
+pub(crate) type UnlockedPort<T> = Option<Arc<PortCore<T>>>;
 
 /// A port whose type is not known any more.
 pub(crate) trait AnyPort: Keep {
@@ -161,11 +161,15 @@ impl<R: Rule> Input<R> {
 
     /// Keeps the port, if it is another than the one that the caller has locked.
     #[inline]
-    pub(crate) fn hold(&self, at: usize, attempt: &Attempt<'_>) -> Result<Held<R::Item>, Stop> {
+    pub(crate) fn hold(
+        &self,
+        at: usize,
+        attempt: &Attempt<'_>,
+    ) -> Result<UnlockedPort<R::Item>, TakeRefusal> {
         if at == attempt.at {
             return Ok(None);
         }
-        self.port.upgrade().map(Some).ok_or(Stop::Over)
+        self.port.upgrade().map(Some).ok_or(TakeRefusal::Over)
     }
 
     /// Locks the port's items and plans what to take. The plan is made where it stays: returned, it
@@ -178,10 +182,10 @@ impl<R: Rule> Input<R> {
     pub(crate) fn plan<'h, 'a: 'h>(
         &self,
         at: usize,
-        held: &'h Held<R::Item>,
+        held: &'h UnlockedPort<R::Item>,
         attempt: &mut Attempt<'a>,
         planned: &mut Planned<'h, R::Item>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), TakeRefusal> {
         planned.access = match held {
             Some(port) => Access::Waiting(port.state()),
             None => {
@@ -196,14 +200,14 @@ impl<R: Rule> Input<R> {
             .plan(&shelf, &mut attempt.left, &mut attempt.asker);
         let Some(plan) = plan else {
             attempt.missing_hint.at(at);
-            return Err(Stop::MissingHint);
+            return Err(TakeRefusal::MissingHint);
         };
         planned.plan = plan;
         Ok(())
     }
 
     /// Whether all is there, without keeping the port locked.
-    pub(crate) fn look(&self, at: usize, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
+    pub(crate) fn look(&self, at: usize, attempt: &mut Attempt<'_>) -> Result<(), TakeRefusal> {
         let held = self.hold(at, attempt)?;
         let mut left = attempt.left;
         let mut looks = |shelf: &Shelf<'_, R::Item>| {
@@ -223,7 +227,7 @@ impl<R: Rule> Input<R> {
             }
         };
         attempt.let_go(held);
-        plan.map(|_| ()).ok_or(Stop::MissingHint)
+        plan.map(|_| ()).ok_or(TakeRefusal::MissingHint)
     }
 
     /// Takes what has been planned.
@@ -300,7 +304,7 @@ impl<R: Rule> Input<R> {
         removed
             .into_iter()
             .for_each(|removed| deferred.drop_later(removed));
-        let_go(Some(port), deferred);
+        deferred.let_go(Some(port));
     }
 
     /// Takes a receiver off the port.
@@ -311,7 +315,7 @@ impl<R: Rule> Input<R> {
     }
 
     /// Closes the gate under the port's lock.
-    pub(crate) fn close(&self, gate: &Gate) {
+    pub(crate) fn close(&self, gate: &JoinGate) {
         match self.port() {
             Some(port) => port.locked(|_| gate.close()),
             // Without one of its ports the arbiter never finds all it needs.
@@ -347,9 +351,9 @@ impl Attempt<'_> {
 
     /// Decides, once no input lacks anything. After `Ok` all inputs take.
     #[inline]
-    pub(crate) fn decide(&mut self) -> Result<(), Stop> {
+    pub(crate) fn decide(&mut self) -> Result<(), TakeRefusal> {
         if self.left > 0 {
-            return Err(Stop::MissingHint);
+            return Err(TakeRefusal::MissingHint);
         }
         self.gate.pass(self.asker.deferred)
     }
@@ -357,8 +361,8 @@ impl Attempt<'_> {
     /// Ends the keeping of a port. Its last handle may have gone meanwhile, and the destructors of
     /// its items may use ports.
     #[inline]
-    pub(crate) fn let_go<T: Send + 'static>(&mut self, held: Held<T>) {
-        let_go(held, self.asker.deferred);
+    pub(crate) fn let_go<T: Send + 'static>(&mut self, held: UnlockedPort<T>) {
+        self.asker.deferred.let_go(held);
     }
 }
 
@@ -382,19 +386,4 @@ impl<T: Send + 'static> Access<'_, T> {
             Access::Offered(offered) => Shelf::offered(offered),
         }
     }
-}
-
-/// As [`Attempt::let_go`].
-#[inline]
-pub(crate) fn let_go<T: Send + 'static>(held: Held<T>, deferred: &mut Deferred) {
-    if let Some(ended) = held.and_then(Arc::into_inner) {
-        drop_later(ended, deferred);
-    }
-}
-
-/// Apart: hardly any port ends there.
-#[cold]
-#[inline(never)]
-fn drop_later<T: Send + 'static>(ended: PortCore<T>, deferred: &mut Deferred) {
-    deferred.drop_later(Arc::new(ended));
 }

@@ -1,6 +1,6 @@
 //! JoinedReceive: each handler run takes items of several ports, whose types may differ.
 
-use super::inputs::{IntoParts, JoinInputs, Ports};
+use super::inputs::{IntoParts, JoinInputs, KeptPorts};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -134,9 +134,9 @@ impl<I: Send + 'static> JoinedReceive<I> {
 }
 
 impl<I: Send + 'static> Attach for JoinedReceive<I> {
-    type Ports = Ports;
+    type Ports = KeptPorts;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, KeptPorts) {
         self.inputs.assemble(0, self.handler, self.once, outlet)
     }
 

@@ -5,10 +5,10 @@
 //! Offers come under the port's lock. A slot that others wait for is given up under that lock, too,
 //! in one step with the offer of the waiting items: no later item overtakes them.
 
-use super::place::{Place, Placed};
+use super::port_place::{Placed, PortPlace};
 use crate::activation::Active;
-use crate::delivery::{Deliver, Parcel, Sends, address, item_of};
-use crate::handler::{AnyHandler, Permit, Slot};
+use crate::delivery::{DeliverItem, ItemBox, Sends, address, item_of};
+use crate::handler::{AnyHandler, Permit, Releasable};
 use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
@@ -23,7 +23,7 @@ pub(super) type Next = Box<dyn Fn() + Send + Sync>;
 
 /// A receive at work that takes no more than so many items at a time.
 pub(super) struct LimitedCore<T: Send + 'static> {
-    place: Place<T, Self>,
+    place: PortPlace<T, Self>,
     handler: AnyHandler<T>,
     predicate: Option<Predicate<T>>,
     most: usize,
@@ -50,7 +50,7 @@ impl<T: Send + 'static> LimitedCore<T> {
         outlet: Outlet,
     ) -> Arc<dyn Active> {
         Arc::new_cyclic(|this| LimitedCore {
-            place: Place::new(this, port, false, outlet),
+            place: PortPlace::new(this, port, false, outlet),
             handler,
             predicate,
             most,
@@ -91,7 +91,7 @@ impl<T: Send + 'static> LimitedCore<T> {
     }
 }
 
-impl<T: Send + 'static> Slot for LimitedCore<T> {
+impl<T: Send + 'static> Releasable for LimitedCore<T> {
     fn give_up(&self) {
         let wanted = {
             let mut slots = self.slots.lock();
@@ -159,19 +159,19 @@ impl<T: Send + 'static> Receiver<T> for LimitedCore<T> {
     }
 }
 
-impl<T: Send + 'static> Deliver<T> for LimitedCore<T> {
-    fn deliver(self: Arc<Self>, parcel: Parcel<T>) {
+impl<T: Send + 'static> DeliverItem<T> for LimitedCore<T> {
+    fn deliver(self: Arc<Self>, parcel: ItemBox<T>) {
         let outlet = self.place.outlet();
-        let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn Deliver<T>>);
+        let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn DeliverItem<T>>);
         if let Some((parcel, pass)) = outlet.enter(parcel, held) {
-            let permit = Permit::new(Arc::clone(&self) as Arc<dyn Slot>);
+            let permit = Permit::new(Arc::clone(&self) as Arc<dyn Releasable>);
             let item = item_of(parcel);
             self.handler
                 .handle_under(permit, item, outlet.queue(), pass);
         }
     }
 
-    fn put_back(&self, parcel: Parcel<T>) {
+    fn put_back(&self, parcel: ItemBox<T>) {
         self.place.put_back(parcel);
     }
 
@@ -196,7 +196,7 @@ impl<T: Send + 'static> Waiter for LimitedCore<T> {
 impl<T: Send + 'static> Placed for LimitedCore<T> {
     type Item = T;
 
-    fn place(&self) -> &Place<T, Self> {
+    fn place(&self) -> &PortPlace<T, Self> {
         &self.place
     }
 }

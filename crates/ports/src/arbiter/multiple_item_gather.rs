@@ -1,6 +1,6 @@
 //! MultipleItemGather: one handler run takes a number of items, from whichever ports they come.
 
-use super::inputs::{IntoShares, JoinInputs, Ports};
+use super::inputs::{IntoShares, JoinInputs, KeptPorts};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -128,9 +128,9 @@ impl<I: Send + 'static> MultipleItemGather<I> {
 }
 
 impl<I: Send + 'static> Attach for MultipleItemGather<I> {
-    type Ports = Ports;
+    type Ports = KeptPorts;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, KeptPorts) {
         self.inputs
             .assemble(self.total, self.handler, self.once, outlet)
     }

@@ -1,7 +1,7 @@
 //! MultipleItemReceive: each handler run takes a fixed number of items from one port.
 
 use super::batch::BatchCore;
-use super::inputs::{JoinInputs, Ports};
+use super::inputs::{JoinInputs, KeptPorts};
 use super::part::Batch;
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
@@ -165,9 +165,9 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
 }
 
 impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
-    type Ports = Ports;
+    type Ports = KeptPorts;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, KeptPorts) {
         let MultipleItemReceive {
             batch,
             handler,

@@ -1,6 +1,6 @@
 //! MultiplePortReceive: each handler run takes an item of each of any number of ports of one type.
 
-use super::inputs::{IntoPartList, JoinInputs, Ports};
+use super::inputs::{IntoPartList, JoinInputs, KeptPorts};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -111,9 +111,9 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
 }
 
 impl<G: Send + 'static> Attach for MultiplePortReceive<G> {
-    type Ports = Ports;
+    type Ports = KeptPorts;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, KeptPorts) {
         self.inputs.assemble(0, self.handler, self.once, outlet)
     }
 

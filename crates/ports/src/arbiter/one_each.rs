@@ -5,11 +5,11 @@
 //! free he lets all go and takes the ordinary way. With all of its ports locked nobody else decides
 //! about the join, nor takes what he has seen.
 
-use super::join_gate::Gate;
+use super::join_gate::JoinGate;
 use super::join_input::{Input, Rule};
 use super::missing_hint::MissingHint;
 use crate::deferred::Deferred;
-use crate::delivery::Parcel;
+use crate::delivery::ItemBox;
 use crate::port::PortState;
 use motet_sync::TryMutexGuard;
 use std::any::Any;
@@ -20,7 +20,7 @@ pub(crate) struct OneEach<'a> {
     pub(super) at: usize,
     /// The place of the parcel that has come there, an `Option` of one.
     pub(super) item: &'a mut dyn Any,
-    pub(super) gate: &'a Gate,
+    pub(super) gate: &'a JoinGate,
     pub(super) missing_hint: &'a MissingHint,
     pub(super) deferred: &'a mut Deferred,
 }
@@ -79,7 +79,7 @@ impl<R: Rule> Input<R> {
                 oldest
             }
             None => {
-                let item: Option<&mut Option<Parcel<R::Item>>> = one.item.downcast_mut();
+                let item: Option<&mut Option<ItemBox<R::Item>>> = one.item.downcast_mut();
                 item.and_then(Option::take)
             }
         };

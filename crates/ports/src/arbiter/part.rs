@@ -1,7 +1,7 @@
 //! The parts of joins: how many items of which port, and which.
 
 use super::join_input::{AnyPort, Input, Rule};
-use super::rule::{One, Several, Share};
+use super::rule::{GatherShare, One, Several};
 use crate::port::Port;
 use crate::predicate::Predicate;
 use std::fmt;
@@ -201,14 +201,14 @@ impl<T: Send + 'static> ToInput for Batch<T> {
 }
 
 impl<T: Send + 'static> ToInput for SharedPart<T> {
-    type Rule = Share<T>;
+    type Rule = GatherShare<T>;
 
     fn port(&self) -> Arc<dyn AnyPort> {
         self.0.port()
     }
 
-    fn to_input(self) -> Input<Share<T>> {
-        Input::new(&self.0.port, Share(self.0.guard))
+    fn to_input(self) -> Input<GatherShare<T>> {
+        Input::new(&self.0.port, GatherShare(self.0.guard))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::limited::{LimitedCore, Next};
 use super::part::Part;
-use super::place::{Place, Placed};
+use super::port_place::{Placed, PortPlace};
 use crate::activation::{Activation, Active, Attach};
-use crate::delivery::{Deliver, Parcel, Sends, address, item_of};
+use crate::delivery::{DeliverItem, ItemBox, Sends, address, item_of};
 use crate::direct_delivery::DirectDelivery;
 use crate::handle_cache::HandleCaching;
 use crate::handler::{self, AnyHandler};
@@ -49,7 +49,7 @@ pub struct Receive<T: Send + 'static> {
 
 /// A receive at work.
 struct ReceiveCore<T: Send + 'static, L: Layout> {
-    place: Place<T, Self>,
+    place: PortPlace<T, Self>,
     handler: AnyHandler<T>,
     predicate: Option<Predicate<T>>,
     _layout: L,
@@ -231,7 +231,7 @@ impl<T: Send + 'static> Receive<T> {
             ..
         } = self;
         let core = Arc::new_cyclic(|this| ReceiveCore {
-            place: Place::new(this, &port, once, outlet),
+            place: PortPlace::new(this, &port, once, outlet),
             handler,
             predicate,
             _layout: L::default(),
@@ -313,11 +313,11 @@ impl<T: Send + 'static, L: Layout> Receiver<T> for ReceiveCore<T, L> {
     }
 }
 
-impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
+impl<T: Send + 'static, L: Layout> DeliverItem<T> for ReceiveCore<T, L> {
     #[inline]
-    fn deliver(self: Arc<Self>, parcel: Parcel<T>) {
+    fn deliver(self: Arc<Self>, parcel: ItemBox<T>) {
         let outlet = self.place.outlet();
-        let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn Deliver<T>>);
+        let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn DeliverItem<T>>);
         if let Some((parcel, pass)) = outlet.enter(parcel, held) {
             let item = item_of(parcel);
             self.handler.handle(item, outlet.queue(), pass);
@@ -327,7 +327,7 @@ impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
         }
     }
 
-    fn put_back(&self, parcel: Parcel<T>) {
+    fn put_back(&self, parcel: ItemBox<T>) {
         self.place.put_back(parcel);
     }
 
@@ -355,7 +355,7 @@ impl<T: Send + 'static, L: Layout> Sends for ReceiveCore<T, L> {
 impl<T: Send + 'static, L: Layout> Placed for ReceiveCore<T, L> {
     type Item = T;
 
-    fn place(&self) -> &Place<T, Self> {
+    fn place(&self) -> &PortPlace<T, Self> {
         &self.place
     }
 }

@@ -1,7 +1,7 @@
 //! What the parts of joins take from their ports: one item, several, or a share of a number.
 
 use super::join_input::Rule;
-use crate::delivery::{Delivery, Parcel, item_of, items_of};
+use crate::delivery::{ItemBox, ItemDelivery, item_of, items_of};
 use crate::predicate::{Asker, Predicate};
 use crate::shelf::Shelf;
 use motet_dispatch::{BoxList, Causalities};
@@ -14,7 +14,7 @@ pub(crate) struct One<T>(pub(crate) Option<Predicate<T>>);
 pub(crate) struct Several<T>(Wanted<T>);
 
 /// As many as are there of the items that the parts must bring together, and still needed.
-pub(crate) struct Share<T>(pub(crate) Option<Predicate<T>>);
+pub(crate) struct GatherShare<T>(pub(crate) Option<Predicate<T>>);
 
 enum Wanted<T> {
     /// The oldest ones, or the oldest ones that the guard wants.
@@ -51,7 +51,7 @@ impl<T: Send + 'static> Several<T> {
 
 impl<T: Send + 'static> Rule for One<T> {
     type Item = T;
-    type Taken = Parcel<T>;
+    type Taken = ItemBox<T>;
     type Given = T;
 
     fn is_guarded(&self) -> bool {
@@ -81,7 +81,7 @@ impl<T: Send + 'static> Rule for One<T> {
     }
 
     #[inline]
-    fn take(&self, shelf: &mut Shelf<'_, T>, plan: usize, _asker: &mut Asker<'_>) -> Parcel<T> {
+    fn take(&self, shelf: &mut Shelf<'_, T>, plan: usize, _asker: &mut Asker<'_>) -> ItemBox<T> {
         let parcel = if plan == 0 {
             shelf.take_oldest()
         } else {
@@ -92,28 +92,28 @@ impl<T: Send + 'static> Rule for One<T> {
     }
 
     #[inline]
-    fn only(parcel: Parcel<T>) -> Parcel<T> {
+    fn only(parcel: ItemBox<T>) -> ItemBox<T> {
         parcel
     }
 
     #[inline]
-    fn give(taken: Parcel<T>) -> T {
+    fn give(taken: ItemBox<T>) -> T {
         item_of(taken)
     }
 
     #[inline]
-    fn causalities(taken: &Parcel<T>) -> Causalities {
+    fn causalities(taken: &ItemBox<T>) -> Causalities {
         taken.causalities()
     }
 
-    fn newest_first(taken: Parcel<T>) -> BoxList<Delivery<T>> {
+    fn newest_first(taken: ItemBox<T>) -> BoxList<ItemDelivery<T>> {
         list_of(taken)
     }
 }
 
 impl<T: Send + 'static> Rule for Several<T> {
     type Item = T;
-    type Taken = BoxList<Delivery<T>>;
+    type Taken = BoxList<ItemDelivery<T>>;
     type Given = Vec<T>;
 
     fn is_guarded(&self) -> bool {
@@ -161,35 +161,35 @@ impl<T: Send + 'static> Rule for Several<T> {
         shelf: &mut Shelf<'_, T>,
         plan: usize,
         asker: &mut Asker<'_>,
-    ) -> BoxList<Delivery<T>> {
+    ) -> BoxList<ItemDelivery<T>> {
         match &self.0 {
             Wanted::Count(_, guard) => take(guard.as_ref(), shelf, plan, asker),
             Wanted::Each(guards) => take_each(guards, shelf, asker),
         }
     }
 
-    fn only(parcel: Parcel<T>) -> BoxList<Delivery<T>> {
+    fn only(parcel: ItemBox<T>) -> BoxList<ItemDelivery<T>> {
         list_of(parcel)
     }
 
     #[inline]
-    fn give(taken: BoxList<Delivery<T>>) -> Vec<T> {
+    fn give(taken: BoxList<ItemDelivery<T>>) -> Vec<T> {
         items_of(taken)
     }
 
     #[inline]
-    fn causalities(taken: &BoxList<Delivery<T>>) -> Causalities {
+    fn causalities(taken: &BoxList<ItemDelivery<T>>) -> Causalities {
         taken.causalities()
     }
 
-    fn newest_first(taken: BoxList<Delivery<T>>) -> BoxList<Delivery<T>> {
+    fn newest_first(taken: BoxList<ItemDelivery<T>>) -> BoxList<ItemDelivery<T>> {
         reversed(taken)
     }
 }
 
-impl<T: Send + 'static> Rule for Share<T> {
+impl<T: Send + 'static> Rule for GatherShare<T> {
     type Item = T;
-    type Taken = BoxList<Delivery<T>>;
+    type Taken = BoxList<ItemDelivery<T>>;
     type Given = Vec<T>;
 
     fn is_guarded(&self) -> bool {
@@ -216,23 +216,23 @@ impl<T: Send + 'static> Rule for Share<T> {
         shelf: &mut Shelf<'_, T>,
         plan: usize,
         asker: &mut Asker<'_>,
-    ) -> BoxList<Delivery<T>> {
+    ) -> BoxList<ItemDelivery<T>> {
         take(self.0.as_ref(), shelf, plan, asker)
     }
 
-    fn only(parcel: Parcel<T>) -> BoxList<Delivery<T>> {
+    fn only(parcel: ItemBox<T>) -> BoxList<ItemDelivery<T>> {
         list_of(parcel)
     }
 
-    fn give(taken: BoxList<Delivery<T>>) -> Vec<T> {
+    fn give(taken: BoxList<ItemDelivery<T>>) -> Vec<T> {
         items_of(taken)
     }
 
-    fn causalities(taken: &BoxList<Delivery<T>>) -> Causalities {
+    fn causalities(taken: &BoxList<ItemDelivery<T>>) -> Causalities {
         taken.causalities()
     }
 
-    fn newest_first(taken: BoxList<Delivery<T>>) -> BoxList<Delivery<T>> {
+    fn newest_first(taken: BoxList<ItemDelivery<T>>) -> BoxList<ItemDelivery<T>> {
         reversed(taken)
     }
 }
@@ -289,7 +289,7 @@ fn take<T: Send + 'static>(
     shelf: &mut Shelf<'_, T>,
     count: usize,
     asker: &mut Asker<'_>,
-) -> BoxList<Delivery<T>> {
+) -> BoxList<ItemDelivery<T>> {
     let mut taken = BoxList::new();
     for _ in 0..count {
         let wanted = guard.and_then(|guard| shelf.take_first(|item| asker.wants(guard, item)));
@@ -306,8 +306,8 @@ fn take_each<T: Send + 'static>(
     guards: &[Predicate<T>],
     shelf: &mut Shelf<'_, T>,
     asker: &mut Asker<'_>,
-) -> BoxList<Delivery<T>> {
-    let mut places: Vec<Option<Parcel<T>>> = guards.iter().map(|_| None).collect();
+) -> BoxList<ItemDelivery<T>> {
+    let mut places: Vec<Option<ItemBox<T>>> = guards.iter().map(|_| None).collect();
     let mut free = Free::of(guards);
     loop {
         let mut place = None;
@@ -330,13 +330,13 @@ fn take_each<T: Send + 'static>(
     taken
 }
 
-fn list_of<T: Send + 'static>(parcel: Parcel<T>) -> BoxList<Delivery<T>> {
+fn list_of<T: Send + 'static>(parcel: ItemBox<T>) -> BoxList<ItemDelivery<T>> {
     let mut list = BoxList::new();
     list.push_back(parcel);
     list
 }
 
-fn reversed<T: Send + 'static>(mut list: BoxList<Delivery<T>>) -> BoxList<Delivery<T>> {
+fn reversed<T: Send + 'static>(mut list: BoxList<ItemDelivery<T>>) -> BoxList<ItemDelivery<T>> {
     let mut reversed = BoxList::new();
     while let Some(parcel) = list.pop_front() {
         reversed.push_front(parcel);
@@ -364,7 +364,7 @@ impl<T> fmt::Display for Several<T> {
     }
 }
 
-impl<T> fmt::Display for Share<T> {
+impl<T> fmt::Display for GatherShare<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a share")
     }

@@ -13,8 +13,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What the members of a [`StatefulInterleave`](crate::StatefulInterleave) take, made by
-/// [`IntoSource`].
-pub struct Source<I> {
+/// [`IntoMemberSource`].
+pub struct MemberSource<I> {
     attach: Box<Make<I>>,
     name: &'static str,
 }
@@ -33,20 +33,20 @@ type Attached = (Arc<dyn Active>, Box<dyn Send>);
 /// | [`port.when(guard)`](Port::when) | an item that the guard wants |
 /// | [`port.times(n)`](Port::times) | a `Vec` of `n` items |
 /// | a tuple of these, as for a [`JoinedReceive`] | a tuple, all or none |
-pub trait IntoSource {
+pub trait IntoMemberSource {
     /// What the handler gets.
     type Given: Send + 'static;
 
     /// Makes the source.
-    fn into_source(self) -> Source<Self::Given>;
+    fn into_source(self) -> MemberSource<Self::Given>;
 }
 
-impl<I> Source<I> {
+impl<I> MemberSource<I> {
     fn new<A: Attach + 'static>(
         name: &'static str,
         make: impl FnOnce(AnyHandler<I>, bool) -> A + Send + 'static,
     ) -> Self {
-        Source {
+        MemberSource {
             name,
             attach: Box::new(move |handler, once, outlet| {
                 let (active, ports) = make(handler, once).attach(outlet);
@@ -66,51 +66,51 @@ impl<I> Source<I> {
     }
 }
 
-impl<T: Send + 'static> IntoSource for &Port<T> {
+impl<T: Send + 'static> IntoMemberSource for &Port<T> {
     type Given = T;
 
-    fn into_source(self) -> Source<T> {
+    fn into_source(self) -> MemberSource<T> {
         let port = self.clone();
-        Source::new("Receive", move |handler, once| {
+        MemberSource::new("Receive", move |handler, once| {
             Receive::with(&port, handler, once)
         })
     }
 }
 
-impl<T: Send + 'static> IntoSource for Part<T> {
+impl<T: Send + 'static> IntoMemberSource for Part<T> {
     type Given = T;
 
-    fn into_source(self) -> Source<T> {
-        Source::new("Receive", move |handler, once| {
+    fn into_source(self) -> MemberSource<T> {
+        MemberSource::new("Receive", move |handler, once| {
             Receive::of(self, handler, once)
         })
     }
 }
 
-impl<T: Send + 'static> IntoSource for Batch<T> {
+impl<T: Send + 'static> IntoMemberSource for Batch<T> {
     type Given = Vec<T>;
 
-    fn into_source(self) -> Source<Vec<T>> {
-        Source::new("MultipleItemReceive", move |handler, once| {
+    fn into_source(self) -> MemberSource<Vec<T>> {
+        MemberSource::new("MultipleItemReceive", move |handler, once| {
             MultipleItemReceive::of(self, handler, once)
         })
     }
 }
 
-impl<P: IntoParts> IntoSource for P {
+impl<P: IntoParts> IntoMemberSource for P {
     type Given = P::Items;
 
-    fn into_source(self) -> Source<P::Items> {
+    fn into_source(self) -> MemberSource<P::Items> {
         let inputs = self.into_inputs();
-        Source::new("JoinedReceive", move |handler, once| {
+        MemberSource::new("JoinedReceive", move |handler, once| {
             JoinedReceive::of(inputs, handler, once)
         })
     }
 }
 
-impl<I> fmt::Debug for Source<I> {
+impl<I> fmt::Debug for MemberSource<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source")
+        f.debug_struct("MemberSource")
             .field("arbiter", &self.name)
             .finish_non_exhaustive()
     }

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What one task has computed.
-pub(super) struct Share<R> {
+pub(super) struct GatherShare<R> {
     /// Chunk by chunk, in the order of the chunks.
     results: Vec<R>,
     /// The number of each chunk, and how many results it gave.
@@ -38,10 +38,10 @@ struct End<R, W: Send + 'static> {
 }
 
 pub(super) type Outcome<W> = Result<W, LoopError>;
-type Finish<R, W> = Box<dyn FnOnce(Vec<Share<R>>) -> W + Send + Sync>;
+type Finish<R, W> = Box<dyn FnOnce(Vec<GatherShare<R>>) -> W + Send + Sync>;
 
 struct Done<R> {
-    shares: Vec<Share<R>>,
+    shares: Vec<GatherShare<R>>,
     /// The first reason why not all will be done.
     error: Option<LoopError>,
 }
@@ -52,7 +52,7 @@ impl<B, R, W: Send + 'static> Shared<B, R, W> {
         queue: &Arc<dyn Enqueue>,
         chunks: impl Iterator<Item = Vec<B>>,
         given_up: &Arc<AtomicBool>,
-        finish: impl FnOnce(Vec<Share<R>>) -> W + Send + Sync + 'static,
+        finish: impl FnOnce(Vec<GatherShare<R>>) -> W + Send + Sync + 'static,
         reply: ReplyPort<Outcome<W>>,
     ) -> Arc<Self> {
         Arc::new(Shared {
@@ -78,7 +78,7 @@ impl<B, R, W: Send + 'static> Shared<B, R, W> {
 
     /// A task: takes chunk after chunk.
     pub(super) fn take_chunks(&self, body: &impl Fn(B) -> R) {
-        let mut share = Share {
+        let mut share = GatherShare {
             results: Vec::new(),
             chunks: Vec::new(),
         };
@@ -154,9 +154,9 @@ impl<B, R, W: Send + 'static> Drop for Shared<B, R, W> {
 }
 
 /// The results in the order of the blocks.
-pub(super) fn results<R>(shares: Vec<Share<R>>) -> Vec<R> {
+pub(super) fn results<R>(shares: Vec<GatherShare<R>>) -> Vec<R> {
     let (mut order, mut parts) = (Vec::new(), Vec::new());
-    for (part, Share { results, chunks }) in shares.into_iter().enumerate() {
+    for (part, GatherShare { results, chunks }) in shares.into_iter().enumerate() {
         let chunks = chunks.into_iter();
         order.extend(chunks.map(|(number, count)| (number, count, part)));
         parts.push(results.into_iter());

@@ -17,7 +17,7 @@ use super::state::PortState;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::receiver::Receiver;
-use motet_dispatch::{Room, RoomWait, Task};
+use motet_dispatch::{ClaimedRoom, RoomWait, Task};
 use motet_sync::Mutex;
 use std::future::Future;
 use std::pin::Pin;
@@ -137,7 +137,7 @@ impl<T: Send + 'static> Retry<T> {
         }
     }
 
-    fn serve(&self, room: Room) {
+    fn serve(&self, room: ClaimedRoom) {
         let Some(port) = self.port.upgrade() else {
             return;
         };

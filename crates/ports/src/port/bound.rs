@@ -5,8 +5,8 @@ use super::state::{PortState, Refusal};
 use super::{Port, PortCore};
 use crate::PostRefusal;
 use crate::deferred::{Deferred, LetIn};
-use crate::delivery::{Deliver, Parcel, Sends, address};
-use crate::stamps::Entry;
+use crate::delivery::{DeliverItem, ItemBox, Sends, address};
+use crate::stamps::ItemEntry;
 use std::any::type_name;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -175,7 +175,7 @@ impl<T: Send + 'static> Bound<T> {
     }
 
     /// Gives an item up, once the port is unlocked.
-    fn drop_item(&mut self, parcel: Parcel<T>, deferred: &mut Deferred) {
+    fn drop_item(&mut self, parcel: ItemBox<T>, deferred: &mut Deferred) {
         self.dropped += 1;
         match &self.overflow_port {
             Some(port) => deferred.give_up(address(parcel, Arc::clone(port.core()) as _)),
@@ -197,11 +197,11 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     pub(super) fn keep(
         &mut self,
-        parcel: Parcel<T>,
-        entry: Entry,
+        parcel: ItemBox<T>,
+        entry: ItemEntry,
         deferred: &mut Deferred,
     ) -> Result<(), Refusal<T>> {
-        if matches!(entry, Entry::Posted) && self.bound.is_some() {
+        if matches!(entry, ItemEntry::Posted) && self.bound.is_some() {
             return self.keep_bounded(parcel, deferred);
         }
         self.insert(parcel, entry);
@@ -210,7 +210,7 @@ impl<T: Send + 'static> PortState<T> {
 
     fn keep_bounded(
         &mut self,
-        parcel: Parcel<T>,
+        parcel: ItemBox<T>,
         deferred: &mut Deferred,
     ) -> Result<(), Refusal<T>> {
         let items = self.items.nodes(self.stamps.last());
@@ -260,7 +260,7 @@ impl<T: Send + 'static> PortState<T> {
             };
             // There is room here: it may wait for the receiver's queue. If it is taken the next one
             // comes in.
-            self.place_somewhere(parcel, Entry::Posted, deferred);
+            self.place_somewhere(parcel, ItemEntry::Posted, deferred);
         }
         self.end_receivers(deferred);
     }
@@ -275,8 +275,8 @@ impl<T: Send + 'static> PortCore<T> {
         }
     }
     /// An item that another port has dropped is posted here; if it is refused it is gone.
-    fn take_over(&self, parcel: Parcel<T>) {
-        drop(self.place(parcel, Entry::Posted));
+    fn take_over(&self, parcel: ItemBox<T>) {
+        drop(self.place(parcel, ItemEntry::Posted));
     }
 }
 
@@ -290,12 +290,12 @@ impl<T: Send + 'static> LetIn for PortCore<T> {
 }
 
 /// The far end of an item that another port has dropped, which comes in its own node.
-impl<T: Send + 'static> Deliver<T> for PortCore<T> {
-    fn deliver(self: Arc<Self>, parcel: Parcel<T>) {
+impl<T: Send + 'static> DeliverItem<T> for PortCore<T> {
+    fn deliver(self: Arc<Self>, parcel: ItemBox<T>) {
         self.take_over(parcel);
     }
 
-    fn put_back(&self, parcel: Parcel<T>) {
+    fn put_back(&self, parcel: ItemBox<T>) {
         self.take_over(parcel);
     }
 

@@ -17,9 +17,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The first receiver of a closed port.
-struct Gate;
+struct ClosedReceiver;
 
-impl<T: Send + 'static> Receiver<T> for Gate {
+impl<T: Send + 'static> Receiver<T> for ClosedReceiver {
     fn offer(&self, _: &mut Offer<'_, T>) -> Verdict {
         Verdict::Refuse(QueueError::Stopped)
     }
@@ -110,7 +110,7 @@ impl<T: Send + 'static> PortState<T> {
         bound.closed = true;
         let posters = std::mem::take(bound.posters_mut());
         posters.iter().for_each(|poster| poster.wake(deferred));
-        self.receivers.push_front(Arc::new(Gate));
+        self.receivers.push_front(Arc::new(ClosedReceiver));
         self.receivers_changed();
         self.end_receivers(deferred);
     }

@@ -5,11 +5,11 @@ use super::PortCore;
 use super::state::{PortState, Refusal};
 use crate::PostError;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, QueueHandle, address, parcel_under};
-use crate::direct_delivery::{DeliveryQueue, DirectDelivery, Row, Way};
+use crate::delivery::{ItemBox, ItemDelivery, QueueHandle, address, parcel_under};
+use crate::direct_delivery::{DeliveryMode, DeliveryQueue, DirectDelivery, ItemRow};
 use crate::receiver::Offer;
 use crate::shelf::End;
-use crate::stamps::Entry;
+use crate::stamps::ItemEntry;
 use motet_dispatch::{BoxList, Causalities, Task, announce, take_handle};
 use motet_sync::atomic::Ordering;
 use std::mem::{self, ManuallyDrop};
@@ -19,7 +19,7 @@ const ROOM: usize = 64;
 
 /// The items that wait in a port, but for those of a pile.
 pub(crate) enum Items<T: Send + 'static> {
-    Nodes(BoxList<Delivery<T>>),
+    Nodes(BoxList<ItemDelivery<T>>),
     /// Posted one after the other to the one receiver, which takes several. Whoever looks at them
     /// has nodes made.
     Row(Vec<T>),
@@ -36,7 +36,7 @@ impl<T: Send + 'static> PortCore<T> {
         let mut state = self.state();
         let inside = &mut *state;
         if let Some(DirectDelivery {
-            way: Way::Each(to, readers),
+            way: DeliveryMode::Each(to, readers),
             queue,
         }) = &inside.direct
             && queue.is_free()
@@ -44,7 +44,7 @@ impl<T: Send + 'static> PortCore<T> {
                 .as_ref()
                 .is_none_or(|readers| readers.send_if_open())
         {
-            inside.stamps.stamp(&mut parcel.stamp, Entry::Posted);
+            inside.stamps.stamp(&mut parcel.stamp, ItemEntry::Posted);
             let sent = send(queue, address(parcel, take_handle(to)));
             drop(state);
             tell(sent);
@@ -69,7 +69,7 @@ impl<T: Send + 'static> PortCore<T> {
                 state = self.state();
             }
         }
-        let placed = state.place(parcel, Entry::Posted, &mut deferred);
+        let placed = state.place(parcel, ItemEntry::Posted, &mut deferred);
         drop(state);
         drop(domain);
         deferred.carry_out();
@@ -90,7 +90,7 @@ impl<T: Send + 'static> PortCore<T> {
         let mut state = self.state();
         let inside = &mut *state;
         if let Some(DirectDelivery {
-            way: Way::Rows(to, count),
+            way: DeliveryMode::Rows(to, count),
             queue,
         }) = &inside.direct
         {
@@ -99,7 +99,7 @@ impl<T: Send + 'static> PortCore<T> {
             let Some(row) = row.filter(|_| causalities.is_empty()) else {
                 let mut deferred = Deferred::default();
                 let parcel = parcel_under(causalities, item);
-                let placed = inside.place(parcel, Entry::Posted, &mut deferred);
+                let placed = inside.place(parcel, ItemEntry::Posted, &mut deferred);
                 drop(state);
                 deferred.carry_out();
                 return placed.map_err(Refusal::into_error);
@@ -112,7 +112,7 @@ impl<T: Send + 'static> PortCore<T> {
             if row.len() == *count {
                 let items = mem::take(row);
                 let last = inside.stamps.last();
-                let sent = send(queue, take_handle(to).task(Row { items, last }));
+                let sent = send(queue, take_handle(to).task(ItemRow { items, last }));
                 drop(state);
                 tell(sent);
             }
@@ -134,9 +134,9 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     fn place_at_once(
         &mut self,
-        mut parcel: Parcel<T>,
+        mut parcel: ItemBox<T>,
         deferred: &mut Deferred,
-    ) -> Option<Parcel<T>> {
+    ) -> Option<ItemBox<T>> {
         if self.bound.is_some() {
             return Some(parcel);
         }
@@ -170,9 +170,9 @@ impl<T: Send + 'static> PortState<T> {
 
     /// Keeps a posted item, in a node.
     #[inline]
-    fn keep_posted(&mut self, mut parcel: Parcel<T>) {
+    fn keep_posted(&mut self, mut parcel: ItemBox<T>) {
         let items = self.items.nodes(self.stamps.last());
-        self.stamps.stamp(&mut parcel.stamp, Entry::Posted);
+        self.stamps.stamp(&mut parcel.stamp, ItemEntry::Posted);
         items.push_back(parcel);
     }
 
@@ -198,7 +198,8 @@ impl<T: Send + 'static> PortState<T> {
         // A queue that has a limit is asked for room by each offer.
         self.direct = direct.filter(|direct| direct.queue.is_free());
         if let Some(DirectDelivery {
-            way: Way::Rows(..), ..
+            way: DeliveryMode::Rows(..),
+            ..
         }) = &self.direct
             && let Some(port) = self.this.upgrade()
         {
@@ -210,7 +211,7 @@ impl<T: Send + 'static> PortState<T> {
 impl<T: Send + 'static> Items<T> {
     /// The items in nodes; `last` is the stamp of the youngest.
     #[inline]
-    pub(super) fn nodes(&mut self, last: i64) -> &mut BoxList<Delivery<T>> {
+    pub(super) fn nodes(&mut self, last: i64) -> &mut BoxList<ItemDelivery<T>> {
         if let Items::Row(_) = self {
             self.make_nodes(last);
         }
@@ -225,7 +226,7 @@ impl<T: Send + 'static> Items<T> {
     fn make_nodes(&mut self, last: i64) {
         let before = mem::replace(self, Items::Nodes(BoxList::new()));
         if let (Items::Row(items), Items::Nodes(nodes)) = (before, self) {
-            let row = Row { items, last };
+            let row = ItemRow { items, last };
             row.stamped()
                 .for_each(|(stamp, item)| nodes.push_back(stamped(stamp, item)));
         }
@@ -256,7 +257,7 @@ impl<T: Send + 'static> Items<T> {
 }
 
 /// A node for an item that had none.
-pub(crate) fn stamped<T: Send + 'static>(stamp: i64, item: T) -> Parcel<T> {
+pub(crate) fn stamped<T: Send + 'static>(stamp: i64, item: T) -> ItemBox<T> {
     let mut parcel = parcel_under(Causalities::none(), item);
     parcel.stamp = stamp;
     parcel

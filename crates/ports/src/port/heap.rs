@@ -3,7 +3,7 @@
 use super::PortCore;
 use super::pile::{Bare, Front, Pile};
 use super::state::PortState;
-use crate::delivery::{Parcel, parcel_under};
+use crate::delivery::{ItemBox, parcel_under};
 use crate::predicate;
 use motet_dispatch::Causalities;
 use motet_sync::atomic::Ordering;
@@ -44,7 +44,7 @@ impl<T: Send + 'static> PortState<T> {
 
     /// Keeps a posted item behind many others: on the pile, if there may be one.
     #[inline(never)]
-    pub(super) fn keep_on_pile(&mut self, parcel: Parcel<T>) {
+    pub(super) fn keep_on_pile(&mut self, parcel: ItemBox<T>) {
         if self.pile.is_none() {
             self.begin_pile();
         }
@@ -65,7 +65,7 @@ impl<T: Send + 'static> PortState<T> {
 
     /// Takes the oldest item of the pile; nothing is in a node.
     #[inline(never)]
-    pub(super) fn pop_pile(&mut self) -> Option<Parcel<T>> {
+    pub(super) fn pop_pile(&mut self) -> Option<ItemBox<T>> {
         let Some((item, causalities)) = self.pile.as_mut()?.pop() else {
             self.pile = None;
             return None;

@@ -18,7 +18,7 @@
 //! There is a pile only while there is no receiver, no limit and no domain: nobody is asked then
 //! who may want an item, and a post needs nothing but the port's lock.
 
-use crate::delivery::{Delivery, parcel_under};
+use crate::delivery::{ItemDelivery, parcel_under};
 use motet_dispatch::{BoxList, Causalities, drop_each};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ const ROW: usize = if cfg!(any(motet_loom, motet_shuttle)) {
 pub(crate) type Bare<T> = (T, Causalities);
 
 /// Items one behind the other.
-struct Row<T> {
+struct ItemRow<T> {
     items: VecDeque<T>,
     /// What they carry: of all of them, or of none as long as no item has anything. Items are often
     /// as small.
@@ -55,9 +55,9 @@ struct Row<T> {
 /// The youngest items of a port. Under the port's lock. What each post writes is in one cache line.
 #[repr(C, align(64))]
 pub(super) struct Pile<T> {
-    back: Row<T>,
+    back: ItemRow<T>,
     /// Full, older than the last one.
-    rows: VecDeque<Row<T>>,
+    rows: VecDeque<ItemRow<T>>,
     front: Arc<Front<T>>,
 }
 
@@ -70,8 +70,8 @@ pub(super) struct Front<T> {
 }
 
 struct Head<T> {
-    first: Row<T>,
-    rows: VecDeque<Row<T>>,
+    first: ItemRow<T>,
+    rows: VecDeque<ItemRow<T>>,
     open: bool,
 }
 
@@ -80,7 +80,7 @@ impl<T: Send + 'static> Pile<T> {
         Pile {
             front: Arc::clone(front),
             rows: VecDeque::new(),
-            back: Row::new(),
+            back: ItemRow::new(),
         }
     }
 
@@ -108,7 +108,7 @@ impl<T: Send + 'static> Pile<T> {
             let last = if head.rows.is_empty() {
                 &mut head.first
             } else {
-                head.rows.push_back(Row::new());
+                head.rows.push_back(ItemRow::new());
                 head.rows.back_mut()?
             };
             mem::swap(last, &mut self.back);
@@ -122,12 +122,12 @@ impl<T: Send + 'static> Pile<T> {
     }
 
     /// Makes nodes for all and puts them behind `items`. The last gets the stamp `last`.
-    pub(super) fn into_nodes(self, items: &mut BoxList<Delivery<T>>, last: i64) {
+    pub(super) fn into_nodes(self, items: &mut BoxList<ItemDelivery<T>>, last: i64) {
         let (first, rows) = {
             let mut head = self.front.head.lock();
             // What is older gets nodes first: from now on nobody takes from the front.
             head.open = false;
-            let first = mem::replace(&mut head.first, Row::none());
+            let first = mem::replace(&mut head.first, ItemRow::none());
             (first, mem::take(&mut head.rows))
         };
         let mut stamp = last - (count(&first, &rows) + count(&self.back, &self.rows)) as i64;
@@ -140,7 +140,7 @@ impl<T: Send + 'static> Pile<T> {
 
     #[cold]
     fn begin_row(&mut self) {
-        let full = mem::replace(&mut self.back, Row::new());
+        let full = mem::replace(&mut self.back, ItemRow::new());
         self.rows.push_back(full);
     }
 }
@@ -150,7 +150,7 @@ impl<T: Send + 'static> Front<T> {
         Front {
             holds: AtomicBool::new(false),
             head: Mutex::new(Head {
-                first: Row::none(),
+                first: ItemRow::none(),
                 rows: VecDeque::new(),
                 open: false,
             }),
@@ -189,17 +189,17 @@ impl<T: Send + 'static> Head<T> {
     }
 }
 
-impl<T> Row<T> {
+impl<T> ItemRow<T> {
     /// Without room: for no items.
     fn none() -> Self {
-        Row {
+        ItemRow {
             items: VecDeque::new(),
             causalities: VecDeque::new(),
         }
     }
 
     fn new() -> Self {
-        Row {
+        ItemRow {
             items: VecDeque::with_capacity(ROW),
             causalities: VecDeque::new(),
         }
@@ -234,10 +234,10 @@ impl<T> Row<T> {
     }
 }
 
-impl<T: Send + 'static> Row<T> {
+impl<T: Send + 'static> ItemRow<T> {
     /// Makes nodes for its items, with the stamps that follow.
     #[inline(never)]
-    fn into_nodes(mut self, items: &mut BoxList<Delivery<T>>, stamp: &mut i64) {
+    fn into_nodes(mut self, items: &mut BoxList<ItemDelivery<T>>, stamp: &mut i64) {
         while let Some((item, causalities)) = self.pop() {
             let mut parcel = parcel_under(causalities, item);
             *stamp += 1;
@@ -247,7 +247,7 @@ impl<T: Send + 'static> Row<T> {
     }
 }
 
-impl<T> Drop for Row<T> {
+impl<T> Drop for ItemRow<T> {
     /// An item whose destructor panics does not keep the others.
     fn drop(&mut self) {
         if mem::needs_drop::<T>() && !self.items.is_empty() {
@@ -256,8 +256,8 @@ impl<T> Drop for Row<T> {
     }
 }
 
-fn count<T>(one: &Row<T>, rows: &VecDeque<Row<T>>) -> usize {
-    one.len() + rows.iter().map(Row::len).sum::<usize>()
+fn count<T>(one: &ItemRow<T>, rows: &VecDeque<ItemRow<T>>) -> usize {
+    one.len() + rows.iter().map(ItemRow::len).sum::<usize>()
 }
 
 #[cfg(all(test, not(any(motet_loom, motet_shuttle))))]
@@ -272,7 +272,7 @@ mod tests {
             2 => Causality::new("fifth").run(Causalities::active),
             _ => Causalities::none(),
         };
-        let mut row = Row::new();
+        let mut row = ItemRow::new();
         for number in 0..3 {
             row.push(number, carried(number));
         }

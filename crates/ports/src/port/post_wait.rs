@@ -3,11 +3,11 @@
 use super::state::{PortState, Refusal};
 use super::{Port, PortCore, label};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, item_of};
-use crate::stamps::Entry;
+use crate::delivery::{ItemBox, ItemDelivery, item_of};
+use crate::stamps::ItemEntry;
 use crate::{PostError, PostRefusal};
 use motet_dispatch::{
-    Awaited, BoxList, InsideTask, QueueError, Room, RoomLine, RoomWait, WaitPart, Waiter,
+    Awaited, BoxList, ClaimedRoom, InsideTask, QueueError, RoomLine, RoomWait, WaitPart, Waiter,
     watch_here,
 };
 use motet_sync::Mutex;
@@ -27,25 +27,25 @@ pub struct PostWait<T: Send + 'static> {
 
 enum Stage<T: Send + 'static> {
     /// The item has not been offered yet.
-    New(Parcel<T>),
+    New(ItemBox<T>),
     /// The port is full; the item is in its line.
     AtPort(Arc<Poster<T>>),
     /// The queue of the receiver that wants it has no room.
-    AtQueue(Parcel<T>, RoomWait),
+    AtQueue(ItemBox<T>, RoomWait),
     Ended,
 }
 
 /// Someone in the line of a full port.
 pub(super) struct Poster<T: Send + 'static> {
     port: Weak<PortCore<T>>,
-    slot: Mutex<Slot<T>>,
+    slot: Mutex<WaitingItem<T>>,
 }
 
-struct Slot<T: Send + 'static> {
+struct WaitingItem<T: Send + 'static> {
     /// One parcel, or none once it has been let in, under the port's lock. A list, because items
     /// may hold ports of their own type, and a port that holds a `TaskBox` of its items is a riddle
     /// to the compiler.
-    parcel: BoxList<Delivery<T>>,
+    parcel: BoxList<ItemDelivery<T>>,
     waker: Waker,
 }
 
@@ -124,7 +124,7 @@ impl<T: Send + 'static> PostWait<T> {
         parcel.map(item_of)
     }
 
-    fn take_parcel(&mut self) -> Option<Parcel<T>> {
+    fn take_parcel(&mut self) -> Option<ItemBox<T>> {
         match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::New(parcel) | Stage::AtQueue(parcel, _) => Some(parcel),
             Stage::AtPort(poster) => self.port.core.give_up(&poster),
@@ -135,8 +135,8 @@ impl<T: Send + 'static> PostWait<T> {
     /// Offers the item; `room` has been granted by the queue that refused it before.
     fn offer(
         &mut self,
-        parcel: Parcel<T>,
-        room: Option<Room>,
+        parcel: ItemBox<T>,
+        room: Option<ClaimedRoom>,
         cx: &Context<'_>,
     ) -> Poll<Result<(), PostError<T>>> {
         match self.port.core.place_or_wait(parcel, room, cx.waker()) {
@@ -210,7 +210,7 @@ impl<T: Send + 'static> Drop for PostWait<T> {
 
 impl<T: Send + 'static> Poster<T> {
     /// Takes the item, and wakes whoever waits once the port is unlocked.
-    pub(super) fn let_in(&self, deferred: &mut Deferred) -> Option<Parcel<T>> {
+    pub(super) fn let_in(&self, deferred: &mut Deferred) -> Option<ItemBox<T>> {
         let mut slot = self.slot.lock();
         deferred.wake(slot.waker.clone());
         slot.parcel.pop_front()
@@ -254,11 +254,16 @@ impl<T: Send + 'static> Waiter for Poster<T> {
 
 impl<T: Send + 'static> PortCore<T> {
     /// Offers an item; if the port is full it joins the line, if there is one.
-    fn place_or_wait(&self, parcel: Parcel<T>, room: Option<Room>, waker: &Waker) -> Outcome<T> {
+    fn place_or_wait(
+        &self,
+        parcel: ItemBox<T>,
+        room: Option<ClaimedRoom>,
+        waker: &Waker,
+    ) -> Outcome<T> {
         let mut deferred = Deferred::with_room(room);
         let outcome =
             self.locked(
-                |state| match state.place(parcel, Entry::Posted, &mut deferred) {
+                |state| match state.place(parcel, ItemEntry::Posted, &mut deferred) {
                     Ok(()) => Outcome::Posted,
                     Err(refusal) => state.line_up(refusal, waker, &mut deferred),
                 },
@@ -268,7 +273,7 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     /// Takes a poster out of the line, with its item if it still waits.
-    fn give_up(&self, poster: &Arc<Poster<T>>) -> Option<Parcel<T>> {
+    fn give_up(&self, poster: &Arc<Poster<T>>) -> Option<ItemBox<T>> {
         let mut state = self.state();
         if let Some(bound) = &mut state.bound {
             bound
@@ -290,7 +295,7 @@ impl<T: Send + 'static> PortState<T> {
             Some(bound) if refusal.reason == PostRefusal::PortFull && bound.lets_wait() => {
                 let mut parcel = BoxList::new();
                 parcel.push_back(refusal.parcel);
-                let slot = Mutex::new(Slot {
+                let slot = Mutex::new(WaitingItem {
                     parcel,
                     waker: waker.clone(),
                 });

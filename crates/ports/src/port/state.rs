@@ -7,11 +7,11 @@ use super::counters::TurnedAway;
 use super::direct::Items;
 use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, item_of};
+use crate::delivery::{ItemBox, ItemDelivery, item_of};
 use crate::direct_delivery::DirectDelivery;
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
-use crate::stamps::{Entry, Stamps};
+use crate::stamps::{ItemEntry, Stamps};
 use crate::{PostError, PostRefusal};
 use motet_dispatch::BoxList;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ pub(crate) struct PortState<T: Send + 'static> {
 /// A parcel that could not be placed. Two words, for they are returned in registers; the queue of
 /// the receiver that wanted it, when room there can be waited for, stays with what is deferred.
 pub(super) struct Refusal<T: Send + 'static> {
-    pub(super) parcel: Parcel<T>,
+    pub(super) parcel: ItemBox<T>,
     pub(super) reason: PostRefusal,
 }
 
@@ -82,8 +82,8 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     pub(super) fn place(
         &mut self,
-        parcel: Parcel<T>,
-        entry: Entry,
+        parcel: ItemBox<T>,
+        entry: ItemEntry,
         deferred: &mut Deferred,
     ) -> Result<(), Refusal<T>> {
         match self.offer(parcel, entry, true, deferred)? {
@@ -98,11 +98,11 @@ impl<T: Send + 'static> PortState<T> {
     /// Offers the parcel to the receivers; keeps it if none takes it, whatever the capacity.
     pub(super) fn place_always(
         &mut self,
-        parcel: Parcel<T>,
-        entry: Entry,
+        parcel: ItemBox<T>,
+        entry: ItemEntry,
         deferred: &mut Deferred,
     ) {
-        if matches!(entry, Entry::Posted) && self.is_closed() {
+        if matches!(entry, ItemEntry::Posted) && self.is_closed() {
             return deferred.discard(parcel.into_task());
         }
         self.place_somewhere(parcel, entry, deferred);
@@ -112,11 +112,11 @@ impl<T: Send + 'static> PortState<T> {
     /// As [`PortState::place_always`], for who lets posters in himself.
     pub(super) fn place_somewhere(
         &mut self,
-        parcel: Parcel<T>,
-        entry: Entry,
+        parcel: ItemBox<T>,
+        entry: ItemEntry,
         deferred: &mut Deferred,
     ) {
-        if matches!(entry, Entry::First) {
+        if matches!(entry, ItemEntry::First) {
             self.turned_away.comes_back();
         }
         let left = match self.offer(parcel, entry, false, deferred) {
@@ -133,11 +133,11 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     fn offer(
         &mut self,
-        mut parcel: Parcel<T>,
-        entry: Entry,
+        mut parcel: ItemBox<T>,
+        entry: ItemEntry,
         refusable: bool,
         deferred: &mut Deferred,
-    ) -> Result<Option<Parcel<T>>, Refusal<T>> {
+    ) -> Result<Option<ItemBox<T>>, Refusal<T>> {
         // First: by the last stamp those in a row get theirs.
         let items = self.items.nodes(self.stamps.last());
         let end = self.stamps.stamp(&mut parcel.stamp, entry);
@@ -187,14 +187,14 @@ impl<T: Send + 'static> PortState<T> {
 
     /// Keeps a parcel whatever the capacity.
     #[inline]
-    pub(super) fn insert(&mut self, parcel: Parcel<T>, entry: Entry) {
+    pub(super) fn insert(&mut self, parcel: ItemBox<T>, entry: ItemEntry) {
         match entry {
-            Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => {
+            ItemEntry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => {
                 self.keep_on_pile(parcel)
             }
-            Entry::Posted => self.nodes().push_back(parcel),
-            Entry::First => self.older_items().push_front(parcel),
-            Entry::Returned => self
+            ItemEntry::Posted => self.nodes().push_back(parcel),
+            ItemEntry::First => self.older_items().push_front(parcel),
+            ItemEntry::Returned => self
                 .older_items()
                 .insert(parcel, |one, other| one.stamp < other.stamp),
         }
@@ -276,7 +276,7 @@ impl<T: Send + 'static> PortState<T> {
     /// The waiting items, all in nodes. Who takes some then lets those in who wait for room
     /// ([`PortState::let_in_later`]).
     #[inline]
-    pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
+    pub(crate) fn items_mut(&mut self) -> &mut BoxList<ItemDelivery<T>> {
         self.unpile();
         self.nodes()
     }
@@ -290,7 +290,7 @@ impl<T: Send + 'static> PortState<T> {
     /// Takes the oldest waiting item. Who does then lets those in who wait for room
     /// ([`PortState::let_in_later`]).
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Parcel<T>> {
+    pub(crate) fn pop(&mut self) -> Option<ItemBox<T>> {
         match self.nodes().pop_front() {
             None if self.pile.is_some() => self.pop_pile(),
             oldest => oldest,
@@ -298,7 +298,7 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// The items in nodes, for one that is older than the pile.
-    fn older_items(&mut self) -> &mut BoxList<Delivery<T>> {
+    fn older_items(&mut self) -> &mut BoxList<ItemDelivery<T>> {
         if let Some(pile) = &self.pile {
             pile.close();
         }
@@ -307,7 +307,7 @@ impl<T: Send + 'static> PortState<T> {
 
     /// The items that do not lie on the pile.
     #[inline]
-    pub(super) fn nodes(&mut self) -> &mut BoxList<Delivery<T>> {
+    pub(super) fn nodes(&mut self) -> &mut BoxList<ItemDelivery<T>> {
         self.items.nodes(self.stamps.last())
     }
 

@@ -34,13 +34,13 @@ pub trait PortTypes: Sealed + 'static {
     fn into_any(item: Self::OneOf) -> Box<dyn Any + Send>;
 }
 
-/// `T` is among the types of a port set. `Place` is [`At`] its place, which the compiler finds when
+/// `T` is among the types of a port set. `Index` is [`At`] its place, which the compiler finds when
 /// no other place has the same type.
 #[diagnostic::on_unimplemented(
     message = "the port set of `{Self}` has no port for `{T}`",
     label = "no port of the set is of this type"
 )]
-pub trait Holds<T: Send + 'static, Place>: PortTypes {
+pub trait Holds<T: Send + 'static, Index>: PortTypes {
     #[doc(hidden)]
     fn port(ports: &Self::Ports) -> &Port<T>;
     #[doc(hidden)]

@@ -2,15 +2,15 @@
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{
-    After, Branches, Choice, Held, IntoParts, IsReady, JoinInputs, JoinPorts, JoinedReceive, Kept,
-    MultipleItemReceive, Receive, Visit,
+    After, Branches, Choice, HeldBranches, IntoParts, IsReady, JoinInputs, JoinPorts,
+    JoinedReceive, Kept, MultipleItemReceive, Receive, Visit,
 };
 use crate::delivery::items_of;
 use crate::handler;
-use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::recv::{adopt, take};
+use crate::result_mailbox::ResultMailbox;
 use motet_sync::Mutex;
 use std::sync::Arc;
 use std::task::Context;
@@ -22,7 +22,7 @@ pub(super) trait Alternative<R>: Send {
     fn look(&mut self, cx: &Context<'_>) -> Look<R>;
 
     /// Makes the arbiter that waits for it, whose handler leaves the result in the mailbox.
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached;
+    fn attach(&mut self, mailbox: &Arc<ResultMailbox<R>>, outlet: Outlet) -> Attached;
 }
 
 /// An arbiter that is to be [registered](Active::register), and the branches that it has until
@@ -41,7 +41,7 @@ pub(super) enum Look<R> {
 /// All alternatives of a select, as the branches of a choice.
 pub(super) struct Several<'a, R> {
     alternatives: &'a mut [Box<dyn Alternative<R>>],
-    mailbox: &'a Arc<Mailbox<R>>,
+    mailbox: &'a Arc<ResultMailbox<R>>,
 }
 
 /// An item of a port.
@@ -101,7 +101,7 @@ impl<M> Map<M> {
 impl<'a, R> Several<'a, R> {
     pub(super) fn new(
         alternatives: &'a mut [Box<dyn Alternative<R>>],
-        mailbox: &'a Arc<Mailbox<R>>,
+        mailbox: &'a Arc<ResultMailbox<R>>,
     ) -> Self {
         Several {
             alternatives,
@@ -130,7 +130,7 @@ impl<R> Branches for Several<'_, R> {
     }
 }
 
-impl Held for std::vec::IntoIter<Attached> {
+impl HeldBranches for std::vec::IntoIter<Attached> {
     fn each(&mut self, _: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
         self.all(|(branch, _kept)| visit(branch))
     }
@@ -163,7 +163,7 @@ where
         }
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
+    fn attach(&mut self, mailbox: &Arc<ResultMailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         attached(Receive::once(&self.port, leave), outlet)
     }
@@ -192,7 +192,7 @@ where
         }
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
+    fn attach(&mut self, mailbox: &Arc<ResultMailbox<R>>, outlet: Outlet) -> Attached {
         let map = self.map.take();
         // One of the branches runs: it takes the function.
         let leave = mailbox.leaving(move |(place, item)| map(place, item));
@@ -235,7 +235,7 @@ where
         Look::Found(self.map.take()(items_of(parcels)))
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
+    fn attach(&mut self, mailbox: &Arc<ResultMailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let batch = MultipleItemReceive::once(&self.port, self.count, leave);
         match self.span {
@@ -266,7 +266,7 @@ where
         Look::Unknown
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
+    fn attach(&mut self, mailbox: &Arc<ResultMailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let inputs = self.inputs.take().expect("a join is attached once");
         let (join, ports) = JoinedReceive::of(inputs, handler::once(leave), true).attach(outlet);
@@ -298,7 +298,7 @@ where
         }
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
+    fn attach(&mut self, mailbox: &Arc<ResultMailbox<R>>, outlet: Outlet) -> Attached {
         let map = self.map.take();
         let leave = mailbox.leaving(move |()| map());
         attached(IsReady::new(&self.port, || leave(())), outlet)
@@ -323,7 +323,7 @@ where
         Look::Nothing
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
+    fn attach(&mut self, mailbox: &Arc<ResultMailbox<R>>, outlet: Outlet) -> Attached {
         let map = self.map.take();
         let leave = mailbox.leaving(move |()| map());
         attached(After::new(self.span, || leave(())), outlet)

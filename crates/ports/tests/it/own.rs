@@ -1,7 +1,7 @@
 //! Arbiters of one's own, built on what the crate shows to everyone.
 
 use crate::support::{dispatcher, here, port_with, post_all};
-use motet_dispatch::{Awaited, Dispatcher, Enqueue, QueueConfig, Run, Task, TaskBox, Waiter};
+use motet_dispatch::{Awaited, Dispatcher, Enqueue, QueueConfig, Task, TaskBody, TaskBox, Waiter};
 use motet_ports::{
     Active, Attach, Choice, Offer, Outlet, Port, Receive, Receiver, Verdict, WeakPort,
 };
@@ -78,7 +78,7 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
     }
 }
 
-impl<T: Send + 'static> Run for Found<T> {
+impl<T: Send + 'static> TaskBody for Found<T> {
     fn run(task: TaskBox<Self>) {
         let Found { item, by } = task.into_inner();
         let held = |item| -> Task {

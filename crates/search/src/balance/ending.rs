@@ -1,14 +1,14 @@
 //! How a search ends: waves that count what is under way, reasons to stop, and what the ranks sum
 //! up.
 
-use super::{Balance, Ended, Message, add};
-use crate::job::Job;
+use super::{Balance, Message, SearchEnd, add};
+use crate::job::NodeWork;
 use crate::settings::Progress;
-use crate::worker::{Stop, sum_up};
+use crate::worker::{SearchStop, sum_up};
 use crate::{Limit, SearchError};
 use motet_comm::{CommError, Communicator};
 
-impl<J: Job> Balance<'_, '_, J> {
+impl<J: NodeWork> Balance<'_, '_, J> {
     /// Answers a wave; this rank has no work. Rank 0 begins one, and judges it.
     pub(super) fn count(&mut self) -> Result<(), CommError> {
         if self.parent.is_none() && !self.wave.here {
@@ -44,7 +44,7 @@ impl<J: Job> Balance<'_, '_, J> {
     }
 
     /// All ranks are to stop.
-    pub(super) fn stop(&mut self, stop: &Stop, from: Option<usize>) -> Result<(), CommError> {
+    pub(super) fn stop(&mut self, stop: &SearchStop, from: Option<usize>) -> Result<(), CommError> {
         if self.stop.is_some() {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl<J: Job> Balance<'_, '_, J> {
         let (nodes, elapsed) = (self.tally.total, self.worker.elapsed());
         self.tally.show(Progress { nodes, elapsed });
         if self.link.size() > 1 && nodes >= self.tally.limit {
-            self.stop(&Stop::Limit(Limit::Nodes), None)?;
+            self.stop(&SearchStop::Limit(Limit::Nodes), None)?;
         }
         Ok(())
     }
@@ -95,7 +95,7 @@ impl<J: Job> Balance<'_, '_, J> {
         mut self,
         comm: &Communicator,
         job: &mut J,
-    ) -> Result<Ended<J::Part>, SearchError> {
+    ) -> Result<SearchEnd<J::Part>, SearchError> {
         if self.has_work {
             self.end_piece(job);
         }
@@ -103,7 +103,7 @@ impl<J: Job> Balance<'_, '_, J> {
         self.report.pruned = job.pruned();
         let done = self.worker.done;
         let (report, stopped) = sum_up(comm, self.report, done, self.stop).await?;
-        Ok(Ended {
+        Ok(SearchEnd {
             segments: self.segments,
             report,
             stopped,

@@ -4,13 +4,13 @@
 //! whether anything was told. Only then it takes the lock.
 
 use crate::fold::Segment;
-use crate::job::Job;
+use crate::job::NodeWork;
 use crate::link::yield_now;
 use crate::outcome::{RankReport, Report};
 use crate::settings::Progress;
 use crate::walk::Piece;
-use crate::worker::{Stop, Worker};
-use crate::{Fault, Limit, Search, balance};
+use crate::worker::{SearchStop, SearchWorker};
+use crate::{Limit, Search, SearchFault, balance};
 use motet_dispatch::Causality;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-pub(super) struct Shared<J: Job> {
+pub(super) struct Shared<J: NodeWork> {
     search: Search,
     tasks: usize,
     began: Instant,
@@ -35,7 +35,7 @@ pub(super) struct Shared<J: Job> {
     shown_at: Mutex<Duration>,
 }
 
-struct State<J: Job> {
+struct State<J: NodeWork> {
     pieces: VecDeque<Piece<J::Node>>,
     /// Tasks that have a piece.
     at_work: usize,
@@ -43,21 +43,24 @@ struct State<J: Job> {
     waiting: Vec<Option<Waker>>,
     /// No task gets another piece.
     ended: bool,
-    stop: Option<Stop>,
+    stop: Option<SearchStop>,
     /// The best that was told.
     news: Option<J::News>,
 }
 
 /// What one task has done.
-pub(super) struct Part<J: Job> {
+pub(super) struct Part<J: NodeWork> {
     pub(super) job: J,
     pub(super) segments: Vec<Segment<J::Part>>,
     report: Report,
     done: RankReport,
 }
 
-impl<J: Job> Part<J> {
-    pub(super) fn done(&self, stop: Option<Stop>) -> (Report, RankReport, Option<Stop>) {
+impl<J: NodeWork> Part<J> {
+    pub(super) fn done(
+        &self,
+        stop: Option<SearchStop>,
+    ) -> (Report, RankReport, Option<SearchStop>) {
         let mut report = self.report.clone();
         report.pruned = self.job.pruned();
         report.nodes = self.done.nodes - report.pruned.min(self.done.nodes);
@@ -66,13 +69,13 @@ impl<J: Job> Part<J> {
 }
 
 /// Searches pieces until there are none.
-pub(super) async fn task<J: Job>(shared: Arc<Shared<J>>, number: usize, job: J) -> Part<J> {
+pub(super) async fn task<J: NodeWork>(shared: Arc<Shared<J>>, number: usize, job: J) -> Part<J> {
     let mut leave = Leave {
         shared: &shared,
         ended: false,
     };
     let limits = &shared.search.limits;
-    let mut worker = Worker::of(number, shared.tasks, limits, shared.began);
+    let mut worker = SearchWorker::of(number, shared.tasks, limits, shared.began);
     let mut part = Part {
         job,
         segments: Vec::new(),
@@ -119,7 +122,7 @@ pub(super) async fn task<J: Job>(shared: Arc<Shared<J>>, number: usize, job: J) 
     part
 }
 
-impl<J: Job> Shared<J> {
+impl<J: NodeWork> Shared<J> {
     pub(super) fn new(search: &Search, tasks: usize, began: Instant, root: J::Node) -> Self {
         Shared {
             search: search.clone(),
@@ -141,7 +144,7 @@ impl<J: Job> Shared<J> {
     }
 
     /// All tasks are to end; the first reason counts.
-    pub(super) fn stop(&self, stop: Stop) {
+    pub(super) fn stop(&self, stop: SearchStop) {
         let mut state = self.state.lock();
         if state.stop.is_none() {
             state.stop = Some(stop);
@@ -153,7 +156,7 @@ impl<J: Job> Shared<J> {
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    pub(super) fn stop_reason(&self) -> Option<Stop> {
+    pub(super) fn stop_reason(&self) -> Option<SearchStop> {
         self.state.lock().stop.clone()
     }
 
@@ -243,7 +246,7 @@ impl<J: Job> Shared<J> {
         // Relaxed: a sum, on which no other data depend.
         let all = self.nodes.fetch_add(nodes, Ordering::Relaxed) + nodes;
         if self.tasks > 1 && all >= self.search.limits.nodes {
-            self.stop(Stop::Limit(Limit::Nodes));
+            self.stop(SearchStop::Limit(Limit::Nodes));
         }
         if let Some(progress) = &self.search.progress
             && let Some(mut shown_at) = self.shown_at.try_lock()
@@ -259,7 +262,7 @@ impl<J: Job> Shared<J> {
     }
 }
 
-impl<J: Job> State<J> {
+impl<J: NodeWork> State<J> {
     /// No task gets another piece; those that wait for one are to be woken.
     fn end(&mut self) -> Vec<Waker> {
         self.ended = true;
@@ -268,19 +271,21 @@ impl<J: Job> State<J> {
 }
 
 /// Belongs to a task: if that is dropped before its end, the others do not wait for it.
-struct Leave<'a, J: Job> {
+struct Leave<'a, J: NodeWork> {
     shared: &'a Shared<J>,
     ended: bool,
 }
 
-impl<J: Job> Drop for Leave<'_, J> {
+impl<J: NodeWork> Drop for Leave<'_, J> {
     fn drop(&mut self) {
         if !self.ended {
             let cancelled = Causality::check().err();
             let stopped = || "its dispatcher was stopped".to_owned();
             let reason = cancelled.map_or_else(stopped, |cancelled| cancelled.to_string());
-            self.shared
-                .stop(Stop::Fault(Fault::Cancelled { rank: 0, reason }));
+            self.shared.stop(SearchStop::Fault(SearchFault::Cancelled {
+                rank: 0,
+                reason,
+            }));
         }
     }
 }

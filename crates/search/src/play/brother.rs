@@ -2,8 +2,8 @@
 
 use super::{LOWEST, Player};
 use crate::table::Bound;
-use crate::worker::Stop;
-use crate::{Fault, Game, Limit};
+use crate::worker::SearchStop;
+use crate::{Game, Limit, SearchFault};
 use motet_dispatch::Causality;
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
 
     fn no_leaf(&mut self) {
         let path = self.path.clone();
-        self.stop = Some(Stop::Fault(Fault::NoLeaf { path }));
+        self.stop = Some(SearchStop::Fault(SearchFault::NoLeaf { path }));
     }
 
     /// Looks at messages and limits.
@@ -118,11 +118,11 @@ impl<G: Game> Player<'_, '_, '_, G> {
         let limits = &self.search.limits;
         if let Err(cancelled) = Causality::check() {
             let (rank, reason) = (self.link.rank(), cancelled.to_string());
-            self.stop = Some(Stop::Fault(Fault::Cancelled { rank, reason }));
+            self.stop = Some(SearchStop::Fault(SearchFault::Cancelled { rank, reason }));
         } else if self.done.nodes >= limits.nodes / self.link.size() as u64 {
-            self.stop = Some(Stop::Limit(Limit::Nodes));
+            self.stop = Some(SearchStop::Limit(Limit::Nodes));
         } else if limits.time < Duration::MAX && self.began.elapsed() > limits.time {
-            self.stop = Some(Stop::Limit(Limit::Time));
+            self.stop = Some(SearchStop::Limit(Limit::Time));
         }
         // What cannot be sent or received now cannot be either when the rank waits next, and is
         // told there.

@@ -2,7 +2,7 @@
 
 use crate::{RANKS, on};
 use motet_problems::{
-    Clique, ConnectFour, Fifteen, Golomb, Graph, Knapsack, Queens, Rows, TicTacToe, Tour, Uts,
+    Clique, ConnectFour, Fifteen, Golomb, Graph, Knapsack, QueenRows, Queens, TicTacToe, Tour, Uts,
 };
 use motet_search::{Bounded, Game, Order, Search, Tree};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -78,7 +78,7 @@ fn sem_g195_subtrees_that_are_taken_in_whole() {
     for ranks in RANKS {
         for last in [0, 1, 3, 10, 11] {
             let [solutions, all, whole] = on(ranks, async |comm| {
-                let take = |sum: &mut [u64; 3], rows: &Rows| {
+                let take = |sum: &mut [u64; 3], rows: &QueenRows| {
                     let whole = rows.count() == last;
                     let below = match whole {
                         true => queens.plain(*rows),

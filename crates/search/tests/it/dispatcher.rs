@@ -2,9 +2,9 @@
 
 use crate::ends::{Endless, Fragile, Loop};
 use motet_dispatch::{Causality, Dispatcher};
-use motet_problems::{Fifteen, Golomb, Graph, Knapsack, Queens, Rows, Tour, Uts};
+use motet_problems::{Fifteen, Golomb, Graph, Knapsack, QueenRows, Queens, Tour, Uts};
 use motet_search::{
-    Fault, Limit, Limits, OnDispatcher, OnProgress, Order, Outcome, Search, SearchError, Tree,
+    Limit, Limits, OnDispatcher, OnProgress, Order, Outcome, Search, SearchError, SearchFault, Tree,
 };
 use motet_sync::{Mutex, block_on, block_on_for};
 use motet_testkit::{patience, within};
@@ -27,7 +27,7 @@ fn on(workers: usize, search: &Search) -> (Dispatcher, OnDispatcher) {
     (dispatcher, search)
 }
 
-fn fault<T: Tree + Clone + Send + 'static>(workers: usize, limits: Limits, tree: T) -> Fault {
+fn fault<T: Tree + Clone + Send + 'static>(workers: usize, limits: Limits, tree: T) -> SearchFault {
     let search = Search {
         limits,
         ..Search::default()
@@ -61,7 +61,7 @@ fn sem_g205_a_dispatcher_folds_in_the_order_of_the_tree() {
         }
         let (_dispatcher, search) = on(2, &Search::default());
         let queens = Queens { size: 10 };
-        let take = move |sum: &mut u64, rows: &Rows| {
+        let take = move |sum: &mut u64, rows: &QueenRows| {
             let whole = rows.count() == 3;
             *sum += if whole { queens.plain(*rows)[1] } else { 1 };
             !whole
@@ -78,7 +78,7 @@ fn sem_g205_a_dispatcher_folds_in_the_order_of_the_tree() {
     });
 }
 
-fn below(queens: Queens, rows: Rows, all: &mut Vec<Rows>) {
+fn below(queens: Queens, rows: QueenRows, all: &mut Vec<QueenRows>) {
     all.push(rows);
     let mut children = Vec::new();
     queens.children(&rows, &mut children);
@@ -166,17 +166,17 @@ fn sem_g206_a_search_on_a_dispatcher_ends_with_what_ends_it() {
             let found = block_on(count(&search.on(&_dispatcher), Endless)).unwrap();
             assert_eq!(found.stopped, Some(Limit::Time));
             let found = fault(workers, Limits::default(), Fragile(&[17, 4]));
-            assert!(matches!(&found, Fault::Panicked { path, .. } if path == &[17, 4]));
+            assert!(matches!(&found, SearchFault::Panicked { path, .. } if path == &[17, 4]));
             let found = fault(workers, Limits::default(), Fragile(&[]));
-            assert!(matches!(&found, Fault::Panicked { path, .. } if path.is_empty()));
+            assert!(matches!(&found, SearchFault::Panicked { path, .. } if path.is_empty()));
             let found = fault(workers, Limits::default(), Loop);
-            assert!(matches!(found, Fault::TooDeep { .. }), "{found}");
+            assert!(matches!(found, SearchFault::TooDeep { .. }), "{found}");
             let held = Limits {
                 held: 50,
                 ..Limits::default()
             };
             let found = fault(workers, held, Fragile(&[99]));
-            assert!(matches!(found, Fault::TooManyHeld { .. }), "{found}");
+            assert!(matches!(found, SearchFault::TooManyHeld { .. }), "{found}");
         }
     });
 }
@@ -228,7 +228,7 @@ fn sem_g206_a_search_on_a_dispatcher_is_cancelled_told_of_and_dropped() {
         drop(dispatcher);
         let refused = block_on(count(&stopped, Endless)).unwrap_err();
         assert!(
-            matches!(refused, SearchError::Fault(Fault::Dispatcher { .. })),
+            matches!(refused, SearchError::Fault(SearchFault::Dispatcher { .. })),
             "{refused}"
         );
     });

@@ -4,7 +4,8 @@ use crate::{RANKS, on};
 use motet_comm::{Communicator, World};
 use motet_dispatch::Causality;
 use motet_search::{
-    Bounded, Fault, Game, Limit, Limits, OnProgress, Order, Outcome, Search, SearchError, Tree,
+    Bounded, Game, Limit, Limits, OnProgress, Order, Outcome, Search, SearchError, SearchFault,
+    Tree,
 };
 use motet_sync::Mutex;
 use motet_testkit::{patience, within};
@@ -70,7 +71,7 @@ async fn count<T: Tree>(
 }
 
 /// The fault that all ranks get.
-fn fault<T: Tree + Sync>(ranks: usize, limits: Limits, tree: &T) -> Fault {
+fn fault<T: Tree + Sync>(ranks: usize, limits: Limits, tree: &T) -> SearchFault {
     let search = Search {
         limits,
         ..Search::default()
@@ -130,7 +131,7 @@ fn sem_g201_time_ends_a_search() {
 fn sem_g202_a_panic_has_a_path_on_every_rank() {
     for ranks in RANKS {
         let found = fault(ranks, Limits::default(), &Fragile(&[17, 4]));
-        let Fault::Panicked { path, message, .. } = &found else {
+        let SearchFault::Panicked { path, message, .. } = &found else {
             panic!("{found:?}");
         };
         assert_eq!((&path[..], &message[..]), (&[17, 4][..], "a fragile node"));
@@ -147,7 +148,7 @@ fn sem_g202_a_panic_has_a_path_on_every_rank() {
         for tree in [Fragile(&[]), Fragile(&[17, 4]), Fragile(&[3])] {
             let fault = on(ranks, async |comm| {
                 match search.maximise(&comm, &tree).await {
-                    Err(SearchError::Fault(Fault::Panicked { path, .. })) => Ok(path),
+                    Err(SearchError::Fault(SearchFault::Panicked { path, .. })) => Ok(path),
                     other => panic!("no panic: {other:?}"),
                 }
             });
@@ -174,7 +175,7 @@ impl Tree for Loop {
 fn sem_g202_what_is_no_tree_is_told_by_the_limit() {
     for ranks in RANKS {
         let found = fault(ranks, Limits::default(), &Loop);
-        let Fault::TooDeep { path, limit, .. } = &found else {
+        let SearchFault::TooDeep { path, limit, .. } = &found else {
             panic!("{found:?}");
         };
         assert_eq!(path.len(), *limit as usize);
@@ -206,7 +207,7 @@ fn sem_g202_too_many_nodes_are_told() {
         assert!(
             matches!(
                 found,
-                Fault::TooManyHeld {
+                SearchFault::TooManyHeld {
                     held: 51..,
                     limit: 50,
                     ..
@@ -237,7 +238,7 @@ fn sem_g203_a_cancelled_search_ends_everywhere() {
             let run = || {
                 on(ranks, async |comm| {
                     match count(&search, &comm, &Endless).await {
-                        Err(SearchError::Fault(fault @ Fault::Cancelled { .. })) => Ok(fault),
+                        Err(SearchError::Fault(fault @ SearchFault::Cancelled { .. })) => Ok(fault),
                         other => panic!("not cancelled: {other:?}"),
                     }
                 })
@@ -333,8 +334,11 @@ fn sem_g202_a_game_without_a_value_is_told() {
                 }
             })
         };
-        assert!(matches!(played(2, Fragile(&[99])), Fault::NoLeaf { .. }));
+        assert!(matches!(
+            played(2, Fragile(&[99])),
+            SearchFault::NoLeaf { .. }
+        ));
         let panicked = played(3, Fragile(&[17]));
-        assert!(matches!(panicked, Fault::Panicked { path, .. } if path == [17]));
+        assert!(matches!(panicked, SearchFault::Panicked { path, .. } if path == [17]));
     }
 }

@@ -2,12 +2,12 @@
 
 use super::Names;
 use crate::contract::Contract;
-use crate::method::{Group, Method};
+use crate::method::{ContractMethod, Group};
 use proc_macro2::TokenStream;
 use quote::quote;
 
 /// A call of a method of the service, as an arm that gives an outcome.
-fn arm(method: &Method, names: &Names, receiver: Option<TokenStream>) -> TokenStream {
+fn arm(method: &ContractMethod, names: &Names, receiver: Option<TokenStream>) -> TokenStream {
     let Names {
         request, outcome, ..
     } = names;
@@ -48,7 +48,7 @@ fn arm(method: &Method, names: &Names, receiver: Option<TokenStream>) -> TokenSt
 }
 
 /// A job is started and answers with where it is.
-fn job_arm(method: &Method, names: &Names, call: &TokenStream) -> TokenStream {
+fn job_arm(method: &ContractMethod, names: &Names, call: &TokenStream) -> TokenStream {
     let Names {
         request, outcome, ..
     } = names;
@@ -92,7 +92,7 @@ pub(super) fn serves_impl(contract: &Contract, names: &Names) -> TokenStream {
     let beats = contract
         .methods
         .iter()
-        .filter_map(|Method { variant, every, .. }| {
+        .filter_map(|ContractMethod { variant, every, .. }| {
             let seconds = (*every)?;
             let span = quote!(::core::time::Duration::from_secs_f64(#seconds));
             Some(quote!((#span, #request::#variant(()))))

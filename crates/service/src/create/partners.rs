@@ -1,7 +1,7 @@
 //! How a service finds the others that it needs.
 
 use crate::lifecycle::Lifecycle;
-use crate::service::{Any, Common, Shared};
+use crate::service::{Any, Common, NodeShared};
 use crate::spec::Spec;
 use crate::{Fault, FaultCode, Partner, Policy};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 /// The partners that are there, by their names.
 pub(super) async fn find(
-    shared: &Arc<Shared>,
+    shared: &Arc<NodeShared>,
     common: &Arc<Common>,
     wanted: &[Partner],
     spec: &Spec,
@@ -37,7 +37,7 @@ pub(super) async fn find(
 }
 
 async fn find_one(
-    shared: &Arc<Shared>,
+    shared: &Arc<NodeShared>,
     common: &Arc<Common>,
     partner: &Partner,
     listed: Option<&String>,
@@ -83,7 +83,7 @@ async fn find_one(
 }
 
 /// Makes a partner: of the first registered type that has its contract.
-async fn create(shared: &Arc<Shared>, partner: &Partner, own: bool) -> Result<Any, Fault> {
+async fn create(shared: &Arc<NodeShared>, partner: &Partner, own: bool) -> Result<Any, Fault> {
     let kind = shared
         .kinds
         .values()
@@ -130,7 +130,7 @@ fn candidates(
 
 /// Waits until the partner runs.
 async fn wait(
-    shared: &Arc<Shared>,
+    shared: &Arc<NodeShared>,
     common: &Arc<Common>,
     partner: &Partner,
     listed: Option<&String>,

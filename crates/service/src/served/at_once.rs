@@ -2,9 +2,9 @@
 
 use super::Served;
 use super::exclusive::Failed;
-use crate::context::Context;
+use crate::context::CallContext;
 use crate::latency::ONE_IN;
-use crate::options::{Envelope, Options};
+use crate::options::{Options, RequestEnvelope};
 use crate::service::{AtOnce, ContractOf, Figures, StateOf, admit};
 use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot, Verb};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
     fn get(
         &self,
         options: &Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
     ) -> Option<Result<Snapshot<StateOf<S>>, Fault>> {
         let _entered = self.interleave.get()?.try_concurrent()?;
         Some(self.get_now(options, context))
@@ -25,7 +25,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
         operation: &Operation,
         request: <ContractOf<S> as Contract>::Request,
         options: &mut Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
     ) -> Result<
         Result<<ContractOf<S> as Contract>::Outcome, Fault>,
         <ContractOf<S> as Contract>::Request,
@@ -48,7 +48,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
         };
         let begun = self.sampled(before);
         let clock = common.shared.deadlines.clock();
-        let cx = Cx::new(common, Envelope::new(options, context, clock, None));
+        let cx = Cx::new(common, RequestEnvelope::new(options, context, clock, None));
         let ended = match operation.group {
             Group::Exclusive => self
                 .change_now(&cx, request, None)
@@ -77,7 +77,7 @@ impl<S: Service> Served<S> {
     fn get_now(
         &self,
         options: &Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
     ) -> Result<Snapshot<StateOf<S>>, Fault> {
         let common = &self.slot.common;
         self.admit_at_once(Verb::Get, Group::Concurrent, options, context)?;
@@ -117,7 +117,7 @@ impl<S: Service> Served<S> {
         verb: Verb,
         group: Group,
         options: &Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
     ) -> Result<(), Fault> {
         admit(&self.slot, verb, group, options, context, true)?;
         // What it has said itself has just begun.

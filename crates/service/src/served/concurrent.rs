@@ -2,10 +2,10 @@
 
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
-use crate::options::Envelope;
+use crate::options::RequestEnvelope;
 use crate::report::{Level, Traced};
 use crate::service::{ContractOf, StateOf};
-use crate::service::{Entering, Figures, Item, What};
+use crate::service::{Entering, Figures, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, Group, Operation};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 impl<S: Service> Served<S> {
     /// Handles an item whose handler does not wait.
-    pub(super) fn concurrent(&self, item: Item<ContractOf<S>>) {
+    pub(super) fn concurrent(&self, item: OperationItem<ContractOf<S>>) {
         let common = &self.slot.common;
         let (begun, service) = match self.begin_concurrent(&item.envelope) {
             Ok(begun) => begun,
@@ -23,7 +23,7 @@ impl<S: Service> Served<S> {
         };
         let posted = item.envelope.posted.or(Some(begun));
         match item.what {
-            What::Get(to) => {
+            OperationBody::Get(to) => {
                 let snapshot = self.snapshot(&service);
                 self.took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
                 if let Some(trace) = item.envelope.trace() {
@@ -40,8 +40,8 @@ impl<S: Service> Served<S> {
                     Figures::count(&common.figures.late);
                 }
             }
-            What::Subscribe(entering) => self.subscribe(&service, *entering),
-            What::Unsubscribe(id, to) => {
+            OperationBody::Subscribe(entering) => self.subscribe(&service, *entering),
+            OperationBody::Unsubscribe(id, to) => {
                 let there = self.slot.subscriptions.leave(id);
                 let missing = || {
                     let reason = format!("there is no subscription {id}; it has ended");
@@ -50,7 +50,7 @@ impl<S: Service> Served<S> {
                 let answer = if there { Ok(()) } else { missing() };
                 drop(to.post(answer));
             }
-            What::Request(request, reply) => {
+            OperationBody::Request(request, reply) => {
                 let operation = ContractOf::<S>::operation(&request);
                 let cx = Cx::new(common, item.envelope);
                 let body = self.capture_of(&cx, &request);
@@ -66,14 +66,14 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item whose handler may wait.
-    pub(super) async fn concurrent_async(self: Arc<Self>, item: Item<ContractOf<S>>) {
+    pub(super) async fn concurrent_async(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
         let service = match self.begin_concurrent(&item.envelope) {
             Ok((_, service)) => service,
             Err(fault) => return item.what.refuse(fault),
         };
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
-            What::Request(request, reply) => {
+            OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
                 let body = self.capture_of(&cx, &request);
                 let handler = ContractOf::<S>::concurrent(&service, &cx, request);
@@ -85,7 +85,7 @@ impl<S: Service> Served<S> {
     }
 
     /// What comes before a concurrent handler: when it begins, and the service.
-    fn begin_concurrent(&self, envelope: &Envelope) -> Result<(Instant, Arc<S>), Fault> {
+    fn begin_concurrent(&self, envelope: &RequestEnvelope) -> Result<(Instant, Arc<S>), Fault> {
         let common = &self.slot.common;
         self.slot.leave(Group::Concurrent);
         let begun = self.in_time(envelope.deadline)?;
@@ -147,7 +147,7 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item of the independent port.
-    pub(super) async fn independent(self: Arc<Self>, item: Item<ContractOf<S>>) {
+    pub(super) async fn independent(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
         self.slot.leave(Group::Independent);
         if let Err(fault) = self.in_time(item.envelope.deadline) {
             return item.what.refuse(fault);
@@ -155,7 +155,7 @@ impl<S: Service> Served<S> {
         Figures::count(&self.slot.common.figures.calls);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
-            What::Request(request, reply) => {
+            OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
                 let body = self.capture_of(&cx, &request);
                 let handler = ContractOf::<S>::independent(&cx, request);

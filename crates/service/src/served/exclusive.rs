@@ -4,10 +4,10 @@ use super::telling::Telling;
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::json::To;
-use crate::keys::{Keys, Known};
-use crate::options::Envelope;
+use crate::keys::{KeyLookup, KeyedAnswers};
+use crate::options::RequestEnvelope;
 use crate::service::{ContractOf, StateOf};
-use crate::service::{Figures, Item, What};
+use crate::service::{Figures, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, FaultCode, Group, Serves, Service};
 use motet_dispatch::spawn;
 use serde_json::Value;
@@ -73,14 +73,14 @@ impl<S: Service> Served<S> {
         }
     }
 
-    fn exclusive(self: &Arc<Self>, item: Item<ContractOf<S>>) {
+    fn exclusive(self: &Arc<Self>, item: OperationItem<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
         let begun = match self.in_time(item.envelope.deadline) {
             Ok(begun) => begun,
             Err(fault) => return item.what.refuse(fault),
         };
         Figures::count_alone(&self.slot.common.figures.changes);
-        let What::Request(request, reply) = item.what else {
+        let OperationBody::Request(request, reply) = item.what else {
             return misplaced(item.what);
         };
         let keyed = match self.look_up(&request, &item.envelope) {
@@ -112,9 +112,9 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item whose handler may wait, for itself or for a commit.
-    pub(super) async fn exclusive_async(self: Arc<Self>, item: Item<ContractOf<S>>) {
+    pub(super) async fn exclusive_async(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
-        let of_contract = matches!(item.what, What::Request(..));
+        let of_contract = matches!(item.what, OperationBody::Request(..));
         let fits = self
             .in_time(item.envelope.deadline)
             .and_then(|_| match of_contract {
@@ -129,15 +129,17 @@ impl<S: Service> Served<S> {
         Figures::count_alone(&common.figures.changes);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
-            What::Request(request, reply) => self.change(request, reply, item.envelope).await,
-            What::Replace(_, to) if !ContractOf::<S>::REPLACE => {
+            OperationBody::Request(request, reply) => {
+                self.change(request, reply, item.envelope).await
+            }
+            OperationBody::Replace(_, to) if !ContractOf::<S>::REPLACE => {
                 drop(to.post(Err(self.not_allowed("Replace"))));
             }
-            What::Patch(_, to) if !ContractOf::<S>::PATCH => {
+            OperationBody::Patch(_, to) if !ContractOf::<S>::PATCH => {
                 drop(to.post(Err(self.not_allowed("a patch"))));
             }
-            What::Replace(state, to) => self.set(|_| Ok(*state), to).await,
-            What::Patch(patch, to) => {
+            OperationBody::Replace(state, to) => self.set(|_| Ok(*state), to).await,
+            OperationBody::Patch(patch, to) => {
                 let patched = move |service: &S| {
                     let mut value = crate::json::to_value(&**service.state())?;
                     patch.apply(&mut value)?;
@@ -145,9 +147,9 @@ impl<S: Service> Served<S> {
                 };
                 self.set(patched, to).await;
             }
-            What::Save(to) => {
+            OperationBody::Save(to) => {
                 let Some(service) = self.cell.lock().clone() else {
-                    return What::<ContractOf<S>>::Save(to).refuse(common.absence());
+                    return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
                 };
                 drop(to.post(self.commit(&service).await));
             }
@@ -197,7 +199,7 @@ impl<S: Service> Served<S> {
         self: &Arc<Self>,
         request: <ContractOf<S> as Contract>::Request,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
-        envelope: Envelope,
+        envelope: RequestEnvelope,
     ) {
         let keyed = match self.look_up(&request, &envelope) {
             Looked::Unkeyed => None,
@@ -296,7 +298,7 @@ impl<S: Service> Served<S> {
     fn look_up(
         &self,
         request: &<ContractOf<S> as Contract>::Request,
-        envelope: &Envelope,
+        envelope: &RequestEnvelope,
     ) -> Looked {
         let Some(key) = envelope.key() else {
             return Looked::Unkeyed;
@@ -307,12 +309,12 @@ impl<S: Service> Served<S> {
             Ok(body) => serde_json::json!([operation, body]),
             Err(fault) => return Looked::Answered(Err(fault)),
         };
-        let name = Keys::name(envelope.principal.as_deref(), key);
+        let name = KeyedAnswers::name(envelope.principal.as_deref(), key);
         let now = common.shared.deadlines.clock().now();
         match self.slot.keys.lock().look(&name, &body, now) {
-            Known::New => Looked::New(Keyed { name, body }),
-            Known::Same(answer) => Looked::Answered(answer),
-            Known::Other => {
+            KeyLookup::New => Looked::New(Keyed { name, body }),
+            KeyLookup::Same(answer) => Looked::Answered(answer),
+            KeyLookup::Other => {
                 let reason =
                     format!("the key {key:?} has been used for another request; take a new one");
                 let fault = Fault::new(FaultCode::MessageNotSupported, reason);
@@ -329,7 +331,7 @@ impl<S: Service> Served<S> {
     ) {
         let common = &self.slot.common;
         let Some(mut shared) = self.cell.lock().take() else {
-            return What::<ContractOf<S>>::Save(to).refuse(common.absence());
+            return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
         };
         let service = alone(&mut shared);
         let set = make(service).map(|state| {

@@ -5,14 +5,14 @@ use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
 use crate::service::AnyService;
 use crate::service::ContractOf;
-use crate::service::{Item, Slot, What};
+use crate::service::{OperationBody, OperationItem, ServiceSlot};
 use crate::{Contract, Cx, Fault, Group, Serves, Service};
 use motet_ports::{Port, Receive};
 use std::sync::Arc;
 
 impl<S: Service> Served<S> {
     /// Handles the item of the teardown port: nothing else of the service runs any more.
-    pub(super) fn teardown(self: Arc<Self>, item: Item<ContractOf<S>>) -> Running {
+    pub(super) fn teardown(self: Arc<Self>, item: OperationItem<ContractOf<S>>) -> Running {
         Box::pin(async move {
             let common = &self.slot.common;
             common.set_life(Lifecycle::Draining);
@@ -23,7 +23,7 @@ impl<S: Service> Served<S> {
             let cx = Cx::new(common, item.envelope);
             let service = self.cell.lock().take().and_then(Arc::into_inner);
             let answer = match (item.what, service) {
-                (What::Request(request, reply), Some(service)) => {
+                (OperationBody::Request(request, reply), Some(service)) => {
                     let handler = ContractOf::<S>::teardown(service, &cx, request);
                     let ended = cx.context(true).run(handler).await;
                     Answer::Operation(
@@ -60,7 +60,7 @@ impl<S: Service> Served<S> {
 /// What whoever has ended the service is told.
 enum Answer<C: Contract> {
     Operation(Option<C::Reply>, Result<C::Outcome, String>),
-    Drop(What<C>, Result<(), Fault>),
+    Drop(OperationBody<C>, Result<(), Fault>),
 }
 
 impl<C: Contract> Answer<C> {
@@ -75,7 +75,7 @@ impl<C: Contract> Answer<C> {
                     Fault::failed(format!("the handler panicked: {panic}")),
                 );
             }
-            Answer::Drop(What::Drop(Some(to)), answer) => drop(to.post(answer)),
+            Answer::Drop(OperationBody::Drop(Some(to)), answer) => drop(to.post(answer)),
             Answer::Drop(what, Err(fault)) => what.refuse(fault),
             Answer::Operation(None, _) | Answer::Drop(_, Ok(())) => {}
         }
@@ -83,7 +83,7 @@ impl<C: Contract> Answer<C> {
 }
 
 /// Answers whatever still comes with the fault of a service that has ended.
-pub(crate) fn refuse_all<C: Contract>(slot: &Arc<Slot<C>>) {
+pub(crate) fn refuse_all<C: Contract>(slot: &Arc<ServiceSlot<C>>) {
     let ports = [
         (&slot.concurrent, Group::Concurrent),
         (&slot.concurrent_async, Group::Concurrent),
@@ -93,7 +93,7 @@ pub(crate) fn refuse_all<C: Contract>(slot: &Arc<Slot<C>>) {
     ];
     for (port, group) in ports {
         let (weak, common) = (Arc::downgrade(slot), Arc::clone(&slot.common));
-        refuse_at(slot, port, move |item: Item<C>| {
+        refuse_at(slot, port, move |item: OperationItem<C>| {
             if let Some(slot) = weak.upgrade() {
                 slot.leave(group);
             }
@@ -109,7 +109,7 @@ pub(crate) fn refuse_all<C: Contract>(slot: &Arc<Slot<C>>) {
 }
 
 /// Refuses the oldest batch.
-fn refuse_batch<C: Contract>(slot: &Slot<C>) {
+fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
     for item in slot.batches.take() {
         slot.leave(Group::Exclusive);
         item.what.refuse(slot.common.absence());
@@ -117,7 +117,7 @@ fn refuse_batch<C: Contract>(slot: &Slot<C>) {
 }
 
 fn refuse_at<C: Contract, T: Send + 'static>(
-    slot: &Arc<Slot<C>>,
+    slot: &Arc<ServiceSlot<C>>,
     port: &Port<T>,
     refuse: impl Fn(T) + Send + Sync + 'static,
 ) {

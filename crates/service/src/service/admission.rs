@@ -1,40 +1,40 @@
 //! What is looked at before a service is asked.
 
-use super::slot::Slot;
-use crate::context::{Context, Trace};
-use crate::options::{Envelope, Options};
+use super::slot::ServiceSlot;
+use crate::context::{CallContext, CallTrace};
+use crate::options::{Options, RequestEnvelope};
 use crate::{Contract, Fault, FaultCode, Group, Verb};
 
 /// The envelope of what may be asked for and is posted.
 pub(super) fn envelop<C: Contract>(
-    slot: &Slot<C>,
+    slot: &ServiceSlot<C>,
     verb: Verb,
     group: Group,
     options: &mut Options,
-    context: Option<&Context>,
+    context: Option<&CallContext>,
     waits: bool,
-) -> Result<Envelope, Fault> {
+) -> Result<RequestEnvelope, Fault> {
     admit(slot, verb, group, options, context, waits)?;
     let shared = &slot.common.shared;
     let parent = context.and_then(|context| context.trace);
     // What the node does for itself is none of what a handler calls.
     let inherits = parent.is_some() && !slot.common.path.starts_with("/sys/");
-    let trace = (options.capture || inherits).then(|| Trace {
+    let trace = (options.capture || inherits).then(|| CallTrace {
         id: shared.traces.next(),
         parent,
     });
     let clock = shared.deadlines.clock();
-    Ok(Envelope::new(options, context, clock, trace))
+    Ok(RequestEnvelope::new(options, context, clock, trace))
 }
 
 /// What is refused without a look at the service.
 #[inline]
 pub(crate) fn admit<C: Contract>(
-    slot: &Slot<C>,
+    slot: &ServiceSlot<C>,
     verb: Verb,
     group: Group,
     options: &Options,
-    context: Option<&Context>,
+    context: Option<&CallContext>,
     waits: bool,
 ) -> Result<(), Fault> {
     let common = &slot.common;

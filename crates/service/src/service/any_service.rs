@@ -2,7 +2,7 @@
 
 use super::any_notification::AnyNotification;
 use super::client::Client;
-use super::slot::{Common, Slot, UNIFORM};
+use super::slot::{Common, ServiceSlot, UNIFORM};
 use super::subscriptions::Sink;
 use crate::json::{Answering, from_value, schema, to_value};
 use crate::latency::OperationLatency;
@@ -214,7 +214,7 @@ impl AnyClient {
     }
 }
 
-impl<C: Contract> AnyService for Slot<C> {
+impl<C: Contract> AnyService for ServiceSlot<C> {
     fn common(&self) -> &Arc<Common> {
         &self.common
     }
@@ -295,7 +295,7 @@ impl<C: Contract> AnyService for Slot<C> {
     }
 }
 
-pub(crate) fn info<C: Contract>(slot: &Slot<C>) -> ServiceInfo {
+pub(crate) fn info<C: Contract>(slot: &ServiceSlot<C>) -> ServiceInfo {
     let common = &slot.common;
     let now = common.shared.deadlines.clock().now();
     ServiceInfo {

@@ -8,16 +8,16 @@
 //! A batch is closed when an operation is posted that goes by a port of its own, so that all of
 //! them stay in the order of their calls.
 
-use super::slot::Item;
+use super::slot::OperationItem;
 use crate::Contract;
 use motet_sync::Mutex;
 use std::collections::VecDeque;
 
 /// The changes of a service that wait, and whose handlers do not.
-pub(crate) struct Batches<C: Contract>(Mutex<Waiting<C>>);
+pub(crate) struct Batches<C: Contract>(Mutex<WaitingService<C>>);
 
-struct Waiting<C: Contract> {
-    items: VecDeque<Item<C>>,
+struct WaitingService<C: Contract> {
+    items: VecDeque<OperationItem<C>>,
     /// How many of them are of each batch, oldest first.
     counts: VecDeque<usize>,
     /// Whether the youngest batch takes more.
@@ -39,9 +39,9 @@ impl<C: Contract> Batches<C> {
     )]
     pub(crate) fn add<E>(
         &self,
-        item: Item<C>,
+        item: OperationItem<C>,
         post: impl FnOnce() -> Result<(), E>,
-    ) -> Result<(), (Item<C>, E)> {
+    ) -> Result<(), (OperationItem<C>, E)> {
         let mut waiting = self.0.lock();
         if let (true, Some(count)) = (waiting.is_open, waiting.counts.back_mut()) {
             *count += 1;
@@ -65,7 +65,7 @@ impl<C: Contract> Batches<C> {
     }
 
     /// Takes the oldest batch.
-    pub(crate) fn take(&self) -> VecDeque<Item<C>> {
+    pub(crate) fn take(&self) -> VecDeque<OperationItem<C>> {
         let mut waiting = self.0.lock();
         let count = waiting.counts.pop_front().unwrap_or(0);
         if waiting.counts.is_empty() {
@@ -78,7 +78,7 @@ impl<C: Contract> Batches<C> {
 
 impl<C: Contract> Default for Batches<C> {
     fn default() -> Self {
-        Batches(Mutex::new(Waiting {
+        Batches(Mutex::new(WaitingService {
             items: VecDeque::new(),
             counts: VecDeque::new(),
             is_open: false,

@@ -2,9 +2,9 @@
 
 use super::client::{Client, begin, begin_wait, no_answer, timeout};
 use super::direct::gives_way;
-use super::slot::{Common, Slot, What};
-use crate::context::Context;
-use crate::deadlines::{Between, Place};
+use super::slot::{Common, OperationBody, ServiceSlot};
+use crate::context::CallContext;
+use crate::deadlines::{ServiceWait, WaitEntry};
 use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
 use crate::patch::Patch;
@@ -39,8 +39,8 @@ pub(crate) enum Make<C: Contract, T: Send + 'static> {
         fn(To<T>) -> C::Reply,
         fn(C::Outcome) -> Result<T, Fault>,
     ),
-    Get(fn(To<T>) -> What<C>, fn(Snapshot<C::State>) -> T),
-    Uniform(Uniform<C>, fn(Uniform<C>, To<T>) -> What<C>),
+    Get(fn(To<T>) -> OperationBody<C>, fn(Snapshot<C::State>) -> T),
+    Uniform(Uniform<C>, fn(Uniform<C>, To<T>) -> OperationBody<C>),
 }
 
 /// An operation that all services have.
@@ -125,7 +125,7 @@ where
     /// Makes the call.
     fn into_future(mut self) -> Calling<T> {
         // The options stay where they are: to move them takes as long as a short handler.
-        let context = Context::inherited();
+        let context = CallContext::inherited();
         if let Some(context) = &context {
             self.options.capture |= context.trace.is_some();
         }
@@ -148,7 +148,8 @@ pub(crate) fn call_out(
     body: Value,
     mut options: Options,
 ) -> Result<Answering, Fault> {
-    let Some((own, until, within)) = Context::current().call_out(remote.path(), options.within)?
+    let Some((own, until, within)) =
+        CallContext::current().call_out(remote.path(), options.within)?
     else {
         return Ok(remote.call(name, body, options));
     };
@@ -182,9 +183,9 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
     #[inline]
     fn run(
         self,
-        slot: &Slot<C>,
+        slot: &ServiceSlot<C>,
         options: &mut Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
     ) -> Result<Result<T, Fault>, Self> {
         match self {
             Make::Operation(request, reply, read) => {
@@ -206,7 +207,12 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
     }
 
     /// Posts the operation.
-    fn post(self, slot: &Arc<Slot<C>>, options: Options, context: Option<Context>) -> Stage<T> {
+    fn post(
+        self,
+        slot: &Arc<ServiceSlot<C>>,
+        options: Options,
+        context: Option<CallContext>,
+    ) -> Stage<T> {
         let (to, answer) = reply();
         let what = self.into_what(to);
         if options.wait_for_room {
@@ -220,9 +226,9 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
         Stage::posted(posted, answer, &slot.common)
     }
 
-    fn into_what(self, to: To<T>) -> What<C> {
+    fn into_what(self, to: To<T>) -> OperationBody<C> {
         match self {
-            Make::Operation(request, reply, _) => What::Request(request, Some(reply(to))),
+            Make::Operation(request, reply, _) => OperationBody::Request(request, Some(reply(to))),
             Make::Get(make, _) => make(to),
             Make::Uniform(uniform, make) => make(uniform, to),
         }
@@ -281,7 +287,7 @@ struct Waits<T: Send + 'static> {
     answer: Reply<Result<T, Fault>>,
     common: Arc<Common>,
     until: Instant,
-    place: Option<Place>,
+    place: Option<WaitEntry>,
 }
 
 /// Nothing of it is pinned but what is in a box.
@@ -313,8 +319,8 @@ impl<T: Send + 'static> Waits<T> {
         }
         let deadlines = &self.common.shared.deadlines;
         let between = |since| {
-            Some(Between {
-                from: Context::caller()?,
+            Some(ServiceWait {
+                from: CallContext::caller()?,
                 to: Arc::clone(&self.common.path),
                 since,
             })

@@ -3,9 +3,9 @@
 use super::admission::envelop;
 use super::call::{Call, Make, Uniform, call_out};
 use super::notification::Notification;
-use super::slot::{Item, Slot, What};
+use super::slot::{OperationBody, OperationItem, ServiceSlot};
 use super::subscriptions::{Entering, Sink};
-use crate::context::Context;
+use crate::context::CallContext;
 use crate::depth::Depth;
 use crate::json::{Answering, To};
 use crate::options::Options;
@@ -27,7 +27,7 @@ pub struct Client<C: Contract> {
 }
 
 enum Target<C: Contract> {
-    Here(Arc<Slot<C>>),
+    Here(Arc<ServiceSlot<C>>),
     Elsewhere(Arc<dyn Remote>),
 }
 
@@ -44,7 +44,10 @@ pub trait Remote: Send + Sync {
 impl<C: Contract> Client<C> {
     /// Get: the whole state, with its version.
     pub fn get(&self) -> Call<C, Snapshot<C::State>> {
-        Call::new(self.clone(), Make::Get(What::Get, |snapshot| snapshot))
+        Call::new(
+            self.clone(),
+            Make::Get(OperationBody::Get, |snapshot| snapshot),
+        )
     }
 
     /// Replace: sets the whole state.
@@ -52,7 +55,7 @@ impl<C: Contract> Client<C> {
         self.uniform(
             Uniform::Replace(Box::new(state)),
             |uniform, to| match uniform {
-                Uniform::Replace(state) => What::Replace(state, to),
+                Uniform::Replace(state) => OperationBody::Replace(state, to),
                 _ => unreachable!("it was made above"),
             },
         )
@@ -72,19 +75,19 @@ impl<C: Contract> Client<C> {
 
     fn patched(&self, patch: Patch) -> Call<C, ()> {
         self.uniform(Uniform::Patch(patch), |uniform, to| match uniform {
-            Uniform::Patch(patch) => What::Patch(patch, to),
+            Uniform::Patch(patch) => OperationBody::Patch(patch, to),
             _ => unreachable!("it was made above"),
         })
     }
 
     /// Stores the state, if the service has a store.
     pub fn save(&self) -> Call<C, ()> {
-        self.uniform(Uniform::Save, |_, to| What::Save(to))
+        self.uniform(Uniform::Save, |_, to| OperationBody::Save(to))
     }
 
     /// Drop: ends the service, when what runs has ended.
     pub fn drop_service(&self) -> Call<C, ()> {
-        self.uniform(Uniform::Drop, |_, to| What::Drop(Some(to)))
+        self.uniform(Uniform::Drop, |_, to| OperationBody::Drop(Some(to)))
     }
 
     /// Query by JSON Pointer (RFC 6901).
@@ -167,7 +170,7 @@ impl<C: Contract> Client<C> {
             return Err(not_here(self.path()));
         };
         let (to, answer) = reply();
-        let what = What::Subscribe(Box::new(Entering {
+        let what = OperationBody::Subscribe(Box::new(Entering {
             how,
             sink,
             reply: to,
@@ -183,7 +186,7 @@ impl<C: Contract> Client<C> {
 
     pub(crate) async fn unsubscribe(&self, id: u64) -> Result<(), Fault> {
         self.uniform(Uniform::Unsubscribe(id), |uniform, to| match uniform {
-            Uniform::Unsubscribe(id) => What::Unsubscribe(id, to),
+            Uniform::Unsubscribe(id) => OperationBody::Unsubscribe(id, to),
             _ => unreachable!("it was made above"),
         })
         .await
@@ -199,7 +202,7 @@ impl<C: Contract> Client<C> {
     fn uniform<T: Send + 'static>(
         &self,
         uniform: Uniform<C>,
-        make: fn(Uniform<C>, To<T>) -> What<C>,
+        make: fn(Uniform<C>, To<T>) -> OperationBody<C>,
     ) -> Call<C, T> {
         Call::new(self.clone(), Make::Uniform(uniform, make))
     }
@@ -226,7 +229,7 @@ impl<C: Contract> Client<C> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
-        let what = What::Request(request, None);
+        let what = OperationBody::Request(request, None);
         begin(slot, what, Options::default(), false).map(drop)
     }
 
@@ -255,14 +258,14 @@ impl<C: Contract> Client<C> {
         }
     }
 
-    pub(crate) fn here(slot: Arc<Slot<C>>) -> Self {
+    pub(crate) fn here(slot: Arc<ServiceSlot<C>>) -> Self {
         Client {
             target: Target::Here(slot),
         }
     }
 
     /// The slot, or the way there.
-    pub(crate) fn slot(&self) -> Result<&Arc<Slot<C>>, &Arc<dyn Remote>> {
+    pub(crate) fn slot(&self) -> Result<&Arc<ServiceSlot<C>>, &Arc<dyn Remote>> {
         match &self.target {
             Target::Here(slot) => Ok(slot),
             Target::Elsewhere(remote) => Err(remote),
@@ -272,29 +275,29 @@ impl<C: Contract> Client<C> {
 
 /// Checks whether `what` may be asked for, takes room and posts it. Until when the answer may take.
 pub(crate) fn begin<C: Contract>(
-    slot: &Arc<Slot<C>>,
-    what: What<C>,
+    slot: &Arc<ServiceSlot<C>>,
+    what: OperationBody<C>,
     mut options: Options,
     waits: bool,
 ) -> Result<Instant, Fault> {
     let (verb, group) = what.verb();
-    let context = Context::inherited();
+    let context = CallContext::inherited();
     let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), waits)?;
     if slot.depth(group).is_some_and(|depth| !depth.enter()) {
         return Err(full(slot, group));
     }
     let shared = &slot.common.shared;
     let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
-    slot.post(Item { what, envelope });
+    slot.post(OperationItem { what, envelope });
     Ok(deadline)
 }
 
 /// As [`begin`], and waits for room before.
 pub(crate) async fn begin_wait<C: Contract>(
-    slot: &Arc<Slot<C>>,
-    what: What<C>,
+    slot: &Arc<ServiceSlot<C>>,
+    what: OperationBody<C>,
     mut options: Options,
-    context: Option<Context>,
+    context: Option<CallContext>,
 ) -> Result<Instant, Fault> {
     let (verb, group) = what.verb();
     let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), true)?;
@@ -306,11 +309,11 @@ pub(crate) async fn begin_wait<C: Contract>(
             return Err(full(slot, group));
         }
     }
-    slot.post(Item { what, envelope });
+    slot.post(OperationItem { what, envelope });
     Ok(deadline)
 }
 
-fn full<C: Contract>(slot: &Slot<C>, group: Group) -> Fault {
+fn full<C: Contract>(slot: &ServiceSlot<C>, group: Group) -> Fault {
     let limit = slot.depth(group).map_or(0, Depth::limit);
     let reason = format!("{limit} operations wait there already; try again, or wait for room");
     Fault::new(FaultCode::QueuingLimitExceeded, reason)

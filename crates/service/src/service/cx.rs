@@ -2,8 +2,8 @@
 
 use super::definition::typed;
 use super::slot::Common;
-use crate::context::Context;
-use crate::options::Envelope;
+use crate::context::CallContext;
+use crate::options::RequestEnvelope;
 use crate::queue::Queue;
 use crate::report::Level;
 use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Subscribe};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// A method of a contract takes `cx: &Cx` if it wants it; one without receiver takes `cx: Cx`.
 pub struct Cx {
     pub(crate) common: Arc<Common>,
-    pub(crate) envelope: Envelope,
+    pub(crate) envelope: RequestEnvelope,
     /// What the job knows whose work this is: `job.rs`.
     pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
     /// The keys of the notification, and whether the state is to be stored: what the handler has
@@ -31,7 +31,7 @@ pub struct Cx {
 
 impl Cx {
     #[inline]
-    pub(crate) fn new(common: &Arc<Common>, envelope: Envelope) -> Self {
+    pub(crate) fn new(common: &Arc<Common>, envelope: RequestEnvelope) -> Self {
         Cx {
             common: Arc::clone(common),
             envelope,
@@ -48,13 +48,16 @@ impl Cx {
             within: Some(within),
             ..crate::Options::default()
         };
-        Cx::new(common, Envelope::new(&mut options, None, clock, None))
+        Cx::new(
+            common,
+            RequestEnvelope::new(&mut options, None, clock, None),
+        )
     }
 
     /// The context in which a handler runs; it holds its service's group, if `holds`.
     #[inline]
-    pub(crate) fn context(&self, holds: bool) -> Context {
-        Context {
+    pub(crate) fn context(&self, holds: bool) -> CallContext {
+        CallContext {
             deadline: self.envelope.deadline,
             own: Some(Arc::clone(&self.common) as _),
             holds,

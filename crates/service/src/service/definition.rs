@@ -2,7 +2,7 @@
 
 use super::any_service::AnyService;
 use super::client::Client;
-use super::slot::Slot;
+use super::slot::ServiceSlot;
 use crate::{Contract, ContractClient, Cx, Fault, FaultCode, Serves, State};
 use std::any::type_name;
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ impl<C: Contract> Parts<C> {
 /// The typed client of a service.
 pub(crate) fn typed<K: ContractClient>(service: Arc<dyn AnyService>) -> Result<K, Fault> {
     let (path, uri) = (service.common().path.to_string(), service.common().uri);
-    let slot = service.as_any().downcast::<Slot<K::Contract>>();
+    let slot = service.as_any().downcast::<ServiceSlot<K::Contract>>();
     let slot = slot.map_err(|_| {
         let reason = format!(
             "the service has the contract {uri}, {} calls {}; use the client of its contract",

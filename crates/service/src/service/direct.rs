@@ -12,8 +12,8 @@
 //!
 //! A replay has all operations posted, so that every order of them is tried.
 
-use super::slot::Slot;
-use crate::context::Context;
+use super::slot::ServiceSlot;
+use crate::context::CallContext;
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ pub(crate) trait AtOnce<C: Contract>: Send + Sync {
     fn get(
         &self,
         options: &Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
     ) -> Option<Result<Snapshot<C::State>, Fault>>;
 
     /// Runs the handler of an operation whose method is not async, if the options let it in.
@@ -40,12 +40,12 @@ pub(crate) trait AtOnce<C: Contract>: Send + Sync {
         operation: &Operation,
         request: C::Request,
         options: &mut Options,
-        context: Option<&Context>,
+        context: Option<&CallContext>,
     ) -> Result<Result<C::Outcome, Fault>, C::Request>;
 }
 
 /// What is known of operations that may be carried out where they are called.
-pub(crate) struct Direct<C: Contract> {
+pub(crate) struct DirectOperations<C: Contract> {
     /// There once the service serves, but not under a replay.
     served: OnceLock<Weak<dyn AtOnce<C>>>,
     /// Whether the handler of each operation was short when it ran last.
@@ -72,7 +72,7 @@ pub(crate) fn gives_way() -> bool {
     enough
 }
 
-impl<C: Contract> Direct<C> {
+impl<C: Contract> DirectOperations<C> {
     pub(crate) fn serve(&self, served: Weak<dyn AtOnce<C>>) {
         // It serves once.
         let _again = self.served.set(served);
@@ -92,7 +92,7 @@ impl<C: Contract> Direct<C> {
     }
 }
 
-impl<C: Contract> Slot<C> {
+impl<C: Contract> ServiceSlot<C> {
     /// Who carries out `operation`, or Get, where it is called, if that may be done now.
     pub(crate) fn direct(
         &self,
@@ -122,9 +122,9 @@ impl<C: Contract> Slot<C> {
     }
 }
 
-impl<C: Contract> Default for Direct<C> {
+impl<C: Contract> Default for DirectOperations<C> {
     fn default() -> Self {
-        Direct {
+        DirectOperations {
             served: OnceLock::new(),
             short: C::OPERATIONS
                 .iter()

@@ -1,13 +1,13 @@
 //! What the services of a node share.
 
 use super::slot::Common;
-use super::{Abandon, Any, Kind};
+use super::{Abandon, Any, ServiceKind};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
 use crate::lifecycle::Lifecycle;
-use crate::report::{Captured, Entry, Level, Record, Report, Traced};
+use crate::report::{Captured, Level, LogEntry, NodeReporter, Record, Traced};
 use crate::spec::Spec;
-use crate::store::Writer;
+use crate::store::StoreWriter;
 use crate::{Fault, FaultCode};
 use motet_dispatch::{Causality, Dispatcher, DispatcherQueue, Enqueue};
 use motet_sync::{Mutex, Serial};
@@ -19,7 +19,7 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// What the services of a node share.
-pub(crate) struct Shared {
+pub(crate) struct NodeShared {
     pub(crate) name: String,
     /// Where services run.
     pub(crate) queue: Arc<dyn Enqueue>,
@@ -28,13 +28,13 @@ pub(crate) struct Shared {
     pub(crate) blocking: Option<DispatcherQueue>,
     pub(crate) deadlines: Deadlines,
     limit: Duration,
-    pub(crate) kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
-    pub(crate) writer: Option<Arc<Writer>>,
+    pub(crate) kinds: BTreeMap<&'static str, Arc<dyn ServiceKind>>,
+    pub(crate) writer: Option<Arc<StoreWriter>>,
     pub(crate) budget: Arc<Budget>,
     /// What `/sys/mesh` tells of.
     pub(crate) mesh: Option<motet_mesh::Node>,
     /// There as soon as the node's own services are.
-    reporter: Mutex<Option<Arc<dyn Report>>>,
+    reporter: Mutex<Option<Arc<dyn NodeReporter>>>,
     pub(crate) ids: Serial,
     /// Numbers of captured calls.
     pub(crate) traces: Serial,
@@ -54,7 +54,7 @@ struct Places {
     closed: bool,
 }
 
-impl Shared {
+impl NodeShared {
     #[expect(clippy::too_many_arguments, reason = "it is made in one place")]
     pub(crate) fn new(
         name: String,
@@ -63,13 +63,13 @@ impl Shared {
         blocking: Option<DispatcherQueue>,
         deadlines: Deadlines,
         limit: Duration,
-        kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
-        writer: Option<Arc<Writer>>,
+        kinds: BTreeMap<&'static str, Arc<dyn ServiceKind>>,
+        writer: Option<Arc<StoreWriter>>,
         budget: Arc<Budget>,
         mesh: Option<motet_mesh::Node>,
     ) -> Self {
         let begun = deadlines.clock().now();
-        Shared {
+        NodeShared {
             name,
             queue,
             own,
@@ -106,18 +106,18 @@ impl Shared {
 
     /// Who is told of what happens; nobody before the node's own services are there, and after its
     /// end.
-    pub(crate) fn set_reporter(&self, reporter: Option<Arc<dyn Report>>) {
+    pub(crate) fn set_reporter(&self, reporter: Option<Arc<dyn NodeReporter>>) {
         *self.reporter.lock() = reporter;
     }
 
-    fn reporter(&self) -> Option<Arc<dyn Report>> {
+    fn reporter(&self) -> Option<Arc<dyn NodeReporter>> {
         self.reporter.lock().clone()
     }
 
     /// Writes to the log. What the log has no room for is gone.
     pub(crate) fn log(&self, level: Level, category: &str, service: &str, text: &str) {
         if let Some(reporter) = self.reporter() {
-            let entry = Entry {
+            let entry = LogEntry {
                 at_ms: self.elapsed_ms(),
                 level,
                 category: category.to_owned(),

@@ -1,17 +1,17 @@
 //! Where a service is reached: its ports, which outlive the service that serves them.
 
 use super::batches::Batches;
-use super::direct::Direct;
-use super::shared::Shared;
+use super::direct::DirectOperations;
+use super::shared::NodeShared;
 use super::subscriptions::{Entering, Subscriptions};
-use crate::context::Own;
+use crate::context::CallingService;
 use crate::deadlines::Deadlines;
 use crate::depth::Depth;
 use crate::json::To;
-use crate::keys::Keys;
+use crate::keys::KeyedAnswers;
 use crate::latency::Latencies;
 use crate::lifecycle::Lifecycle;
-use crate::options::Envelope;
+use crate::options::RequestEnvelope;
 use crate::patch::Patch;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
@@ -32,7 +32,7 @@ pub(crate) struct Common {
     pub(crate) kind: &'static str,
     pub(crate) uri: &'static str,
     pub(crate) listed: bool,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<NodeShared>,
     pub(crate) queue: Arc<dyn Enqueue>,
     pub(crate) life: Mutex<Lifecycle>,
     /// Changed inside exclusive handlers only.
@@ -47,7 +47,7 @@ pub(crate) struct Common {
     pub(crate) cycle: Mutex<Option<String>>,
 }
 
-impl Own for Common {
+impl CallingService for Common {
     fn path(&self) -> &Arc<str> {
         &self.path
     }
@@ -79,27 +79,27 @@ pub(crate) struct Figures {
 }
 
 /// A service as its clients see it.
-pub(crate) struct Slot<C: Contract> {
+pub(crate) struct ServiceSlot<C: Contract> {
     pub(crate) common: Arc<Common>,
     /// For operations whose handlers do not wait.
-    pub(crate) concurrent: Port<Item<C>>,
+    pub(crate) concurrent: Port<OperationItem<C>>,
     /// Each item stands for a batch.
     pub(crate) exclusive: Port<()>,
     pub(crate) batches: Batches<C>,
     /// For those whose handlers may.
-    pub(crate) concurrent_async: Port<Item<C>>,
-    pub(crate) exclusive_async: Port<Item<C>>,
-    pub(crate) teardown: Port<Item<C>>,
-    pub(crate) independent: Port<Item<C>>,
+    pub(crate) concurrent_async: Port<OperationItem<C>>,
+    pub(crate) exclusive_async: Port<OperationItem<C>>,
+    pub(crate) teardown: Port<OperationItem<C>>,
+    pub(crate) independent: Port<OperationItem<C>>,
     /// How many wait at the concurrent and the independent port, and at the exclusive one.
     pub(crate) reads: Depth,
     pub(crate) changes: Depth,
     pub(crate) subscriptions: Subscriptions<C>,
     /// Used inside exclusive handlers only.
-    pub(crate) keys: Mutex<Keys>,
+    pub(crate) keys: Mutex<KeyedAnswers>,
     /// Whether it has a store, for which changes wait.
     pub(crate) is_stored: bool,
-    pub(crate) direct: Direct<C>,
+    pub(crate) direct: DirectOperations<C>,
     pub(crate) latencies: Latencies,
 }
 
@@ -107,13 +107,13 @@ pub(crate) struct Slot<C: Contract> {
 pub(crate) const UNIFORM: [&str; 3] = ["get", "replace", "patch"];
 
 /// An operation on its way.
-pub(crate) struct Item<C: Contract> {
-    pub(crate) what: What<C>,
-    pub(crate) envelope: Envelope,
+pub(crate) struct OperationItem<C: Contract> {
+    pub(crate) what: OperationBody<C>,
+    pub(crate) envelope: RequestEnvelope,
 }
 
 /// What is asked for.
-pub(crate) enum What<C: Contract> {
+pub(crate) enum OperationBody<C: Contract> {
     Request(C::Request, Option<C::Reply>),
     Get(To<Snapshot<C::State>>),
     Replace(Box<C::State>, To<()>),
@@ -124,9 +124,9 @@ pub(crate) enum What<C: Contract> {
     Drop(Option<To<()>>),
 }
 
-impl<C: Contract> Slot<C> {
+impl<C: Contract> ServiceSlot<C> {
     pub(crate) fn new(common: Arc<Common>, spec: &Spec) -> Self {
-        Slot {
+        ServiceSlot {
             common,
             concurrent: Port::new(),
             exclusive: Port::new(),
@@ -138,9 +138,9 @@ impl<C: Contract> Slot<C> {
             reads: Depth::new(spec.depth),
             changes: Depth::new(spec.depth),
             subscriptions: Subscriptions::default(),
-            keys: Mutex::new(Keys::new(spec.key_bytes)),
+            keys: Mutex::new(KeyedAnswers::new(spec.key_bytes)),
             is_stored: spec.persist.is_some(),
-            direct: Direct::default(),
+            direct: DirectOperations::default(),
             latencies: Latencies::new(C::OPERATIONS.len() + UNIFORM.len()),
         }
     }
@@ -154,7 +154,7 @@ impl<C: Contract> Slot<C> {
         }
     }
 
-    fn port(&self, what: &What<C>, group: Group) -> &Port<Item<C>> {
+    fn port(&self, what: &OperationBody<C>, group: Group) -> &Port<OperationItem<C>> {
         match group {
             Group::Concurrent if what.is_async() => &self.concurrent_async,
             Group::Concurrent => &self.concurrent,
@@ -166,8 +166,8 @@ impl<C: Contract> Slot<C> {
 
     /// Whether an exclusive handler may be one of several in a batch: it does not wait, for itself
     /// or for a commit, and all of them run under no causality.
-    fn is_of_batch(&self, what: &What<C>) -> bool {
-        let of_contract = matches!(what, What::Request(..));
+    fn is_of_batch(&self, what: &OperationBody<C>) -> bool {
+        let of_contract = matches!(what, OperationBody::Request(..));
         of_contract && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
     }
 
@@ -179,7 +179,7 @@ impl<C: Contract> Slot<C> {
     }
 
     /// Posts an item for which there is room.
-    pub(crate) fn post(&self, item: Item<C>) {
+    pub(crate) fn post(&self, item: OperationItem<C>) {
         let (_, group) = item.what.verb();
         let posted = match group {
             Group::Exclusive if self.is_of_batch(&item.what) => {
@@ -246,20 +246,22 @@ impl Figures {
     }
 }
 
-impl<C: Contract> What<C> {
+impl<C: Contract> OperationBody<C> {
     /// Which uniform operation it is, and its group.
     pub(crate) fn verb(&self) -> (Verb, Group) {
         match self {
-            What::Request(request, _) => {
+            OperationBody::Request(request, _) => {
                 let operation = C::operation(request);
                 (operation.verb, operation.group)
             }
-            What::Get(_) => (Verb::Get, Group::Concurrent),
-            What::Replace(..) => (Verb::Replace, Group::Exclusive),
-            What::Patch(..) => (Verb::Update, Group::Exclusive),
-            What::Save(_) => (Verb::Submit, Group::Exclusive),
-            What::Subscribe(_) | What::Unsubscribe(..) => (Verb::Subscribe, Group::Concurrent),
-            What::Drop(_) => (Verb::Drop, Group::Teardown),
+            OperationBody::Get(_) => (Verb::Get, Group::Concurrent),
+            OperationBody::Replace(..) => (Verb::Replace, Group::Exclusive),
+            OperationBody::Patch(..) => (Verb::Update, Group::Exclusive),
+            OperationBody::Save(_) => (Verb::Submit, Group::Exclusive),
+            OperationBody::Subscribe(_) | OperationBody::Unsubscribe(..) => {
+                (Verb::Subscribe, Group::Concurrent)
+            }
+            OperationBody::Drop(_) => (Verb::Drop, Group::Teardown),
         }
     }
 
@@ -267,10 +269,10 @@ impl<C: Contract> What<C> {
     pub(crate) fn place(&self) -> Option<usize> {
         let uniform = C::OPERATIONS.len();
         match self {
-            What::Request(request, _) => Some(C::operation(request).number),
-            What::Get(_) => Some(uniform),
-            What::Replace(..) => Some(uniform + 1),
-            What::Patch(..) => Some(uniform + 2),
+            OperationBody::Request(request, _) => Some(C::operation(request).number),
+            OperationBody::Get(_) => Some(uniform),
+            OperationBody::Replace(..) => Some(uniform + 1),
+            OperationBody::Patch(..) => Some(uniform + 2),
             _ => None,
         }
     }
@@ -278,24 +280,29 @@ impl<C: Contract> What<C> {
     /// Whether its handler may wait.
     fn is_async(&self) -> bool {
         match self {
-            What::Request(request, _) => C::operation(request).is_async,
-            What::Get(_) | What::Subscribe(_) | What::Unsubscribe(..) => false,
-            What::Replace(..) | What::Patch(..) | What::Save(_) | What::Drop(_) => true,
+            OperationBody::Request(request, _) => C::operation(request).is_async,
+            OperationBody::Get(_)
+            | OperationBody::Subscribe(_)
+            | OperationBody::Unsubscribe(..) => false,
+            OperationBody::Replace(..)
+            | OperationBody::Patch(..)
+            | OperationBody::Save(_)
+            | OperationBody::Drop(_) => true,
         }
     }
 
     /// Answers with a fault.
     pub(crate) fn refuse(self, fault: Fault) {
         let delivered = match self {
-            What::Request(_, Some(reply)) => return C::refuse(reply, fault),
-            What::Request(_, None) | What::Drop(None) => Ok(()),
-            What::Get(to) => to.post(Err(fault)).map_err(drop),
-            What::Subscribe(entering) => entering.reply.post(Err(fault)).map_err(drop),
-            What::Replace(_, to)
-            | What::Patch(_, to)
-            | What::Unsubscribe(_, to)
-            | What::Save(to)
-            | What::Drop(Some(to)) => to.post(Err(fault)).map_err(drop),
+            OperationBody::Request(_, Some(reply)) => return C::refuse(reply, fault),
+            OperationBody::Request(_, None) | OperationBody::Drop(None) => Ok(()),
+            OperationBody::Get(to) => to.post(Err(fault)).map_err(drop),
+            OperationBody::Subscribe(entering) => entering.reply.post(Err(fault)).map_err(drop),
+            OperationBody::Replace(_, to)
+            | OperationBody::Patch(_, to)
+            | OperationBody::Unsubscribe(_, to)
+            | OperationBody::Save(to)
+            | OperationBody::Drop(Some(to)) => to.post(Err(fault)).map_err(drop),
         };
         // An asker that has gone need not know.
         let _gone = delivered.is_err();
@@ -303,4 +310,4 @@ impl<C: Contract> What<C> {
 }
 
 /// The slot of a service.
-pub(crate) type SlotOf<S> = Slot<<S as Service>::Contract>;
+pub(crate) type SlotOf<S> = ServiceSlot<<S as Service>::Contract>;

@@ -29,13 +29,13 @@ pub(crate) struct Subscriptions<C: Contract> {
 
 struct Inner<C: Contract> {
     next: u64,
-    entries: BTreeMap<u64, Entry<C>>,
+    entries: BTreeMap<u64, LogEntry<C>>,
     /// The last notifications, once somebody has ever subscribed.
     history: VecDeque<Notification<C>>,
     ended: bool,
 }
 
-struct Entry<C: Contract> {
+struct LogEntry<C: Contract> {
     how: Subscribe,
     sink: Sink<C>,
     left: Option<u64>,
@@ -82,14 +82,14 @@ impl<C: Contract> Subscriptions<C> {
         self.keeps.store(true, Ordering::Relaxed);
         // One subscription for each subscriber that has a name.
         if let Some(name) = &how.name {
-            let same = |entry: &Entry<C>| entry.how.name.as_ref() == Some(name);
+            let same = |entry: &LogEntry<C>| entry.how.name.as_ref() == Some(name);
             inner.entries.retain(|_, entry| !same(entry));
         }
         let first = inner.first(&how, version, state);
         inner.next += 1;
         let id = inner.next;
         let left = how.count;
-        let entry = Entry {
+        let entry = LogEntry {
             how,
             sink,
             left,
@@ -248,7 +248,7 @@ struct Target<C: Contract> {
 /// A notification as JSON, once somebody has got it.
 type Written = Option<Arc<AnyNotification>>;
 
-impl<C: Contract> Entry<C> {
+impl<C: Contract> LogEntry<C> {
     fn is_expired(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 /// Hands commits to the thread of a store. In virtual time there is no thread: a commit is made at
 /// once.
-pub(crate) struct Writer {
-    shared: Arc<Shared>,
+pub(crate) struct StoreWriter {
+    shared: Arc<NodeShared>,
     /// There until it is closed.
     store: Mutex<Option<Arc<dyn Store>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     has_thread: bool,
 }
 
-struct Shared {
+struct NodeShared {
     line: Mutex<Line>,
     came: Condvar,
 }
@@ -32,9 +32,9 @@ struct Commit {
     reply: ReplyPort<Result<(), Fault>>,
 }
 
-impl Writer {
+impl StoreWriter {
     pub(crate) fn new(store: Arc<dyn Store>, is_virtual: bool) -> Result<Self, Fault> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(NodeShared {
             line: Mutex::default(),
             came: Condvar::new(),
         });
@@ -50,7 +50,7 @@ impl Writer {
         }
         let has_thread = !is_virtual;
         let (store, thread) = (Mutex::new(Some(store)), Mutex::new(running));
-        Ok(Writer {
+        Ok(StoreWriter {
             shared,
             store,
             thread,
@@ -99,7 +99,7 @@ impl Writer {
     }
 }
 
-impl Shared {
+impl NodeShared {
     /// Writes until the line is closed and empty.
     fn write(&self, store: &dyn Store) {
         loop {
@@ -125,7 +125,7 @@ impl Shared {
     }
 }
 
-impl Drop for Writer {
+impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.close();
     }

@@ -21,7 +21,7 @@ pub struct Figure {
 
 /// A service that waits for the answer of another.
 #[data]
-pub struct Waiting {
+pub struct WaitingService {
     /// The service that waits.
     pub from: String,
     /// The service for which it waits.
@@ -58,7 +58,7 @@ pub trait Debug {
 
     /// The calls for whose answers services wait now, the oldest first.
     #[query]
-    async fn waiting(cx: Cx) -> Vec<Waiting>;
+    async fn waiting(cx: Cx) -> Vec<WaitingService>;
 }
 
 #[derive(Service)]
@@ -100,13 +100,13 @@ impl Debug for DebugService {
         kept.push_back(captured);
     }
 
-    async fn waiting(cx: Cx) -> Vec<Waiting> {
+    async fn waiting(cx: Cx) -> Vec<WaitingService> {
         let deadlines = &cx.common.shared.deadlines;
         let now = deadlines.clock().now();
         let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let mut waits = deadlines.waiting();
         waits.sort_by_key(|(between, _)| between.since);
-        let written = waits.into_iter().map(|(between, until)| Waiting {
+        let written = waits.into_iter().map(|(between, until)| WaitingService {
             from: between.from.to_string(),
             to: between.to.to_string(),
             for_ms: ms(now.saturating_duration_since(between.since)),

@@ -1,6 +1,6 @@
 //! `/sys/log`.
 
-use crate::report::{Entry, Level};
+use crate::report::{Level, LogEntry};
 use crate::{Cx, Service, State, contract, data};
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 #[derive(Default)]
 pub struct Log {
     /// Oldest first.
-    pub entries: VecDeque<Entry>,
+    pub entries: VecDeque<LogEntry>,
 }
 
 /// Which entries are wanted.
@@ -30,11 +30,11 @@ pub struct LogFilter {
 pub trait Logs {
     /// Adds an entry.
     #[insert]
-    fn write(&mut self, entry: Entry, cx: &Cx);
+    fn write(&mut self, entry: LogEntry, cx: &Cx);
 
     /// The entries that are wanted, oldest first.
     #[query]
-    fn read(&self, filter: LogFilter) -> Vec<Entry>;
+    fn read(&self, filter: LogFilter) -> Vec<LogEntry>;
 }
 
 #[derive(Service)]
@@ -48,7 +48,7 @@ pub(crate) struct LogService {
 const KEPT: usize = 1024;
 
 impl Logs for LogService {
-    fn write(&mut self, entry: Entry, cx: &Cx) {
+    fn write(&mut self, entry: LogEntry, cx: &Cx) {
         let level = format!("{:?}", entry.level).to_lowercase();
         cx.notify_keys([level, entry.category.clone(), entry.service.clone()]);
         let entries = &mut self.log.entries;
@@ -58,8 +58,8 @@ impl Logs for LogService {
         entries.push_back(entry);
     }
 
-    fn read(&self, filter: LogFilter) -> Vec<Entry> {
-        let wanted = |entry: &&Entry| {
+    fn read(&self, filter: LogFilter) -> Vec<LogEntry> {
+        let wanted = |entry: &&LogEntry| {
             entry.level >= filter.level
                 && filter
                     .category

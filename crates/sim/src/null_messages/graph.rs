@@ -6,7 +6,7 @@
 
 use crate::Time;
 use crate::rules::Rules;
-use crate::share::Layout;
+use crate::share::ProcessLayout;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -36,7 +36,7 @@ struct Outward {
 }
 
 impl Graph {
-    pub(super) fn new(rules: &Rules, layout: Layout, rank: usize, ranks: usize) -> Self {
+    pub(super) fn new(rules: &Rules, layout: ProcessLayout, rank: usize, ranks: usize) -> Self {
         let own = layout.of(rank);
         let mut graph = Graph {
             rank,

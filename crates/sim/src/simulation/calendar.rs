@@ -3,7 +3,7 @@
 use super::process::Number;
 use crate::Time;
 use crate::event::Timed;
-use crate::queue::Queue;
+use crate::ladder_queue::LadderQueue;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// wait.
 #[derive(Debug, Default)]
 pub(super) struct Calendar {
-    waiting: Queue<Reverse<(Time, u64, Number)>>,
+    waiting: LadderQueue<Reverse<(Time, u64, Number)>>,
     /// Numbers of entries that nobody waits for any more.
     cancelled: HashSet<u64>,
 }

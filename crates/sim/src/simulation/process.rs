@@ -30,7 +30,7 @@ impl Number {
 }
 
 /// Where a process lives.
-pub(super) struct Slot {
+pub(super) struct ProcessEntry {
     generation: u32,
     pub(super) name: Cow<'static, str>,
     /// How many processes were started before.
@@ -116,7 +116,7 @@ pub(super) fn spawn<R: Clone + 'static>(
     let mut slots = core.slots.borrow_mut();
     let reused = core.free.borrow_mut().pop();
     let at = reused.unwrap_or_else(|| {
-        slots.push(Slot::default());
+        slots.push(ProcessEntry::default());
         slots.len() as u32 - 1
     });
     let slot = &mut slots[at as usize];
@@ -144,9 +144,9 @@ pub(super) fn spawn<R: Clone + 'static>(
     }
 }
 
-impl Default for Slot {
+impl Default for ProcessEntry {
     fn default() -> Self {
-        Slot {
+        ProcessEntry {
             generation: 0,
             name: Cow::Borrowed(""),
             serial: 0,

@@ -1,9 +1,9 @@
 //! What a process has handled and may have to take back.
 
 use super::undo::Undoing;
-use crate::event::{Event, Key};
+use crate::event::{EventKey, KeyedEvent};
 use crate::rules::Rules;
-use crate::share::Process;
+use crate::share::LogicalProcess;
 use crate::{Logical, ModelError};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -13,10 +13,10 @@ use std::panic::resume_unwind;
 pub(super) struct History<P: Logical, U: Undoing<P>>(VecDeque<Done<P, U>>);
 
 struct Done<P: Logical, U: Undoing<P>> {
-    event: Event<P::Event>,
+    event: KeyedEvent<P::Event>,
     kept: U::Kept,
     /// The events that it has scheduled.
-    sent: Box<[Key]>,
+    sent: Box<[EventKey]>,
 }
 
 /// Why a handler has not done its work.
@@ -37,10 +37,10 @@ impl<P: Logical, U: Undoing<P>> History<P, U> {
     pub(super) fn handle(
         &mut self,
         rules: &Rules,
-        process: &mut Process<P>,
-        event: Event<P::Event>,
-        sent: &mut Vec<Event<P::Event>>,
-    ) -> Result<(), (Event<P::Event>, Stopped)> {
+        process: &mut LogicalProcess<P>,
+        event: KeyedEvent<P::Event>,
+        sent: &mut Vec<KeyedEvent<P::Event>>,
+    ) -> Result<(), (KeyedEvent<P::Event>, Stopped)> {
         match U::handle(rules, process, event.clone(), sent) {
             Ok(kept) => {
                 let sent = sent.iter().map(|event| event.key).collect();
@@ -55,10 +55,10 @@ impl<P: Logical, U: Undoing<P>> History<P, U> {
     /// what it had scheduled is added to `orphans`.
     pub(super) fn undo_from(
         &mut self,
-        key: &Key,
-        process: &mut Process<P>,
-        orphans: &mut Vec<Key>,
-    ) -> Option<Event<P::Event>> {
+        key: &EventKey,
+        process: &mut LogicalProcess<P>,
+        orphans: &mut Vec<EventKey>,
+    ) -> Option<KeyedEvent<P::Event>> {
         let done = self.0.pop_back_if(|done| done.event.key >= *key)?;
         U::undo(process, done.kept);
         orphans.extend(done.sent);
@@ -67,7 +67,11 @@ impl<P: Logical, U: Undoing<P>> History<P, U> {
 
     /// Forgets how to undo what lies before `horizon`; how many events that were. Their keys go to
     /// the trace.
-    pub(super) fn commit(&mut self, horizon: &Key, trace: Option<&mut Vec<Key>>) -> usize {
+    pub(super) fn commit(
+        &mut self,
+        horizon: &EventKey,
+        trace: Option<&mut Vec<EventKey>>,
+    ) -> usize {
         let count = self.0.partition_point(|done| done.event.key < *horizon);
         let committed = self.0.drain(..count).map(|done| done.event.key);
         match trace {
@@ -78,7 +82,7 @@ impl<P: Logical, U: Undoing<P>> History<P, U> {
     }
 
     /// The same of all.
-    pub(super) fn commit_all(&mut self, trace: Option<&mut Vec<Key>>) -> usize {
+    pub(super) fn commit_all(&mut self, trace: Option<&mut Vec<EventKey>>) -> usize {
         if let Some(trace) = trace {
             trace.extend(self.0.iter().map(|done| done.event.key));
         }

@@ -1,10 +1,10 @@
 //! How a handler is undone: from a copy of the process, or by the process itself.
 
 use super::history::Stopped;
-use crate::event::Event;
-use crate::out::Counters;
+use crate::event::KeyedEvent;
+use crate::out::ProcessCounters;
 use crate::rules::Rules;
-use crate::share::Process;
+use crate::share::LogicalProcess;
 use crate::{Logical, Reversible};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,13 +19,13 @@ pub(crate) trait Undoing<P: Logical> {
     /// What ends the run if the event is committed; the process is then as it was.
     fn handle(
         rules: &Rules,
-        process: &mut Process<P>,
-        event: Event<P::Event>,
-        sent: &mut Vec<Event<P::Event>>,
+        process: &mut LogicalProcess<P>,
+        event: KeyedEvent<P::Event>,
+        sent: &mut Vec<KeyedEvent<P::Event>>,
     ) -> Result<Self::Kept, Stopped>;
 
     /// Makes the process what it was before.
-    fn undo(process: &mut Process<P>, kept: Self::Kept);
+    fn undo(process: &mut LogicalProcess<P>, kept: Self::Kept);
 }
 
 /// Before each handler the process is copied.
@@ -37,16 +37,16 @@ pub(crate) struct Copies;
 pub(crate) struct Reversed;
 
 impl<P: Logical + Clone> Undoing<P> for Copies {
-    type Kept = Process<P>;
+    type Kept = LogicalProcess<P>;
 
     fn handle(
         rules: &Rules,
-        process: &mut Process<P>,
-        event: Event<P::Event>,
-        sent: &mut Vec<Event<P::Event>>,
-    ) -> Result<Process<P>, Stopped> {
+        process: &mut LogicalProcess<P>,
+        event: KeyedEvent<P::Event>,
+        sent: &mut Vec<KeyedEvent<P::Event>>,
+    ) -> Result<LogicalProcess<P>, Stopped> {
         let before = process.clone();
-        let Event { key, body } = event;
+        let KeyedEvent { key, body } = event;
         // The process is put back from its copy after a panic: nobody sees what the handler has
         // left.
         let handled = catch_unwind(AssertUnwindSafe(|| {
@@ -65,22 +65,22 @@ impl<P: Logical + Clone> Undoing<P> for Copies {
         Err(stopped)
     }
 
-    fn undo(process: &mut Process<P>, kept: Process<P>) {
+    fn undo(process: &mut LogicalProcess<P>, kept: LogicalProcess<P>) {
         *process = kept;
     }
 }
 
 impl<P: Reversible> Undoing<P> for Reversed {
-    type Kept = (Counters, P::Undo);
+    type Kept = (ProcessCounters, P::Undo);
 
     fn handle(
         rules: &Rules,
-        process: &mut Process<P>,
-        event: Event<P::Event>,
-        sent: &mut Vec<Event<P::Event>>,
+        process: &mut LogicalProcess<P>,
+        event: KeyedEvent<P::Event>,
+        sent: &mut Vec<KeyedEvent<P::Event>>,
     ) -> Result<Self::Kept, Stopped> {
         let before = process.counters;
-        let Event { key, body } = event;
+        let KeyedEvent { key, body } = event;
         let (undo, done) = process.act(rules, &key, sent, |state, out| {
             state.handle_reversibly(key.time, body, out)
         });
@@ -93,7 +93,7 @@ impl<P: Reversible> Undoing<P> for Reversed {
         }
     }
 
-    fn undo(process: &mut Process<P>, (counters, undo): Self::Kept) {
+    fn undo(process: &mut LogicalProcess<P>, (counters, undo): Self::Kept) {
         process.state.undo(undo);
         process.counters = counters;
     }

@@ -2,7 +2,7 @@
 
 use crate::random::Any;
 use motet_comm::World;
-use motet_sim::{Key, Mode, Model, ModelError, Options, Saved, SimError, Tie, Time};
+use motet_sim::{EventKey, Mode, Model, ModelError, Options, Saved, SimError, Tie, Time};
 
 const MODES: [Mode; 4] = [
     Mode::Sequential,
@@ -28,7 +28,7 @@ fn model(seed: u64, end: Time) -> Model<impl Fn(usize) -> Any + Sync> {
 }
 
 /// What a run or a part of one has handled, and its processes' sums.
-type Found = (Vec<Key>, Vec<u64>);
+type Found = (Vec<EventKey>, Vec<u64>);
 
 /// Runs until a time, from parts as bytes; what was found, and the parts that this leaves.
 ///

@@ -2,7 +2,7 @@
 //! go.
 
 use motet_comm::World;
-use motet_problems::{Queue, Queues};
+use motet_problems::{QueueProcess, Queues};
 use motet_sim::{Mode, Resource, Sim, SimError, Simulation};
 
 const GIVEN: Queues = Queues {
@@ -24,7 +24,7 @@ fn customers_wait_as_long_as_the_formula_says() {
     let model = GIVEN.model();
     let run = World::threads(2).run(async |comm| -> Result<_, SimError> {
         let outcome = model.run(&comm, Mode::Windows).await?;
-        let mean = |queue: &Queue| {
+        let mean = |queue: &QueueProcess| {
             assert_eq!(queue.served(), GIVEN.customers);
             queue.waited() / f64::from(GIVEN.customers)
         };

@@ -1,7 +1,7 @@
 //! Random models: every mode commits the same events, in the same order, with the same states.
 
 use motet_comm::World;
-use motet_sim::{Key, Logical, Mode, Model, Options, Out, SimError, Tie, Time, mix};
+use motet_sim::{EventKey, Logical, Mode, Model, Options, Out, SimError, Tie, Time, mix};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ impl Any {
     }
 }
 
-type Found = (Vec<Key>, Vec<u64>);
+type Found = (Vec<EventKey>, Vec<u64>);
 
 fn run(model: &Model<impl Fn(usize) -> Any + Sync>, mode: Mode, ranks: usize) -> Found {
     let parts = World::threads(ranks).run(async |comm| -> Result<_, SimError> {

@@ -47,11 +47,11 @@ pub struct Overhead {
 /// The grain is the mean computing of a stage. From one run ([`Profile::model`]) a is the messaging
 /// and waiting of a stage, which do not depend on what is computed, and b the imbalance and jitter,
 /// which are in proportion to it: a = (messaging + waiting)·grain, b = imbalance + jitter. That
-/// they stay what they are at another grain cannot be told from one run; [`Model::fit`] finds a and
-/// b from several.
+/// they stay what they are at another grain cannot be told from one run; [`OverheadModel::fit`]
+/// finds a and b from several.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Model {
+pub struct OverheadModel {
     /// a: seconds that a stage costs beside its computing.
     pub per_stage: f64,
     /// b: the overhead that no grain makes smaller.
@@ -98,9 +98,9 @@ impl Profile {
     /// What the overhead would be with another grain, as far as one run tells; `None` when no stage
     /// computes.
     #[must_use]
-    pub fn model(&self) -> Option<Model> {
+    pub fn model(&self) -> Option<OverheadModel> {
         let (overhead, grain) = (self.overhead(), self.grain());
-        (grain > 0.0).then_some(Model {
+        (grain > 0.0).then_some(OverheadModel {
             per_stage: (overhead.messaging + overhead.waiting) * grain,
             floor: overhead.imbalance + overhead.jitter,
             grain,
@@ -225,7 +225,7 @@ impl Overhead {
     }
 }
 
-impl Model {
+impl OverheadModel {
     /// The overhead at a grain, in seconds.
     #[must_use]
     pub fn overhead(&self, grain: f64) -> f64 {
@@ -254,7 +254,7 @@ impl Model {
     /// The line through the overheads of several runs over the inverse of their grains, by least
     /// squares; `None` unless there are two different grains.
     #[must_use]
-    pub fn fit(profiles: &[Profile]) -> Option<Model> {
+    pub fn fit(profiles: &[Profile]) -> Option<OverheadModel> {
         let grains: Vec<f64> = profiles.iter().map(Profile::grain).collect();
         if grains.iter().any(|&grain| grain <= 0.0) {
             return None;
@@ -277,7 +277,7 @@ impl Model {
             .map(|point| (point.0 - x) * (point.0 - x))
             .sum();
         // Equal grains have no line; rounding is not a difference.
-        (square > 1e-18 * x * x * count).then(|| Model {
+        (square > 1e-18 * x * x * count).then(|| OverheadModel {
             per_stage: mixed / square,
             floor: y - x * mixed / square,
             grain: grains.iter().sum::<f64>() / count,
@@ -494,12 +494,12 @@ mod tests {
     fn a_line_is_fitted_to_several_runs() {
         let run = |grain| simulate(2, 100, 1, 1.0, move |_, _| computing(grain));
         let runs = [run(5.0), run(10.0), run(40.0)];
-        let model = Model::fit(&runs).unwrap();
+        let model = OverheadModel::fit(&runs).unwrap();
         assert!((model.per_stage * 1e6 - 1.0).abs() < 1e-3, "{model}");
         assert!(model.floor.abs() < 1e-3, "{model}");
-        assert_eq!(Model::fit(&runs[..1]), None);
-        assert_eq!(Model::fit(&[run(5.0), run(5.0)]), None);
-        assert_eq!(Model::fit(&[]), None);
+        assert_eq!(OverheadModel::fit(&runs[..1]), None);
+        assert_eq!(OverheadModel::fit(&[run(5.0), run(5.0)]), None);
+        assert_eq!(OverheadModel::fit(&[]), None);
     }
 
     #[test]

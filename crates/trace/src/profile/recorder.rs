@@ -23,7 +23,7 @@ pub enum ProfileClock {
 
 /// A call that has been entered; it is left when this is dropped.
 #[derive(Debug)]
-pub struct Entered<'c>(&'c Recorder);
+pub struct EnteredCall<'c>(&'c Recorder);
 
 /// A call that communicates.
 #[derive(Debug, Clone, Copy)]
@@ -147,9 +147,9 @@ impl Recorder {
 
     /// As [`Recorder::enter`], until what is returned is dropped.
     #[must_use]
-    pub fn entered(&self, called: Called) -> Entered<'_> {
+    pub fn entered(&self, called: Called) -> EnteredCall<'_> {
         self.enter(called);
-        Entered(self)
+        EnteredCall(self)
     }
 
     /// The call that has begun has to wait.
@@ -216,7 +216,7 @@ impl Recorder {
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for EnteredCall<'_> {
     fn drop(&mut self) {
         self.0.leave();
     }

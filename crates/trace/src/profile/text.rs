@@ -1,6 +1,6 @@
 //! A profile in words.
 
-use super::{Model, Overhead, Profile, RankProfile, StageProfile};
+use super::{Overhead, OverheadModel, Profile, RankProfile, StageProfile};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -156,9 +156,9 @@ impl fmt::Display for Overhead {
     }
 }
 
-impl fmt::Display for Model {
+impl fmt::Display for OverheadModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Model {
+        let OverheadModel {
             per_stage,
             floor,
             grain,

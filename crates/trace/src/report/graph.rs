@@ -4,7 +4,7 @@ mod knots;
 mod text;
 mod written;
 
-use super::{Members, Operation, Unmatched, Wait, Why};
+use super::{Members, Unmatched, Wait, WaitOperation, Why};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -227,7 +227,7 @@ impl WaitNow {
     /// The collective, if it is one of all ranks.
     fn collective(&self) -> Option<Collective> {
         match self.wait.operation {
-            Operation::Collective { name, root } if self.peers.is_none() => Some(Collective {
+            WaitOperation::Collective { name, root } if self.peers.is_none() => Some(Collective {
                 communicator: self.wait.communicator,
                 name,
                 root,
@@ -241,7 +241,7 @@ impl WaitNow {
 impl CollectiveNow {
     fn key(&self) -> Option<Collective> {
         match self.wait.operation {
-            Operation::Collective { name, root } => Some(Collective {
+            WaitOperation::Collective { name, root } => Some(Collective {
                 communicator: self.wait.communicator,
                 name,
                 root,

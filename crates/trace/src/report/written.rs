@@ -1,6 +1,6 @@
 //! Reports as bytes, for other processes.
 
-use super::{Operation, RankState, Unmatched, Wait, WaitReport};
+use super::{RankState, Unmatched, Wait, WaitOperation, WaitReport};
 use crate::CallSite;
 use crate::address::{Source, TagMatch};
 use crate::known;
@@ -104,17 +104,21 @@ pub(super) fn read_message(message: &WrittenMessage) -> Unmatched {
 
 pub(super) fn wait(wait: &Wait) -> WrittenWait {
     let operation = match wait.operation {
-        Operation::Recv { source, tag } => {
+        WaitOperation::Recv { source, tag } => {
             WrittenOperation::Recv(write_source(source), write_tag(tag))
         }
-        Operation::Ssend { dest, tag } => WrittenOperation::Ssend(dest, tag),
-        Operation::Send { dest, tag } => WrittenOperation::Send(dest, tag),
-        Operation::Probe { source, tag } => {
+        WaitOperation::Ssend { dest, tag } => WrittenOperation::Ssend(dest, tag),
+        WaitOperation::Send { dest, tag } => WrittenOperation::Send(dest, tag),
+        WaitOperation::Probe { source, tag } => {
             WrittenOperation::Probe(write_source(source), write_tag(tag))
         }
-        Operation::NeighbourRoom { peer } => WrittenOperation::NeighbourRoom(peer),
-        Operation::Neighbour { peer, name } => WrittenOperation::Neighbour(peer, name.to_owned()),
-        Operation::Collective { name, root } => WrittenOperation::Collective(name.to_owned(), root),
+        WaitOperation::NeighbourRoom { peer } => WrittenOperation::NeighbourRoom(peer),
+        WaitOperation::Neighbour { peer, name } => {
+            WrittenOperation::Neighbour(peer, name.to_owned())
+        }
+        WaitOperation::Collective { name, root } => {
+            WrittenOperation::Collective(name.to_owned(), root)
+        }
     };
     WrittenWait {
         operation,
@@ -125,22 +129,22 @@ pub(super) fn wait(wait: &Wait) -> WrittenWait {
 
 pub(super) fn read_wait(written: &WrittenWait) -> Wait {
     let operation = match &written.operation {
-        WrittenOperation::Recv(source, tag) => Operation::Recv {
+        WrittenOperation::Recv(source, tag) => WaitOperation::Recv {
             source: read_source(source),
             tag: tag.map_or(TagMatch::Any, TagMatch::Only),
         },
-        &WrittenOperation::Ssend(dest, tag) => Operation::Ssend { dest, tag },
-        &WrittenOperation::Send(dest, tag) => Operation::Send { dest, tag },
-        WrittenOperation::Probe(source, tag) => Operation::Probe {
+        &WrittenOperation::Ssend(dest, tag) => WaitOperation::Ssend { dest, tag },
+        &WrittenOperation::Send(dest, tag) => WaitOperation::Send { dest, tag },
+        WrittenOperation::Probe(source, tag) => WaitOperation::Probe {
             source: read_source(source),
             tag: tag.map_or(TagMatch::Any, TagMatch::Only),
         },
-        &WrittenOperation::NeighbourRoom(peer) => Operation::NeighbourRoom { peer },
-        WrittenOperation::Neighbour(peer, name) => Operation::Neighbour {
+        &WrittenOperation::NeighbourRoom(peer) => WaitOperation::NeighbourRoom { peer },
+        WrittenOperation::Neighbour(peer, name) => WaitOperation::Neighbour {
             peer: *peer,
             name: known(name),
         },
-        WrittenOperation::Collective(name, root) => Operation::Collective {
+        WrittenOperation::Collective(name, root) => WaitOperation::Collective {
             name: known(name),
             root: *root,
         },
@@ -200,23 +204,23 @@ mod tests {
         };
         let (source, tag) = (Source::Rank(4), TagMatch::Only(9));
         let waits = vec![
-            wait(Operation::Recv { source, tag }),
-            wait(Operation::Recv {
+            wait(WaitOperation::Recv { source, tag }),
+            wait(WaitOperation::Recv {
                 source: Source::Null,
                 tag,
             }),
-            wait(Operation::Probe {
+            wait(WaitOperation::Probe {
                 source: Source::Any,
                 tag: TagMatch::Any,
             }),
-            wait(Operation::Ssend { dest: 1, tag: 2 }),
-            wait(Operation::Send { dest: 3, tag: 4 }),
-            wait(Operation::NeighbourRoom { peer: 5 }),
-            wait(Operation::Neighbour {
+            wait(WaitOperation::Ssend { dest: 1, tag: 2 }),
+            wait(WaitOperation::Send { dest: 3, tag: 4 }),
+            wait(WaitOperation::NeighbourRoom { peer: 5 }),
+            wait(WaitOperation::Neighbour {
                 peer: 6,
                 name: "shift_left",
             }),
-            wait(Operation::Collective {
+            wait(WaitOperation::Collective {
                 name: "gather",
                 root: Some(7),
             }),

@@ -3,7 +3,7 @@
 use super::super::project::Project;
 use super::folder::Folder;
 use crate::runner::Runner;
-use crate::source::Manifest;
+use crate::source::PackageManifest;
 use std::fs;
 use std::process::Command;
 
@@ -54,7 +54,7 @@ fn packing(project: &Project) -> Command {
     command
 }
 
-fn published(project: &Project) -> impl Iterator<Item = &Manifest> {
+fn published(project: &Project) -> impl Iterator<Item = &PackageManifest> {
     let all = project.tree.manifests().iter();
     all.filter(|manifest| manifest.is_published())
 }
@@ -110,11 +110,11 @@ fn take(project: &Project, folder: &Folder) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Tree;
+    use crate::source::ProjectTree;
 
     #[test]
     fn what_is_published_is_packed_and_its_gaps_are_said() {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             ("a/Cargo.toml", "[package]\nname = 'a'\nrepository = 'r'\n"),
             ("a/README.md", "# a\n"),
             ("b/Cargo.toml", "[package]\nname = 'b'\n"),

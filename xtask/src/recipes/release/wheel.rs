@@ -4,7 +4,7 @@ use super::super::project::Project;
 use super::folder::Folder;
 use super::notices::{LIBRARY, NOTICES};
 use super::paths::Paths;
-use crate::needs::Machine;
+use crate::needs::TestMachine;
 use crate::runner::Runner;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,12 @@ use std::process::{Command, Stdio};
 const LIMIT: u64 = 10_000_000;
 
 /// Builds the wheel into the draft, with its profile.
-pub(super) fn steps(runner: &mut Runner, project: &Project, machine: &Machine, folder: &Folder) {
+pub(super) fn steps(
+    runner: &mut Runner,
+    project: &Project,
+    machine: &TestMachine,
+    folder: &Folder,
+) {
     let there = Command::new(machine.python())
         .args(["-c", "import maturin"])
         .stderr(Stdio::null())
@@ -67,7 +72,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, machine: &Machine, f
 fn contents(
     runner: &mut Runner,
     project: &Project,
-    machine: &Machine,
+    machine: &TestMachine,
     folder: &Folder,
     paths: &Paths,
 ) {
@@ -91,7 +96,7 @@ fn contents(
 }
 
 /// Unpacks the wheel in the draft.
-fn unpack(machine: &Machine, folder: &Folder, place: &Path) -> Result<(), String> {
+fn unpack(machine: &TestMachine, folder: &Folder, place: &Path) -> Result<(), String> {
     let wheels = folder.files()?;
     let wheel = wheels.iter().find(|(name, _)| name.ends_with(".whl"));
     let (wheel, _) = wheel.ok_or("maturin made no wheel")?;

@@ -1,14 +1,14 @@
 //! Every decision record is in the list of decision records.
 
 use super::links::resolve;
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use crate::tidy::markdown::links;
 
 const FOLDER: &str = "docs/adr/";
 const INDEX: &str = "docs/adr/README.md";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let index = links(tree.text(INDEX).unwrap_or_default());
     let listed: Vec<String> = index
         .iter()
@@ -39,7 +39,7 @@ mod tests {
     fn a_record_must_be_linked_from_the_list() {
         let one = ("docs/adr/0001-edges.md", "");
         let two = ("docs/adr/0002-queues.md", "");
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             one,
             two,
             (INDEX, "- [0001](0001-edges.md)\n- 0002-queues.md"),
@@ -49,6 +49,6 @@ mod tests {
             .map(|finding| finding.path)
             .collect();
         assert_eq!(found, ["docs/adr/0002-queues.md"]);
-        assert!(check(&Tree::of(&[(INDEX, "")])).is_empty());
+        assert!(check(&ProjectTree::of(&[(INDEX, "")])).is_empty());
     }
 }

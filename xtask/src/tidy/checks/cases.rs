@@ -6,7 +6,7 @@
 //! semantics' table of cases, which begins with their numbers: `| 7 |`, `| 61, 62 |`, `| 64 to 66
 //! |`.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use regex_lite::Regex;
 use std::collections::BTreeSet;
@@ -33,14 +33,14 @@ const ALL: [Cases; 2] = [
     },
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let text = tree.text(CASES).unwrap_or_default();
     let lacks = |cases: &Cases| cases.check(text, tree);
     ALL.iter().flat_map(lacks).collect()
 }
 
 impl Cases {
-    fn check(&self, text: &str, tree: &Tree) -> Vec<Finding> {
+    fn check(&self, text: &str, tree: &ProjectTree) -> Vec<Finding> {
         let Some((before, rest)) = text.split_once(self.heading) else {
             return Vec::new();
         };
@@ -127,7 +127,7 @@ mod tests {
             cases.heading
         );
         let files = [(CASES, text.as_str()), ("a/tests/t.rs", code)];
-        check(&Tree::of(&files)).len()
+        check(&ProjectTree::of(&files)).len()
     }
 
     #[test]
@@ -159,6 +159,6 @@ mod tests {
 
     #[test]
     fn without_the_table_nothing_is_asked() {
-        assert!(check(&Tree::of(&[])).is_empty());
+        assert!(check(&ProjectTree::of(&[])).is_empty());
     }
 }

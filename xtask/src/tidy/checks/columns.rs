@@ -3,14 +3,14 @@
 //! What cannot be broken may be longer: a line of a table, of a drawing or listing between fences,
 //! a heading, one that holds a link, and a literal in code.
 
-use crate::source::{File, Tree};
+use crate::source::{ProjectTree, SourceFile};
 use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
 
 const LIST: &str = "xtask/allow-columns.txt";
 const LIMIT: usize = 100;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
     let kinds = [".rs", ".md"];
     let files = tree.files();
@@ -36,7 +36,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The lines that are too long and could be broken, with their places.
-fn long_lines(file: &File) -> Vec<(usize, &str)> {
+fn long_lines(file: &SourceFile) -> Vec<(usize, &str)> {
     let text = file.text.as_deref().unwrap_or_default();
     // Literals are blank in it.
     let code = file.rust.as_ref().map_or(text, |rust| &rust.code);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let findings = check(&Tree::of(&[(path, text)]));
+        let findings = check(&ProjectTree::of(&[(path, text)]));
         findings.iter().map(|finding| finding.line).collect()
     }
 

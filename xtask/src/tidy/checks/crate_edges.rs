@@ -13,7 +13,7 @@
 //!         problems (on search and sim), xtask and fuzz
 //! ```
 
-use crate::source::{Dependency, Kind, Tree};
+use crate::source::{Dependency, DependencyKind, ProjectTree};
 use crate::tidy::Finding;
 
 /// A package and the ones directly below it; what those may use, it may use too.
@@ -83,7 +83,7 @@ const PROBLEMS: &str = "motet-problems";
 
 const WHY: &str = "layers are crates, and a layer knows only what is below it";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for manifest in tree.manifests() {
         if !BELOW.iter().any(|(name, _)| *name == manifest.name) {
@@ -117,9 +117,9 @@ fn is_ours(package: &str) -> bool {
 
 fn may_use(user: &str, used: &Dependency) -> bool {
     if used.package == TESTKIT {
-        return used.kind == Kind::Dev;
+        return used.kind == DependencyKind::Dev;
     }
-    let in_tests = used.package == PROBLEMS && used.kind == Kind::Dev;
+    let in_tests = used.package == PROBLEMS && used.kind == DependencyKind::Dev;
     in_tests || is_above(user, &used.package)
 }
 
@@ -133,7 +133,7 @@ fn is_above(upper: &str, lower: &str) -> bool {
         .any(|name| *name == lower || is_above(name, lower))
 }
 
-fn line_of(tree: &Tree, path: &str, package: &str) -> usize {
+fn line_of(tree: &ProjectTree, path: &str, package: &str) -> usize {
     let text = tree.text(path).unwrap_or_default();
     let starts = |line: &str| {
         line.trim_start()
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn found(name: &str, rest: &str) -> Vec<Finding> {
-        check(&Tree::of(&[(
+        check(&ProjectTree::of(&[(
             "x/Cargo.toml",
             &format!("[package]\nname = '{name}'\n{rest}"),
         )]))

@@ -1,12 +1,12 @@
 //! Every document is linked from another.
 
 use super::links::resolve;
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use crate::tidy::markdown::links;
 use std::collections::BTreeSet;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut linked = BTreeSet::new();
     for (file, text) in tree.markdown() {
         let targets = links(text).into_iter().filter_map(|link| {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn only_the_document_that_others_link_to_is_alive() {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             ("README.md", "[a](docs/A.md#x)"),
             ("docs/A.md", "[adr](adr/1.md)"),
             ("docs/adr/1.md", ""),

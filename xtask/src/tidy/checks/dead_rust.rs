@@ -1,9 +1,9 @@
 //! Every Rust source is part of some crate.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let dead = tree
         .rust()
         .filter(|(file, _)| !tree.modules().reaches(&file.path) && !is_included(tree, &file.path));
@@ -20,7 +20,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Whether a source of the same folder includes the file as text.
-fn is_included(tree: &Tree, path: &str) -> bool {
+fn is_included(tree: &ProjectTree, path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let wanted = format!("include!(\"{name}\")");
     tree.rust()
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn only_the_file_that_nothing_reaches_is_dead() {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             ("a/Cargo.toml", "[package]\nname = 'a'\n"),
             ("a/src/lib.rs", "mod x; // mod lost;"),
             ("a/src/x.rs", "include!(\"table.rs\");"),

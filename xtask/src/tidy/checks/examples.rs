@@ -1,10 +1,10 @@
 //! An example proves what it shows: it ends in an assertion.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use regex_lite::Regex;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let assertion = Regex::new(r"\b(?:debug_)?assert(?:_eq|_ne|_matches)?!").expect("it compiles");
     let mut findings = Vec::new();
     let roots = tree
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn only_the_example_that_asserts_nothing_is_found() {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             ("a/Cargo.toml", "[package]\nname = 'a'\n"),
             ("a/src/lib.rs", ""),
             ("a/examples/good.rs", "fn main() { assert_eq!(1, 1); }"),

@@ -1,6 +1,6 @@
 //! A file fits a sitting: 400 lines without its tests, 600 in all.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 
 const WITHOUT_TESTS: usize = 400;
@@ -9,7 +9,7 @@ const IN_ALL: usize = 600;
 /// Programs; documents may be as long as their subject.
 const KINDS: [&str; 3] = [".rs", ".py", ".sh"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree
         .files()
@@ -56,7 +56,7 @@ mod tests {
             text += &format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "\n".repeat(tests - 3));
         }
         let root = ("a/Cargo.toml", "[package]\nname = 'a'\n");
-        check(&Tree::of(&[
+        check(&ProjectTree::of(&[
             root,
             ("a/src/lib.rs", "mod x;"),
             (path, &text),

@@ -1,11 +1,11 @@
 //! A function fits one screen: 70 lines from `fn` to its closing brace.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 
 const LIMIT: usize = 70;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, rust) in tree.rust() {
         for function in rust
@@ -34,7 +34,7 @@ mod tests {
 
     fn found(lines: usize) -> Vec<usize> {
         let text = format!("\nfn f() {{\n{}}}\n", "\n".repeat(lines - 2));
-        check(&Tree::of(&[("a.rs", &text)]))
+        check(&ProjectTree::of(&[("a.rs", &text)]))
             .iter()
             .map(|finding| finding.line)
             .collect()

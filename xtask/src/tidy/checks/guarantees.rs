@@ -3,14 +3,14 @@
 //! A promise is a line of the semantics that begins `**Gnn**` or `| Gnn |`; its test is a function
 //! with `#[test]` whose name contains `sem_gNN`, or one of Python whose name begins `test_sem_gNN`.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use regex_lite::Regex;
 use std::collections::BTreeMap;
 
 const PROMISES: &str = "docs/SEMANTICS.md";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let promises = promises(tree.text(PROMISES).unwrap_or_default());
     let (mut findings, mut tested) = (Vec::new(), Vec::new());
     let numbered = Regex::new(r"sem_g(\d{2,4})(?:_|$)").expect("it compiles");
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     fn found(promises: &str, code: &str) -> Vec<(String, usize)> {
-        let tree = Tree::of(&[(PROMISES, promises), ("a/tests/t.rs", code)]);
+        let tree = ProjectTree::of(&[(PROMISES, promises), ("a/tests/t.rs", code)]);
         check(&tree)
             .into_iter()
             .map(|finding| (finding.path, finding.line))
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn tests_in_python_count() {
         let python = ("p/test_x.py", "def test_sem_g07_rows(groups):\n    pass\n");
-        assert!(check(&Tree::of(&[(PROMISES, "**G07** Rows."), python])).is_empty());
+        assert!(check(&ProjectTree::of(&[(PROMISES, "**G07** Rows."), python])).is_empty());
         assert_eq!(
-            check(&Tree::of(&[(PROMISES, "**G08** Rows."), python])).len(),
+            check(&ProjectTree::of(&[(PROMISES, "**G08** Rows."), python])).len(),
             1
         );
     }
@@ -120,9 +120,9 @@ mod tests {
     #[test]
     fn tests_of_promises_need_the_list_of_promises() {
         assert_eq!(
-            check(&Tree::of(&[("t.rs", "#[test]\nfn sem_g01_a() {}")])).len(),
+            check(&ProjectTree::of(&[("t.rs", "#[test]\nfn sem_g01_a() {}")])).len(),
             1
         );
-        assert!(check(&Tree::of(&[])).is_empty());
+        assert!(check(&ProjectTree::of(&[])).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Nothing half done and nothing switched off.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use regex_lite::Regex;
 
@@ -29,7 +29,7 @@ const IN_CODE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let patterns: Vec<_> = IN_CODE
         .iter()
         .map(|(pattern, why, remedy)| (Regex::new(pattern).expect("it compiles"), *why, *remedy))
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Vec<usize> {
-        check(&Tree::of(&[("a.rs", text)]))
+        check(&ProjectTree::of(&[("a.rs", text)]))
             .iter()
             .map(|finding| finding.line)
             .collect()

@@ -1,10 +1,10 @@
 //! Every relative link of a Markdown file leads to a file, and its anchor to a heading.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use crate::tidy::markdown::{anchors, links};
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, text) in tree.markdown() {
         for link in links(text) {
@@ -23,7 +23,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// What is wrong with a link of the file at `from`.
-fn fault(tree: &Tree, from: &str, link: &str) -> Option<String> {
+fn fault(tree: &ProjectTree, from: &str, link: &str) -> Option<String> {
     let is_address = link.split_once(':').is_some_and(|(scheme, rest)| {
         scheme.len() > 1
             && scheme.chars().all(|c| c.is_ascii_alphanumeric())
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             ("docs/b.md", "# Two words\n"),
             ("crates/x/src/lib.rs", ""),
             (path, text),

@@ -1,7 +1,7 @@
 //! Every example and every benchmark is listed where readers look for it, and what is listed
 //! exists.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use regex_lite::Regex;
 
@@ -45,13 +45,13 @@ const LISTINGS: &[Listing] = &[
     },
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = unlisted(tree);
     findings.extend(unknown(tree));
     findings
 }
 
-fn unlisted(tree: &Tree) -> Vec<Finding> {
+fn unlisted(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for listing in LISTINGS {
         let text = tree.text(listing.list).unwrap_or_default();
@@ -72,7 +72,7 @@ fn unlisted(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The files of a folder that stand for one entry each, with their names.
-fn entries(tree: &Tree, folder: &Folder) -> Vec<(String, String)> {
+fn entries(tree: &ProjectTree, folder: &Folder) -> Vec<(String, String)> {
     let folders: Vec<String> = match folder {
         Folder::At(folder) => vec![format!("{folder}/")],
         Folder::Named(name) => tree
@@ -105,7 +105,7 @@ fn entries(tree: &Tree, folder: &Folder) -> Vec<(String, String)> {
 }
 
 /// Examples that some text tells the reader to run and that do not exist.
-fn unknown(tree: &Tree) -> Vec<Finding> {
+fn unknown(tree: &ProjectTree) -> Vec<Finding> {
     let run = Regex::new(r"--example[ =](\w+)").expect("it compiles");
     let known: Vec<String> = entries(tree, &Folder::Named("examples"))
         .into_iter()
@@ -141,7 +141,7 @@ mod tests {
             ("bench/Cargo.toml", "[package]\nname = 'b'\n"),
         ];
         all.extend(files);
-        check(&Tree::of(&all))
+        check(&ProjectTree::of(&all))
             .into_iter()
             .map(|finding| finding.path)
             .collect()

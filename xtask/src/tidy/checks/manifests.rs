@@ -1,6 +1,6 @@
 //! Every package says what it is, under which licence, and takes the workspace's lints.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 
 const FIELDS: [(&str, &str); 2] = [
@@ -8,7 +8,7 @@ const FIELDS: [(&str, &str); 2] = [
     ("description", "description = \"…\""),
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tree
         .broken_manifests()
         .iter()
@@ -48,9 +48,13 @@ mod tests {
     #[test]
     fn a_whole_manifest_is_well_and_each_gap_is_found() {
         let whole = "[package]\nname = 'x'\nlicense.workspace = true\ndescription = 'it'\n[lints]\nworkspace = true\n";
-        assert!(check(&Tree::of(&[("x/Cargo.toml", whole)])).is_empty());
+        assert!(check(&ProjectTree::of(&[("x/Cargo.toml", whole)])).is_empty());
         assert_eq!(
-            check(&Tree::of(&[("x/Cargo.toml", "[package]\nname = 'x'\n")])).len(),
+            check(&ProjectTree::of(&[(
+                "x/Cargo.toml",
+                "[package]\nname = 'x'\n"
+            )]))
+            .len(),
             3
         );
     }
@@ -58,7 +62,7 @@ mod tests {
     #[test]
     fn a_manifest_that_does_not_parse_is_found() {
         assert_eq!(
-            check(&Tree::of(&[("x/Cargo.toml", "[package")]))[0].path,
+            check(&ProjectTree::of(&[("x/Cargo.toml", "[package")]))[0].path,
             "x/Cargo.toml"
         );
     }

@@ -5,7 +5,7 @@
 //! Test code does not count: tests may look everywhere. Nor does what a module itself defines for
 //! its children.
 
-use crate::source::{Module, NamedPath, Rust, Tree, named_paths};
+use crate::source::{Module, NamedPath, ProjectTree, Rust, named_paths};
 use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ const LIST: &str = "xtask/allow-cycles.txt";
 /// For each module the modules beside it that it names, with the first place where it does.
 type Graph = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
     let modules = tree.modules().all();
     let roots: BTreeSet<&str> = modules.iter().map(|module| module.root.as_str()).collect();
@@ -39,7 +39,7 @@ struct Crate<'a> {
 }
 
 impl<'a> Crate<'a> {
-    fn of(tree: &'a Tree, root: &str) -> Crate<'a> {
+    fn of(tree: &'a ProjectTree, root: &str) -> Crate<'a> {
         let all = tree.modules().all().iter();
         let own = all.filter(|module| module.root == root && !module.test_only);
         let modules: Vec<_> = own
@@ -207,7 +207,7 @@ mod tests {
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let mut all = vec![("a/Cargo.toml", "[package]\nname = 'a'\n")];
         all.extend(files);
-        check(&Tree::of(&all))
+        check(&ProjectTree::of(&all))
             .iter()
             .map(|finding| finding.what.clone())
             .collect()

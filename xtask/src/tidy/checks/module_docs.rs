@@ -1,9 +1,9 @@
 //! Every Rust source opens with what it is about.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mute = tree
         .rust()
         .filter(|(file, _)| !opens_with_docs(file.text.as_deref().unwrap_or_default()));

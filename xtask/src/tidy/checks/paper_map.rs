@@ -1,13 +1,13 @@
 //! Every path that the map of the papers names exists.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use crate::tidy::markdown::code_spans;
 use regex_lite::Regex;
 
 const MAP: &str = "docs/PAPER-MAP.md";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     // A path may be followed by `::item`, `:line` or a function's name after a space.
     let path =
         Regex::new(r"^((?:crates|bench|docs|examples|python|xtask|fuzz)/[\w./-]*)(?:$|:|\s|#)")
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     fn lines(map: &str) -> Vec<usize> {
-        let tree = Tree::of(&[(MAP, map), ("crates/comm/src/ring.rs", "")]);
+        let tree = ProjectTree::of(&[(MAP, map), ("crates/comm/src/ring.rs", "")]);
         check(&tree).iter().map(|finding| finding.line).collect()
     }
 

@@ -1,7 +1,7 @@
 //! What a registry would refuse: a published package that stands on one that is not, and versions
 //! that do not agree.
 
-use crate::source::{Kind, Manifest, Tree, Workspace};
+use crate::source::{DependencyKind, PackageManifest, ProjectTree, Workspace};
 use crate::tidy::Finding;
 
 const ROOT: &str = "Cargo.toml";
@@ -9,7 +9,7 @@ const ROOT: &str = "Cargo.toml";
 /// What a published package takes from the workspace.
 const INHERITED: [&str; 3] = ["version", "rust-version", "exclude"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let Some(text) = tree.text(ROOT) else {
         return Vec::new();
     };
@@ -34,13 +34,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// A dependency inside the project has a version where it is published, and only there: Cargo drops
 /// a test's dependency that has none, and refuses to publish what needs one that has none.
-fn versions(tree: &Tree, workspace: &Workspace) -> Vec<Finding> {
+fn versions(tree: &ProjectTree, workspace: &Workspace) -> Vec<Finding> {
     let at = |what: String, why: &'static str, remedy: String| {
         vec![Finding::new(ROOT, 1, what, why, remedy)]
     };
     let own = workspace.own.iter().flat_map(|(name, version)| {
         let wanted = named(tree, name)
-            .is_some_and(Manifest::is_published)
+            .is_some_and(PackageManifest::is_published)
             .then_some(&workspace.version);
         match (wanted, version) {
             (wanted, version) if wanted == version.as_ref() => Vec::new(),
@@ -59,7 +59,7 @@ fn versions(tree: &Tree, workspace: &Workspace) -> Vec<Finding> {
     own.collect()
 }
 
-fn package(tree: &Tree, manifest: &Manifest) -> Vec<Finding> {
+fn package(tree: &ProjectTree, manifest: &PackageManifest) -> Vec<Finding> {
     let at = |what: String, why: &'static str, remedy: String| {
         Finding::new(&manifest.path, 1, what, why, remedy)
     };
@@ -74,7 +74,7 @@ fn package(tree: &Tree, manifest: &Manifest) -> Vec<Finding> {
         })
         .collect();
     let needed = manifest.dependencies.iter();
-    let needed = needed.filter(|one| one.kind != Kind::Dev);
+    let needed = needed.filter(|one| one.kind != DependencyKind::Dev);
     let hidden = needed
         .filter(|one| named(tree, &one.package).is_some_and(|manifest| !manifest.is_published()));
     findings.extend(hidden.map(|one| {
@@ -90,7 +90,7 @@ fn package(tree: &Tree, manifest: &Manifest) -> Vec<Finding> {
     findings
 }
 
-fn named<'a>(tree: &'a Tree, name: &str) -> Option<&'a Manifest> {
+fn named<'a>(tree: &'a ProjectTree, name: &str) -> Option<&'a PackageManifest> {
     tree.manifests().iter().find(|one| one.name == name)
 }
 
@@ -112,7 +112,7 @@ mod tests {
             ("a/Cargo.toml", &*a),
             ("b/Cargo.toml", &*b),
         ];
-        let findings = check(&Tree::of(&files));
+        let findings = check(&ProjectTree::of(&files));
         findings.into_iter().map(|finding| finding.what).collect()
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_root_without_a_version_is_found() {
-        let tree = Tree::of(&[("Cargo.toml", "[workspace]\n")]);
+        let tree = ProjectTree::of(&[("Cargo.toml", "[workspace]\n")]);
         assert_eq!(check(&tree).len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 //! Some are due only once another is there: a promise list once tests name promises, an index once
 //! there is something to list.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 
 /// A file, the path whose presence makes it due (empty: always) and what it is for.
@@ -41,7 +41,7 @@ const REQUIRED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let missing = REQUIRED
         .iter()
         .filter(|(path, due, _)| tree.has(due) && tree.file(path).is_none());
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn missing(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Tree::of(files))
+        check(&ProjectTree::of(files))
             .into_iter()
             .map(|finding| finding.path)
             .collect()

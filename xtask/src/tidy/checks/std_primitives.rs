@@ -2,7 +2,7 @@
 //!
 //! Tests and examples may use what they like; programs at the edge are listed by name.
 
-use crate::source::{File, NamedPath, Rust, Tree, named_paths};
+use crate::source::{NamedPath, ProjectTree, Rust, SourceFile, named_paths};
 use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
 
@@ -24,7 +24,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("thread::sleep", "a timer, or motet_sync::Parker"),
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
     let mut findings = Vec::new();
     for (file, rust) in tree.rust().filter(|(file, _)| concerns(tree, file)) {
@@ -46,7 +46,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn concerns(tree: &Tree, file: &File) -> bool {
+fn concerns(tree: &ProjectTree, file: &SourceFile) -> bool {
     !file.path.starts_with(FACADE)
         && !tree.modules().is_test_only(&file.path)
         && !file
@@ -57,7 +57,7 @@ fn concerns(tree: &Tree, file: &File) -> bool {
 
 type Use = (usize, &'static str, &'static str);
 
-fn uses(tree: &Tree, file: &File, rust: &Rust) -> Vec<Use> {
+fn uses(tree: &ProjectTree, file: &SourceFile, rust: &Rust) -> Vec<Use> {
     let paths = named_paths(rust);
     let aliases: Vec<&NamedPath> = paths
         .iter()
@@ -108,7 +108,7 @@ mod tests {
     fn lines(files: &[(&str, &str)]) -> Vec<(String, usize)> {
         let mut all = vec![("a/Cargo.toml", "[package]\nname = 'a'\n")];
         all.extend(files);
-        check(&Tree::of(&all))
+        check(&ProjectTree::of(&all))
             .into_iter()
             .map(|finding| (finding.path, finding.line))
             .collect()

@@ -1,13 +1,13 @@
 //! `unsafe` stands in named files only.
 
-use crate::source::Tree;
+use crate::source::ProjectTree;
 use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
 use regex_lite::Regex;
 
 const LIST: &str = "xtask/allow-unsafe.txt";
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
     let word = Regex::new(r"\bunsafe\b").expect("it compiles");
     let mut findings = Vec::new();
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn only_unsafe_code_in_other_files_is_found() {
-        let tree = Tree::of(&[
+        let tree = ProjectTree::of(&[
             (LIST, "a.rs  the node's layout\ngone.rs  it was needed\n"),
             ("a.rs", "unsafe fn f() {}"),
             ("b.rs", "\nfn g() { unsafe { f() } }"),

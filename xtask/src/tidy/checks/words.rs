@@ -2,7 +2,7 @@
 //!
 //! Read this file as the list; it is the one file that the check leaves out.
 
-use crate::source::{File, Tree};
+use crate::source::{ProjectTree, SourceFile};
 use crate::tidy::Finding;
 use regex_lite::Regex;
 
@@ -43,7 +43,7 @@ const WORDS: &[Word] = &[
     },
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for word in WORDS {
         let pattern = Regex::new(word.pattern).expect("it compiles");
@@ -69,7 +69,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn is_test_line(tree: &Tree, file: &File, at: usize) -> bool {
+fn is_test_line(tree: &ProjectTree, file: &SourceFile, at: usize) -> bool {
     let Some(text) = &file.text else { return false };
     let offset = text.split_inclusive('\n').take(at).map(str::len).sum();
     file.rust.is_some() && tree.is_test(file, offset)
@@ -81,7 +81,7 @@ mod tests {
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let root = ("a/Cargo.toml", "[package]\nname = 'a'\n");
-        check(&Tree::of(&[root, (path, text)]))
+        check(&ProjectTree::of(&[root, (path, text)]))
             .iter()
             .map(|finding| finding.line)
             .collect()

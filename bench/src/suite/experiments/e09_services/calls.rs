@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum CallKind {
     /// Read together.
     Get,
     /// Changed alone.
@@ -55,7 +55,7 @@ impl Counts for Counter {
 
 /// Microseconds of a message to a motet service on one worker, when `warm` groups have gone before.
 pub(crate) fn on_motet(
-    kind: Kind,
+    kind: CallKind,
     group: usize,
     groups: usize,
     warm: usize,
@@ -84,7 +84,7 @@ pub(crate) fn on_motet(
 
 async fn measure(
     counter: &CountsClient,
-    kind: Kind,
+    kind: CallKind,
     group: usize,
     groups: usize,
     warm: usize,
@@ -95,19 +95,19 @@ async fn measure(
             begun = Instant::now();
         }
         match kind {
-            Kind::Get => {
+            CallKind::Get => {
                 let calls: Vec<_> = (0..group).map(|_| counter.get().into_future()).collect();
                 for call in calls {
                     call.await?;
                 }
             }
-            Kind::Update => {
+            CallKind::Update => {
                 let calls: Vec<_> = (0..group).map(|_| counter.add(1).into_future()).collect();
                 for call in calls {
                     call.await?;
                 }
             }
-            Kind::OneWay => {
+            CallKind::OneWay => {
                 for _ in 0..group {
                     counter.post(CountsRequest::Add(1))?;
                 }
@@ -118,7 +118,7 @@ async fn measure(
                     return Err(Fault::failed(format!("{last} were done, not {all}")));
                 }
             }
-            Kind::Posted => {
+            CallKind::Posted => {
                 let calls: Vec<_> = (0..group)
                     .map(|_| counter.add_posted(1).into_future())
                     .collect();
@@ -129,7 +129,7 @@ async fn measure(
         }
     }
     let took = begun.elapsed();
-    if !matches!(kind, Kind::Get) {
+    if !matches!(kind, CallKind::Get) {
         let all = (group * (warm + groups)) as u64;
         let done = counter.get().await?.n;
         if done != all {

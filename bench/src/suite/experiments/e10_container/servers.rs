@@ -114,9 +114,9 @@ impl Axum {
     }
 }
 
-type Told = mpsc::Sender<Result<SocketAddr, String>>;
+type AddressSender = mpsc::Sender<Result<SocketAddr, String>>;
 
-async fn serve(tell: &Told, ended: oneshot::Receiver<()>) -> std::io::Result<()> {
+async fn serve(tell: &AddressSender, ended: oneshot::Receiver<()>) -> std::io::Result<()> {
     use axum::routing::{get, post};
     let count = Arc::new(Mutex::new(0u64));
     let changed = Arc::clone(&count);

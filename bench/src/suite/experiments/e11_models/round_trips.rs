@@ -1,6 +1,6 @@
 //! A round trip of 64 bytes in each model of messaging, one at a time.
 
-use crate::suite::experiments::e09_services::calls::{Kind, on_motet};
+use crate::suite::experiments::e09_services::calls::{CallKind, on_motet};
 use motet_comm::{CommError, World};
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn_with_handle};
 use motet_mesh::{
@@ -124,7 +124,7 @@ fn ranks(trips: usize) -> Result<f64, String> {
 
 /// A call of a service whose handler runs by its port.
 fn service(trips: usize) -> Result<f64, String> {
-    on_motet(Kind::Posted, 1, trips, first(trips)).map_err(said)
+    on_motet(CallKind::Posted, 1, trips, first(trips)).map_err(said)
 }
 
 /// Two topics inside one node.

@@ -5,7 +5,7 @@
 //! the index is made anew.
 
 use crate::address::{Source, TagMatch};
-use crate::envelope::{Context, Envelope, Wanted};
+use crate::envelope::{Context, Envelope, ReceivePattern};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
@@ -33,7 +33,7 @@ pub(super) struct Index {
 }
 
 impl Pattern {
-    pub(super) fn of(wanted: &Wanted) -> Self {
+    pub(super) fn of(wanted: &ReceivePattern) -> Self {
         Pattern {
             context: wanted.context,
             source: wanted.source,

@@ -1,7 +1,7 @@
 //! The receives that wait in a mailbox, and which of them gets a message.
 
 use super::index::{Index, KINDS, LONG, Pattern, SHORT};
-use crate::envelope::{Envelope, Wanted};
+use crate::envelope::{Envelope, ReceivePattern};
 use crate::fabric::Signed;
 use std::collections::BTreeMap;
 use std::mem;
@@ -24,7 +24,7 @@ struct Many {
 
 struct Receive {
     number: u64,
-    wanted: Wanted,
+    wanted: ReceivePattern,
     came: Option<Envelope>,
     /// Nobody waits for it any more: what it gets is dropped.
     left: bool,
@@ -47,7 +47,7 @@ impl Receives {
     }
 
     /// Puts a receive behind the others; its number is greater than theirs.
-    pub(super) fn push(&mut self, number: u64, wanted: &Wanted, came: Option<Envelope>) {
+    pub(super) fn push(&mut self, number: u64, wanted: &ReceivePattern, came: Option<Envelope>) {
         let receive = Receive {
             number,
             wanted: *wanted,
@@ -228,12 +228,12 @@ impl Many {
 mod tests {
     use super::*;
     use crate::address::{Source, Status, TagMatch};
-    use crate::envelope::{Context, Kind};
+    use crate::envelope::{Context, MessageKind};
     use proptest::prelude::*;
     use std::panic::Location;
 
     fn context(communicator: u32) -> Context {
-        let kind = Kind::User;
+        let kind = MessageKind::User;
         Context { communicator, kind }
     }
 
@@ -242,9 +242,9 @@ mod tests {
         Envelope::new(context(0), status, Location::caller(), place).arrived(place)
     }
 
-    fn wanted(which: u32) -> Wanted {
+    fn wanted(which: u32) -> ReceivePattern {
         let (source, tag) = (which % 4, which / 4 % 4);
-        Wanted {
+        ReceivePattern {
             context: context(u32::from(which > 32)),
             source: [Source::Rank(source as usize), Source::Any][usize::from(source == 3)],
             tag: [TagMatch::Only(tag), TagMatch::Any][usize::from(tag == 3)],

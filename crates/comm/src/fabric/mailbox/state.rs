@@ -2,10 +2,10 @@
 //! that wait.
 
 use super::receives::{Handed, Receives};
-use super::steps::Steps;
+use super::steps::NeighbourSteps;
 use super::unexpected::Unexpected;
 use crate::address::Status;
-use crate::envelope::{Envelope, Kind, Wanted};
+use crate::envelope::{Envelope, MessageKind, ReceivePattern};
 use crate::fabric::Signed;
 
 /// What one lock guards.
@@ -20,7 +20,7 @@ pub(super) struct State {
     /// Receives that were posted so far.
     receives: u64,
     /// Steps that nobody receives any more, until their senders end them.
-    ended: Vec<Steps>,
+    ended: Vec<NeighbourSteps>,
 }
 
 /// Mailboxes that have had fewer messages than this give their memory back when they are empty:
@@ -81,11 +81,11 @@ impl State {
     }
 
     /// Drops these steps, and those that come until their sender says that there are no more.
-    pub(super) fn end_steps(&mut self, steps: Steps) {
+    pub(super) fn end_steps(&mut self, steps: NeighbourSteps) {
         let mut ended = false;
         self.unexpected.retain(|envelope| {
             let left = steps.has(envelope);
-            ended |= left && envelope.context.kind == Kind::StepsEnd;
+            ended |= left && envelope.context.kind == MessageKind::StepsEnd;
             !left
         });
         if !ended {
@@ -98,7 +98,7 @@ impl State {
         let Some(at) = self.ended.iter().position(|steps| steps.has(envelope)) else {
             return false;
         };
-        if envelope.context.kind == Kind::StepsEnd {
+        if envelope.context.kind == MessageKind::StepsEnd {
             self.ended.swap_remove(at);
         }
         true
@@ -111,7 +111,7 @@ impl State {
     }
 
     /// Puts a receive behind the others; its number.
-    pub(super) fn register(&mut self, wanted: &Wanted, came: Option<Envelope>) -> u64 {
+    pub(super) fn register(&mut self, wanted: &ReceivePattern, came: Option<Envelope>) -> u64 {
         self.receives += 1;
         self.posted.push(self.receives, wanted, came);
         self.receives
@@ -157,7 +157,7 @@ impl State {
     #[inline]
     pub(super) fn take_from_first<V>(
         &mut self,
-        wanted: &Wanted,
+        wanted: &ReceivePattern,
         at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
     ) -> Option<(V, Status)> {
         let first = self.unexpected.front_mut()?;
@@ -171,7 +171,7 @@ impl State {
     }
 
     #[inline]
-    pub(super) fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
+    pub(super) fn take(&mut self, wanted: &ReceivePattern) -> Option<Envelope> {
         let taken = self.unexpected.take(wanted)?;
         self.shrink();
         Some(taken)

@@ -2,7 +2,7 @@
 
 use super::index::{Index, KINDS, LONG, Pattern, SHORT};
 use crate::address::Source;
-use crate::envelope::{Envelope, Wanted};
+use crate::envelope::{Envelope, ReceivePattern};
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
@@ -99,7 +99,7 @@ impl Unexpected {
 
     /// Takes the oldest message that is wanted out.
     #[inline]
-    pub(super) fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
+    pub(super) fn take(&mut self, wanted: &ReceivePattern) -> Option<Envelope> {
         if self.first.as_ref().is_some_and(|it| wanted.matches(it)) {
             let first = self.first.take();
             self.move_up();
@@ -113,7 +113,7 @@ impl Unexpected {
     }
 
     #[cold]
-    fn take_of_many(&mut self, wanted: &Wanted) -> Option<Envelope> {
+    fn take_of_many(&mut self, wanted: &ReceivePattern) -> Option<Envelope> {
         let many = self.many.as_mut()?;
         let place = many.find(wanted)?;
         let taken = many.all.remove(&place);
@@ -122,7 +122,7 @@ impl Unexpected {
     }
 
     /// The oldest message that is wanted.
-    pub(super) fn find(&mut self, wanted: &Wanted) -> Option<&Envelope> {
+    pub(super) fn find(&mut self, wanted: &ReceivePattern) -> Option<&Envelope> {
         let row = self.first.iter().chain(&self.others);
         let Some(many) = &mut self.many else {
             return row.into_iter().find(|it| wanted.matches(it));
@@ -197,7 +197,7 @@ impl Many {
     }
 
     /// The place of the oldest message that is wanted.
-    fn find(&mut self, wanted: &Wanted) -> Option<u64> {
+    fn find(&mut self, wanted: &ReceivePattern) -> Option<u64> {
         if wanted.source == Source::Null {
             return None;
         }
@@ -217,13 +217,13 @@ impl Many {
 mod tests {
     use super::*;
     use crate::address::{Status, TagMatch};
-    use crate::envelope::{Context, Kind};
+    use crate::envelope::{Context, MessageKind};
     use proptest::prelude::*;
     use std::panic::Location;
 
     const CONTEXT: Context = Context {
         communicator: 0,
-        kind: Kind::User,
+        kind: MessageKind::User,
     };
 
     fn message(place: u64) -> Envelope {
@@ -232,9 +232,9 @@ mod tests {
         Envelope::new(CONTEXT, status, Location::caller(), place).arrived(place)
     }
 
-    fn wanted(which: u32) -> Wanted {
+    fn wanted(which: u32) -> ReceivePattern {
         let (source, tag) = (which % 4, which / 4 % 4);
-        Wanted {
+        ReceivePattern {
             context: CONTEXT,
             source: [Source::Rank(source as usize), Source::Any][usize::from(source == 3)],
             tag: [TagMatch::Only(tag), TagMatch::Any][usize::from(tag == 3)],

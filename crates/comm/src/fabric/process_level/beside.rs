@@ -1,7 +1,7 @@
 //! The ways of long slices beside a collective between processes.
 
 use super::ProcessLevel;
-use crate::fabric::processes::Way;
+use crate::fabric::processes::PieceRoute;
 
 /// The ways to and from one rank.
 #[derive(Clone, Copy)]
@@ -63,8 +63,8 @@ impl Beside<'_> {
         processes.poll_beside(self.way(self.own, self.own), reads);
     }
 
-    fn way(&self, from: usize, to: usize) -> Way {
-        Way {
+    fn way(&self, from: usize, to: usize) -> PieceRoute {
+        PieceRoute {
             communicator: self.process_level.site.communicator,
             collective: self.collective,
             from,

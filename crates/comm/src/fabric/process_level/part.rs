@@ -9,9 +9,9 @@
 //! started beside others has its words each time.) All processes get all parts, and collectives
 //! follow each other, so whoever gets a number knows it.
 
-use super::runs::{Run, Runs};
-use crate::fabric::call::{Call, WrittenCall};
-use crate::fabric::processes::Part;
+use super::runs::{Run, WatchedRuns};
+use crate::fabric::call::{RankCall, WrittenCall};
+use crate::fabric::processes::ProcessPart;
 use crate::wire::{Tail, adopt, decode, encode, known, plain_bytes, put_number, put_text};
 use crate::{CommError, Value};
 use smallvec::{SmallVec, smallvec};
@@ -21,7 +21,7 @@ use std::any::type_name;
 #[derive(Default)]
 pub(super) struct Calls {
     /// Ours, by number.
-    ours: Vec<Call>,
+    ours: Vec<RankCall>,
     /// By the place of the process among those that meet, ours too, and by number.
     known: Vec<Vec<Box<[u8]>>>,
     /// The last words of the parts of the last collective, by place, if they were known calls and
@@ -67,7 +67,7 @@ pub(super) struct Values<'a> {
 /// Begins a part: what the ranks of the process have brought, or why they cannot go on. Values that
 /// need not be written may `stay` where they are, before the part's bytes.
 pub(super) fn begin<'v, V: Value>(
-    mine: &'v Result<Runs<V>, Box<CommError>>,
+    mine: &'v Result<WatchedRuns<V>, Box<CommError>>,
     bytes: &mut Vec<u8>,
     stay: bool,
 ) -> Begun<'v> {
@@ -85,7 +85,7 @@ pub(super) fn begin<'v, V: Value>(
 }
 
 /// Ends a part of this kind: its ranks have called these.
-pub(super) fn end_with_all(calls: &[(usize, Call)], (bytes, kind): (&mut Vec<u8>, u64)) {
+pub(super) fn end_with_all(calls: &[(usize, RankCall)], (bytes, kind): (&mut Vec<u8>, u64)) {
     calls
         .iter()
         .for_each(|(rank, call)| call.write(*rank, bytes));
@@ -97,7 +97,7 @@ impl Calls {
     pub(super) fn end_with_one(
         &mut self,
         rank: usize,
-        call: Call,
+        call: RankCall,
         (bytes, kind): (&mut Vec<u8>, u64),
     ) {
         if let Some(number) = self.ours.iter().position(|ours| ours.is(&call)) {
@@ -139,8 +139,8 @@ impl Calls {
     ///
     /// # Errors
     /// Two calls that differ, the same two on every process; bytes that are no part.
-    pub(super) fn check(&mut self, parts: &[Part]) -> Result<(), Box<CommError>> {
-        let last = |part: &Part| Tail(&part.bytes).number();
+    pub(super) fn check(&mut self, parts: &[ProcessPart]) -> Result<(), Box<CommError>> {
+        let last = |part: &ProcessPart| Tail(&part.bytes).number();
         let agreed = self.agreed.iter().map(|&last| Some(last));
         if !self.agreed.is_empty() && parts.iter().map(last).eq(agreed) {
             return Ok(());
@@ -208,12 +208,12 @@ pub(super) fn body(part: &[u8]) -> Result<Values<'_>, Box<CommError>> {
     }
 }
 
-impl<V: Value> Runs<V> {
-    /// Appends them, for [`Runs::read`]; the part's kind.
+impl<V: Value> WatchedRuns<V> {
+    /// Appends them, for [`WatchedRuns::read`]; the part's kind.
     fn write(&self, to: &mut Vec<u8>, stay: bool) -> Result<Begun<'_>, String> {
         let place = |run: &Run<V>| u64::from(run.first) << 32 | u64::from(run.ranks);
         let runs = match self {
-            Runs::One(run) => {
+            WatchedRuns::One(run) => {
                 let values = plain_bytes(&run.value).filter(|_| stay);
                 if values.is_none() {
                     encode(&run.value, to)?;
@@ -224,7 +224,7 @@ impl<V: Value> Runs<V> {
                     values: values.unwrap_or_default(),
                 });
             }
-            Runs::Several(runs) => runs,
+            WatchedRuns::Several(runs) => runs,
         };
         for run in runs {
             let begin = to.len();
@@ -261,7 +261,7 @@ impl<V: Value> Runs<V> {
         if one {
             let (place, length) = (number(&mut tail)?, tail.0.len());
             let value = adopt(part, length).unwrap_or_else(|| decode(&part[..length]));
-            return Ok(Runs::One(run(place, value)?));
+            return Ok(WatchedRuns::One(run(place, value)?));
         }
         let mut runs = Vec::new();
         for _ in 0..number(&mut tail)? {
@@ -273,7 +273,7 @@ impl<V: Value> Runs<V> {
             runs.push(run(place, decode(body))?);
         }
         runs.reverse();
-        Ok(Runs::Several(runs))
+        Ok(WatchedRuns::Several(runs))
     }
 }
 
@@ -327,28 +327,28 @@ mod tests {
     use super::*;
     use std::panic::Location;
 
-    fn call(length: usize) -> Call {
-        Call::new::<f64>("reduce", Location::caller()).length(length)
+    fn call(length: usize) -> RankCall {
+        RankCall::new::<f64>("reduce", Location::caller()).length(length)
     }
 
-    fn part(calls: &mut Calls, call: Call, value: f64) -> Vec<u8> {
+    fn part(calls: &mut Calls, call: RankCall, value: f64) -> Vec<u8> {
         let run = Run {
             first: 5,
             ranks: 2,
             value,
         };
-        let (mine, mut bytes) = (Ok(Runs::One(run)), Vec::new());
+        let (mine, mut bytes) = (Ok(WatchedRuns::One(run)), Vec::new());
         let begun = begin(&mine, &mut bytes, true);
         assert!(begun.values.is_empty(), "one number is no vector");
         calls.end_with_one(5, call, (&mut bytes, begun.kind));
         bytes
     }
 
-    fn parts<const N: usize>(parts: [Vec<u8>; N]) -> [Part; N] {
+    fn parts<const N: usize>(parts: [Vec<u8>; N]) -> [ProcessPart; N] {
         let mut process = 0;
         parts.map(|bytes| {
             process += 1;
-            Part { process, bytes }
+            ProcessPart { process, bytes }
         })
     }
 
@@ -362,9 +362,10 @@ mod tests {
             let parts = parts([bytes]);
             assert_eq!(there.check(&parts), Ok(()));
             assert_eq!(there.agreed.len(), usize::from(round > 0));
-            let [Part { bytes, .. }] = &parts;
+            let [ProcessPart { bytes, .. }] = &parts;
             assert_eq!(there.calls_of(0, bytes).unwrap().len(), 1);
-            let Runs::One(run) = Runs::<f64>::read(&mut bytes.clone()).unwrap() else {
+            let WatchedRuns::One(run) = WatchedRuns::<f64>::read(&mut bytes.clone()).unwrap()
+            else {
                 panic!("one run")
             };
             assert_eq!((run.first, run.ranks, run.value), (5, 2, f64::from(round)));
@@ -373,18 +374,18 @@ mod tests {
 
     #[test]
     fn plain_numbers_stay_where_they_are_unless_they_are_passed_on() {
-        let mine = Ok(Runs::one(3, vec![1.5, 2.5]));
+        let mine = Ok(WatchedRuns::one(3, vec![1.5, 2.5]));
         let (mut all, mut rest, number) = (Vec::new(), Vec::new(), |last: u64| last.to_le_bytes());
         let (written, stayed) = (begin(&mine, &mut all, false), begin(&mine, &mut rest, true));
         assert_eq!((written.values.len(), stayed.values.len()), (0, 16));
         assert_eq!(all, [stayed.values, &rest].concat());
         all.extend(number(written.kind));
-        let read = Runs::<Vec<f64>>::read(&mut all.clone()).unwrap();
+        let read = WatchedRuns::<Vec<f64>>::read(&mut all.clone()).unwrap();
         assert_eq!(read.whole(), Some(vec![1.5, 2.5]));
         // Bytes that begin anywhere, and bytes that are no numbers.
         for (ahead, fine) in [(8, true), (1, false)] {
             let mut bytes = [vec![0; ahead], all.clone()].concat();
-            assert_eq!(Runs::<Vec<f64>>::read(&mut bytes).is_ok(), fine);
+            assert_eq!(WatchedRuns::<Vec<f64>>::read(&mut bytes).is_ok(), fine);
         }
     }
 
@@ -396,16 +397,16 @@ mod tests {
             value: value.to_owned(),
         };
         let (mine, mut bytes) = (
-            Ok(Runs::Several(vec![run(2, "c"), run(4, "e")])),
+            Ok(WatchedRuns::Several(vec![run(2, "c"), run(4, "e")])),
             Vec::new(),
         );
         let begun = begin(&mine, &mut bytes, true);
         end_with_all(&[], (&mut bytes, begun.kind));
-        let runs = Runs::<String>::read(&mut bytes.clone()).unwrap();
-        let others = Runs::Several(vec![run(0, "a"), run(1, "b"), run(3, "d")]);
+        let runs = WatchedRuns::<String>::read(&mut bytes.clone()).unwrap();
+        let others = WatchedRuns::Several(vec![run(0, "a"), run(1, "b"), run(3, "d")]);
         let joined = runs.join(others, 5, &|a, b| a + &b);
         assert_eq!(joined.whole().as_deref(), Some("abcde"));
-        assert!(Runs::<String>::read(&mut bytes[1..].to_vec()).is_err());
+        assert!(WatchedRuns::<String>::read(&mut bytes[1..].to_vec()).is_err());
     }
 
     #[test]
@@ -456,10 +457,10 @@ mod tests {
             calls.learn(1, &words).unwrap();
         }
         assert!(calls.learn(1, &words).is_err(), "no sender has more");
-        assert!(Runs::<f64>::read(&mut number(FINE).to_vec()).is_err());
-        assert!(Runs::<f64>::read(&mut number(FINE | ONE).to_vec()).is_err());
+        assert!(WatchedRuns::<f64>::read(&mut number(FINE).to_vec()).is_err());
+        assert!(WatchedRuns::<f64>::read(&mut number(FINE | ONE).to_vec()).is_err());
         // Ranks without end.
         let mut place = [number(u64::MAX), number(FINE | ONE)].concat();
-        assert!(Runs::<()>::read(&mut place).is_err());
+        assert!(WatchedRuns::<()>::read(&mut place).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! What ranks have brought to a collective, combined as far as they are the halves of a branch.
 
 use crate::Value;
-use crate::fabric::Span;
+use crate::fabric::RankSpan;
 
 /// What neighbouring ranks have brought, combined.
 pub(super) struct Run<V> {
@@ -11,18 +11,18 @@ pub(super) struct Run<V> {
 }
 
 /// In the order of ranks; no two runs are neighbours.
-pub(super) enum Runs<V> {
+pub(super) enum WatchedRuns<V> {
     /// As most often. Small: it goes from cell to cell without an allocation.
     One(Run<V>),
     Several(Vec<Run<V>>),
 }
 
-impl<V: Value> Runs<V> {
+impl<V: Value> WatchedRuns<V> {
     /// What one rank has brought.
     #[inline]
     pub(super) fn one(rank: usize, value: V) -> Self {
-        let Span { first, ranks } = Span::of(rank);
-        Runs::One(Run {
+        let RankSpan { first, ranks } = RankSpan::of(rank);
+        WatchedRuns::One(Run {
             first,
             ranks,
             value,
@@ -31,38 +31,48 @@ impl<V: Value> Runs<V> {
 
     pub(super) fn into_vec(self) -> Vec<Run<V>> {
         match self {
-            Runs::One(run) => vec![run],
-            Runs::Several(runs) => runs,
+            WatchedRuns::One(run) => vec![run],
+            WatchedRuns::Several(runs) => runs,
         }
     }
 
     /// The value of all these ranks, if they are all neighbours.
     pub(super) fn whole(self) -> Option<V> {
         match self {
-            Runs::One(run) => Some(run.value),
-            Runs::Several(_) => None,
+            WatchedRuns::One(run) => Some(run.value),
+            WatchedRuns::Several(_) => None,
         }
     }
 
     /// These and those, neighbours combined from the left.
     #[inline]
-    pub(super) fn join(self, other: Runs<V>, all: u32, combine: &impl Fn(V, V) -> V) -> Runs<V> {
+    pub(super) fn join(
+        self,
+        other: WatchedRuns<V>,
+        all: u32,
+        combine: &impl Fn(V, V) -> V,
+    ) -> WatchedRuns<V> {
         match (self, other) {
-            (Runs::One(one), Runs::One(other)) => {
+            (WatchedRuns::One(one), WatchedRuns::One(other)) => {
                 let (left, right) = match one.first < other.first {
                     true => (one, other),
                     false => (other, one),
                 };
                 match left.join(right, all, combine) {
-                    Ok(run) => Runs::One(run),
-                    Err(apart) => Runs::Several(apart.into()),
+                    Ok(run) => WatchedRuns::One(run),
+                    Err(apart) => WatchedRuns::Several(apart.into()),
                 }
             }
             (one, other) => one.join_several(other, all, combine),
         }
     }
 
-    fn join_several(self, other: Runs<V>, all: u32, combine: &impl Fn(V, V) -> V) -> Runs<V> {
+    fn join_several(
+        self,
+        other: WatchedRuns<V>,
+        all: u32,
+        combine: &impl Fn(V, V) -> V,
+    ) -> WatchedRuns<V> {
         let mut runs = self.into_vec();
         runs.append(&mut other.into_vec());
         runs.sort_unstable_by_key(|run| run.first);
@@ -81,10 +91,10 @@ impl<V: Value> Runs<V> {
             joined.push(run);
         }
         match joined.pop() {
-            Some(run) if joined.is_empty() => Runs::One(run),
+            Some(run) if joined.is_empty() => WatchedRuns::One(run),
             last => {
                 joined.extend(last);
-                Runs::Several(joined)
+                WatchedRuns::Several(joined)
             }
         }
     }
@@ -102,7 +112,7 @@ impl<V> Run<V> {
     ) -> Result<Run<V>, [Run<V>; 2]> {
         match self.span().join(next.span(), all) {
             None => Err([self, next]),
-            Some(Span { first, ranks }) => Ok(Run {
+            Some(RankSpan { first, ranks }) => Ok(Run {
                 first,
                 ranks,
                 value: combine(self.value, next.value),
@@ -111,9 +121,9 @@ impl<V> Run<V> {
     }
 
     #[inline]
-    fn span(&self) -> Span {
+    fn span(&self) -> RankSpan {
         let Run { first, ranks, .. } = *self;
-        Span { first, ranks }
+        RankSpan { first, ranks }
     }
 }
 
@@ -130,17 +140,17 @@ mod tests {
         };
         let join = |a: String, b: String| a + &b;
         let (one, other) = (
-            Runs::Several(vec![run(0, "ab"), run(5, "f")]),
-            Runs::Several(vec![run(2, "c"), run(4, "e")]),
+            WatchedRuns::Several(vec![run(0, "ab"), run(5, "f")]),
+            WatchedRuns::Several(vec![run(2, "c"), run(4, "e")]),
         );
         let apart = one.join(other, 7, &join).into_vec();
         let texts: Vec<&str> = apart.iter().map(|run| run.value.as_str()).collect();
         // Neighbours that are not the halves of a branch wait for their other half.
         assert_eq!(texts, ["ab", "c", "ef"]);
-        let all = Runs::one(3, "d".to_owned()).join(Runs::Several(apart), 7, &join);
-        let all = all.join(Runs::one(6, "g".to_owned()), 7, &join);
+        let all = WatchedRuns::one(3, "d".to_owned()).join(WatchedRuns::Several(apart), 7, &join);
+        let all = all.join(WatchedRuns::one(6, "g".to_owned()), 7, &join);
         assert_eq!(all.whole().as_deref(), Some("abcdefg"));
-        let [low, high] = [0, 2].map(|rank| Runs::one(rank, rank.to_string()));
+        let [low, high] = [0, 2].map(|rank| WatchedRuns::one(rank, rank.to_string()));
         assert!(high.join(low, 3, &join).whole().is_none());
     }
 }

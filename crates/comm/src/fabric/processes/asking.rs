@@ -1,7 +1,7 @@
 //! What the ranks of all processes do: one process asks, the others answer without their ranks'
 //! help.
 
-use super::Processes;
+use super::RunProcesses;
 use crate::asks::Asks;
 use crate::report::{RankNow, WaitGraph};
 use motet_sync::{Condvar, Mutex};
@@ -46,7 +46,7 @@ impl Asking {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// Has process 0 make a report, for whoever waits for one there.
     pub(crate) fn ask(&self) {
         match self.own() {

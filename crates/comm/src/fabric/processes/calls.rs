@@ -1,7 +1,7 @@
 //! What delegates of ranks ask each other between processes: taken in by whichever thread brings
 //! it, past the mailboxes.
 
-use super::{CALL, Ending, Processes, context_of, number};
+use super::{CALL, EarlyEnd, RunProcesses, context_of, number};
 use crate::fabric::delegates::{Addressed, opens, tail_of};
 use crate::transport::Header;
 use motet_dispatch::keep_looking;
@@ -14,7 +14,7 @@ const LONG: usize = 32 * 1024;
 /// wait by itself.
 const PATIENCE: u32 = 1000;
 
-impl Processes {
+impl RunProcesses {
     /// Asks the delegate of a rank of another process. `number` is that of a long message.
     pub(crate) fn call(&self, on: Addressed, number: u32, head: &[u8], body: &[u8]) {
         let (tail, process) = (tail_of(head), self.process_of(on.to));
@@ -79,7 +79,7 @@ impl Processes {
         let delegates = &self.local.delegates;
         if let Err(problem) = delegates.take_in(communicator, place, header, payload) {
             let reason = format!("process {process} has sent what cannot be done: {problem}");
-            self.end(Ending::Transport { reason });
+            self.end(EarlyEnd::Transport { reason });
         }
     }
 

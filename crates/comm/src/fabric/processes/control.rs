@@ -1,7 +1,7 @@
 //! What the processes of a run tell each other about it, and how they end it together.
 
 use super::profiles::PROFILE;
-use super::{CONTROL, Processes, number, run_of};
+use super::{CONTROL, RunProcesses, number, run_of};
 use crate::WaitReport;
 use crate::transport::Header;
 use motet_sync::{Mutex, Unparker};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Why a run ends early, if not by a rank of this process.
 #[derive(Debug, Clone)]
-pub(crate) enum Ending {
+pub(crate) enum EarlyEnd {
     /// A rank of another process has failed.
     Elsewhere { process: usize, message: String },
     /// A process is gone.
@@ -27,10 +27,10 @@ pub(crate) enum Ending {
 }
 
 /// A message, the process it is from, and what stands on it.
-pub(crate) type Parcel = (usize, Header, Vec<u8>);
+pub(crate) type IncomingMessage = (usize, Header, Vec<u8>);
 
 /// Messages that came before the run they are for.
-pub(crate) type Later = Arc<Mutex<Vec<Parcel>>>;
+pub(crate) type Later = Arc<Mutex<Vec<IncomingMessage>>>;
 
 /// What control messages say; their tag.
 pub(super) const HELLO: u32 = 1;
@@ -64,7 +64,7 @@ pub(super) struct Control {
 struct State {
     /// By process.
     standing: Vec<Standing>,
-    ending: Option<Ending>,
+    ending: Option<EarlyEnd>,
 }
 
 impl Control {
@@ -99,7 +99,7 @@ impl Control {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// Delivers the messages of this run that came before it; forgets those of earlier ones.
     pub(crate) fn deliver_early(&self) {
         let mut early = Vec::new();
@@ -134,7 +134,7 @@ impl Processes {
                     drop(state);
                     let (process, reason) =
                         (header.source as usize, String::from_utf8_lossy(payload));
-                    self.end(Ending::Lost {
+                    self.end(EarlyEnd::Lost {
                         process,
                         reason: reason.into_owned(),
                     });
@@ -143,15 +143,15 @@ impl Processes {
             ENDED => {
                 control.state.lock().standing[process] = Standing::Gone;
                 let message = String::from_utf8_lossy(payload).into_owned();
-                self.end(Ending::Elsewhere { process, message });
+                self.end(EarlyEnd::Elsewhere { process, message });
             }
             IDLE => self.became_idle(process, payload),
             ALIVE => self.heartbeat.heard(process),
             CHECK => self.answer(header.source),
             STILL => self.answered(process, header.source, payload),
             STUCK => match WaitReport::from_bytes(payload) {
-                Some(report) => self.end(Ending::Stuck(report)),
-                None => self.end(Ending::Transport {
+                Some(report) => self.end(EarlyEnd::Stuck(report)),
+                None => self.end(EarlyEnd::Transport {
                     reason: format!("process {process} has sent a report that cannot be read"),
                 }),
             },
@@ -198,7 +198,7 @@ impl Processes {
                     .collect(),
                 _ => {
                     drop(state);
-                    return self.end(Ending::Lost { process, reason });
+                    return self.end(EarlyEnd::Lost { process, reason });
                 }
             }
         };
@@ -210,20 +210,20 @@ impl Processes {
     }
 
     /// The run ends early; the first reason is kept.
-    pub(super) fn end(&self, ending: Ending) {
+    pub(super) fn end(&self, ending: EarlyEnd) {
         let found_here = match &ending {
-            Ending::Lost { process, reason } => {
+            EarlyEnd::Lost { process, reason } => {
                 Some(format!("process {process} is lost: {reason}"))
             }
-            Ending::Transport { reason } => Some(reason.clone()),
-            Ending::Elsewhere { .. } | Ending::Silent { .. } | Ending::Stuck(_) => None,
+            EarlyEnd::Transport { reason } => Some(reason.clone()),
+            EarlyEnd::Elsewhere { .. } | EarlyEnd::Silent { .. } | EarlyEnd::Stuck(_) => None,
         };
         {
             let mut state = self.control.state.lock();
             if state.ending.is_some() {
                 return;
             }
-            if let Ending::Lost { process, .. } = &ending {
+            if let EarlyEnd::Lost { process, .. } = &ending {
                 state.standing[*process] = Standing::Gone;
             }
             state.ending = Some(ending);
@@ -237,7 +237,7 @@ impl Processes {
     }
 
     /// Why the run ends early, if it does and no rank here is to blame.
-    pub(crate) fn ending(&self) -> Option<Ending> {
+    pub(crate) fn ending(&self) -> Option<EarlyEnd> {
         self.control.state.lock().ending.clone()
     }
 

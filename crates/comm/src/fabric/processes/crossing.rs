@@ -12,11 +12,11 @@
 mod direct;
 mod route;
 
-pub(crate) use direct::Direct;
+pub(crate) use direct::DirectCrossing;
 pub(crate) use route::Route;
 
 use super::vectors::Pieces;
-use super::{CROSSING, Processes, context_of};
+use super::{CROSSING, RunProcesses, context_of};
 use crate::transport::Header;
 use crate::wire::{Tail, put_number};
 use motet_sync::atomic::Ordering;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Where collectives cross: the place of a communicator, or that of one started collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Site {
+pub(crate) struct CrossingSite {
     pub(crate) communicator: u32,
     /// The number of the collective, if it was started beside others; such are counted on their
     /// own.
@@ -42,7 +42,7 @@ pub(crate) struct Crossings(Mutex<All>);
 #[derive(Default)]
 struct All {
     /// A list: mostly there is one.
-    known: Vec<(Site, Arc<Crossing>)>,
+    known: Vec<(CrossingSite, Arc<Crossing>)>,
     /// Those that are over, whose memory is used again.
     spare: Vec<Arc<Crossing>>,
 }
@@ -56,7 +56,7 @@ pub(super) struct State {
     /// Once the ranks here have come, until everything is here.
     begun: Option<Begun>,
     /// What has come to that collective, of which processes; ours first.
-    parts: Parts,
+    parts: ProcessParts,
     /// Messages for later steps, and for the next collective.
     early: Vec<Early>,
     /// Whether nobody here wants to know the outcome.
@@ -82,24 +82,24 @@ struct Early {
     number: u32,
     process: usize,
     step: u32,
-    parts: Parts,
+    parts: ProcessParts,
 }
 
 /// What the ranks of one process have brought. Of this process, what another one may have to be
 /// sent by it: see [`Route::passes_on`].
-pub(crate) struct Part {
+pub(crate) struct ProcessPart {
     pub(crate) process: usize,
     pub(crate) bytes: Vec<u8>,
 }
 
 /// What the ranks here have brought, and whether the first message of the crossing has gone.
-pub(crate) struct First {
-    part: Part,
+pub(crate) struct OwnPart {
+    part: ProcessPart,
     sent: bool,
 }
 
 /// Of two processes, most often.
-pub(crate) type Parts = SmallVec<[Part; 2]>;
+pub(crate) type ProcessParts = SmallVec<[ProcessPart; 2]>;
 
 /// What a crossing does next.
 enum Next {
@@ -118,7 +118,7 @@ const KEPT: usize = 64 * 1024;
 
 impl Crossing {
     /// The parts of all processes, in their order, when all are here: for the one that takes them.
-    pub(crate) fn take_parts(&self, route: &Route) -> Parts {
+    pub(crate) fn take_parts(&self, route: &Route) -> ProcessParts {
         route.begin_anew();
         let mut parts = mem::take(&mut self.0.lock().parts);
         parts.sort_unstable_by_key(|part| part.process);
@@ -132,7 +132,7 @@ impl Crossing {
 
 impl Crossings {
     /// The crossing at this site.
-    pub(crate) fn of(&self, site: Site) -> Arc<Crossing> {
+    pub(crate) fn of(&self, site: CrossingSite) -> Arc<Crossing> {
         let mut all = self.0.lock();
         let mut known = all.known.iter();
         if let Some((_, known)) = known.find(|(other, _)| *other == site) {
@@ -145,7 +145,7 @@ impl Crossings {
 
     /// Nobody here comes to this site any more, or wants to know the outcome of the collective that
     /// is under way, which goes on for the others.
-    pub(crate) fn leave(&self, site: Site, crossing: Arc<Crossing>) {
+    pub(crate) fn leave(&self, site: CrossingSite, crossing: Arc<Crossing>) {
         let mut state = crossing.0.lock();
         state.abandoned = true;
         if state.begun.is_none() {
@@ -155,7 +155,7 @@ impl Crossings {
         }
     }
 
-    fn forget(&self, site: Site) {
+    fn forget(&self, site: CrossingSite) {
         let mut all = self.0.lock();
         let mut known = all.known.iter();
         if let Some(at) = known.position(|(other, _)| *other == site) {
@@ -171,16 +171,16 @@ impl Crossings {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// The ranks here come to collective `number` of a site with `values` and behind them `bytes`:
     /// the first message of the crossing goes, which needs nothing of what has come. What
-    /// [`Processes::begin_crossing`] is then to be told.
+    /// [`RunProcesses::begin_crossing`] is then to be told.
     pub(crate) fn send_first(
         &self,
-        (site, number): (Site, u32),
+        (site, number): (CrossingSite, u32),
         route: &Route,
         (values, bytes): (&[u8], Vec<u8>),
-    ) -> First {
+    ) -> OwnPart {
         let process = self.own();
         let first = route.steps().first().filter(|step| step.sends);
         if let Some(step) = first {
@@ -188,8 +188,8 @@ impl Processes {
             let pieces = [values, &bytes, &last];
             self.cross(step.process, site, (number, step.tag), &pieces);
         }
-        First {
-            part: Part { process, bytes },
+        OwnPart {
+            part: ProcessPart { process, bytes },
             sent: first.is_some(),
         }
     }
@@ -197,9 +197,9 @@ impl Processes {
     /// The ranks here have come to collective `number` of a site; `spare` is memory for parts.
     pub(crate) fn begin_crossing(
         &self,
-        (site, number): (Site, u32),
+        (site, number): (CrossingSite, u32),
         (crossing, route): (&Crossing, &Arc<Route>),
-        First { part, sent }: First,
+        OwnPart { part, sent }: OwnPart,
         spare: &mut Vec<Vec<u8>>,
     ) {
         self.go_on(site, crossing, |state| {
@@ -218,7 +218,7 @@ impl Processes {
     pub(super) fn parts_came(
         &self,
         process: usize,
-        site: Site,
+        site: CrossingSite,
         (number, step): (u32, u32),
         payload: &mut Vec<u8>,
     ) -> Option<()> {
@@ -241,7 +241,13 @@ impl Processes {
 
     /// Sends what has been brought to collective `number` of a site to another process, in this
     /// step of the crossing.
-    fn cross(&self, process: usize, site: Site, (number, step): (u32, u32), pieces: &[&[u8]]) {
+    fn cross(
+        &self,
+        process: usize,
+        site: CrossingSite,
+        (number, step): (u32, u32),
+        pieces: &[&[u8]],
+    ) {
         let header = self.crossing_header(site, (number, step));
         self.sent.fetch_add(1, Ordering::Relaxed);
         if let Err(error) = self.transport.send_pieces(process, header, pieces) {
@@ -249,7 +255,7 @@ impl Processes {
         }
     }
 
-    fn crossing_header(&self, site: Site, (number, step): (u32, u32)) -> Header {
+    fn crossing_header(&self, site: CrossingSite, (number, step): (u32, u32)) -> Header {
         Header {
             context: context_of(self.run, CROSSING, site.communicator),
             source: number,
@@ -259,7 +265,7 @@ impl Processes {
     }
 
     /// After this change takes the crossing as far as it goes.
-    fn go_on(&self, site: Site, crossing: &Crossing, change: impl FnOnce(&mut State)) {
+    fn go_on(&self, site: CrossingSite, crossing: &Crossing, change: impl FnOnce(&mut State)) {
         let mut state = crossing.0.lock();
         change(&mut state);
         loop {
@@ -299,8 +305,8 @@ impl State {
 }
 
 /// Keeps memory of parts that nobody needs any more.
-pub(crate) fn keep_spare(spare: &mut Vec<Vec<u8>>, parts: Parts) {
-    for Part { mut bytes, .. } in parts {
+pub(crate) fn keep_spare(spare: &mut Vec<Vec<u8>>, parts: ProcessParts) {
+    for ProcessPart { mut bytes, .. } in parts {
         if bytes.capacity() <= KEPT && spare.len() < SPARE_PARTS {
             bytes.clear();
             spare.push(bytes);
@@ -340,7 +346,7 @@ impl State {
 }
 
 /// What has come for this step of a collective.
-fn take_early(early: &mut Vec<Early>, number: u32, step: &Step) -> Option<Parts> {
+fn take_early(early: &mut Vec<Early>, number: u32, step: &Step) -> Option<ProcessParts> {
     let is_it = |early: &Early| {
         (early.number, early.process, early.step) == (number, step.process, step.tag)
     };
@@ -348,12 +354,12 @@ fn take_early(early: &mut Vec<Early>, number: u32, step: &Step) -> Option<Parts>
     Some(early.swap_remove(at).parts)
 }
 
-fn write_parts(parts: &[Part], to: &mut Vec<u8>) {
+fn write_parts(parts: &[ProcessPart], to: &mut Vec<u8>) {
     let bytes: usize = parts.iter().map(|part| part.bytes.len() + 8).sum();
     to.clear();
     // With room for what a transport may append.
     to.reserve(bytes + 64);
-    for Part { process, bytes } in parts {
+    for ProcessPart { process, bytes } in parts {
         to.extend_from_slice(bytes);
         put_number(to, behind_part(*process, bytes.len()));
     }
@@ -368,8 +374,8 @@ fn behind_part(process: usize, bytes: usize) -> u64 {
 /// Behind each part stand its process and below it, in so many bits, its length.
 const LENGTH: u32 = 40;
 
-fn read_parts(mut message: Vec<u8>) -> Option<Parts> {
-    let (mut rest, mut parts) = (&message[..], Parts::new());
+fn read_parts(mut message: Vec<u8>) -> Option<ProcessParts> {
+    let (mut rest, mut parts) = (&message[..], ProcessParts::new());
     while !rest.is_empty() {
         let mut tail = Tail(rest);
         let last = tail.number()?;
@@ -380,11 +386,11 @@ fn read_parts(mut message: Vec<u8>) -> Option<Parts> {
             // The first in the message, and often the only one, stays where it is.
             message.truncate(length);
             let bytes = message;
-            parts.push(Part { process, bytes });
+            parts.push(ProcessPart { process, bytes });
             break;
         }
         let bytes = tail.0[begin..].to_vec();
-        parts.push(Part { process, bytes });
+        parts.push(ProcessPart { process, bytes });
         rest = &rest[..begin];
     }
     Some(parts)
@@ -407,7 +413,7 @@ mod tests {
                     step: 0,
                     sent: false,
                 }),
-                parts: smallvec![Part {
+                parts: smallvec![ProcessPart {
                     process: own,
                     bytes: vec![own as u8; own],
                 }],

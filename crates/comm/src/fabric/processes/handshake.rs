@@ -1,6 +1,6 @@
 //! How the processes of a run begin together.
 
-use super::control::{ENDED, Ending, HELLO, Later, Parcel};
+use super::control::{ENDED, EarlyEnd, HELLO, IncomingMessage, Later};
 use super::{CONTROL, context_of, number};
 use crate::transport::{Header, Transport, TransportError};
 use motet_sync::thread;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 /// said the same, within the limit; the first rank of each, then the number of all.
 ///
 /// # Errors
-/// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`], [`Ending::Elsewhere`]; the others
-/// are told.
+/// [`EarlyEnd::Silent`], [`EarlyEnd::Lost`], [`EarlyEnd::Transport`], [`EarlyEnd::Elsewhere`]; the
+/// others are told.
 pub(crate) fn handshake(
     transport: &dyn Transport,
     run: u16,
     ranks: usize,
     later: &Later,
     limit: Duration,
-) -> Result<Box<[usize]>, Ending> {
+) -> Result<Box<[usize]>, EarlyEnd> {
     let own = transport.process();
     let hello = Header {
         context: context_of(run, CONTROL, 0),
@@ -57,19 +57,19 @@ struct Heard {
     hello: Header,
     /// By process: its ranks.
     counts: Vec<Option<usize>>,
-    ended: Option<Ending>,
+    ended: Option<EarlyEnd>,
 }
 
 impl Heard {
     /// A message has come; it again if it is for later.
-    fn hear(&mut self, (process, header, payload): Parcel) -> Option<Parcel> {
+    fn hear(&mut self, (process, header, payload): IncomingMessage) -> Option<IncomingMessage> {
         let of_this_run = header.context == self.hello.context;
         match header.tag {
             HELLO if of_this_run => self.counts[process] = Some(header.source as usize),
             ENDED if of_this_run => {
                 let message = String::from_utf8_lossy(&payload).into_owned();
                 self.ended
-                    .get_or_insert(Ending::Elsewhere { process, message });
+                    .get_or_insert(EarlyEnd::Elsewhere { process, message });
             }
             _ => return Some((process, header, payload)),
         }
@@ -88,7 +88,7 @@ impl Heard {
         transport: &dyn Transport,
         later: &Later,
         limit: Duration,
-    ) -> Result<(), Ending> {
+    ) -> Result<(), EarlyEnd> {
         later.lock().retain_mut(|(process, header, payload)| {
             let early = (*process, *header, std::mem::take(payload));
             let kept = self.hear(early);
@@ -111,29 +111,29 @@ impl Heard {
                 thread::yield_now();
             }
             if waited >= limit {
-                return Err(Ending::Silent { processes, waited });
+                return Err(EarlyEnd::Silent { processes, waited });
             }
         }
     }
 }
 
-fn failed(error: TransportError) -> Ending {
+fn failed(error: TransportError) -> EarlyEnd {
     match error {
-        TransportError::Lost { process, reason } => Ending::Lost { process, reason },
-        TransportError::Failed { reason } => Ending::Transport { reason },
+        TransportError::Lost { process, reason } => EarlyEnd::Lost { process, reason },
+        TransportError::Failed { reason } => EarlyEnd::Transport { reason },
     }
 }
 
 /// Tells all that this process has given the run up: who comes later must not wait for it.
-fn say_ended(transport: &dyn Transport, hello: Header, ending: &Ending) {
+fn say_ended(transport: &dyn Transport, hello: Header, ending: &EarlyEnd) {
     let text = match ending {
-        Ending::Lost { process, reason } => format!("process {process} is lost: {reason}"),
-        Ending::Silent { processes, waited } => {
+        EarlyEnd::Lost { process, reason } => format!("process {process} is lost: {reason}"),
+        EarlyEnd::Silent { processes, waited } => {
             format!("processes {processes:?} had not come after {waited:.1?}")
         }
-        Ending::Transport { reason } => reason.clone(),
+        EarlyEnd::Transport { reason } => reason.clone(),
         // Whoever has said it has said it to all.
-        Ending::Elsewhere { .. } | Ending::Stuck(_) => return,
+        EarlyEnd::Elsewhere { .. } | EarlyEnd::Stuck(_) => return,
     };
     let ended = Header {
         source: 0,

@@ -7,7 +7,7 @@
 //! however many processes are on it; in another order, two for each process.
 
 use super::control::ALIVE;
-use super::{Processes, Transport};
+use super::{RunProcesses, Transport};
 use motet_sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -88,7 +88,7 @@ impl State {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// Tells the neighbours that this process is there, and ends the run if one has said nothing
     /// for too long. Called from time to time.
     pub(crate) fn beat(&self) {

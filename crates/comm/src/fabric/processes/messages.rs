@@ -6,14 +6,14 @@
 //!      └─────── read_next ──► a rank that waits for a step
 //! ```
 
-use super::{Processes, context_of, number};
+use super::{RunProcesses, context_of, number};
 use crate::address::Status;
-use crate::envelope::{Context, Envelope, Kind};
+use crate::envelope::{Context, Envelope, MessageKind};
 use crate::fabric::{Mail, Signed};
 use crate::transport::Header;
 use motet_sync::atomic::Ordering;
 
-impl Processes {
+impl RunProcesses {
     /// A message for a rank here has come.
     pub(super) fn arrived(
         &self,
@@ -23,7 +23,7 @@ impl Processes {
         communicator: u32,
         payload: &mut Vec<u8>,
     ) {
-        let context = Kind::of(kind).map(|kind| Context { communicator, kind });
+        let context = MessageKind::of(kind).map(|kind| Context { communicator, kind });
         let status = Status {
             source: header.source as usize,
             tag: header.tag,

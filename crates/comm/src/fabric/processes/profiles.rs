@@ -1,6 +1,6 @@
 //! The profiles of the other processes' ranks, which process 0 puts together.
 
-use super::Processes;
+use super::RunProcesses;
 use motet_sync::Mutex;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(super) const PROFILE: u32 = 23;
 #[derive(Default)]
 pub(super) struct Profiles(Mutex<BTreeMap<usize, Vec<u8>>>);
 
-impl Processes {
+impl RunProcesses {
     /// Whether this is process 0.
     pub(crate) fn is_first(&self) -> bool {
         self.own() == 0

@@ -14,7 +14,7 @@
 //! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. A rank that stops looking to
 //! compute tells nobody: the server finds out at the end of its sleep.
 
-use super::Processes;
+use super::RunProcesses;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use motet_sync::{Parker, Unparker};
 use std::mem;
@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 #[derive(Default)]
-pub(crate) struct Progress {
+pub(crate) struct ServerProgress {
     /// Changes when a rank looks for messages.
     looks: AtomicU32,
     /// Goes up when a rank stops looking, to sleep.
@@ -33,8 +33,8 @@ pub(crate) struct Progress {
 }
 
 /// What the server has seen of the ranks.
-pub(crate) struct Server<'a> {
-    progress: &'a Progress,
+pub(crate) struct ServerView<'a> {
+    progress: &'a ServerProgress,
     parker: Parker,
     looks: u32,
     sleeps: u32,
@@ -46,25 +46,25 @@ pub(crate) struct Server<'a> {
 
 /// What the server is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum ServerTurn {
     /// The ranks look, or have until now: nothing, it has slept.
     Slept,
     /// No rank looks: it is to.
     Look,
 }
 
-impl Processes {
+impl RunProcesses {
     /// A rank that has looked for messages is about to sleep.
     pub(in crate::fabric) fn sleeps(&self) {
         self.progress.sleeps();
     }
 
     /// The calling thread looks for messages while no rank does.
-    pub(crate) fn serve(&self) -> Server<'_> {
+    pub(crate) fn serve(&self) -> ServerView<'_> {
         self.progress.serve()
     }
 
-    /// Waits until a message may have come, or for so long, or until [`Processes::rouse`].
+    /// Waits until a message may have come, or for so long, or until [`RunProcesses::rouse`].
     pub(crate) fn wait(&self, limit: Duration) {
         self.transport.wait(self.nap(limit));
     }
@@ -76,7 +76,7 @@ impl Processes {
     }
 }
 
-impl Progress {
+impl ServerProgress {
     /// A rank looks for messages.
     #[inline]
     pub(super) fn looks(&self) {
@@ -105,22 +105,22 @@ impl Progress {
     }
 
     /// The calling thread is the server.
-    fn serve(&self) -> Server<'_> {
+    fn serve(&self) -> ServerView<'_> {
         let parker = Parker::new();
         let first = self.server.set(parker.unparker()).is_ok();
         debug_assert!(first, "a run has one server");
-        Server {
+        ServerView {
             progress: self,
             parker,
             looks: self.looks.load(Ordering::Relaxed),
             sleeps: self.sleeps.load(Ordering::Relaxed),
-            alert: Server::ALERT,
-            nap: Server::SHORTEST,
+            alert: ServerView::ALERT,
+            nap: ServerView::SHORTEST,
         }
     }
 }
 
-impl Server<'_> {
+impl ServerView<'_> {
     /// How long it sleeps at first while ranks look. When they compute a message is seen so late.
     pub(crate) const SHORTEST: Duration = Duration::from_micros(200);
     /// How long at most, when they have looked all the time: so late may be seen what comes when
@@ -131,7 +131,7 @@ impl Server<'_> {
     const ALERT: u32 = 4;
 
     /// Sleeps if ranks look for messages.
-    pub(crate) fn turn(&mut self) -> Turn {
+    pub(crate) fn turn(&mut self) -> ServerTurn {
         // Acquire, and first: of a rank that sleeps all looks but the very last are seen then. That
         // comes within this thread's looks; if not, it costs the shortest nap.
         let sleeps = self.progress.sleeps.load(Ordering::Acquire);
@@ -140,17 +140,17 @@ impl Server<'_> {
         let looks = self.progress.looks.load(Ordering::Relaxed);
         if looks == mem::replace(&mut self.looks, looks) {
             (self.alert, self.nap) = (Self::ALERT, Self::SHORTEST);
-            return Turn::Look;
+            return ServerTurn::Look;
         }
         if !have_slept {
             self.sleep();
             (self.alert, self.nap) = (Self::ALERT, Self::LONGEST.min(2 * self.nap));
-            return Turn::Slept;
+            return ServerTurn::Slept;
         }
         self.nap = Self::SHORTEST;
         if self.alert > 0 {
             self.alert -= 1;
-            return Turn::Look;
+            return ServerTurn::Look;
         }
         // Others look: however often some of the ranks sleep, they do not wake the server more
         // often than this.
@@ -158,11 +158,11 @@ impl Server<'_> {
         if !cfg!(motet_loom) {
             let _until_then = self.parker.park_timeout(self.nap);
         }
-        Turn::Slept
+        ServerTurn::Slept
     }
 
     fn sleep(&self) {
-        let Progress { waits, sleeps, .. } = self.progress;
+        let ServerProgress { waits, sleeps, .. } = self.progress;
         waits.store(true, Ordering::Relaxed);
         // As the module says.
         fence(Ordering::SeqCst);
@@ -189,38 +189,38 @@ mod tests {
 
     #[test]
     fn while_ranks_look_the_server_sleeps_longer_each_time() {
-        let progress = Progress::default();
+        let progress = ServerProgress::default();
         let mut server = progress.serve();
-        assert_eq!(server.turn(), Turn::Look, "nobody has looked");
+        assert_eq!(server.turn(), ServerTurn::Look, "nobody has looked");
         for times in [2, 4, 4] {
             progress.looks();
-            assert_eq!(server.turn(), Turn::Slept);
-            assert_eq!(server.nap, Server::SHORTEST * times);
+            assert_eq!(server.turn(), ServerTurn::Slept);
+            assert_eq!(server.nap, ServerView::SHORTEST * times);
         }
-        assert_eq!(server.turn(), Turn::Look);
-        assert_eq!(server.nap, Server::SHORTEST);
+        assert_eq!(server.turn(), ServerTurn::Look);
+        assert_eq!(server.nap, ServerView::SHORTEST);
     }
 
     #[test]
     fn ranks_that_sleep_while_others_look_do_not_keep_the_server_awake() {
-        let progress = Progress::default();
+        let progress = ServerProgress::default();
         let mut server = progress.serve();
         for _ in 0..3 {
-            let turns = (0..=Server::ALERT).map(|_| {
+            let turns = (0..=ServerView::ALERT).map(|_| {
                 progress.looks();
                 progress.sleeps();
                 server.turn()
             });
-            let slept = turns.filter(|turn| *turn == Turn::Slept);
+            let slept = turns.filter(|turn| *turn == ServerTurn::Slept);
             assert_eq!(slept.count(), 1);
         }
         progress.looks();
-        assert_eq!(server.turn(), Turn::Slept, "nobody sleeps any more");
+        assert_eq!(server.turn(), ServerTurn::Slept, "nobody sleeps any more");
     }
 
     #[test]
     fn a_rank_that_goes_to_sleep_wakes_the_server() {
-        let progress = std::sync::Arc::new(Progress::default());
+        let progress = std::sync::Arc::new(ServerProgress::default());
         let served = std::sync::Arc::clone(&progress);
         let server = thread::spawn(move || {
             let mut server = served.serve();
@@ -232,7 +232,7 @@ mod tests {
             thread::yield_now();
         }
         progress.sleeps();
-        assert_eq!(server.join().unwrap(), Turn::Slept);
+        assert_eq!(server.join().unwrap(), ServerTurn::Slept);
     }
 }
 
@@ -245,7 +245,7 @@ mod loom_tests {
     #[test]
     fn loom_the_server_looks_when_the_ranks_sleep() {
         loom::model(|| {
-            let shared = Arc::new((Progress::default(), AtomicU32::new(0)));
+            let shared = Arc::new((ServerProgress::default(), AtomicU32::new(0)));
             let mut server = shared.0.serve();
             let ranks = [(); 2].map(|()| {
                 let shared = Arc::clone(&shared);
@@ -256,7 +256,7 @@ mod loom_tests {
                     progress.sleeps();
                 })
             });
-            while server.turn() == Turn::Slept || shared.1.load(Ordering::Relaxed) < 2 {
+            while server.turn() == ServerTurn::Slept || shared.1.load(Ordering::Relaxed) < 2 {
                 thread::yield_now();
             }
             ranks.into_iter().for_each(|rank| rank.join().unwrap());

@@ -4,7 +4,7 @@
 //! time. Where the rank has read nothing meanwhile, since its thread does something else, the slice
 //! is taken in: others wait behind it.
 
-use super::{Processes, VECTOR, run_of};
+use super::{RunProcesses, VECTOR, run_of};
 use crate::transport::Header;
 use motet_sync::atomic::{AtomicU32, Ordering};
 
@@ -24,7 +24,7 @@ impl Readers {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// A rank that lives here begins to read, or goes on, or ends.
     pub(in crate::fabric) fn reads(&self, rank: usize, goes_on: bool) {
         let Some(place) = self.place_of(rank) else {

@@ -2,13 +2,13 @@
 //! known of it.
 
 use super::labels::Numbered;
-use super::{Processes, context_of, number};
+use super::{RunProcesses, context_of, number};
 use crate::address::Status;
 use crate::envelope::{Behind, Context, Envelope};
 use crate::transport::Header;
 use motet_sync::atomic::Ordering;
 
-impl Processes {
+impl RunProcesses {
     /// Sends an envelope to a rank of another process.
     ///
     /// # Errors

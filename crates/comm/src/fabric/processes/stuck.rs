@@ -6,8 +6,8 @@
 //! ever will (the four-counter method: F. Mattern, Algorithms for distributed termination
 //! detection, 1987). The run then ends with one report for all ranks.
 
-use super::Processes;
-use super::control::{CHECK, Ending, IDLE, STILL, STUCK};
+use super::RunProcesses;
+use super::control::{CHECK, EarlyEnd, IDLE, STILL, STUCK};
 use crate::WaitReport;
 use motet_dispatch::IdleWatch;
 use motet_sync::Mutex;
@@ -65,7 +65,7 @@ impl Stuck {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// On process 0: another one has become idle.
     pub(super) fn became_idle(&self, process: usize, payload: &[u8]) {
         self.stuck.0.lock().idle[process] = Traffic::read(payload);
@@ -180,7 +180,7 @@ impl Processes {
         // Their ranks may all have finished, and processes not have come to say so.
         if let Some(report) = report.filter(WaitReport::has_waiting) {
             self.tell_all(STUCK, &report.to_bytes());
-            self.end(Ending::Stuck(report));
+            self.end(EarlyEnd::Stuck(report));
         }
     }
 }
@@ -224,7 +224,7 @@ mod tests {
     use crate::report::RankState;
 
     /// How a run ends whose processes have one rank each, when both say that they are idle.
-    fn ending_of(here: RankState, there: RankState) -> Option<Ending> {
+    fn ending_of(here: RankState, there: RankState) -> Option<EarlyEnd> {
         let processes = first_of_two(std::sync::Arc::default());
         let quiet = Traffic {
             sent: 0,
@@ -271,6 +271,6 @@ mod tests {
         assert!(ending.is_none(), "{ending:?}");
         let waiting = RankState::Waiting(vec![]);
         let ending = ending_of(RankState::Finished, waiting);
-        assert!(matches!(ending, Some(Ending::Stuck(_))), "{ending:?}");
+        assert!(matches!(ending, Some(EarlyEnd::Stuck(_))), "{ending:?}");
     }
 }

@@ -5,7 +5,7 @@
 //! later one.
 
 use super::crossing::Crossing;
-use super::{Processes, Site, VECTOR, context_of, number};
+use super::{CrossingSite, RunProcesses, VECTOR, context_of, number};
 use crate::transport::Header;
 use motet_dispatch::keep_looking;
 use motet_sync::atomic::Ordering;
@@ -26,7 +26,7 @@ type Line = VecDeque<(u32, Vec<u8>)>;
 
 /// The two ranks of a piece, in the world, and its collective.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct PieceRoute {
     pub(crate) communicator: u32,
     pub(crate) collective: u32,
     pub(crate) from: usize,
@@ -86,9 +86,9 @@ impl Pieces {
     }
 }
 
-impl Way {
-    fn site(&self) -> Site {
-        Site {
+impl PieceRoute {
+    fn site(&self) -> CrossingSite {
+        CrossingSite {
             communicator: self.communicator,
             started: None,
         }
@@ -99,10 +99,10 @@ impl Way {
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// Sends so much of a slice to another rank as goes at once; how many bytes. It belongs to a
     /// collective of a communicator, to which the sending rank has come.
-    pub(crate) fn send_vector(&self, way: Way, crossing: &Crossing, bytes: &[u8]) -> usize {
+    pub(crate) fn send_vector(&self, way: PieceRoute, crossing: &Crossing, bytes: &[u8]) -> usize {
         let process = self.process_of(way.to);
         if process == self.own() {
             let mut state = crossing.state();
@@ -130,7 +130,7 @@ impl Processes {
     }
 
     /// The same with all of it, which then waits for room if there is none.
-    pub(crate) fn send_rest(&self, way: Way, crossing: &Crossing, bytes: &[u8]) {
+    pub(crate) fn send_rest(&self, way: PieceRoute, crossing: &Crossing, bytes: &[u8]) {
         let process = self.process_of(way.to);
         if process == self.own() {
             let mut state = crossing.state();
@@ -149,7 +149,7 @@ impl Processes {
     /// where it lies. Whether there was one.
     pub(crate) fn read_vector(
         &self,
-        way: Way,
+        way: PieceRoute,
         crossing: &Crossing,
         read: &mut dyn FnMut(&[u8]),
     ) -> bool {
@@ -180,7 +180,7 @@ impl Processes {
 
     /// Looks for messages, for a rank in a collective that reads by itself what comes to it there
     /// from those ranks of which `reads` says so.
-    pub(crate) fn poll_beside(&self, to: Way, reads: impl Fn(usize) -> bool) {
+    pub(crate) fn poll_beside(&self, to: PieceRoute, reads: impl Fn(usize) -> bool) {
         self.progress.looks();
         let own = self.vector_header(to);
         self.progress_but(&mut |header| {
@@ -192,7 +192,7 @@ impl Processes {
         });
     }
 
-    fn vector_header(&self, way: Way) -> Header {
+    fn vector_header(&self, way: PieceRoute) -> Header {
         Header {
             context: context_of(self.run, VECTOR, way.communicator),
             source: way.collective,
@@ -203,7 +203,7 @@ impl Processes {
 
     /// A piece of a slice has come. Its receiver may not have come to the collective yet.
     pub(super) fn vector_came(&self, communicator: u32, header: &Header, payload: &mut Vec<u8>) {
-        let way = Way {
+        let way = PieceRoute {
             communicator,
             collective: header.source,
             from: header.tag as usize,

@@ -24,14 +24,14 @@ pub(crate) struct NearRings<T> {
     sent: [AtomicU8; 2],
     taken: [AtomicU8; 2],
     closed: [AtomicBool; 2],
-    values: [[Value<T>; NEAR]; 2],
+    values: [[SlotValue<T>; NEAR]; 2],
 }
 
 pub(crate) struct FarRings<T>([FarRing<T>; 2]);
 
 struct FarRing<T> {
     shown: CachePadded<Shown>,
-    slots: [CachePadded<Slot<T>>; FAR],
+    slots: [CachePadded<RingSlot<T>>; FAR],
 }
 
 /// What is written seldom.
@@ -41,13 +41,13 @@ struct Shown {
     closed: AtomicBool,
 }
 
-struct Slot<T> {
+struct RingSlot<T> {
     /// Of the message it holds; the first is 1, 0 means none yet.
     number: AtomicU32,
-    value: Value<T>,
+    value: SlotValue<T>,
 }
 
-pub(crate) type Value<T> = UnsafeCell<MaybeUninit<T>>;
+pub(crate) type SlotValue<T> = UnsafeCell<MaybeUninit<T>>;
 
 // SAFETY: a value is written by the sender before its number, read by the receiver after it; the
 // slot is written again only after the receiver has published that it took the value.
@@ -77,7 +77,7 @@ pub(crate) trait Rings<T> {
     const BATCH: u32;
 
     /// The place of the message after `count` messages.
-    fn place(&self, toward: Toward, count: u32) -> &Value<T>;
+    fn place(&self, toward: Toward, count: u32) -> &SlotValue<T>;
 
     /// Whether the message after `count` messages, which were not all taken before it was sent, is
     /// there.
@@ -119,7 +119,7 @@ impl<T> Rings<T> for NearRings<T> {
     const BATCH: u32 = 1;
 
     #[inline]
-    fn place(&self, toward: Toward, count: u32) -> &Value<T> {
+    fn place(&self, toward: Toward, count: u32) -> &SlotValue<T> {
         &self.values[toward as usize][count as usize % NEAR]
     }
 
@@ -160,7 +160,7 @@ impl<T> Rings<T> for NearRings<T> {
 impl<T> FarRing<T> {
     fn new() -> Self {
         let slot = |_| {
-            CachePadded::new(Slot {
+            CachePadded::new(RingSlot {
                 number: AtomicU32::new(0),
                 value: UnsafeCell::new(MaybeUninit::uninit()),
             })
@@ -178,7 +178,7 @@ impl<T> FarRings<T> {
     }
 
     #[inline]
-    fn slot(&self, toward: Toward, count: u32) -> &Slot<T> {
+    fn slot(&self, toward: Toward, count: u32) -> &RingSlot<T> {
         &self.0[toward as usize].slots[count as usize % FAR]
     }
 }
@@ -188,7 +188,7 @@ impl<T> Rings<T> for FarRings<T> {
     const BATCH: u32 = FAR as u32 / 2;
 
     #[inline]
-    fn place(&self, toward: Toward, count: u32) -> &Value<T> {
+    fn place(&self, toward: Toward, count: u32) -> &SlotValue<T> {
         &self.slot(toward, count).value
     }
 

@@ -2,18 +2,18 @@
 
 use super::Neighbourhood;
 use crate::collective_call::{Collective, CollectiveCall};
-use crate::envelope::Kind;
-use crate::fabric::Ticket;
-use crate::pending::{Ended, Pending, Waiting, Whys};
+use crate::envelope::MessageKind;
+use crate::fabric::PostedReceive;
+use crate::pending::{PendingCall, PendingFuture, ReadyOutcome, Whys};
 use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
-use crate::report::{Operation, Why};
+use crate::report::{WaitOperation, Why};
 use crate::request::Request;
 use crate::{CommError, Value};
 use std::panic::Location;
 
 /// One exchange of one rank.
-pub(super) struct Exchange<'c, T, P: Receive<T>, G> {
+pub(super) struct SliceExchange<'c, T, P: Receive<T>, G> {
     of: &'c Neighbourhood,
     name: &'static str,
     location: &'static Location<'static>,
@@ -29,7 +29,7 @@ pub(super) struct Exchange<'c, T, P: Receive<T>, G> {
     started: bool,
 }
 
-impl<'c, T, P, G> Exchange<'c, T, P, G>
+impl<'c, T, P, G> SliceExchange<'c, T, P, G>
 where
     T: Value,
     P: Receive<T>,
@@ -43,7 +43,7 @@ where
         receives: Vec<Option<P>>,
         give: G,
     ) -> Self {
-        Exchange {
+        SliceExchange {
             of,
             name: call.0,
             location: call.1,
@@ -64,7 +64,7 @@ where
             return Err(CommError::OutOfStep { operation });
         }
         let values = values?;
-        let waits = |ticket: &mut Ticket| comm.fabric().collect(ticket).is_none();
+        let waits = |ticket: &mut PostedReceive| comm.fabric().collect(ticket).is_none();
         self.of.left.borrow_mut().retain_mut(waits);
         if values.len() != edges.destinations.len() {
             let (name, given, asked) = (self.name, values.len(), edges.destinations.len());
@@ -73,14 +73,14 @@ where
         }
         self.begun = true;
         for (&(dest, tag), value) in edges.destinations.iter().zip(values) {
-            let kind = Kind::Neighbourhood;
+            let kind = MessageKind::Neighbourhood;
             comm.send_in(kind, dest.into(), tag, value, self.location)?;
         }
         Ok(())
     }
 }
 
-impl<T, P: Receive<T>, G> Exchange<'_, T, P, G> {
+impl<T, P: Receive<T>, G> SliceExchange<'_, T, P, G> {
     /// An exchange that has sent something and fails leaves this rank out of step: what it has not
     /// received would be taken for values of the next one.
     #[cold]
@@ -100,7 +100,7 @@ impl<T, P: Receive<T>, G> Exchange<'_, T, P, G> {
     }
 }
 
-impl<T, P, G, R> Pending for Exchange<'_, T, P, G>
+impl<T, P, G, R> PendingCall for SliceExchange<'_, T, P, G>
 where
     T: Value,
     P: Receive<T>,
@@ -137,7 +137,7 @@ where
         let (name, root) = (self.name, None);
         let why = self
             .of
-            .waits_in(Operation::Collective { name, root }, self.location);
+            .waits_in(WaitOperation::Collective { name, root }, self.location);
         let missing = self.receives.iter().flatten();
         vec![Why {
             peers: Some(missing.filter_map(Receive::source).collect()),
@@ -150,14 +150,14 @@ where
     }
 }
 
-impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
+impl<'c, T, P, G, R: 'c> Collective<'c, R> for SliceExchange<'c, T, P, G>
 where
     T: Value,
     P: Receive<T> + 'c,
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {
-    fn now(self) -> CollectiveCall<Waiting<'c, Self>> {
-        CollectiveCall::new(Waiting::new(self.of.comm.spot(), self))
+    fn now(self) -> CollectiveCall<PendingFuture<'c, Self>> {
+        CollectiveCall::new(PendingFuture::new(self.of.comm.spot(), self))
     }
 
     fn started(mut self) -> Request<'c, R> {
@@ -168,13 +168,13 @@ where
             self.look()
         };
         match looked {
-            Some(outcome) => Request::new(comm.spot(), Ended(Some(outcome))),
+            Some(outcome) => Request::new(comm.spot(), ReadyOutcome(Some(outcome))),
             None => Request::new(comm.spot(), self),
         }
     }
 }
 
-impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
+impl<T, P: Receive<T>, G> Drop for SliceExchange<'_, T, P, G> {
     fn drop(&mut self) {
         if self.begun {
             self.leave();
@@ -186,9 +186,9 @@ impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
 }
 
 /// A receive of a `T`.
-pub(super) trait Receive<T>: Pending<Output = Result<T, CommError>> {
+pub(super) trait Receive<T>: PendingCall<Output = Result<T, CommError>> {
     /// Nobody waits for it any more; what has been posted.
-    fn leave(&mut self) -> Option<Ticket>;
+    fn leave(&mut self) -> Option<PostedReceive>;
 
     /// Who is to send.
     fn source(&self) -> Option<usize>;
@@ -198,7 +198,7 @@ impl<T, U> Receive<T> for Receiving<'_, U>
 where
     U: Use<Output = T>,
 {
-    fn leave(&mut self) -> Option<Ticket> {
+    fn leave(&mut self) -> Option<PostedReceive> {
         Receiving::leave(self)
     }
 

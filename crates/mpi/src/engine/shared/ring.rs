@@ -66,7 +66,7 @@ pub(super) struct RingReceiver<M> {
 
 /// What comes out of a ring.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Came<'a> {
+pub(in crate::engine) enum RingOutput<'a> {
     /// The payload may be taken away.
     Message(Header, &'a mut Vec<u8>),
     /// The sender will send nothing more.
@@ -188,7 +188,7 @@ impl<M: Memory> RingReceiver<M> {
 
     /// What has come next, if all of it has.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Came<'_>> {
+    pub(super) fn next(&mut self) -> Option<RingOutput<'_>> {
         let whole = loop {
             let at = self.ring.at(self.read);
             // Acquire: the frame was written before its stamp.
@@ -201,13 +201,13 @@ impl<M: Memory> RingReceiver<M> {
                 Ok(None) => self.parts += 1,
                 Err(Nonsense) => {
                     self.broken = true;
-                    return Some(Came::Nonsense);
+                    return Some(RingOutput::Nonsense);
                 }
             }
         };
         Some(match whole {
-            Whole::Message(header) => Came::Message(header, &mut self.payload),
-            Whole::Farewell => Came::Farewell,
+            Whole::Message(header) => RingOutput::Message(header, &mut self.payload),
+            Whole::Farewell => RingOutput::Farewell,
         })
     }
 

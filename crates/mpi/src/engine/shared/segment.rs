@@ -9,7 +9,7 @@ use motet_sync::atomic::{AtomicU32, AtomicU64};
 use std::io;
 use std::time::Duration;
 
-pub(super) use imp::{Made, Segment};
+pub(super) use imp::{Made, SharedSegment};
 
 /// The word of the bell: in a cache line of its own. Nobody uses it as a word.
 #[cfg(target_os = "linux")]
@@ -34,7 +34,7 @@ mod imp {
 
     /// Memory of this process's making or of another's; it goes with the last process that has it.
     #[derive(Debug)]
-    pub(in crate::engine::shared) struct Segment {
+    pub(in crate::engine::shared) struct SharedSegment {
         start: *mut c_void,
         words: usize,
     }
@@ -42,7 +42,7 @@ mod imp {
     /// What a process has made, as long as others open it.
     #[derive(Debug)]
     pub(in crate::engine::shared) struct Made {
-        pub(in crate::engine::shared) segment: Segment,
+        pub(in crate::engine::shared) segment: SharedSegment,
         file: OwnedFd,
     }
 
@@ -55,7 +55,7 @@ mod imp {
             // It keeps its size: who looks at memory that a file does not have any more is killed.
             fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
             Ok(Made {
-                segment: Segment::map(&file, words)?,
+                segment: SharedSegment::map(&file, words)?,
                 file,
             })
         }
@@ -66,22 +66,22 @@ mod imp {
         }
     }
 
-    impl Segment {
+    impl SharedSegment {
         /// The memory that another process has made and holds open under this number.
         pub(in crate::engine::shared) fn open(
             process: u64,
             number: u64,
             words: usize,
-        ) -> io::Result<Segment> {
+        ) -> io::Result<SharedSegment> {
             let path = format!("/proc/{process}/fd/{number}");
             let file = OpenOptions::new().read(true).write(true).open(path)?;
             if u64::try_from(fstat(&file)?.st_size) != Ok((words * 8) as u64) {
                 return Err(ErrorKind::InvalidData.into());
             }
-            Segment::map(&file, words)
+            SharedSegment::map(&file, words)
         }
 
-        fn map(file: &impl AsFd, words: usize) -> io::Result<Segment> {
+        fn map(file: &impl AsFd, words: usize) -> io::Result<SharedSegment> {
             assert!(words >= FRONT, "a segment has room for its bell");
             let access = ProtFlags::READ | ProtFlags::WRITE;
             // SAFETY: the system chooses an address where nothing is.
@@ -95,11 +95,11 @@ mod imp {
                     0,
                 )
             }?;
-            Ok(Segment { start, words })
+            Ok(SharedSegment { start, words })
         }
     }
 
-    impl Memory for Segment {
+    impl Memory for SharedSegment {
         #[inline]
         fn words(&self) -> &[AtomicU64] {
             // SAFETY: so many words are mapped there until `self` is dropped, at the beginning of a
@@ -110,7 +110,7 @@ mod imp {
         }
     }
 
-    impl Bell for Segment {
+    impl Bell for SharedSegment {
         #[cfg(not(motet_loom))]
         #[inline]
         fn bell(&self) -> &AtomicU32 {
@@ -152,11 +152,11 @@ mod imp {
 
     // SAFETY: the mapping belongs to the process, not to a thread, and is used as atomics, and as
     // bytes that a stamp hands over.
-    unsafe impl Send for Segment {}
+    unsafe impl Send for SharedSegment {}
     // SAFETY: as above.
-    unsafe impl Sync for Segment {}
+    unsafe impl Sync for SharedSegment {}
 
-    impl Drop for Segment {
+    impl Drop for SharedSegment {
         fn drop(&mut self) {
             // SAFETY: this is the mapping that was made, and no borrow of it is left.
             // It cannot fail for a whole mapping; if it did, the memory would stay until the
@@ -172,11 +172,11 @@ mod imp {
     use super::*;
 
     #[derive(Debug)]
-    pub(in crate::engine::shared) enum Segment {}
+    pub(in crate::engine::shared) enum SharedSegment {}
 
     #[derive(Debug)]
     pub(in crate::engine::shared) struct Made {
-        pub(in crate::engine::shared) segment: Segment,
+        pub(in crate::engine::shared) segment: SharedSegment,
     }
 
     impl Made {
@@ -189,19 +189,23 @@ mod imp {
         }
     }
 
-    impl Segment {
-        pub(in crate::engine::shared) fn open(_: u64, _: u64, _: usize) -> io::Result<Segment> {
+    impl SharedSegment {
+        pub(in crate::engine::shared) fn open(
+            _: u64,
+            _: u64,
+            _: usize,
+        ) -> io::Result<SharedSegment> {
             Err(io::ErrorKind::Unsupported.into())
         }
     }
 
-    impl Memory for Segment {
+    impl Memory for SharedSegment {
         fn words(&self) -> &[AtomicU64] {
             match *self {}
         }
     }
 
-    impl Bell for Segment {
+    impl Bell for SharedSegment {
         fn bell(&self) -> &AtomicU32 {
             match *self {}
         }
@@ -227,7 +231,7 @@ mod tests {
     fn what_one_mapping_writes_the_other_reads() {
         let made = Made::new(1024).unwrap();
         let own = u64::from(std::process::id());
-        let other = Segment::open(own, made.number(), 1024).unwrap();
+        let other = SharedSegment::open(own, made.number(), 1024).unwrap();
         assert!(
             other
                 .words()
@@ -242,7 +246,7 @@ mod tests {
     fn who_sleeps_is_woken_through_another_mapping_or_at_the_limit() {
         let made = Made::new(1024).unwrap();
         let own = u64::from(std::process::id());
-        let other = Segment::open(own, made.number(), 1024).unwrap();
+        let other = SharedSegment::open(own, made.number(), 1024).unwrap();
         let (begun, limit) = (Instant::now(), Duration::from_secs(60));
         let sleeper = motet_sync::thread::spawn(move || {
             // Rung before it sleeps, too: then it does not.
@@ -266,11 +270,20 @@ mod tests {
     fn what_is_no_such_memory_is_refused() {
         let own = u64::from(std::process::id());
         let made = Made::new(16).unwrap();
-        assert!(Segment::open(own, made.number(), 32).is_err(), "its size");
-        assert!(Segment::open(own, 1 << 30, 16).is_err(), "no such file");
+        assert!(
+            SharedSegment::open(own, made.number(), 32).is_err(),
+            "its size"
+        );
+        assert!(
+            SharedSegment::open(own, 1 << 30, 16).is_err(),
+            "no such file"
+        );
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         use std::os::fd::AsRawFd;
         let number = u64::try_from(file.as_raw_fd()).unwrap();
-        assert!(Segment::open(own, number, 16).is_err(), "another file");
+        assert!(
+            SharedSegment::open(own, number, 16).is_err(),
+            "another file"
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::vec;
 /// The branches of a choice, in their order: none, those before and one more, or a list.
 pub trait Branches {
     /// The branches until they are registered.
-    type Held: Held;
+    type Held: HeldBranches;
 
     /// Keeps the branches until the choice is registered. Those that cannot be kept go to work
     /// here, each with an outlet of its own.
@@ -20,7 +20,7 @@ pub trait Branches {
 }
 
 /// Branches that are to be registered.
-pub trait Held: Send + 'static {
+pub trait HeldBranches: Send + 'static {
     /// Makes the branches that go to work, each with an outlet of its own and just before it is
     /// shown to `visit`, while its [`Attach::Ports`] are kept; in order, until that says `false`.
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool;
@@ -65,13 +65,13 @@ impl<B: Attach + Send + 'static> Branches for Vec<B> {
     }
 }
 
-impl Held for () {
+impl HeldBranches for () {
     fn each(&mut self, _: &impl Fn() -> Outlet, _: &mut impl Visit) -> bool {
         true
     }
 }
 
-impl<L: Held, B: Attach + Send + 'static> Held for (L, Option<B>) {
+impl<L: HeldBranches, B: Attach + Send + 'static> HeldBranches for (L, Option<B>) {
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
         self.0.each(outlet, visit)
             && self.1.take().is_none_or(|branch| {
@@ -81,7 +81,7 @@ impl<L: Held, B: Attach + Send + 'static> Held for (L, Option<B>) {
     }
 }
 
-impl<B: Attach + Send + 'static> Held for vec::IntoIter<B> {
+impl<B: Attach + Send + 'static> HeldBranches for vec::IntoIter<B> {
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
         self.all(|branch| {
             let (branch, _ports) = branch.attach(outlet());

@@ -1,6 +1,6 @@
 //! What keeps the branches of a choice, which hold their ports, until it is registered.
 
-use super::{Core, Held};
+use super::{Core, HeldBranches};
 use crate::activation::Active;
 use motet_sync::atomic::Ordering;
 use std::fmt;
@@ -16,7 +16,7 @@ pub(super) trait Release: Send + Sync {
 }
 
 /// Registers a choice that nobody else registers, and keeps its branches until then.
-pub(super) struct Registration<H: Held> {
+pub(super) struct Registration<H: HeldBranches> {
     held: H,
     core: Arc<Core<H>>,
 }
@@ -33,7 +33,7 @@ impl Drop for Kept {
     }
 }
 
-impl<H: Held> Registration<H> {
+impl<H: HeldBranches> Registration<H> {
     pub(super) fn new(core: Arc<Core<H>>, held: H) -> Self {
         Registration { held, core }
     }
@@ -47,7 +47,7 @@ impl<H: Held> Registration<H> {
     }
 }
 
-impl<H: Held> Drop for Registration<H> {
+impl<H: HeldBranches> Drop for Registration<H> {
     fn drop(&mut self) {
         // Also if it was never run.
         self.core.is_held.store(false, Ordering::Relaxed);

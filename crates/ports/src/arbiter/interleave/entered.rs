@@ -11,7 +11,7 @@ use std::sync::Arc;
 ///
 /// It stays on its thread, so no future that is sent between threads keeps it.
 #[must_use = "the handler has ended when this is dropped"]
-pub struct Entered<'a> {
+pub struct EnteredInterleave<'a> {
     shared: &'a Arc<Shared>,
     alone: bool,
     /// Neither `Send` nor `Sync`: the handler is counted where its thread counts.
@@ -42,9 +42,9 @@ impl ActiveInterleave {
     /// assert!(interleave.try_concurrent().is_none(), "torn down");
     /// ```
     #[inline]
-    pub fn try_concurrent(&self) -> Option<Entered<'_>> {
+    pub fn try_concurrent(&self) -> Option<EnteredInterleave<'_>> {
         match self.0.exclusion.try_enter() {
-            Ok(()) => Some(Entered::new(&self.0, false)),
+            Ok(()) => Some(EnteredInterleave::new(&self.0, false)),
             Err(next) => {
                 self.0.carry_out(next);
                 None
@@ -56,15 +56,15 @@ impl ActiveInterleave {
     /// none waits. Items that come meanwhile wait, in their order, until this is dropped. Otherwise
     /// as [`ActiveInterleave::try_concurrent`].
     #[inline]
-    pub fn try_exclusive(&self) -> Option<Entered<'_>> {
+    pub fn try_exclusive(&self) -> Option<EnteredInterleave<'_>> {
         let taken = self.0.exclusion.try_take();
-        taken.then(|| Entered::new(&self.0, true))
+        taken.then(|| EnteredInterleave::new(&self.0, true))
     }
 }
 
-impl<'a> Entered<'a> {
+impl<'a> EnteredInterleave<'a> {
     fn new(shared: &'a Arc<Shared>, alone: bool) -> Self {
-        Entered {
+        EnteredInterleave {
             shared,
             alone,
             stays: PhantomData,
@@ -72,7 +72,7 @@ impl<'a> Entered<'a> {
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for EnteredInterleave<'_> {
     fn drop(&mut self) {
         let exclusion = &self.shared.exclusion;
         let next = match self.alone {
@@ -83,9 +83,9 @@ impl Drop for Entered<'_> {
     }
 }
 
-impl fmt::Debug for Entered<'_> {
+impl fmt::Debug for EnteredInterleave<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entered")
+        f.debug_struct("EnteredInterleave")
             .field("alone", &self.alone)
             .finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@ use super::next::Entry;
 use super::shared::Shared;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
-use crate::parent::{Above, Host, Parent, Pass};
+use crate::parent::{Above, HandlerCounter, Parent, Pass};
 use crate::readers::Readers;
 use motet_dispatch::Task;
 use std::sync::{Arc, Weak};
@@ -97,7 +97,7 @@ impl Parent for Group {
         Some(above.pass(None))
     }
 
-    fn host(&self) -> &dyn Host {
+    fn host(&self) -> &dyn HandlerCounter {
         self
     }
 
@@ -115,7 +115,7 @@ impl Settle for Group {
     fn settle(&self) {}
 }
 
-impl Host for Group {
+impl HandlerCounter for Group {
     #[inline]
     fn leave(&self) {
         // An exclusive handler leaves when its turn finds that it has not stayed.
@@ -129,7 +129,7 @@ impl Host for Group {
             .carry_out(self.shared.exclusion.look_whether_last());
     }
 
-    fn stay(&self) -> Arc<dyn Host> {
+    fn stay(&self) -> Arc<dyn HandlerCounter> {
         if !self.is_concurrent() {
             self.shared.exclusion.stay(self.name);
         }

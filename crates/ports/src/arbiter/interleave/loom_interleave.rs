@@ -15,7 +15,7 @@ use crate::loom_ports::Keeper;
 use crate::outlet::Outlet;
 use crate::parent::LongPass;
 use crate::{Port, Receive};
-use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use motet_dispatch::{Enqueue, Task, TaskBody, TaskBox};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, set_thread_number, thread};
 use std::sync::Arc;
@@ -184,7 +184,7 @@ impl Stage {
     }
 }
 
-impl Run for Work {
+impl TaskBody for Work {
     fn run(task: TaskBox<Self>) {
         let work = task.into_inner();
         let (stage, kind, is_async) = (Arc::clone(&work.stage), work.kind, work.is_async);

@@ -12,7 +12,7 @@ use super::state::Fairness;
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Causalities, Exception, Run, Task, TaskBox, TaskList};
+use motet_dispatch::{Causalities, Exception, Task, TaskBody, TaskBox, TaskList};
 use motet_sync::{Mutex, thread};
 use std::any::Any;
 use std::cell::Cell;
@@ -246,7 +246,7 @@ impl Turn {
     }
 }
 
-impl Run for Turn {
+impl TaskBody for Turn {
     fn run(mut task: TaskBox<Self>) {
         if let Some((shared, queue)) = task.0.take() {
             shared.turn(task, &queue);
@@ -262,7 +262,7 @@ impl Drop for Turn {
     }
 }
 
-impl Run for Admitted {
+impl TaskBody for Admitted {
     fn run(task: TaskBox<Self>) {
         /// Also when the handler panics.
         struct Reset(*const Shared);

@@ -3,7 +3,7 @@
 use super::state_cell::{Exclusive, SharedState, StateCell};
 use super::{ActiveInterleave, Fairness, Interleave, Kind};
 use crate::activation::{Active, Attach};
-use crate::arbiter::source::{IntoSource, Source};
+use crate::arbiter::source::{IntoMemberSource, MemberSource};
 use crate::delivery::QueueHandle;
 use crate::handler::{AnyHandler, Handle};
 use crate::outlet::Outlet;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// | exclusive | `&mut S` | [`Exclusive<S>`](Exclusive), which derefs to `S`, also mutably |
 /// | teardown | `S` | `S` |
 ///
-/// Each handler takes from a [source](IntoSource) for as long as the interleave is at work; a
+/// Each handler takes from a [source](IntoMemberSource) for as long as the interleave is at work; a
 /// teardown handler takes once. Everything else is as with an interleave without state.
 ///
 /// After a panic of an exclusive handler the state is as the handler left it, and the interleave
@@ -81,7 +81,7 @@ pub struct StatefulInterleave<S> {
 
 /// A member: a source with its handler.
 struct Sourced<I> {
-    source: Source<I>,
+    source: MemberSource<I>,
     handler: AnyHandler<I>,
     once: bool,
 }
@@ -99,7 +99,7 @@ impl Interleave {
 
 impl<S: Send + Sync + 'static> StatefulInterleave<S> {
     /// Adds a handler that runs together with those of all concurrent members.
-    pub fn concurrent<P: IntoSource>(
+    pub fn concurrent<P: IntoMemberSource>(
         self,
         source: P,
         handler: impl Fn(&S, P::Given) + Send + Sync + 'static,
@@ -109,7 +109,7 @@ impl<S: Send + Sync + 'static> StatefulInterleave<S> {
     }
 
     /// Adds an async handler that runs together with those of all concurrent members.
-    pub fn concurrent_async<P: IntoSource, Fut>(
+    pub fn concurrent_async<P: IntoMemberSource, Fut>(
         self,
         source: P,
         handler: impl Fn(SharedState<S>, P::Given) -> Fut + Send + Sync + 'static,
@@ -122,7 +122,7 @@ impl<S: Send + Sync + 'static> StatefulInterleave<S> {
     }
 
     /// Adds a handler that runs alone.
-    pub fn exclusive<P: IntoSource>(
+    pub fn exclusive<P: IntoMemberSource>(
         self,
         source: P,
         handler: impl Fn(&mut S, P::Given) + Send + Sync + 'static,
@@ -132,7 +132,7 @@ impl<S: Send + Sync + 'static> StatefulInterleave<S> {
     }
 
     /// Adds an async handler that runs alone, from its start to the end of its future.
-    pub fn exclusive_async<P: IntoSource, Fut>(
+    pub fn exclusive_async<P: IntoMemberSource, Fut>(
         self,
         source: P,
         handler: impl Fn(Exclusive<S>, P::Given) -> Fut + Send + Sync + 'static,
@@ -146,7 +146,7 @@ impl<S: Send + Sync + 'static> StatefulInterleave<S> {
 
     /// Adds a handler that runs last, alone, once, and gets the state itself. Of several teardown
     /// members one runs: the first whose items come.
-    pub fn teardown<P: IntoSource>(
+    pub fn teardown<P: IntoMemberSource>(
         self,
         source: P,
         handler: impl FnOnce(S, P::Given) + Send + 'static,
@@ -156,7 +156,7 @@ impl<S: Send + Sync + 'static> StatefulInterleave<S> {
     }
 
     /// Adds an async handler that runs last, alone, once, and gets the state itself.
-    pub fn teardown_async<P: IntoSource, Fut>(
+    pub fn teardown_async<P: IntoMemberSource, Fut>(
         self,
         source: P,
         handler: impl FnOnce(S, P::Given) -> Fut + Send + 'static,
@@ -194,7 +194,12 @@ impl<S: Send + Sync + 'static> StatefulInterleave<S> {
         self.members.activate(queue)
     }
 
-    fn with<P: IntoSource>(self, kind: Kind, source: P, handler: AnyHandler<P::Given>) -> Self {
+    fn with<P: IntoMemberSource>(
+        self,
+        kind: Kind,
+        source: P,
+        handler: AnyHandler<P::Given>,
+    ) -> Self {
         let source = source.into_source();
         let name = source.name();
         let member = Sourced {

@@ -2,7 +2,7 @@
 
 use super::{Inputs, JoinCore};
 use crate::delivery::SentBy;
-use motet_dispatch::{Run, Task, TaskBox};
+use motet_dispatch::{Task, TaskBody, TaskBox};
 use std::sync::Arc;
 
 /// Items on their way.
@@ -23,7 +23,7 @@ impl<S: Inputs> Joined<S> {
     }
 }
 
-impl<S: Inputs> Run for Joined<S> {
+impl<S: Inputs> TaskBody for Joined<S> {
     fn name(&self) -> &'static str {
         self.to.handler.name()
     }

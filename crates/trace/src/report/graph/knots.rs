@@ -8,7 +8,7 @@
 
 use super::{Collective, CollectiveNow, RankNow, WaitGraph, WaitNow};
 use crate::address::Source;
-use crate::report::Operation;
+use crate::report::WaitOperation;
 use std::collections::BTreeMap;
 
 /// Who can go on, and what keeps the others.
@@ -119,16 +119,18 @@ impl WaitGraph {
             return Target::Shared(Shared::Missing(collective));
         }
         match wait.wait.operation {
-            Operation::Recv { source, .. } | Operation::Probe { source, .. } => match source {
-                Source::Rank(rank) => Target::Ranks(vec![world(rank)]),
-                Source::Any | Source::Null => Target::Shared(Shared::Members(communicator)),
-                Source::Outside => Target::Ranks(Vec::new()),
-            },
-            Operation::Ssend { dest: peer, .. }
-            | Operation::Send { dest: peer, .. }
-            | Operation::NeighbourRoom { peer }
-            | Operation::Neighbour { peer, .. } => Target::Ranks(vec![world(peer)]),
-            Operation::Collective { .. } => Target::Ranks(Vec::new()),
+            WaitOperation::Recv { source, .. } | WaitOperation::Probe { source, .. } => {
+                match source {
+                    Source::Rank(rank) => Target::Ranks(vec![world(rank)]),
+                    Source::Any | Source::Null => Target::Shared(Shared::Members(communicator)),
+                    Source::Outside => Target::Ranks(Vec::new()),
+                }
+            }
+            WaitOperation::Ssend { dest: peer, .. }
+            | WaitOperation::Send { dest: peer, .. }
+            | WaitOperation::NeighbourRoom { peer }
+            | WaitOperation::Neighbour { peer, .. } => Target::Ranks(vec![world(peer)]),
+            WaitOperation::Collective { .. } => Target::Ranks(Vec::new()),
         }
     }
 }
@@ -314,11 +316,11 @@ mod tests {
     }
 
     /// Each entry is one call with its alternatives.
-    fn waiting(calls: &[&[Operation]]) -> RankNow {
+    fn waiting(calls: &[&[WaitOperation]]) -> RankNow {
         in_communicator(0, calls)
     }
 
-    fn in_communicator(communicator: u32, calls: &[&[Operation]]) -> RankNow {
+    fn in_communicator(communicator: u32, calls: &[&[WaitOperation]]) -> RankNow {
         let location = CallSite::from(Location::caller());
         let waits = calls.iter().zip(1..).flat_map(|(call, number)| {
             call.iter().map(move |&operation| {
@@ -342,14 +344,14 @@ mod tests {
         }
     }
 
-    fn recv(source: impl Into<Source>) -> Operation {
-        Operation::Recv {
+    fn recv(source: impl Into<Source>) -> WaitOperation {
+        WaitOperation::Recv {
             source: source.into(),
             tag: TagMatch::Any,
         }
     }
 
-    const BARRIER: Operation = Operation::Collective {
+    const BARRIER: WaitOperation = WaitOperation::Collective {
         name: "barrier",
         root: None,
     };

@@ -1,7 +1,7 @@
 //! The wait-for graph in words.
 
 use super::{CollectiveNow, RankNow, WaitGraph, WaitNow};
-use crate::report::{Operation, Wait};
+use crate::report::{Wait, WaitOperation};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
@@ -213,18 +213,18 @@ impl fmt::Display for CollectiveNow {
 }
 
 /// The rank that an operation is for, by its number in the communicator.
-fn peer(operation: &Operation) -> Option<usize> {
+fn peer(operation: &WaitOperation) -> Option<usize> {
     use crate::address::Source;
     match *operation {
-        Operation::Recv { source, .. } | Operation::Probe { source, .. } => match source {
+        WaitOperation::Recv { source, .. } | WaitOperation::Probe { source, .. } => match source {
             Source::Rank(rank) => Some(rank),
             Source::Any | Source::Null | Source::Outside => None,
         },
-        Operation::Ssend { dest: peer, .. }
-        | Operation::Send { dest: peer, .. }
-        | Operation::NeighbourRoom { peer }
-        | Operation::Neighbour { peer, .. } => Some(peer),
-        Operation::Collective { .. } => None,
+        WaitOperation::Ssend { dest: peer, .. }
+        | WaitOperation::Send { dest: peer, .. }
+        | WaitOperation::NeighbourRoom { peer }
+        | WaitOperation::Neighbour { peer, .. } => Some(peer),
+        WaitOperation::Collective { .. } => None,
     }
 }
 

@@ -8,22 +8,25 @@
 //!
 //! Where the rank goes to sleep, or leaves, the crossing waits for it, as it does for several.
 
-use super::{Crossing, First, Part, Parts, Processes, Route, Site, read_parts, take_early};
+use super::{
+    Crossing, CrossingSite, OwnPart, ProcessPart, ProcessParts, Route, RunProcesses, read_parts,
+    take_early,
+};
 use motet_sync::atomic::Ordering;
 
 /// What a rank has brought to a collective, and how often it has looked for what the other process
 /// brings.
-pub(crate) struct Direct {
-    first: First,
+pub(crate) struct DirectCrossing {
+    first: OwnPart,
     looks: u32,
 }
 
 /// In so many looks, of which the first is one, everything else is looked for once.
 const LOOKS: u32 = 4;
 
-impl Direct {
-    pub(crate) fn new(first: First) -> Self {
-        Direct { first, looks: 0 }
+impl DirectCrossing {
+    pub(crate) fn new(first: OwnPart) -> Self {
+        DirectCrossing { first, looks: 0 }
     }
 
     /// Whether after this look everything else is to be looked for.
@@ -32,22 +35,22 @@ impl Direct {
     }
 
     /// For a crossing that is to wait.
-    pub(crate) fn into_first(self) -> First {
+    pub(crate) fn into_first(self) -> OwnPart {
         self.first
     }
 }
 
-impl Processes {
+impl RunProcesses {
     /// The parts of all processes that come to collective `number` of a site, in their order, once
     /// they are here. `spare` has memory for what comes.
     #[inline]
     pub(crate) fn look_for_parts(
         &self,
-        (site, number): (Site, u32),
+        (site, number): (CrossingSite, u32),
         (crossing, route): (&Crossing, &Route),
-        direct: &mut Direct,
+        direct: &mut DirectCrossing,
         spare: &mut Vec<Vec<u8>>,
-    ) -> Option<Parts> {
+    ) -> Option<ProcessParts> {
         let step = route.exchange()?;
         let header = self.crossing_header(site, (number, step.tag));
         let mut came = spare.pop().unwrap_or_default();
@@ -76,7 +79,7 @@ impl Processes {
         let mut parts = parts?;
         let bytes = std::mem::take(&mut direct.first.part.bytes);
         let process = self.own();
-        parts.push(Part { process, bytes });
+        parts.push(ProcessPart { process, bytes });
         parts.sort_unstable_by_key(|part| part.process);
         Some(parts)
     }

@@ -1,7 +1,7 @@
 //! The models of a ring, and of the bell beside it.
 
 use super::super::bell::{self, Bell};
-use super::super::parcel::Parcel;
+use super::super::outgoing_message::OutgoingMessage;
 use super::*;
 use motet_sync::atomic::AtomicU32;
 use motet_sync::{Condvar, Mutex};
@@ -70,7 +70,7 @@ fn loom_frames_come_whole_and_in_order() {
         };
         (header, vec![tag as u8; 9])
     };
-    let sent = |(header, payload)| Parcel::Message {
+    let sent = |(header, payload)| OutgoingMessage::Message {
         header,
         payload,
         sent: None,
@@ -90,7 +90,7 @@ fn loom_frames_come_whole_and_in_order() {
         });
         for tag in 0..COUNT {
             let (header, mut payload) = parcel(tag);
-            let all = Came::Message(header, &mut payload);
+            let all = RingOutput::Message(header, &mut payload);
             while !receiver.next().is_some_and(|came| {
                 assert_eq!(came, all);
                 true
@@ -113,7 +113,10 @@ fn loom_who_sleeps_is_woken_by_what_comes() {
             let mut sender = RingSender::new(Arc::clone(&memory), place);
             let there = Arc::clone(&memory);
             loom::thread::spawn(move || {
-                assert!(sender.write(&mut Parcel::Farewell), "there is room");
+                assert!(
+                    sender.write(&mut OutgoingMessage::Farewell),
+                    "there is room"
+                );
                 bell::ring(&*there);
             })
         });

@@ -1,6 +1,6 @@
 //! What goes into a ring.
 
-use super::super::parcel::Parcel;
+use super::super::outgoing_message::OutgoingMessage;
 use super::cells::Ring;
 use super::course::Course;
 use super::frame::{FAREWELL, FIRST, LINE, REST, WHOLE, frame_cells, is_stamp, stamp, words_of};
@@ -27,10 +27,10 @@ impl<M: Memory> RingSender<M> {
     }
 
     /// Writes as much of the parcel as there is room for; whether that is all.
-    pub(in crate::engine::shared) fn write(&mut self, parcel: &mut Parcel) -> bool {
+    pub(in crate::engine::shared) fn write(&mut self, parcel: &mut OutgoingMessage) -> bool {
         match parcel {
-            Parcel::Farewell => self.write_frame(FAREWELL, &[], &[], 0..0),
-            Parcel::Message {
+            OutgoingMessage::Farewell => self.write_frame(FAREWELL, &[], &[], 0..0),
+            OutgoingMessage::Message {
                 header,
                 payload,
                 sent,

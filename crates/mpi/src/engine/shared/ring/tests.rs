@@ -2,7 +2,7 @@
 
 use super::frame::{KIND, stamp};
 use super::*;
-use crate::engine::shared::parcel::Parcel;
+use crate::engine::shared::outgoing_message::OutgoingMessage;
 use motet_comm::Gone;
 use motet_sync::thread;
 
@@ -38,8 +38,8 @@ fn bytes(number: usize, length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 7 + number) as u8).collect()
 }
 
-fn parcel(tag: u32, payload: Vec<u8>) -> Parcel {
-    Parcel::Message {
+fn parcel(tag: u32, payload: Vec<u8>) -> OutgoingMessage {
+    OutgoingMessage::Message {
         header: header(tag),
         payload,
         sent: None,
@@ -57,12 +57,12 @@ fn messages_of_all_lengths_come_out_as_they_went_in() {
             let came = receiver.next();
             assert_eq!(
                 came,
-                Some(Came::Message(header(number as u32), &mut payload))
+                Some(RingOutput::Message(header(number as u32), &mut payload))
             );
             assert_eq!(receiver.next(), None);
         }
-        assert!(sender.write(&mut Parcel::Farewell));
-        assert_eq!(receiver.next(), Some(Came::Farewell));
+        assert!(sender.write(&mut OutgoingMessage::Farewell));
+        assert_eq!(receiver.next(), Some(RingOutput::Farewell));
     }
 }
 
@@ -84,7 +84,7 @@ fn pieces_come_out_as_one() {
                     "a ring holds a message of a kilobyte"
                 );
             }
-            let all = Came::Message(header(tag), &mut payload);
+            let all = RingOutput::Message(header(tag), &mut payload);
             assert_eq!(receiver.next(), Some(all));
         }
     }
@@ -99,7 +99,7 @@ fn what_has_no_room_goes_on_when_there_is() {
     let mut rounds = 0;
     loop {
         if let Some(came) = receiver.next() {
-            assert_eq!(came, Came::Message(header(1), &mut long));
+            assert_eq!(came, RingOutput::Message(header(1), &mut long));
             break;
         }
         sender.write(&mut first);
@@ -115,7 +115,7 @@ fn what_has_no_room_goes_on_when_there_is() {
     for tag in 0..sent {
         assert_eq!(
             receiver.next(),
-            Some(Came::Message(header(tag), &mut vec![]))
+            Some(RingOutput::Message(header(tag), &mut vec![]))
         );
     }
     assert_eq!(receiver.next(), None);
@@ -147,7 +147,7 @@ fn some_of_many_bytes_go_as_messages_of_a_frame() {
                     came.append(&mut read);
                     continue;
                 }
-                let Some(Came::Message(head, piece)) = receiver.next() else {
+                let Some(RingOutput::Message(head, piece)) = receiver.next() else {
                     panic!("a message has gone")
                 };
                 assert_eq!(head, header(9));
@@ -174,7 +174,7 @@ fn what_an_earlier_lap_has_left_is_no_message() {
         let word = stamp(WHOLE, cell + 1 + 16, 8);
         let mut payload: Vec<u8> = (0..12).flat_map(|_| word.to_ne_bytes()).collect();
         assert!(sender.write(&mut parcel(round, payload.clone())));
-        let all = Came::Message(header(round), &mut payload);
+        let all = RingOutput::Message(header(round), &mut payload);
         assert_eq!(receiver.next(), Some(all));
         assert_eq!(receiver.next(), None);
         cell += 2;
@@ -183,7 +183,7 @@ fn what_an_earlier_lap_has_left_is_no_message() {
             assert!(sender.write(&mut parcel(round, vec![])));
             assert_eq!(
                 receiver.next(),
-                Some(Came::Message(header(round), &mut vec![]))
+                Some(RingOutput::Message(header(round), &mut vec![]))
             );
             cell += 1;
         }
@@ -208,7 +208,7 @@ fn two_threads_lose_nothing() {
     });
     for number in 0..COUNT {
         let mut payload = bytes(number, lengths(number));
-        let all = Came::Message(header(number as u32), &mut payload);
+        let all = RingOutput::Message(header(number as u32), &mut payload);
         while !receiver.next().is_some_and(|came| {
             assert_eq!(came, all);
             true
@@ -232,14 +232,14 @@ fn what_no_sender_writes_is_told_once() {
     for stamp in stamps {
         let (sender, mut receiver) = ring(16);
         sender.ring.data()[0].store(stamp, Ordering::Relaxed);
-        assert_eq!(receiver.next(), Some(Came::Nonsense), "{stamp:x}");
+        assert_eq!(receiver.next(), Some(RingOutput::Nonsense), "{stamp:x}");
         assert_eq!(receiver.next(), None);
     }
     // A message that claims more memory than there is.
     let (sender, mut receiver) = ring(16);
     sender.ring.data()[4].store(u64::MAX, Ordering::Relaxed);
     sender.ring.data()[0].store(FIRST << KIND | 8, Ordering::Relaxed);
-    assert_eq!(receiver.next(), Some(Came::Nonsense));
+    assert_eq!(receiver.next(), Some(RingOutput::Nonsense));
     // Cells taken that were never written.
     let (mut sender, _) = ring(16);
     sender.ring.taken().store(1 << 40, Ordering::Relaxed);
@@ -261,7 +261,7 @@ fn parts_of_a_long_message_are_counted_once() {
         let before = sender.written();
         written = written || sender.write(&mut long);
         match receiver.next() {
-            Some(Came::Message(header, payload)) => break (header, payload.clone()),
+            Some(RingOutput::Message(header, payload)) => break (header, payload.clone()),
             Some(other) => panic!("{other:?}"),
             None => assert!(sender.written() > before, "there was room"),
         }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// One of several programs that are one world.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct ProgramPart {
     /// Ranks of each of its processes, one thread each.
     pub threads: usize,
     /// Its processes on each node.
@@ -27,7 +27,7 @@ const PROGRAM: &str = "MOTET_PROGRAM";
 /// Tells it the name of that.
 const NAME: &str = "MOTET_PROGRAM_NAME";
 
-impl Part {
+impl ProgramPart {
     /// Its name: that of the program's file.
     #[must_use]
     pub fn name(&self) -> String {
@@ -49,7 +49,7 @@ impl Part {
 impl Launch {
     /// What follows the launcher's own options when there are several programs.
     pub(super) fn several(&self, first: &[OsString]) -> Vec<OsString> {
-        let first = Part {
+        let first = ProgramPart {
             threads: self.threads,
             processes: self.processes,
             program: first.to_vec(),
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn coupled(family: Family, nodes: usize) -> Launch {
-        let air = Part {
+        let air = ProgramPart {
             threads: 1,
             processes: 2,
             program: vec!["bin/air.sh".into(), "--cold".into()],

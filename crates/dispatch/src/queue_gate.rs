@@ -1,30 +1,30 @@
 //! What stands between a queue and its tasks: its execution policy at work.
 
 use crate::clock::Clock;
-use crate::limit::{Limit, nanoseconds};
+use crate::limit::{QueueLimit, nanoseconds};
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::rate::TokenBucket;
 use crate::route::Routes;
-use crate::store::Store;
+use crate::store::TaskStore;
 use crate::{QueueError, Task};
 use motet_sync::atomic::AtomicUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// How a queue lets tasks in. `Open` is the fast path: all others are looked at behind it.
-pub(crate) enum Gate {
+pub(crate) enum QueueGate {
     /// Every task.
     Open,
     /// As long as there is room, which can be waited for.
     Line(RoomLine),
     /// Every task, at the cost of the oldest; all its tasks wait in the store.
-    DiscardOldest(Store),
+    DiscardOldest(TaskStore),
     /// As fast as a rate allows; others are discarded.
     DiscardFast(TokenBucket, Clock, Instant),
 }
 
-impl Gate {
+impl QueueGate {
     /// The gate of a queue, whose rates are those of `clock` and whose panics go by `routes`.
     pub(crate) fn new(
         policy: ExecutionPolicy,
@@ -33,26 +33,30 @@ impl Gate {
         told: &Arc<Notifications>,
         routes: &Arc<Routes>,
     ) -> Self {
-        let depth = |depth| Limit::Depth(depth, AtomicUsize::new(0));
+        let depth = |depth| QueueLimit::Depth(depth, AtomicUsize::new(0));
         match policy {
-            ExecutionPolicy::Unconstrained => Gate::Open,
+            ExecutionPolicy::Unconstrained => QueueGate::Open,
             ExecutionPolicy::RejectTasks { depth: most } => {
-                Gate::Line(RoomLine::new(depth(most), None, routes))
+                QueueGate::Line(RoomLine::new(depth(most), None, routes))
             }
             ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth } => {
-                Gate::DiscardOldest(Store::new(depth, workers))
+                QueueGate::DiscardOldest(TaskStore::new(depth, workers))
             }
-            ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: most } => Gate::Line(
-                RoomLine::new(depth(most.get()), Some(Arc::clone(told)), routes),
-            ),
+            ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: most } => {
+                QueueGate::Line(RoomLine::new(
+                    depth(most.get()),
+                    Some(Arc::clone(told)),
+                    routes,
+                ))
+            }
             ExecutionPolicy::ConstrainSchedulingRateDiscardTasks { rate } => {
                 let begun = clock.now();
-                Gate::DiscardFast(TokenBucket::new(rate), clock, begun)
+                QueueGate::DiscardFast(TokenBucket::new(rate), clock, begun)
             }
             ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate } => {
                 let begun = clock.now();
-                let limit = Limit::Rate(TokenBucket::new(rate), clock, begun);
-                Gate::Line(RoomLine::new(limit, Some(Arc::clone(told)), routes))
+                let limit = QueueLimit::Rate(TokenBucket::new(rate), clock, begun);
+                QueueGate::Line(RoomLine::new(limit, Some(Arc::clone(told)), routes))
             }
         }
     }
@@ -60,14 +64,14 @@ impl Gate {
     /// Whether there is no limit.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Gate::Open)
+        matches!(self, QueueGate::Open)
     }
 
     /// Claims room for one task.
     pub(crate) fn claim(&self) -> Result<(), QueueError> {
         match self {
-            Gate::Line(line) => line.claim(),
-            Gate::Open | Gate::DiscardOldest(_) | Gate::DiscardFast(..) => Ok(()),
+            QueueGate::Line(line) => line.claim(),
+            QueueGate::Open | QueueGate::DiscardOldest(_) | QueueGate::DiscardFast(..) => Ok(()),
         }
     }
 
@@ -75,34 +79,38 @@ impl Gate {
     #[inline]
     pub(crate) fn line(&self) -> Option<&RoomLine> {
         match self {
-            Gate::Line(line) => Some(line),
-            Gate::Open | Gate::DiscardOldest(_) | Gate::DiscardFast(..) => None,
+            QueueGate::Line(line) => Some(line),
+            QueueGate::Open | QueueGate::DiscardOldest(_) | QueueGate::DiscardFast(..) => None,
         }
     }
 
     /// The place where the tasks wait, when they do not wait at the workers.
     #[inline]
-    pub(crate) fn store(&self) -> Option<&Store> {
+    pub(crate) fn store(&self) -> Option<&TaskStore> {
         match self {
-            Gate::DiscardOldest(store) => Some(store),
-            Gate::Open | Gate::Line(_) | Gate::DiscardFast(..) => None,
+            QueueGate::DiscardOldest(store) => Some(store),
+            QueueGate::Open | QueueGate::Line(_) | QueueGate::DiscardFast(..) => None,
         }
     }
 
-    /// Whether admitted tasks go by [`Gate::pass`].
+    /// Whether admitted tasks go by [`QueueGate::pass`].
     #[inline]
     pub(crate) fn discards(&self) -> bool {
-        !self.is_open() && matches!(self, Gate::DiscardOldest(_) | Gate::DiscardFast(..))
+        !self.is_open()
+            && matches!(
+                self,
+                QueueGate::DiscardOldest(_) | QueueGate::DiscardFast(..)
+            )
     }
 
     /// Lets a task through on its way to `home`, or to any worker. A task that is `kept` is not
     /// discarded.
     pub(crate) fn pass(&self, task: Task, home: Option<usize>, kept: bool) -> Passage {
         match self {
-            Gate::DiscardOldest(store) => Passage::Stored {
+            QueueGate::DiscardOldest(store) => Passage::Stored {
                 discarded: store.push(task, home, kept),
             },
-            Gate::DiscardFast(bucket, clock, begun) => {
+            QueueGate::DiscardFast(bucket, clock, begun) => {
                 if kept
                     || bucket
                         .take(nanoseconds(clock.now().saturating_duration_since(*begun)))
@@ -113,7 +121,7 @@ impl Gate {
                     Passage::Discarded(task)
                 }
             }
-            Gate::Open | Gate::Line(_) => Passage::Free(task),
+            QueueGate::Open | QueueGate::Line(_) => Passage::Free(task),
         }
     }
 }

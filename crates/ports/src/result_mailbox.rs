@@ -13,12 +13,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// One task, whose handler leaves an `R`.
-pub(crate) struct Mailbox<R> {
+pub(crate) struct ResultMailbox<R> {
     this: Weak<Self>,
-    slot: Mutex<Slot<R>>,
+    slot: Mutex<ResultState<R>>,
 }
 
-struct Slot<R> {
+struct ResultState<R> {
     task: Option<Task>,
     result: Option<R>,
     /// Of a predicate.
@@ -30,11 +30,11 @@ struct Slot<R> {
     closed: bool,
 }
 
-impl<R: Send + 'static> Mailbox<R> {
+impl<R: Send + 'static> ResultMailbox<R> {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new_cyclic(|this| Mailbox {
+        Arc::new_cyclic(|this| ResultMailbox {
             this: Weak::clone(this),
-            slot: Mutex::new(Slot {
+            slot: Mutex::new(ResultState {
                 task: None,
                 result: None,
                 exception: None,
@@ -102,7 +102,7 @@ impl<R: Send + 'static> Mailbox<R> {
     }
 
     /// Changes the slot and wakes the future.
-    fn deliver(&self, change: impl FnOnce(&mut Slot<R>)) {
+    fn deliver(&self, change: impl FnOnce(&mut ResultState<R>)) {
         let waker = {
             let mut slot = self.slot.lock();
             change(&mut slot);
@@ -114,7 +114,7 @@ impl<R: Send + 'static> Mailbox<R> {
     }
 }
 
-impl<R: Send + 'static> Waiter for Mailbox<R> {
+impl<R: Send + 'static> Waiter for ResultMailbox<R> {
     fn awaits(&self) -> Option<Awaited> {
         let arbiter = self.slot.lock().arbiter.clone();
         arbiter?.upgrade()?.awaits()
@@ -129,7 +129,7 @@ impl<R: Send + 'static> Waiter for Mailbox<R> {
     }
 }
 
-impl<R: Send + 'static> Enqueue for Mailbox<R> {
+impl<R: Send + 'static> Enqueue for ResultMailbox<R> {
     fn reserve(&self) -> Result<(), QueueError> {
         Ok(())
     }

@@ -4,16 +4,16 @@ use std::panic::Location;
 use std::sync::OnceLock;
 
 /// Cold: looked at by reports only.
-pub(crate) struct Origin {
+pub(crate) struct PortOrigin {
     made_at: &'static Location<'static>,
     name: OnceLock<Box<str>>,
 }
 
-impl Origin {
+impl PortOrigin {
     /// The place that called.
     #[track_caller]
     pub(crate) fn here() -> Self {
-        Origin {
+        PortOrigin {
             made_at: Location::caller(),
             name: OnceLock::new(),
         }

@@ -23,7 +23,7 @@ const MOST_RUNGS: usize = 8;
 
 /// Items, the greatest first.
 #[derive(Debug)]
-pub(crate) struct Queue<T> {
+pub(crate) struct LadderQueue<T> {
     /// The items of the bucket that was taken last; the next of them is the last.
     sorted: Vec<T>,
     /// Items that lie before the next bucket and came after `sorted` was taken.
@@ -52,12 +52,12 @@ struct Rung<T> {
     buckets: Vec<Vec<T>>,
 }
 
-impl<T> Default for Queue<T>
+impl<T> Default for LadderQueue<T>
 where
     T: Ord,
 {
     fn default() -> Self {
-        Queue {
+        LadderQueue {
             sorted: Vec::new(),
             late: BinaryHeap::new(),
             most_late: FEW,
@@ -70,7 +70,7 @@ where
     }
 }
 
-impl<T: Timed> Queue<T> {
+impl<T: Timed> LadderQueue<T> {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -221,7 +221,7 @@ impl<T: Timed> Queue<T> {
     }
 }
 
-impl<T> Extend<T> for Queue<T>
+impl<T> Extend<T> for LadderQueue<T>
 where
     T: Timed,
 {
@@ -287,7 +287,7 @@ mod tests {
 
     /// Holds about `size` items for so many steps, beside a tree of all.
     fn hold(delay: Delay, size: usize, steps: u64) -> [usize; 2] {
-        let (mut queue, mut all) = (Queue::default(), BTreeSet::new());
+        let (mut queue, mut all) = (LadderQueue::default(), BTreeSet::new());
         let mut now = 0;
         let (mut rungs, mut most) = (0, 0);
         for step in 0..steps {

@@ -1,9 +1,11 @@
 //! The part of a run that is between processes: beginning and ending together, and messages while
 //! no rank looks for them.
 
-use crate::fabric::{Ending, Later, Left, LocalRanks, Processes, Told, Turn, handshake};
+use crate::fabric::{
+    EarlyEnd, Later, Left, LocalRanks, RunListeners, RunProcesses, ServerTurn, handshake,
+};
 use crate::transport::Transport;
-use crate::watch::Runs;
+use crate::watch::WatchedRuns;
 use crate::wire::decode;
 use crate::{Profile, RunError};
 use motet_dispatch::{IdleWatch, SpinWait};
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The way to other processes, for one run.
-pub(crate) struct Way {
+pub(crate) struct ProcessRoute {
     pub(crate) transport: Arc<dyn Transport>,
     /// The number of the run, the same in all processes.
     pub(crate) run: u16,
@@ -24,8 +26,8 @@ pub(crate) struct Way {
 }
 
 /// What a run over processes has beside its ranks.
-pub(crate) struct Between {
-    pub(crate) processes: Arc<Processes>,
+pub(crate) struct ProcessRun {
+    pub(crate) processes: Arc<RunProcesses>,
     server: Mutex<Option<Server>>,
 }
 
@@ -48,7 +50,7 @@ const LEFT: Duration = Duration::from_micros(100);
 /// How often the server looks whether this process is idle.
 const IDLE_EVERY: Duration = Duration::from_millis(20);
 
-impl Way {
+impl ProcessRoute {
     /// Waits until all processes begin the run with `ranks` ranks here.
     pub(crate) fn begin<E>(
         self,
@@ -56,9 +58,9 @@ impl Way {
         workers: usize,
         watch: IdleWatch,
         caller: Unparker,
-        runs: &Runs,
-    ) -> Result<Between, RunError<E>> {
-        let Way {
+        runs: &WatchedRuns,
+    ) -> Result<ProcessRun, RunError<E>> {
+        let ProcessRoute {
             transport,
             run,
             later,
@@ -68,11 +70,11 @@ impl Way {
         let mut local = LocalRanks::new(ranks, workers);
         local.first = firsts[transport.process()];
         let (local, closing) = (Arc::new(local), Arc::new(AtomicBool::new(false)));
-        let told = Told {
+        let told = RunListeners {
             caller,
             asks: Arc::clone(runs.asks()),
         };
-        let processes = Processes::new(local, transport, run, firsts, later, told, patience);
+        let processes = RunProcesses::new(local, transport, run, firsts, later, told, patience);
         let processes = Arc::new(processes);
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
@@ -83,14 +85,14 @@ impl Way {
             RunError::Start(error)
         })?;
         let server = Some(Server { thread, closing });
-        Ok(Between {
+        Ok(ProcessRun {
             processes,
             server: Mutex::new(server),
         })
     }
 }
 
-impl Between {
+impl ProcessRun {
     /// The ranks here have ended, with this failure or well, and this profile if there is one.
     /// Waits until those of all other processes have; why the run ends early if no rank here is to
     /// blame.
@@ -99,7 +101,7 @@ impl Between {
         failure: Option<String>,
         profile: Option<Vec<u8>>,
         caller: &Parker,
-    ) -> Option<Ending> {
+    ) -> Option<EarlyEnd> {
         match failure {
             Some(message) => self.processes.failed(&message),
             None if self.processes.ending().is_none() => {
@@ -128,7 +130,7 @@ impl Between {
     }
 }
 
-impl Between {
+impl ProcessRun {
     /// In process 0: the profile of all ranks, given that of the ranks here.
     pub(crate) fn all_profiles(&self, mut all: Profile) -> Option<Profile> {
         if !self.processes.is_first() {
@@ -141,13 +143,13 @@ impl Between {
     }
 }
 
-fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
+fn serve(processes: &RunProcesses, watch: &IdleWatch, closing: &AtomicBool) {
     let (mut server, mut fruitless, mut idle_at) = (processes.serve(), 0, Instant::now());
     let mut left = Left::default();
     while !closing.load(Ordering::Acquire) {
         processes.beat();
         processes.wake_for_room();
-        if server.turn() == Turn::Slept {
+        if server.turn() == ServerTurn::Slept {
             fruitless = 0;
             continue;
         }
@@ -172,14 +174,14 @@ fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
     }
 }
 
-impl<E> From<Ending> for RunError<E> {
-    fn from(ending: Ending) -> Self {
+impl<E> From<EarlyEnd> for RunError<E> {
+    fn from(ending: EarlyEnd) -> Self {
         match ending {
-            Ending::Elsewhere { process, message } => RunError::Elsewhere { process, message },
-            Ending::Lost { process, reason } => RunError::Lost { process, reason },
-            Ending::Silent { processes, waited } => RunError::Silent { processes, waited },
-            Ending::Transport { reason } => RunError::Transport { reason },
-            Ending::Stuck(report) => RunError::Stuck(report),
+            EarlyEnd::Elsewhere { process, message } => RunError::Elsewhere { process, message },
+            EarlyEnd::Lost { process, reason } => RunError::Lost { process, reason },
+            EarlyEnd::Silent { processes, waited } => RunError::Silent { processes, waited },
+            EarlyEnd::Transport { reason } => RunError::Transport { reason },
+            EarlyEnd::Stuck(report) => RunError::Stuck(report),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::PathBuf;
 
-pub(crate) struct Place<T> {
+pub(crate) struct RankFile<T> {
     /// The file's own.
     pub(crate) comm: Communicator,
     pub(crate) file: File,
@@ -18,9 +18,9 @@ pub(crate) struct Place<T> {
     _elements: PhantomData<fn(T)>,
 }
 
-impl<T: Plain> Place<T> {
+impl<T: Plain> RankFile<T> {
     pub(crate) fn new(comm: Communicator, file: File, path: PathBuf) -> Self {
-        Place {
+        RankFile {
             comm,
             file,
             path,

@@ -3,7 +3,7 @@
 //!
 //! Nobody tells a sender that its receiver has made room: that would cost each message something.
 
-use super::Processes;
+use super::RunProcesses;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::mem;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Who waits for room.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct WaitingSenders {
     /// Ranks of the world that live here.
     waiting: Mutex<Vec<usize>>,
     /// How many.
@@ -21,7 +21,7 @@ pub(super) struct Room {
 /// How long a rank sleeps until it looks again.
 const NAP: Duration = Duration::from_micros(200);
 
-impl Processes {
+impl RunProcesses {
     /// A rank that lives here, and is about to sleep, has more to send than there is room for. It
     /// is woken soon.
     pub(in crate::fabric) fn wait_for_room(&self, rank: usize) {

@@ -2,7 +2,7 @@
 
 use crate::activation::Active;
 use crate::claim::Claim;
-use crate::delivery::Parcel;
+use crate::delivery::ItemBox;
 use crate::handle_cache::HandleCaching;
 use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, label, put_back};
@@ -11,7 +11,7 @@ use motet_dispatch::{Awaited, WaitPart, Waiter};
 use std::sync::{Arc, Weak};
 
 /// The arbiter's own handle, its port and its one decision.
-pub(super) struct Place<T: Send + 'static, A> {
+pub(super) struct PortPlace<T: Send + 'static, A> {
     arbiter: Weak<A>,
     port: Weak<PortCore<T>>,
     once: bool,
@@ -25,12 +25,12 @@ pub(super) trait Placed: Receiver<Self::Item> + Sized + 'static {
     /// What it takes.
     type Item: Send + 'static;
 
-    fn place(&self) -> &Place<Self::Item, Self>;
+    fn place(&self) -> &PortPlace<Self::Item, Self>;
 }
 
-impl<T: Send + 'static, A> Place<T, A> {
+impl<T: Send + 'static, A> PortPlace<T, A> {
     pub(super) fn new(arbiter: &Weak<A>, port: &Port<T>, once: bool, outlet: Outlet) -> Self {
-        Place {
+        PortPlace {
             arbiter: Weak::clone(arbiter),
             port: Arc::downgrade(port.core()),
             once,
@@ -85,7 +85,7 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.once
     }
 
-    /// As [`Place::taken`], for one that takes items without an offer, under the port's lock.
+    /// As [`PortPlace::taken`], for one that takes items without an offer, under the port's lock.
     /// `true`: it is to be taken off the port.
     pub(super) fn taken_unoffered(&self) -> bool {
         self.once && self.claim.take()
@@ -119,7 +119,7 @@ impl<T: Send + 'static, A> Place<T, A> {
         if self.once { "one-time " } else { "" }
     }
 
-    pub(super) fn put_back(&self, parcel: Parcel<T>) {
+    pub(super) fn put_back(&self, parcel: ItemBox<T>) {
         put_back(&self.port, parcel);
     }
 }

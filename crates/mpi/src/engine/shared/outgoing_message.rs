@@ -4,7 +4,7 @@ use motet_comm::Header;
 use std::mem;
 
 /// What is to be sent, as far as it is not.
-pub(super) enum Parcel {
+pub(super) enum OutgoingMessage {
     Message {
         header: Header,
         payload: Vec<u8>,

@@ -4,7 +4,7 @@ use super::call::Coming;
 use super::combining_tree::CombiningTree;
 use super::ports::Gathering;
 use super::process_level::ProcessLevel;
-use super::processes::Processes;
+use super::processes::RunProcesses;
 use crate::{CommError, Value};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
     clippy::large_enum_variant,
     reason = "there is one per communicator, and collectives of the fast fabric take the direct way"
 )]
-pub(crate) enum Place {
+pub(crate) enum MeetingPoint {
     /// In shared memory: a tree over cache lines.
     Tree(CombiningTree),
     /// At a port that gathers one item per rank.
@@ -25,13 +25,13 @@ pub(crate) enum Place {
 
 /// What kind of places there are on a fabric.
 #[derive(Clone)]
-pub(crate) enum PlaceKind {
+pub(crate) enum MeetingPointKind {
     Tree,
     Port,
-    ProcessLevel(Arc<Processes>),
+    ProcessLevel(Arc<RunProcesses>),
 }
 
-impl PlaceKind {
+impl MeetingPointKind {
     /// A place for the members of a communicator, given as ranks of the world, and how many of them
     /// meet here; `None` when none of them does. `started` is the number of the one collective that
     /// the place is for, if it was started beside others.
@@ -40,15 +40,15 @@ impl PlaceKind {
         communicator: u32,
         members: impl ExactSizeIterator<Item = usize>,
         started: Option<u32>,
-    ) -> Option<(Place, usize)> {
+    ) -> Option<(MeetingPoint, usize)> {
         let size = members.len();
         match self {
-            PlaceKind::Tree => Some((Place::Tree(CombiningTree::new(size)), size)),
-            PlaceKind::Port => Some((Place::Port(Gathering::new(size)), size)),
-            PlaceKind::ProcessLevel(processes) => {
+            MeetingPointKind::Tree => Some((MeetingPoint::Tree(CombiningTree::new(size)), size)),
+            MeetingPointKind::Port => Some((MeetingPoint::Port(Gathering::new(size)), size)),
+            MeetingPointKind::ProcessLevel(processes) => {
                 let process_level = ProcessLevel::new(processes, communicator, members, started)?;
                 let here = process_level.ranks_here();
-                Some((Place::ProcessLevel(process_level), here))
+                Some((MeetingPoint::ProcessLevel(process_level), here))
             }
         }
     }
@@ -63,12 +63,12 @@ pub(crate) struct Agenda<C, F> {
     pub(crate) finish: Option<F>,
 }
 
-impl Place {
+impl MeetingPoint {
     /// A rank comes to the next collective, and says who is to be woken then.
     ///
     /// # Safety
     /// Each rank arrives once per collective, and arrives again only after it has seen
-    /// [`Place::has_taken_place`] and read the total.
+    /// [`MeetingPoint::has_taken_place`] and read the total.
     pub(crate) unsafe fn arrive<V, S, C, F>(
         &self,
         coming: &Coming,
@@ -82,7 +82,7 @@ impl Place {
         F: FnOnce(V) -> S,
     {
         match self {
-            Place::Tree(collective) => {
+            MeetingPoint::Tree(collective) => {
                 let finish = |value| {
                     let finish = agenda.finish.take();
                     finish.expect("a collective is published once")(value)
@@ -90,8 +90,8 @@ impl Place {
                 // SAFETY: the caller promises it.
                 unsafe { collective.arrive(coming, value, &agenda.combine, finish) }
             }
-            Place::Port(gathering) => gathering.arrive(coming.rank, coming.call, value),
-            Place::ProcessLevel(_) => {
+            MeetingPoint::Port(gathering) => gathering.arrive(coming.rank, coming.call, value),
+            MeetingPoint::ProcessLevel(_) => {
                 unreachable!("ranks come to a process_level by its own arrive")
             }
         }
@@ -101,9 +101,11 @@ impl Place {
     #[inline]
     pub(crate) fn has_taken_place(&self, coming: &Coming) -> bool {
         match self {
-            Place::Tree(collective) => collective.has_taken_place(coming),
-            Place::Port(gathering) => gathering.has_taken_place(coming.number),
-            Place::ProcessLevel(process_level) => process_level.has_taken_place(coming.number),
+            MeetingPoint::Tree(collective) => collective.has_taken_place(coming),
+            MeetingPoint::Port(gathering) => gathering.has_taken_place(coming.number),
+            MeetingPoint::ProcessLevel(process_level) => {
+                process_level.has_taken_place(coming.number)
+            }
         }
     }
 
@@ -125,19 +127,19 @@ impl Place {
     {
         match self {
             // SAFETY: the caller promises it.
-            Place::Tree(collective) => unsafe { collective.read(coming, read) },
-            Place::Port(gathering) => gathering.read(agenda, read),
+            MeetingPoint::Tree(collective) => unsafe { collective.read(coming, read) },
+            MeetingPoint::Port(gathering) => gathering.read(agenda, read),
             // SAFETY: the caller promises it.
-            Place::ProcessLevel(process_level) => unsafe { process_level.read(read) },
+            MeetingPoint::ProcessLevel(process_level) => unsafe { process_level.read(read) },
         }
     }
 
     /// Adds a rank that is about to sleep until the collective takes place.
     pub(crate) fn add_sleeper(&self, rank: usize) {
         match self {
-            Place::Tree(collective) => collective.add_sleeper(rank),
-            Place::Port(gathering) => gathering.add_sleeper(rank),
-            Place::ProcessLevel(process_level) => process_level.add_sleeper(rank),
+            MeetingPoint::Tree(collective) => collective.add_sleeper(rank),
+            MeetingPoint::Port(gathering) => gathering.add_sleeper(rank),
+            MeetingPoint::ProcessLevel(process_level) => process_level.add_sleeper(rank),
         }
     }
 }

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 /// The map between the units of the data and the inner coordinates, which lie in [-1, 1] (in
 /// [-8, 8] for data at the very end of the range of numbers).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Frame {
+pub(crate) struct CoordinateMap {
     middle: Vec<f64>,
     scale: f64,
 }
 
-impl Frame {
-    pub(crate) fn new(points: &Points) -> Frame {
+impl CoordinateMap {
+    pub(crate) fn new(points: &Points) -> CoordinateMap {
         let mut low = points.row(0).to_vec();
         let mut high = low.clone();
         for row in points.values().chunks_exact(points.dim()) {
@@ -37,7 +37,7 @@ impl Frame {
             .zip(&high)
             .map(|(l, h)| h / 2.0 - l / 2.0)
             .fold(0.0, f64::max);
-        Frame {
+        CoordinateMap {
             middle,
             scale: 1.0 / power_of_two_above(reach),
         }
@@ -100,7 +100,7 @@ mod tests {
         ] {
             let points = Points::new(values.to_vec(), 1).unwrap();
             let mut inner = Vec::new();
-            Frame::new(&points).enter(points.row(1), &mut inner);
+            CoordinateMap::new(&points).enter(points.row(1), &mut inner);
             assert!(inner[0].abs() <= most, "{values:?} gives {inner:?}");
         }
     }
@@ -109,7 +109,7 @@ mod tests {
         #[test]
         fn there_and_back(values in prop::collection::vec(-1e6_f64..1e6, 2..40)) {
             let points = Points::new(values.clone(), 1).unwrap();
-            let frame = Frame::new(&points);
+            let frame = CoordinateMap::new(&points);
             let mut inner = Vec::new();
             points.values().iter().for_each(|value| frame.enter(&[*value], &mut inner));
             prop_assert!(inner.iter().all(|v| v.abs() <= 1.0));
@@ -125,7 +125,7 @@ mod tests {
         ) {
             let inner = |factor: f64| {
                 let points = Points::new(values.iter().map(|v| v * factor).collect(), 1).unwrap();
-                let frame = Frame::new(&points);
+                let frame = CoordinateMap::new(&points);
                 let mut inner = Vec::new();
                 points.values().iter().for_each(|value| frame.enter(&[*value], &mut inner));
                 inner

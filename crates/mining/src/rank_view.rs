@@ -7,15 +7,15 @@ use std::ops::Range;
 
 /// One rank's view of the run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Team<'a> {
+pub(crate) struct RankView<'a> {
     pub(crate) comm: &'a Communicator,
     pub(crate) control: &'a Control<'a>,
     pub(crate) instructions: Instructions,
 }
 
-impl<'a> Team<'a> {
-    pub(crate) fn new(comm: &'a Communicator, control: &'a Control<'a>) -> Team<'a> {
-        Team {
+impl<'a> RankView<'a> {
+    pub(crate) fn new(comm: &'a Communicator, control: &'a Control<'a>) -> RankView<'a> {
+        RankView {
             comm,
             control,
             instructions: Instructions::best(),

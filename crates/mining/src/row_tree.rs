@@ -1,7 +1,7 @@
 //! A balanced k-d tree over the distinct rows.
 //!
 //! It gives the rows an order in which neighbours in memory are neighbours in space, so that a
-//! tile of rows has a small box, and it summarises the rows at any scale: [`Tree::summary`].
+//! tile of rows has a small box, and it summarises the rows at any scale: [`RowTree::summary`].
 //!
 //! Source: J. L. Bentley, Multidimensional binary search trees, CACM 18 (1975); summaries of tree
 //! cells as data in clustering: A. Moore, Very fast EM-based mixture model clustering using
@@ -9,7 +9,7 @@
 
 use crate::MiningError;
 use crate::distinct::Distinct;
-use crate::team::Team;
+use crate::rank_view::RankView;
 use std::ops::Range;
 
 /// Rows per leaf.
@@ -17,7 +17,7 @@ const LEAF: usize = 8;
 
 /// The rows in tree order, and the cells of the tree.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct RowTree {
     pub(crate) dim: usize,
     /// Row after row, in tree order.
     rows: Vec<f64>,
@@ -39,9 +39,12 @@ struct Cell {
     variance: f64,
 }
 
-impl Tree {
+impl RowTree {
     /// Every rank arranges a share of the rows.
-    pub(crate) async fn new(team: &Team<'_>, distinct: &Distinct) -> Result<Tree, MiningError> {
+    pub(crate) async fn new(
+        team: &RankView<'_>,
+        distinct: &Distinct,
+    ) -> Result<RowTree, MiningError> {
         let dim = distinct.dim;
         let mut order: Vec<u32> = (0..distinct.len() as u32).collect();
         let mine = team.share(distinct.len());
@@ -56,7 +59,7 @@ impl Tree {
             .iter()
             .map(|&i| distinct.weights[i as usize])
             .collect();
-        let mut tree = Tree {
+        let mut tree = RowTree {
             dim,
             rows,
             weights,

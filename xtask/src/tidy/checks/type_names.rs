@@ -1,0 +1,70 @@
+//! A type that a whole crate sees has a name that no other crate gives to another type.
+
+use crate::source::ProjectTree;
+use crate::tidy::Finding;
+use crate::tidy::allow_list::AllowList;
+use regex_lite::Regex;
+use std::collections::BTreeMap;
+
+const LIST: &str = "xtask/allow-type-names.txt";
+
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
+    let allowed = AllowList::read(tree, LIST);
+    let declared = Regex::new(
+        r"(?m)^\s*pub(?:\(crate\))?\s+(?:unsafe\s+)?(?:struct|enum|union|trait|type)\s+(\w+)",
+    );
+    let declared = declared.expect("it compiles");
+    let mut first: BTreeMap<String, &str> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for (file, rust) in tree.rust() {
+        let Some((package, _)) = file.path.split_once("/src/") else {
+            continue;
+        };
+        for found in declared.captures_iter(&rust.code) {
+            let (at, name) = (found.get(0).expect("it is the match"), &found[1]);
+            if tree.is_test(file, at.start()) {
+                continue;
+            }
+            let other = *first.entry(name.to_owned()).or_insert(package);
+            if other != package && !allowed.allows(name) {
+                findings.push(Finding::new(
+                    &file.path,
+                    rust.line(at.end()),
+                    format!("{other} has a type `{name}`, too"),
+                    "a name that means two things has to be looked up each time",
+                    format!("rename one, or say in {LIST} why both mean the same"),
+                ));
+            }
+        }
+    }
+    findings.extend(allowed.findings());
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_two_packages_is_found_unless_it_is_listed_private_or_of_tests() {
+        let tree = ProjectTree::of(&[
+            (LIST, "Known  the same thing\nGone  it was there\n"),
+            (
+                "a/src/x.rs",
+                "pub struct Same;\npub enum Known {}\nenum Own {}\n",
+            ),
+            ("a/src/y.rs", "pub(crate) trait Same {}\n"),
+            (
+                "b/src/x.rs",
+                "\n/// pub struct Own;\npub(crate) type Same<T> = T;\npub struct Known;\n\
+                 pub(super) struct Own;\n#[cfg(test)]\nmod tests { pub struct Same; }\n",
+            ),
+            ("b/tests/x.rs", "pub struct Same;\n"),
+        ]);
+        let found: Vec<_> = check(&tree)
+            .iter()
+            .map(|f| (f.path.clone(), f.line))
+            .collect();
+        assert_eq!(found, [("b/src/x.rs".to_owned(), 3), (LIST.to_owned(), 2)]);
+    }
+}
