@@ -14,9 +14,7 @@ use crate::problem::Refusal;
 use crate::{Limits, weight};
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
-use motet_service::{
-    AnyClient, Fault, FaultCode, OperationInfo, Options, ServiceInfo, Value, Verb,
-};
+use motet_service::{AnyClient, Fault, FaultCode, Operation, Options, Value, Verb};
 use xml::{XmlElement, escape};
 
 const SOAP_12: &str = "http://www.w3.org/2003/05/soap-envelope";
@@ -167,7 +165,6 @@ async fn carried(
     options: Options,
     caller: &Caller,
 ) -> Result<(String, String), Fault> {
-    let info = service.lookup();
     let verb = message.verb;
     let nothing = XmlElement::default();
     let body = message.body.as_ref().unwrap_or(&nothing);
@@ -178,17 +175,19 @@ async fn carried(
         "Get" => {
             let mut got = service.call_with("get", Value::Null, options).await?;
             let state = got["state"].take();
-            let name = info.state["title"].as_str().unwrap_or("State");
+            let schema = service.state_schema();
+            let name = schema["title"].as_str().unwrap_or("State");
             state::write(name, &state, &mut text);
         }
         "Lookup" => {
-            let info = serde_json::to_value(&info);
+            let info = serde_json::to_value(service.lookup());
             let info = info.map_err(|why| Fault::failed(why.to_string()))?;
             state::write("ServiceInfo", &info, &mut text);
         }
         "Replace" => {
             caller.may_change().map_err(denied)?;
-            let state = state::value(body, &info.state, &info.state);
+            let schema = service.state_schema();
+            let state = state::value(body, &schema, &schema);
             service.call_with("replace", state, options).await?;
             state::write(&name, &Value::Null, &mut text);
         }
@@ -198,44 +197,45 @@ async fn carried(
             state::write(&name, &Value::Null, &mut text);
         }
         _ => {
-            let operation = operation(&info, &verb, body)?;
+            let operation = operation(service, &verb, body)?;
             if operation.verb != Verb::Query {
                 caller.may_change().map_err(denied)?;
             }
-            let given = state::value(body, &operation.body, &operation.body);
-            let answer = service.call_with(&operation.name, given, options).await?;
+            let schema = (operation.body)();
+            let given = state::value(body, &schema, &schema);
+            let answer = service.call_with(operation.name, given, options).await?;
             state::write(&name, &answer, &mut text);
         }
     }
     let first = text.find([' ', '>', '/']).unwrap_or(text.len());
-    text.insert_str(first, &format!(" xmlns=\"{}\"", escape(&info.contract)));
+    text.insert_str(first, &format!(" xmlns=\"{}\"", escape(service.contract())));
     Ok((verb, text))
 }
 
 /// The operation of this verb that the body names.
-fn operation<'a>(
-    info: &'a ServiceInfo,
+fn operation(
+    service: &AnyClient,
     verb: &str,
     body: &XmlElement,
-) -> Result<&'a OperationInfo, Fault> {
-    let has_verb = |own: &&OperationInfo| format!("{:?}", own.verb) == verb;
-    let of_verb: Vec<&OperationInfo> = info.operations.iter().filter(has_verb).collect();
+) -> Result<&'static Operation, Fault> {
+    let has_verb = |own: &&Operation| format!("{:?}", own.verb) == verb;
+    let of_verb: Vec<&'static Operation> = service.operations().filter(has_verb).collect();
     let named = of_verb.iter().find(|own| own.name == body.name);
     match (named, of_verb.as_slice()) {
         (Some(own), _) => Ok(own),
         (None, [only]) => Ok(only),
         (None, []) => {
             let reason = format!("the service has no operation that is {verb}; see Lookup");
-            Err(Fault::new(FaultCode::ActionNotSupported, reason).of_service(&info.path))
+            Err(Fault::new(FaultCode::ActionNotSupported, reason).of_service(service.path()))
         }
         (None, several) => {
-            let names: Vec<&str> = several.iter().map(|own| &*own.name).collect();
+            let names: Vec<&str> = several.iter().map(|own| own.name).collect();
             let reason = format!(
                 "the element of the Body is {:?}; write one of {}",
                 body.name,
                 names.join(", ")
             );
-            Err(unfit(reason).of_service(&info.path))
+            Err(unfit(reason).of_service(service.path()))
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What is made of a contract.
 //!
+//! - `expand/requests.rs`: which operation a request is, and its body.
 //! - `expand/serves.rs`: how the operations are carried out.
 
+mod requests;
 mod serves;
 
 use crate::contract::Contract;
@@ -172,7 +174,7 @@ fn contract_impl(contract: &Contract, names: &Names) -> TokenStream {
     let (replace, patch) = (contract.arguments.replace, contract.arguments.patch);
     let operations = contract.methods.iter().enumerate();
     let operations = operations.map(|(number, method)| operation(number, method));
-    let of_requests = of_requests(contract, names);
+    let of_requests = requests::of_requests(contract, names);
     let of_replies = of_replies(contract, names);
     let of_outcomes = of_outcomes(contract, names);
     quote! {
@@ -198,64 +200,6 @@ fn contract_impl(contract: &Contract, names: &Names) -> TokenStream {
 fn variants(contract: &Contract, make: impl Fn(&Ident) -> TokenStream) -> Vec<TokenStream> {
     let called = contract.methods.iter().filter(|method| method.is_called());
     called.map(|method| make(&method.variant)).collect()
-}
-
-/// Which operation a request is, its body, and a call by name.
-fn of_requests(contract: &Contract, names: &Names) -> TokenStream {
-    let Names {
-        marker,
-        request,
-        reply,
-        ..
-    } = names;
-    let all = &contract.methods;
-    let numbers = all.iter().enumerate().map(|(at, ContractMethod { variant, .. })| {
-        quote!(#request::#variant(..) => &<#marker as ::motet_service::Contract>::OPERATIONS[#at])
-    });
-    let null = quote!(::core::result::Result::Ok(::motet_service::Value::Null));
-    let bodies = all.iter().map(
-        |ContractMethod {
-             variant, notified, ..
-         }| match notified {
-            true => quote!(#request::#variant(_) => #null),
-            false => {
-                quote!(#request::#variant(ref body) => ::motet_service::macros::to_value(body))
-            }
-        },
-    );
-    let called = all.iter().filter(|method| method.is_called());
-    let named = called.map(|ContractMethod { name, variant, .. }| {
-        let (name, read) = (name.to_string(), read_outcome(names, variant));
-        quote!(#name => ::motet_service::macros::named(
-            client, body, options, #request::#variant, #reply::#variant, #read,
-        ))
-    });
-    quote! {
-        #[allow(unreachable_code, unused_variables)]
-        fn operation(request: &#request) -> &'static ::motet_service::Operation {
-            match *request { #(#numbers,)* }
-        }
-
-        #[allow(unused_variables)]
-        fn body(
-            request: &#request,
-        ) -> ::core::result::Result<::motet_service::Value, ::motet_service::Fault> {
-            match *request { #(#bodies,)* }
-        }
-
-        #[allow(unused_variables)]
-        fn call_named(
-            client: ::motet_service::Client<Self>,
-            operation: &str,
-            body: ::motet_service::Value,
-            options: ::motet_service::Options,
-        ) -> ::motet_service::macros::Answering {
-            match operation {
-                #(#named,)*
-                _ => ::motet_service::macros::unknown::<Self>(operation),
-            }
-        }
-    }
 }
 
 /// What is done with the place of an answer.

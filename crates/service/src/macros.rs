@@ -1,9 +1,10 @@
 //! What the code calls that the attributes make. Not for programs.
 
 pub use crate::json::{Answering, To, from_value, schema, to_value};
+pub use crate::weight::length;
 
 use crate::Client;
-use crate::{Contract, Fault, FaultCode, Options};
+use crate::{Contract, Fault, FaultCode, Notification, Options};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -77,6 +78,12 @@ pub fn unknown<C: Contract>(operation: &str) -> Answering {
 #[must_use]
 pub fn misplaced() -> Fault {
     Fault::failed("an operation was posted to a group that is not its own")
+}
+
+/// The bytes of what a notification tells, as JSON.
+#[must_use]
+pub fn told_length<C: Contract>(told: &Notification<C>) -> usize {
+    told.length()
 }
 
 /// The result of a job as JSON.

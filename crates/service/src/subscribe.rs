@@ -134,7 +134,8 @@ impl Subscribe {
         self
     }
 
-    /// What followed this version comes first; the whole state, if that is not known any more.
+    /// What followed this version comes first; the whole state, if that is not known any more. The
+    /// last 1,024 notifications are kept, with at most 4 MiB as JSON.
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
         self.since = Some(version);

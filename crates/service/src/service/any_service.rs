@@ -96,6 +96,8 @@ pub(crate) trait AnyService: Send + Sync {
     fn common(&self) -> &Arc<Common>;
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn info(&self) -> ServiceInfo;
+    fn contract(&self) -> &'static str;
+    fn state_schema(&self) -> Value;
     fn operations(&self) -> &'static [Operation];
     fn figures(&self) -> ServiceFigures;
     fn latencies(&self) -> Vec<OperationLatency>;
@@ -144,11 +146,27 @@ impl AnyClient {
         &self.0.common().path
     }
 
+    /// The name of its contract.
+    #[must_use]
+    pub fn contract(&self) -> &'static str {
+        self.0.contract()
+    }
+
+    /// The JSON Schema of its state, written for each call.
+    #[must_use]
+    pub fn state_schema(&self) -> Value {
+        self.0.state_schema()
+    }
+
+    /// The operations of its contract that clients may call. No schema is written.
+    pub fn operations(&self) -> impl Iterator<Item = &'static Operation> {
+        self.0.operations().iter().filter(|own| own.called)
+    }
+
     /// The operation of its contract that has this name, if clients may call it.
     #[must_use]
     pub fn operation(&self, name: &str) -> Option<&'static Operation> {
-        let mut called = self.0.operations().iter().filter(|own| own.called);
-        called.find(|own| own.name == name)
+        self.operations().find(|own| own.name == name)
     }
 
     /// How often what has happened there.
@@ -225,6 +243,14 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
 
     fn info(&self) -> ServiceInfo {
         info(self)
+    }
+
+    fn contract(&self) -> &'static str {
+        C::URI
+    }
+
+    fn state_schema(&self) -> Value {
+        schema::<C::State>()
     }
 
     fn operations(&self) -> &'static [Operation] {

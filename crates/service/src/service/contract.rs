@@ -2,6 +2,7 @@
 
 use super::client::Client;
 use crate::json::Answering;
+use crate::weight::length;
 use crate::{Cx, Fault, Operation, Options, Service, StateType};
 use serde_json::Value;
 use std::fmt;
@@ -43,6 +44,12 @@ pub trait Contract: Sized + Send + Sync + 'static {
     /// # Errors
     /// A fault when the body does not fit JSON.
     fn body(request: &Self::Request) -> Result<Value, Fault>;
+
+    /// The bytes of its body as JSON; `usize::MAX` when it does not fit. The attribute has none
+    /// made to tell it.
+    fn length(request: &Self::Request) -> usize {
+        Self::body(request).map_or(usize::MAX, |body| length(&body))
+    }
 
     /// Answers with a fault.
     fn refuse(reply: Self::Reply, fault: Fault);

@@ -1,6 +1,7 @@
 //! Notifications: what subscribers are told.
 
 use crate::Contract;
+use crate::weight::length;
 use std::fmt;
 use std::sync::Arc;
 
@@ -61,6 +62,17 @@ impl<C: Contract> Notification<C> {
     #[must_use]
     pub fn keys(&self) -> &[String] {
         &self.keys
+    }
+
+    /// The bytes of what it tells as JSON, and of its keys; `usize::MAX` for what does not fit.
+    pub(crate) fn length(&self) -> usize {
+        let told = match &self.event {
+            Event::Operation(request) => C::length(request),
+            Event::Replace(state) => length(&**state),
+            Event::Lost(_) | Event::Gone => 0,
+        };
+        let keys = self.keys.iter().map(String::len);
+        keys.fold(told, usize::saturating_add)
     }
 
     /// The name of the operation; `replace`, `lost`, `gone` for what is none.

@@ -30,8 +30,10 @@ pub(crate) struct Subscriptions<C: Contract> {
 struct Inner<C: Contract> {
     next: u64,
     entries: BTreeMap<u64, LogEntry<C>>,
-    /// The last notifications, once somebody has ever subscribed.
-    history: VecDeque<Notification<C>>,
+    /// The last notifications, once somebody has ever subscribed, with their bytes.
+    history: VecDeque<(usize, Notification<C>)>,
+    /// All of these bytes.
+    bytes: usize,
     ended: bool,
 }
 
@@ -59,7 +61,11 @@ pub(crate) struct Entering<C: Contract> {
 }
 
 /// How many notifications are kept for those who ask for what they have missed.
-pub(crate) const HISTORY: usize = 1024;
+const HISTORY: usize = 1024;
+
+/// How many bytes they may have together, as JSON: 4 MiB. Larger states and bodies are kept as
+/// long as they fit, one that is larger by itself not at all.
+const HISTORY_BYTES: usize = 4 << 20;
 
 impl<C: Contract> Subscriptions<C> {
     /// Whether a change has to be told to anybody, or kept.
@@ -118,14 +124,15 @@ impl<C: Contract> Subscriptions<C> {
         now: Instant,
         state: impl Fn() -> Arc<C::State>,
     ) {
-        let mut inner = self.inner.lock();
-        if inner.ended || !self.are_wanted() {
+        if !self.are_wanted() {
             return;
         }
-        if inner.history.len() == HISTORY {
-            inner.history.pop_front();
+        let bytes = notification.length();
+        let mut inner = self.inner.lock();
+        if inner.ended {
+            return;
         }
-        inner.history.push_back(notification.clone());
+        inner.keep(notification, bytes);
         inner.entries.retain(|_, entry| !entry.is_expired(now));
         let targets: Vec<(u64, Target<C>)> = inner
             .entries
@@ -200,6 +207,22 @@ impl<C: Contract> Subscriptions<C> {
 }
 
 impl<C: Contract> Inner<C> {
+    /// Keeps it for those who ask for what they have missed; what is oldest makes room.
+    fn keep(&mut self, notification: &Notification<C>, bytes: usize) {
+        let room = HISTORY_BYTES.saturating_sub(bytes);
+        while self.bytes > room || self.history.len() >= HISTORY {
+            let Some((oldest, _)) = self.history.pop_front() else {
+                break;
+            };
+            self.bytes -= oldest;
+        }
+        // Beside one that is not kept there is none: what came before it is of no use.
+        if bytes <= HISTORY_BYTES {
+            self.bytes += bytes;
+            self.history.push_back((bytes, notification.clone()));
+        }
+    }
+
     /// What a new subscriber is told first.
     fn first(
         &self,
@@ -218,11 +241,11 @@ impl<C: Contract> Inner<C> {
                 let begins = self
                     .history
                     .front()
-                    .is_some_and(|oldest| oldest.version <= since + 1);
+                    .is_some_and(|(_, oldest)| oldest.version <= since + 1);
                 match begins && since < version {
                     true => {
-                        let missed = self.history.iter().filter(|n| n.version > since);
-                        missed
+                        let kept = self.history.iter().map(|(_, kept)| kept);
+                        kept.filter(|n| n.version > since)
                             .filter(|n| how.wants(n.name(), n.keys()))
                             .cloned()
                             .collect()
@@ -353,6 +376,7 @@ impl<C: Contract> Default for Subscriptions<C> {
                 next: 0,
                 entries: BTreeMap::new(),
                 history: VecDeque::new(),
+                bytes: 0,
                 ended: false,
             }),
             keeps: AtomicBool::new(false),

@@ -206,6 +206,35 @@ fn dss_059_060_what_is_not_known_any_more_comes_as_the_state() {
 }
 
 #[test]
+fn sem_g510_what_is_kept_has_a_bound_of_bytes() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        drop(shop.subscribe(Subscribe::all()).await.unwrap());
+        let is_known = async |since| {
+            let told = shop.subscribe(Subscribe::all().since(since)).await.unwrap();
+            let is_known = told.recv().await.operation().is_some();
+            (is_known, 1 + told.item_count())
+        };
+        let upsert = async |bytes: usize, times| {
+            for _ in 0..times {
+                let line = Line::new(&"n".repeat(bytes), 1);
+                shop.upsert(line).await.unwrap();
+            }
+            shop.lookup().await.unwrap().version
+        };
+        // Of nine and a half each seven fit, and a larger one alone drives out all.
+        let version = upsert(600 << 10, 20).await;
+        assert_eq!(is_known(version - 6).await, (true, 6));
+        assert_eq!(is_known(version - 7).await, (false, 1));
+        let version = upsert(4 << 20, 1).await;
+        assert_eq!(is_known(version - 1).await, (false, 1));
+        let version = upsert(8, 3).await;
+        assert_eq!(is_known(version - 3).await, (true, 3));
+        assert_eq!(is_known(version - 4).await, (false, 1));
+    });
+}
+
+#[test]
 fn dss_061_of_one_name_there_is_one_subscription() {
     replayed(async |node| {
         let shop = shop(&node).await;
