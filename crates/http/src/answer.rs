@@ -2,6 +2,7 @@
 
 use crate::body::{HttpReply, json, typed};
 use crate::caller::Caller;
+use crate::headers::FETCH_SITE;
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::{cbor, console, events, metrics, openapi, resource, target::RequestTarget};
@@ -32,18 +33,24 @@ pub(crate) async fn answer(
 /// Refuses what a page of another site may have sent.
 fn admit(site: &ServerShared, request: &Request<Incoming>) -> Result<(), Refusal> {
     let headers = request.headers();
+    if headers.len() > site.limits.headers {
+        let most = site.limits.headers;
+        let reason = format!("the head has more than {most} lines; send fewer");
+        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
+    }
     let mut hosts = headers.get_all(HOST).iter();
     let (host, second) = (
         hosts.next().and_then(|host| host.to_str().ok()),
         hosts.next(),
     );
-    let named = request.uri().host().or(host);
-    let (Some(host), None, Some(named)) = (host, second, named) else {
+    let (Some(host), None) = (host, second) else {
         return Err(Refusal::bad(
             "the request has not one header Host; send one",
         ));
     };
-    if !is_ours(site, host) || !is_ours(site, named) {
+    let named = request.uri().host();
+    if !is_ours(site, host) || named.is_some_and(|named| !is_ours(site, named)) {
         let reason = format!(
             "this server is not {host:?}; ask for localhost, or give the server this name (--host)"
         );
@@ -68,14 +75,14 @@ fn is_ours(site: &ServerShared, host: &str) -> bool {
         None => host.find(':').unwrap_or(host.len()),
     };
     let (name, port) = host.split_at(end);
-    let name = name.to_lowercase();
     let has_port = port.is_empty() || port[1..].parse::<u16>().is_ok();
-    let is_known = ["localhost", "127.0.0.1", "[::1]"].contains(&name.as_str());
-    has_port && (is_known || site.hosts.contains(&name))
+    let is_name = |known: &str| known.eq_ignore_ascii_case(name);
+    let is_known = ["localhost", "127.0.0.1", "[::1]"].into_iter().any(is_name);
+    has_port && (is_known || site.hosts.iter().any(|known| is_name(known)))
 }
 
 fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
-    let fetched = headers.get("sec-fetch-site");
+    let fetched = headers.get(&FETCH_SITE);
     if fetched.is_some_and(|site| site != "same-origin" && site != "none") {
         return true;
     }
@@ -120,7 +127,7 @@ async fn route(
         _ => {
             let (service, rest) = find(site, &target.path)?;
             match rest.as_slice() {
-                [dash, events] if dash == "-" && events == "events" => {
+                ["-", "events"] => {
                     only_reads(&request)?;
                     events::stream(site, &service, &target, request.headers(), &caller).await
                 }
@@ -131,18 +138,9 @@ async fn route(
 }
 
 /// The service whose path is the longest front of `path`, and the segments behind.
-fn find(site: &ServerShared, path: &str) -> Result<(AnyClient, Vec<String>), Refusal> {
-    let mut end = path.len();
-    loop {
-        let front = &path[..end];
-        if let Ok(service) = site.node.find(front) {
-            let rest = path[end..].split('/').skip(1);
-            return Ok((service, rest.map(str::to_owned).collect()));
-        }
-        match front.rfind('/') {
-            Some(before) if before > 0 => end = before,
-            _ => break,
-        }
+fn find<'a>(site: &ServerShared, path: &'a str) -> Result<(AnyClient, Vec<&'a str>), Refusal> {
+    if let Some((service, rest)) = site.node.find_front(path) {
+        return Ok((service, rest.split('/').skip(1).collect()));
     }
     let reason = format!("there is no service at {path}; GET / lists those that there are");
     let status = StatusCode::NOT_FOUND;

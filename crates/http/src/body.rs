@@ -28,7 +28,11 @@ impl Body {
 
 /// An answer of JSON.
 pub(crate) fn json(value: &Value) -> HttpReply {
-    typed("application/json", value.to_string())
+    // A value is written as it is: its keys are names.
+    typed(
+        "application/json",
+        serde_json::to_vec(value).unwrap_or_default(),
+    )
 }
 
 /// An answer of this type.

@@ -28,7 +28,7 @@ impl Caller {
     ) -> Result<Caller, Refusal> {
         let Some(keys) = &site.keys else {
             // Whoever comes from outside is somebody: rules are for him, too.
-            let role = "anonymous".into();
+            let role = Arc::clone(&site.anonymous);
             return Ok(Caller { role });
         };
         let is_silent = !headers.contains_key(AUTHORIZATION);
@@ -66,7 +66,7 @@ impl Caller {
 
 /// The token that the headers give.
 pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
-    let given = text(headers, AUTHORIZATION.as_str())?;
+    let given = text(headers, &AUTHORIZATION)?;
     Ok(given.and_then(|given| {
         let (scheme, token) = given.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

@@ -6,18 +6,30 @@ use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{body_of, parameters};
 use crate::{Limits, weight};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::{Request, StatusCode};
 use motet_service::{FaultCode, Value};
+use std::borrow::Cow;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 /// The type of the body, without its parameters.
-pub(crate) fn kind(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let kind = text(headers, CONTENT_TYPE.as_str())?.map(str::to_lowercase);
-    Ok(kind.map(|kind| kind.split(';').next().unwrap_or(&kind).trim().to_owned()))
+pub(crate) fn kind(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, Refusal> {
+    let kind = text(headers, &CONTENT_TYPE)?;
+    Ok(kind.map(|kind| {
+        let kind = kind.split(';').next().unwrap_or(kind).trim();
+        match kind.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(kind.to_ascii_lowercase()),
+            false => Cow::Borrowed(kind),
+        }
+    }))
 }
 
 /// The head and the bytes of a request.
@@ -32,23 +44,62 @@ pub(crate) async fn bytes(
         let status = StatusCode::PAYLOAD_TOO_LARGE;
         Refusal::new(status, FaultCode::MessageNotSupported, reason)
     };
-    let length = text(&head.headers, CONTENT_LENGTH.as_str())?;
+    let length = text(&head.headers, &CONTENT_LENGTH)?;
     let length = length.and_then(|length| length.parse::<usize>().ok());
     if length.is_some_and(|length| length > limits.body) {
         return Err(too_large());
     }
-    let collected = timeout(limits.body_time, Limited::new(body, limits.body).collect()).await;
-    let bytes = match collected {
+    let bytes = match soon(limits.body_time, collect(body, limits.body)).await {
         Err(_) => {
             let reason = format!("the body did not come within {:?}", limits.body_time);
             let status = StatusCode::REQUEST_TIMEOUT;
             return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
         }
-        Ok(Err(why)) if why.is::<LengthLimitError>() => return Err(too_large()),
         Ok(Err(why)) => return Err(Refusal::bad(format!("the body is broken off: {why}"))),
-        Ok(Ok(collected)) => collected.to_bytes(),
+        Ok(Ok(None)) => return Err(too_large()),
+        Ok(Ok(Some(bytes))) => bytes,
     };
     Ok((head, bytes))
+}
+
+/// All of a body, if it has no more than `most` bytes. One that came as a whole is not copied.
+async fn collect(mut body: Incoming, most: usize) -> Result<Option<Bytes>, hyper::Error> {
+    let (mut first, mut all) = (Bytes::new(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        if data.len() > most - first.len().max(all.len()) {
+            return Ok(None);
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        all.extend_from_slice(&std::mem::take(&mut first));
+        all.extend_from_slice(&data);
+    }
+    Ok(Some(if all.is_empty() { first } else { all.into() }))
+}
+
+/// As `timeout`. A body that is read when the connection is looked at again, as most are, needs no
+/// timer.
+async fn soon<F: Future>(most: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let mut future = pin!(future);
+    let mut is_first = true;
+    let looked = poll_fn(|cx| match (future.as_mut().poll(cx), is_first) {
+        (Poll::Ready(output), _) => Poll::Ready(Some(output)),
+        (Poll::Pending, false) => Poll::Ready(None),
+        (Poll::Pending, true) => {
+            is_first = false;
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    match looked.await {
+        Some(output) => Ok(output),
+        None => timeout(most, future).await,
+    }
 }
 
 /// The body of a request, of one of these types; CBOR may stand for JSON.

@@ -35,7 +35,7 @@ const KNOWN: [&str; 7] = [
 
 /// Whether a body is for this.
 pub(crate) fn is_of(headers: &HeaderMap) -> bool {
-    let kind = text(headers, CONTENT_TYPE.as_str()).ok().flatten();
+    let kind = text(headers, &CONTENT_TYPE).ok().flatten();
     let kind = kind.and_then(|kind| kind.split(';').next());
     kind.is_some_and(|kind| {
         let kind = kind.trim().to_lowercase();

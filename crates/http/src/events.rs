@@ -2,7 +2,7 @@
 
 use crate::body::{Body, HttpReply};
 use crate::caller::Caller;
-use crate::headers::text;
+use crate::headers::{LAST_EVENT, text};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::RequestTarget;
@@ -69,7 +69,7 @@ pub(crate) fn how(target: &RequestTarget, headers: &HeaderMap) -> Result<Subscri
         }
     }
     // What a browser has seen last is newer than what its page asked for at first.
-    if let Some(last) = text(headers, "last-event-id")? {
+    if let Some(last) = text(headers, &LAST_EVENT)? {
         how = how.since(number("Last-Event-ID", last)?);
     }
     Ok(how)

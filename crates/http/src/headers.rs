@@ -1,10 +1,28 @@
 //! Headers as text.
 
 use crate::problem::Refusal;
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderName};
+
+/// How long a call may take, in milliseconds.
+pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("motet-timeout");
+
+/// What tells a repeated call from a new one.
+pub(crate) static KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Whether the node's debugger keeps the call.
+pub(crate) static CAPTURE: HeaderName = HeaderName::from_static("motet-capture");
+
+/// The event that was seen last.
+pub(crate) static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Whether a page of this site has sent the request.
+pub(crate) static FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The header of this name, if there is one.
-pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
+pub(crate) fn text<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a str>, Refusal> {
     let mut given = headers.get_all(name).iter();
     let (first, second) = (given.next(), given.next());
     if second.is_some() {

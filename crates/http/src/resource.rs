@@ -7,7 +7,7 @@ use crate::content::bytes;
 use crate::content::{body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
-use crate::headers::text;
+use crate::headers::{CAPTURE, KEY, TIMEOUT, text};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
@@ -27,7 +27,7 @@ const JSON_PATCH: &str = "application/json-patch+json";
 pub(crate) async fn answer(
     site: &ServerShared,
     service: &AnyClient,
-    rest: &[String],
+    rest: &str,
     target: &RequestTarget,
     request: Request<Incoming>,
     caller: &Caller,
@@ -35,13 +35,13 @@ pub(crate) async fn answer(
     // Whether a method is for this place is told first.
     let options = options(request.headers(), caller);
     match rest {
-        [dash, name] if dash == "-" => {
+        _ if let Some(name) = operation_of(rest) => {
             if !reads(service, name) {
                 caller.may_change()?;
             }
             operation(site, service, name, target, options, request).await
         }
-        [] => match *request.method() {
+        "" => match *request.method() {
             Method::GET | Method::HEAD => match target.parameter("at") {
                 Some(pointer) => part(service, pointer, options?).await,
                 None => state(service, options?, request.headers()).await,
@@ -95,21 +95,21 @@ pub(crate) async fn answer(
 pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
-    if let Some(span) = text(headers, "motet-timeout")? {
+    if let Some(span) = text(headers, &TIMEOUT)? {
         let span = span.parse().map_err(|_| {
             let reason = format!("Motet-Timeout is {span:?}; write milliseconds, such as 250");
             Refusal::bad(reason)
         })?;
         options.within = Some(Duration::from_millis(span));
     }
-    if let Some(key) = text(headers, "idempotency-key")? {
+    if let Some(key) = text(headers, &KEY)? {
         if key.is_empty() || key.len() > 256 {
             let reason = "Idempotency-Key has 1 to 256 characters";
             return Err(Refusal::bad(reason));
         }
         options.key = Some(key.into());
     }
-    options.capture = match text(headers, "motet-capture")? {
+    options.capture = match text(headers, &CAPTURE)? {
         None | Some("0") => false,
         Some("1") => true,
         Some(other) => {
@@ -117,7 +117,7 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
             return Err(Refusal::bad(reason));
         }
     };
-    match text(headers, IF_MATCH.as_str())? {
+    match text(headers, &IF_MATCH)? {
         None | Some("*") => {}
         Some(tag) => {
             options.if_version = Some(version(tag).ok_or_else(|| {
@@ -148,7 +148,7 @@ async fn state(
 ) -> Result<HttpReply, Refusal> {
     let (version, state) = snapshot(service, options).await?;
     let tag = format!("\"v{version}\"");
-    let known = text(headers, IF_NONE_MATCH.as_str())?.unwrap_or_default();
+    let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
     let is_known = known.split(',').map(str::trim).any(|known| known == tag);
     let mut reply = match is_known {
         true => empty(StatusCode::NOT_MODIFIED),

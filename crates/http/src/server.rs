@@ -77,6 +77,8 @@ impl Server {
             mutual,
             in_flight: Semaphore::new(config.limits.in_flight),
             limits: config.limits,
+            anonymous: "anonymous".into(),
+            wakes: Arc::default(),
             stop: stopped,
         });
         let body = move || runtime.block_on(accept(listener, site));
@@ -120,6 +122,8 @@ impl Drop for Server {
 }
 
 async fn accept(listener: tokio::net::TcpListener, site: Arc<ServerShared>) {
+    let wakes = Arc::clone(&site.wakes);
+    tokio::spawn(async move { wakes.run().await });
     let most = site.limits.connections;
     let (room, refusals) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(64)));
     let mut stop = site.stop.clone();
@@ -171,6 +175,9 @@ async fn serve(stream: TcpStream, site: Arc<ServerShared>) {
     }
 }
 
+/// So many lines of a head hyper takes by itself.
+const OWN_HEADERS: usize = 100;
+
 /// Answers the requests of a connection, whose certificate tells `role`.
 pub(crate) async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin,
@@ -182,14 +189,18 @@ pub(crate) async fn exchange(
         let (site, role) = (Arc::clone(&site), role.clone());
         async move { Ok::<_, Infallible>(answer(&site, request, role).await) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
-        .max_headers(limits.headers)
-        .max_buf_size(limits.head)
-        .serve_connection(TokioIo::new(stream), service);
+        .max_buf_size(limits.head);
+    // With another bound than its own hyper clears a table for each head.
+    if limits.headers > OWN_HEADERS {
+        http.max_headers(limits.headers);
+    }
+    let connection = http.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {
+        biased;
         // Whoever breaks the protocol is told by hyper, and has nobody else to tell.
         _ = &mut connection => return,
         _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),

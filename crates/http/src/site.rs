@@ -2,7 +2,9 @@
 
 use crate::Limits;
 use crate::keys::Keys;
+use crate::wakes::Wakes;
 use motet_service::Node;
+use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
 /// What all requests share.
@@ -14,5 +16,8 @@ pub(crate) struct ServerShared {
     pub(crate) mutual: bool,
     pub(crate) limits: Limits,
     pub(crate) in_flight: Semaphore,
+    pub(crate) wakes: Arc<Wakes>,
+    /// The role of those who need none.
+    pub(crate) anonymous: Arc<str>,
     pub(crate) stop: watch::Receiver<bool>,
 }

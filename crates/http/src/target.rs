@@ -13,21 +13,22 @@ pub(crate) struct RequestTarget {
 
 impl RequestTarget {
     pub(crate) fn read(uri: &Uri) -> Result<Self, Refusal> {
-        let path = decode(uri.path(), false)?;
-        if path
-            .split('/')
-            .any(|segment| segment == "." || segment == "..")
-        {
+        let mut path = decode(uri.path(), false)?;
+        let dots = |segment| matches!(segment, "." | "..");
+        // Few paths have a segment that begins so.
+        let may_have_dots =
+            path.starts_with('.') || path.as_bytes().windows(2).any(|two| two == b"/.");
+        if may_have_dots && path.split('/').any(dots) {
             return Err(Refusal::bad(
                 "the path has the segment . or ..; write it out",
             ));
         }
-        let path = match path.len() {
-            0 => "/".to_owned(),
-            1 => path,
-            _ if path.starts_with("/console/") => path,
-            _ => path.trim_end_matches('/').to_owned(),
-        };
+        match path.len() {
+            0 => path.push('/'),
+            1 => {}
+            _ if path.starts_with("/console/") => {}
+            _ => path.truncate(path.trim_end_matches('/').len()),
+        }
         let parameters = parameters(uri.query().unwrap_or_default())?;
         Ok(RequestTarget { path, parameters })
     }
@@ -65,6 +66,10 @@ pub(crate) fn body_of(parameters: &[(String, String)]) -> Value {
 
 /// Decodes `%41`, and in queries `+`.
 fn decode(text: &str, is_query: bool) -> Result<String, Refusal> {
+    let means_more = |byte| byte == b'%' || byte == 0 || (is_query && byte == b'+');
+    if !text.bytes().any(means_more) {
+        return Ok(text.to_owned());
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

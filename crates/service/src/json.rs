@@ -62,15 +62,21 @@ fn has_null(value: &Value) -> bool {
 /// # Errors
 /// A fault that says where it does not fit.
 pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T, Fault> {
-    serde_path_to_error::deserialize(body).map_err(|error| {
-        let (place, why) = (error.path().to_string(), error.inner());
-        let place = match place.as_str() {
-            "." => String::new(),
-            place => format!("{place}: "),
-        };
+    let unfit = |place: &str, why: &serde_json::Error| {
         let reason = format!(
             "the body of {operation} does not fit: {place}{why}; its schema is in the answer of Lookup"
         );
         Fault::new(FaultCode::MessageNotSupported, reason)
+    };
+    // In what has no parts there is no place to keep account of.
+    if !matches!(body, Value::Array(_) | Value::Object(_)) {
+        return serde_json::from_value(body).map_err(|why| unfit("", &why));
+    }
+    serde_path_to_error::deserialize(body).map_err(|error| {
+        let place = match error.path().to_string().as_str() {
+            "." => String::new(),
+            place => format!("{place}: "),
+        };
+        unfit(&place, error.inner())
     })
 }

@@ -51,9 +51,13 @@ where
     T: Serialize + DeserializeOwned + Send + 'static,
 {
     Box::pin(async move {
-        let body = from_value("the operation", body)?;
-        let call = client.call(request(body), reply, read).with(options);
-        to_value(&call.await?)
+        let called = async {
+            let body = from_value("the operation", body)?;
+            let call = client.call(request(body), reply, read).with(options);
+            to_value(&call.await?)
+        };
+        let answer = called.await;
+        answer.map_err(|fault| fault.of_service(client.path()))
     })
 }
 

@@ -205,6 +205,23 @@ impl Node {
         self.0.0.service(path).map(AnyClient)
     }
 
+    /// The service whose path is `path`, or else the nearest above it, and what is behind that.
+    ///
+    /// ```
+    /// # use motet_service::*;
+    /// # let dispatcher = motet_dispatch::Dispatcher::new(1);
+    /// let node = Node::builder("here").start(&dispatcher)?;
+    /// let (log, rest) = node.find_front("/sys/log/entries/3").unwrap();
+    /// assert_eq!((log.path(), rest), ("/sys/log", "/entries/3"));
+    /// assert!(node.find_front("/nowhere").is_none());
+    /// # Ok::<(), Fault>(())
+    /// ```
+    #[must_use]
+    pub fn find_front<'a>(&self, path: &'a str) -> Option<(AnyClient, &'a str)> {
+        let (service, rest) = self.0.0.front(path)?;
+        Some((AnyClient(service), rest))
+    }
+
     /// What all its services are, by path.
     #[must_use]
     pub fn services(&self) -> Vec<ServiceInfo> {

@@ -80,6 +80,8 @@ fn site() -> (Dispatcher, Arc<ServerShared>) {
         mutual: false,
         limits: limits(),
         in_flight: Semaphore::new(256),
+        anonymous: "anonymous".into(),
+            wakes: Arc::default(),
         stop,
     };
     (dispatcher, Arc::new(site))

@@ -232,6 +232,18 @@ impl AnyClient {
     }
 }
 
+/// What is called by these names is the same for all services, whatever their contract.
+const BY_ALL: [&str; 8] = [
+    "get",
+    "lookup",
+    "drop",
+    "save",
+    "patch",
+    "patch_json",
+    "replace",
+    "unsubscribe",
+];
+
 impl<C: Contract> AnyService for ServiceSlot<C> {
     fn common(&self) -> &Arc<Common> {
         &self.common
@@ -281,6 +293,11 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
 
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering {
         let client = Client::here(self);
+        // Those of the attribute have their answer in one box.
+        let is_own = |own: &Operation| own.called && own.name == operation;
+        if !BY_ALL.contains(&operation) && C::OPERATIONS.iter().any(is_own) {
+            return C::call_named(client, operation, body, options);
+        }
         let operation = operation.to_owned();
         Box::pin(async move {
             match operation.as_str() {

@@ -226,6 +226,19 @@ impl NodeShared {
         })
     }
 
+    /// The service whose path is the longest front of `path`, and what is behind it.
+    pub(crate) fn front<'a>(&self, path: &'a str) -> Option<(Any, &'a str)> {
+        let places = self.places.lock();
+        let mut end = path.len();
+        loop {
+            let (front, rest) = path.split_at(end);
+            if let Some(service) = places.services.get(front) {
+                return Some((service.clone(), rest));
+            }
+            end = front.rfind('/').filter(|end| *end > 0)?;
+        }
+    }
+
     pub(crate) fn services(&self) -> Vec<Any> {
         self.places.lock().services.values().cloned().collect()
     }
