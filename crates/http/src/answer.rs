@@ -126,21 +126,21 @@ async fn route(
         }),
         _ => {
             let (service, rest) = find(site, &target.path)?;
-            match rest.as_slice() {
-                ["-", "events"] => {
+            match rest {
+                "/-/events" => {
                     only_reads(&request)?;
                     events::stream(site, &service, &target, request.headers(), &caller).await
                 }
-                _ => resource::answer(site, &service, &rest, &target, request, &caller).await,
+                _ => resource::answer(site, &service, rest, &target, request, &caller).await,
             }
         }
     }
 }
 
-/// The service whose path is the longest front of `path`, and the segments behind.
-fn find<'a>(site: &ServerShared, path: &'a str) -> Result<(AnyClient, Vec<&'a str>), Refusal> {
-    if let Some((service, rest)) = site.node.find_front(path) {
-        return Ok((service, rest.split('/').skip(1).collect()));
+/// The service whose path is the longest front of `path`, and what is behind it.
+fn find<'a>(site: &ServerShared, path: &'a str) -> Result<(AnyClient, &'a str), Refusal> {
+    if let Some(found) = site.node.find_front(path) {
+        return Ok(found);
     }
     let reason = format!("there is no service at {path}; GET / lists those that there are");
     let status = StatusCode::NOT_FOUND;

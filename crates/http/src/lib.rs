@@ -96,6 +96,7 @@ mod resource;
 mod server;
 mod site;
 mod target;
+
 mod wakes;
 mod watch;
 mod weight;

@@ -12,7 +12,9 @@ use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION};
+use hyper::header::{
+    ALLOW, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION,
+};
 use hyper::{Method, Request, StatusCode};
 use motet_service::{AnyClient, Fault, Operation, Options, Value, Verb};
 use std::sync::Arc;
@@ -34,23 +36,24 @@ pub(crate) async fn answer(
 ) -> Result<HttpReply, Refusal> {
     // Whether a method is for this place is told first.
     let options = options(request.headers(), caller);
-    match rest {
-        _ if let Some(name) = operation_of(rest) => {
-            if !reads(service, name) {
-                caller.may_change()?;
-            }
-            operation(site, service, name, target, options, request).await
+    if let Some(name) = named(rest) {
+        if !reads(service, name) {
+            caller.may_change()?;
         }
+        return operation(site, service, name, target, options, request).await;
+    }
+    match rest {
         "" => match *request.method() {
             Method::GET | Method::HEAD => match target.parameter("at") {
-                Some(pointer) => part(service, pointer, options?).await,
-                None => state(service, options?, request.headers()).await,
+                Some(pointer) => part(site, service, pointer, options?).await,
+                None => state(site, service, options?, request.headers()).await,
             },
             Method::PUT => {
                 caller.may_change()?;
                 let options = options?;
                 let body = body(site, request, &["application/json"]).await?;
-                Ok(json(&service.call_with("replace", body, options).await?))
+                let set = service.call_with("replace", body, options);
+                Ok(json(&site.wakes.wait(set).await?))
             }
             Method::PATCH => {
                 caller.may_change()?;
@@ -61,7 +64,8 @@ pub(crate) async fn answer(
                     _ => "patch",
                 };
                 let body = body(site, request, &kinds).await?;
-                Ok(json(&service.call_with(operation, body, options).await?))
+                let patched = service.call_with(operation, body, options);
+                Ok(json(&site.wakes.wait(patched).await?))
             }
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
@@ -75,13 +79,14 @@ pub(crate) async fn answer(
                 "the state is read, set and patched here; POST operations to -/NAME, -/drop ends the service",
             )),
         },
-        segments => match *request.method() {
+        _ => match *request.method() {
             Method::GET | Method::HEAD => {
-                let escaped = segments
-                    .iter()
+                let escaped = rest
+                    .split('/')
+                    .skip(1)
                     .map(|segment| segment.replace('~', "~0").replace('/', "~1"));
                 let pointer = escaped.map(|segment| format!("/{segment}"));
-                part(service, &pointer.collect::<String>(), options?).await
+                part(site, service, &pointer.collect::<String>(), options?).await
             }
             _ => Err(Refusal::method(
                 "GET, HEAD",
@@ -91,10 +96,21 @@ pub(crate) async fn answer(
     }
 }
 
+/// The operation that is called by what is behind the path of a service.
+fn named(rest: &str) -> Option<&str> {
+    let name = rest.strip_prefix("/-/")?;
+    (!name.contains('/')).then_some(name)
+}
+
 /// What the headers say of the call.
 pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
+    // Few calls say more.
+    let says = |name: &HeaderName| name.as_str().starts_with(['m', 'i']);
+    if !headers.keys().any(says) {
+        return Ok(options);
+    }
     if let Some(span) = text(headers, &TIMEOUT)? {
         let span = span.parse().map_err(|_| {
             let reason = format!("Motet-Timeout is {span:?}; write milliseconds, such as 250");
@@ -134,19 +150,25 @@ fn version(tag: &str) -> Option<u64> {
     tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
 }
 
-async fn snapshot(service: &AnyClient, options: Options) -> Result<(u64, Value), Refusal> {
-    let mut snapshot = service.call_with("get", Value::Null, options).await?;
+async fn snapshot(
+    site: &ServerShared,
+    service: &AnyClient,
+    options: Options,
+) -> Result<(u64, Value), Refusal> {
+    let get = service.call_with("get", Value::Null, options);
+    let mut snapshot = site.wakes.wait(get).await?;
     let version = snapshot["version"].as_u64().unwrap_or_default();
     Ok((version, snapshot["state"].take()))
 }
 
 /// Get.
 async fn state(
+    site: &ServerShared,
     service: &AnyClient,
     options: Options,
     headers: &HeaderMap,
 ) -> Result<HttpReply, Refusal> {
-    let (version, state) = snapshot(service, options).await?;
+    let (version, state) = snapshot(site, service, options).await?;
     let tag = format!("\"v{version}\"");
     let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
     let is_known = known.split(',').map(str::trim).any(|known| known == tag);
@@ -161,8 +183,13 @@ async fn state(
 }
 
 /// Query by pointer.
-async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<HttpReply, Refusal> {
-    let (_, state) = snapshot(service, options).await?;
+async fn part(
+    site: &ServerShared,
+    service: &AnyClient,
+    pointer: &str,
+    options: Options,
+) -> Result<HttpReply, Refusal> {
+    let (_, state) = snapshot(site, service, options).await?;
     let part = state.pointer(pointer).ok_or_else(|| {
         let reason = format!("the state has nothing at {pointer:?}");
         Fault::unknown_entry(reason).of_service(service.path())
@@ -217,7 +244,8 @@ async fn operation(
             ));
         }
     };
-    let answer = service.call_with(name, body, options).await?;
+    let called = service.call_with(name, body, options);
+    let answer = site.wakes.wait(called).await?;
     let job = service.operation(name).is_some_and(|own| own.job);
     let mut reply = json(&answer);
     if let (true, Some(path)) = (job, answer["path"].as_str()) {

@@ -81,7 +81,7 @@ fn site() -> (Dispatcher, Arc<ServerShared>) {
         limits: limits(),
         in_flight: Semaphore::new(256),
         anonymous: "anonymous".into(),
-            wakes: Arc::default(),
+        wakes: Arc::default(),
         stop,
     };
     (dispatcher, Arc::new(site))

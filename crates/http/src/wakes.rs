@@ -1,0 +1,162 @@
+//! One wake of the server for all answers that are ready.
+//!
+//! ```text
+//!   workers: answer, answer, answer ──► list ──► one write to the server's event ──► all their tasks
+//! ```
+//!
+//! Tokio writes to the event of its thread for each task that another thread wakes. Here the first
+//! answer in the list wakes one task, which wakes the others from the server's own thread.
+
+use motet_sync::Mutex;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Those who are to be woken.
+#[derive(Default)]
+pub(crate) struct Wakes(Mutex<Ready>);
+
+#[derive(Default)]
+struct Ready {
+    /// Whether [`Wakes::run`] is there to wake them.
+    runs: bool,
+    /// That of its task, while the list is empty.
+    own: Option<Waker>,
+    list: Vec<Arc<OneWake>>,
+}
+
+/// A task that waits for what another thread does.
+struct OneWake {
+    wakes: Arc<Wakes>,
+    waker: Waker,
+}
+
+impl Wakes {
+    /// Wakes those whose answers are ready, for as long as it runs.
+    pub(crate) async fn run(&self) {
+        let mut ready = Vec::new();
+        poll_fn(|cx| {
+            let mut state = self.0.lock();
+            state.runs = true;
+            // An empty list is put in its place, with the room of the last.
+            std::mem::swap(&mut state.list, &mut ready);
+            match &mut state.own {
+                Some(own) => own.clone_from(cx.waker()),
+                own => *own = Some(cx.waker().clone()),
+            }
+            drop(state);
+            for one in ready.drain(..) {
+                one.waker.wake_by_ref();
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Waits for what other threads do.
+    pub(crate) async fn wait<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        let mut future = pin!(future);
+        let mut waker: Option<(Waker, Arc<OneWake>)> = None;
+        poll_fn(|cx| {
+            if !matches!(&waker, Some((_, one)) if one.waker.will_wake(cx.waker())) {
+                let one = Arc::new(OneWake {
+                    wakes: Arc::clone(self),
+                    waker: cx.waker().clone(),
+                });
+                waker = Some((Waker::from(Arc::clone(&one)), one));
+            }
+            match &waker {
+                Some((waker, _)) => future.as_mut().poll(&mut Context::from_waker(waker)),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+}
+
+impl Wake for OneWake {
+    fn wake(self: Arc<Self>) {
+        let mut state = self.wakes.0.lock();
+        if !state.runs {
+            drop(state);
+            return self.waker.wake_by_ref();
+        }
+        state.list.push(Arc::clone(&self));
+        let own = state.own.take();
+        drop(state);
+        if let Some(own) = own {
+            own.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_sync::atomic::{AtomicUsize, Ordering};
+    use motet_sync::thread::spawn;
+    use std::time::Duration;
+    use tokio::sync::oneshot;
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Counted(AtomicUsize);
+
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn many_answers_wake_the_server_once() {
+        let (wakes, counted) = (Arc::new(Wakes::default()), Arc::new(Counted::default()));
+        let waker = Waker::from(Arc::clone(&counted));
+        let mut cx = Context::from_waker(&waker);
+        let mut run = pin!(wakes.run());
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..5).map(|_| oneshot::channel()).unzip();
+        let mut waiting: Vec<_> = receivers
+            .into_iter()
+            .map(|receiver| Box::pin(wakes.wait(receiver)))
+            .collect();
+        for wait in &mut waiting {
+            assert!(wait.as_mut().poll(&mut cx).is_pending());
+        }
+        senders
+            .into_iter()
+            .for_each(|sender| assert_eq!(sender.send(7), Ok(())));
+        assert_eq!(counted.0.load(Ordering::Relaxed), 1);
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        // The same waker stands for all five tasks here.
+        assert_eq!(counted.0.load(Ordering::Relaxed), 6);
+        for wait in &mut waiting {
+            assert_eq!(wait.as_mut().poll(&mut cx), Poll::Ready(Ok(7)));
+        }
+    }
+
+    #[test]
+    fn answers_of_other_threads_come_with_and_without_it() {
+        for runs in [true, false] {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .unwrap();
+            let wakes = Arc::new(Wakes::default());
+            runtime.block_on(async {
+                let own = Arc::clone(&wakes);
+                if runs {
+                    tokio::spawn(async move { own.run().await });
+                }
+                for _ in 0..200 {
+                    let (sender, receiver) = oneshot::channel();
+                    spawn(move || assert_eq!(sender.send(7), Ok(())));
+                    let answer =
+                        tokio::time::timeout(Duration::from_secs(20), wakes.wait(receiver));
+                    assert_eq!(answer.await.unwrap(), Ok(7));
+                }
+            });
+        }
+    }
+}
