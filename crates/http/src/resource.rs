@@ -1,6 +1,6 @@
 //! A service as a resource: its state, parts of it, and its operations.
 
-use crate::body::{HttpReply, empty, json};
+use crate::body::{HttpReply, empty, json, typed};
 use crate::caller::Caller;
 #[cfg(feature = "dssp")]
 use crate::content::bytes;
@@ -150,17 +150,6 @@ fn version(tag: &str) -> Option<u64> {
     tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
 }
 
-async fn snapshot(
-    site: &ServerShared,
-    service: &AnyClient,
-    options: Options,
-) -> Result<(u64, Value), Refusal> {
-    let get = service.call_with("get", Value::Null, options);
-    let mut snapshot = site.wakes.wait(get).await?;
-    let version = snapshot["version"].as_u64().unwrap_or_default();
-    Ok((version, snapshot["state"].take()))
-}
-
 /// Get.
 async fn state(
     site: &ServerShared,
@@ -168,13 +157,14 @@ async fn state(
     options: Options,
     headers: &HeaderMap,
 ) -> Result<HttpReply, Refusal> {
-    let (version, state) = snapshot(site, service, options).await?;
+    let get = service.state_text(options);
+    let (version, state) = site.wakes.wait(get).await?;
     let tag = format!("\"v{version}\"");
     let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
     let is_known = known.split(',').map(str::trim).any(|known| known == tag);
     let mut reply = match is_known {
         true => empty(StatusCode::NOT_MODIFIED),
-        false => json(&state),
+        false => typed("application/json", state),
     };
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         reply.headers_mut().insert(ETAG, tag);
@@ -189,8 +179,9 @@ async fn part(
     pointer: &str,
     options: Options,
 ) -> Result<HttpReply, Refusal> {
-    let (_, state) = snapshot(site, service, options).await?;
-    let part = state.pointer(pointer).ok_or_else(|| {
+    let get = service.call_with("get", Value::Null, options);
+    let snapshot = site.wakes.wait(get).await?;
+    let part = snapshot["state"].pointer(pointer).ok_or_else(|| {
         let reason = format!("the state has nothing at {pointer:?}");
         Fault::unknown_entry(reason).of_service(service.path())
     })?;

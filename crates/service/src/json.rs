@@ -30,22 +30,42 @@ pub fn schema<T: JsonSchema>() -> Value {
 /// # Errors
 /// A fault that says why it does not fit.
 pub fn to_value<T: Serialize>(body: &T) -> Result<Value, Fault> {
-    let name = std::any::type_name::<T>();
-    let value = serde_json::to_value(body).map_err(|error| {
-        let reason = format!("a {name} does not fit JSON: {error}; send maps with names as keys");
-        Fault::new(FaultCode::MessageNotSupported, reason)
-    })?;
+    let value = serde_json::to_value(body).map_err(|error| no_names::<T>(&error))?;
     // A number that is not finite has become null.
-    match has_null(&value).then(|| first_not_finite(body)).flatten() {
-        None => Ok(value),
-        Some(found) => {
-            let reason = format!(
-                "a {name} does not fit JSON: {}; send numbers that are finite",
-                found.trim_start()
-            );
-            Err(Fault::new(FaultCode::MessageNotSupported, reason))
-        }
+    match has_null(&value) {
+        true => finite(body).map(|()| value),
+        false => Ok(value),
     }
+}
+
+/// A body as the text of JSON, of which no value is made.
+///
+/// # Errors
+/// As [`to_value`].
+pub(crate) fn to_text<T: Serialize>(body: &T) -> Result<Vec<u8>, Fault> {
+    let text = serde_json::to_vec(body).map_err(|error| no_names::<T>(&error))?;
+    // So have they here; the word may be part of a text, too.
+    match text.windows(4).any(|word| word == b"null") {
+        true => finite(body).map(|()| text),
+        false => Ok(text),
+    }
+}
+
+fn no_names<T>(error: &serde_json::Error) -> Fault {
+    let name = std::any::type_name::<T>();
+    let reason = format!("a {name} does not fit JSON: {error}; send maps with names as keys");
+    Fault::new(FaultCode::MessageNotSupported, reason)
+}
+
+/// Refuses a body with a number that JSON does not have.
+fn finite<T: Serialize>(body: &T) -> Result<(), Fault> {
+    let Some(found) = first_not_finite(body) else {
+        return Ok(());
+    };
+    let name = std::any::type_name::<T>();
+    let found = found.trim_start();
+    let reason = format!("a {name} does not fit JSON: {found}; send numbers that are finite");
+    Err(Fault::new(FaultCode::MessageNotSupported, reason))
 }
 
 fn has_null(value: &Value) -> bool {

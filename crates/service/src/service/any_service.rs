@@ -4,7 +4,7 @@ use super::any_notification::AnyNotification;
 use super::client::Client;
 use super::slot::{Common, ServiceSlot, UNIFORM};
 use super::subscriptions::Sink;
-use crate::json::{Answering, from_value, schema, to_value};
+use crate::json::{Answering, from_value, schema, to_text, to_value};
 use crate::latency::OperationLatency;
 use crate::{
     Contract, Fault, Group, Lifecycle, Operation, Options, Subscribe, SubscriptionInfo, Verb,
@@ -17,6 +17,8 @@ use serde_json::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// What Lookup answers with.
@@ -102,6 +104,7 @@ pub(crate) trait AnyService: Send + Sync {
     fn figures(&self) -> ServiceFigures;
     fn latencies(&self) -> Vec<OperationLatency>;
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering;
+    fn state_text(self: Arc<Self>, options: Options) -> StateText;
     fn subscribe(
         self: Arc<Self>,
         how: Subscribe,
@@ -109,6 +112,9 @@ pub(crate) trait AnyService: Send + Sync {
         options: Options,
     ) -> Answering;
 }
+
+/// A version, and the state as text.
+type StateText = Pin<Box<dyn Future<Output = Result<(u64, Vec<u8>), Fault>> + Send>>;
 
 /// Calls a service whose contract is not known, by names and JSON.
 ///
@@ -190,6 +196,15 @@ impl AnyClient {
     /// As [`AnyClient::call`], with what a call says beside its body.
     pub fn call_with(&self, operation: &str, body: Value, options: Options) -> Answering {
         Arc::clone(&self.0).call(operation, body, options)
+    }
+
+    /// Get: the version, and the state as the text of JSON, with its fields in the order of its
+    /// type. No [`Value`] is made of it.
+    ///
+    /// # Errors
+    /// As a call.
+    pub async fn state_text(&self, options: Options) -> Result<(u64, Vec<u8>), Fault> {
+        Arc::clone(&self.0).state_text(options).await
     }
 
     /// Query by JSON Pointer (RFC 6901).
@@ -321,6 +336,14 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
                     answer.map_err(|fault| fault.of_service(&path))
                 }
             }
+        })
+    }
+
+    fn state_text(self: Arc<Self>, options: Options) -> StateText {
+        let client = Client::here(self);
+        Box::pin(async move {
+            let snapshot = client.get().with(options).await?;
+            Ok((snapshot.version, to_text(&*snapshot.state)?))
         })
     }
 
