@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 #[test]
 fn sem_g411_bad_requests_reach_no_handler() {
     let shop = Shop::open();
+    let lines = "x-line: 1\r\n".repeat(70);
     let large = format!("\"{}\"", "x".repeat(1 << 20));
     let deep = format!("{}1{}", "[".repeat(80), "]".repeat(80));
     let kind = "content-type: application/json\r\n";
@@ -42,6 +43,7 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("PUT", "/till", &key, "{}", 400),
         ("GET", "/till/-/events?sinse=1", "", "", 400),
         ("POST", "/healthz", kind, "1", 405),
+        ("GET", "/till", &lines, "", 431),
     ];
     for (method, path, headers, body, status) in cases {
         let refused = shop.ask(method, path, headers, body);
