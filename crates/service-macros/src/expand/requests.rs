@@ -29,17 +29,7 @@ pub(super) fn of_requests(contract: &Contract, names: &Names) -> TokenStream {
             }
         },
     );
-    let lengths = all.iter().map(
-        |ContractMethod {
-             variant, notified, ..
-         }| {
-            let length = match notified {
-                true => quote!(told_length),
-                false => quote!(length),
-            };
-            quote!(#request::#variant(ref body) => ::motet_service::macros::#length(body))
-        },
-    );
+    let lengths = all.iter().map(|method| length(method, names));
     let called = all.iter().filter(|method| method.is_called());
     let named = called.map(|ContractMethod { name, variant, .. }| {
         let (name, read) = (name.to_string(), read_outcome(names, variant));
@@ -78,4 +68,14 @@ pub(super) fn of_requests(contract: &Contract, names: &Names) -> TokenStream {
             }
         }
     }
+}
+
+/// How long the body of a request is, as an arm.
+fn length(method: &ContractMethod, names: &Names) -> TokenStream {
+    let (request, variant) = (&names.request, &method.variant);
+    let length = match method.notified {
+        true => quote!(told_length),
+        false => quote!(length),
+    };
+    quote!(#request::#variant(ref body) => ::motet_service::macros::#length(body))
 }
