@@ -247,9 +247,6 @@ impl AnyClient {
     }
 }
 
-/// What is called by these names is the same for all services, whatever their contract.
-const BY_ALL: &str = "get lookup drop save patch patch_json replace unsubscribe";
-
 impl<C: Contract> AnyService for ServiceSlot<C> {
     fn common(&self) -> &Arc<Common> {
         &self.common
@@ -301,7 +298,10 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
         let client = Client::here(self);
         // Those of the attribute have their answer in one box.
         let is_own = |own: &Operation| own.called && own.name == operation;
-        let is_by_all = BY_ALL.split(' ').any(|name| name == operation);
+        let is_by_all = matches!(
+            operation,
+            "get" | "lookup" | "drop" | "save" | "patch" | "patch_json" | "replace" | "unsubscribe"
+        );
         if !is_by_all && C::OPERATIONS.iter().any(is_own) {
             return C::call_named(client, operation, body, options);
         }
