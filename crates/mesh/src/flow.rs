@@ -25,6 +25,10 @@ impl FlowTarget {
     pub(crate) fn is_there(&self) -> bool {
         matches!(self, FlowTarget::There(..))
     }
+
+    pub(crate) fn is_at(&self, peer: &PeerName) -> bool {
+        matches!(self, FlowTarget::There(of, _) if of == peer)
+    }
 }
 
 /// Where a flow comes from: a topic by its number, of this node or of a peer.

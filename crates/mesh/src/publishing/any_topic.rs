@@ -100,7 +100,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             return false;
         }
         let mut state = self.state.lock();
-        let of_peer = |(to, _): &(&FlowTarget, &mut Flow<T>)| matches!(to, FlowTarget::There(to, _) if to == peer);
+        let of_peer = |(to, _): &(&FlowTarget, &mut Flow<T>)| to.is_at(peer);
         let broken: Vec<_> = state
             .flows
             .iter_mut()
@@ -115,10 +115,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     }
 
     fn forget(&self, peer: &PeerName, why: &str) {
-        self.remove(
-            |to| matches!(to, FlowTarget::There(of, _) if of == peer),
-            why,
-        );
+        self.remove(|to| to.is_at(peer), why);
     }
 
     fn is_over(&self) -> bool {

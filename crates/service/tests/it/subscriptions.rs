@@ -206,7 +206,7 @@ fn dss_059_060_what_is_not_known_any_more_comes_as_the_state() {
 }
 
 #[test]
-fn sem_g510_what_is_kept_has_a_bound_of_bytes() {
+fn sem_g502_what_is_kept_has_a_bound_of_bytes() {
     replayed(async |node| {
         let shop = shop(&node).await;
         drop(shop.subscribe(Subscribe::all()).await.unwrap());
