@@ -37,7 +37,7 @@ const REMEMBERED: usize = 1024;
 pub(crate) type Ticket = (u64, u64);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Ask {
+pub(crate) enum LendRequest {
     /// Tell when the port has an item.
     Ready {
         type_name: String,
@@ -50,7 +50,7 @@ pub(crate) enum Ask {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Told {
+pub(crate) enum LendAnswer {
     /// The port has an item; the key that reservations go to.
     Ready(String),
     Reserved(Vec<u8>),
@@ -65,7 +65,7 @@ pub(crate) enum Told {
 /// Lends a port to other nodes, until it is dropped. What is reserved then goes back.
 pub struct Lending {
     key: Key,
-    requests: Port<Request<Ask, Told>>,
+    requests: Port<Request<LendRequest, LendAnswer>>,
     end: Arc<dyn Fn() + Send + Sync>,
     _servers: [Server; 2],
 }
@@ -83,7 +83,7 @@ struct State<T> {
     reserved: HashMap<(PeerName, Ticket), (Instant, T)>,
     taken: VecDeque<(PeerName, Ticket)>,
     /// Those who wait for an item.
-    asking: Vec<Request<Ask, Told>>,
+    asking: Vec<Request<LendRequest, LendAnswer>>,
     /// A task waits for an item on their behalf.
     watching: bool,
     /// A timer looks for items that are kept for too long.
@@ -147,21 +147,21 @@ pub(crate) fn served(key: &Key) -> String {
 }
 
 impl<T: Serialize + Send + 'static> Lent<T> {
-    fn answer(self: &Arc<Self>, request: Request<Ask, Told>) {
+    fn answer(self: &Arc<Self>, request: Request<LendRequest, LendAnswer>) {
         match request.value.clone() {
-            Ask::Ready { type_name: wanted } if wanted != type_name::<T>() => {
+            LendRequest::Ready { type_name: wanted } if wanted != type_name::<T>() => {
                 request.refuse(format!("the port has items of type {}", type_name::<T>()));
             }
-            Ask::Ready { .. } => self.ask(request),
-            Ask::Reserve(ticket) => {
+            LendRequest::Ready { .. } => self.ask(request),
+            LendRequest::Reserve(ticket) => {
                 let Some(item) = self.port.test() else {
-                    request.answer(&Told::Empty);
+                    request.answer(&LendAnswer::Empty);
                     return;
                 };
                 match encode(&item) {
                     Ok(bytes) => {
                         self.keep((request.from.clone(), ticket), item);
-                        request.answer(&Told::Reserved(bytes));
+                        request.answer(&LendAnswer::Reserved(bytes));
                     }
                     Err(why) => {
                         self.put_back(item);
@@ -169,9 +169,9 @@ impl<T: Serialize + Send + 'static> Lent<T> {
                     }
                 }
             }
-            Ask::Settle { ticket, take } => {
+            LendRequest::Settle { ticket, take } => {
                 let told = self.settle((request.from.clone(), ticket), take);
-                request.answer(&Told::Settled(told));
+                request.answer(&LendAnswer::Settled(told));
             }
         }
     }
@@ -208,9 +208,9 @@ impl<T: Serialize + Send + 'static> Lent<T> {
     }
 
     /// Answers once the port has an item.
-    fn ask(self: &Arc<Self>, request: Request<Ask, Told>) {
+    fn ask(self: &Arc<Self>, request: Request<LendRequest, LendAnswer>) {
         if self.port.item_count() > 0 {
-            request.answer(&Told::Ready(self.own.clone()));
+            request.answer(&LendAnswer::Ready(self.own.clone()));
             return;
         }
         let gone = {
@@ -236,8 +236,8 @@ impl<T: Serialize + Send + 'static> Lent<T> {
             };
             for request in asking {
                 request.answer(&match is_there {
-                    true => Told::Ready(this.own.clone()),
-                    false => Told::Closed,
+                    true => LendAnswer::Ready(this.own.clone()),
+                    false => LendAnswer::Closed,
                 });
             }
         }));

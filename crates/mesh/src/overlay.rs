@@ -26,7 +26,7 @@ use crate::subscribe_config::SubscribeConfig;
 use crate::subscription::Subscription;
 use crate::topic::Topic;
 use crate::{Key, PeerName, Qos, Server};
-use holding::{Ask, Held, Told};
+use holding::{HolderAnswer, HolderCall, HolderRequest};
 use members::Members;
 use motet_dispatch::{JoinHandle, spawn_with_handle};
 use motet_ports::{BroadcastPort, Overflow, Port, PortConfig, Subscription as Changes};
@@ -257,7 +257,9 @@ impl Overlay {
         Key::plain(key)?;
         let shared = self.shared();
         // The newest that the holders have: what is written is newer.
-        let before = shared.ask_holders(key, &Ask::Version(key.to_owned())).await;
+        let before = shared
+            .ask_holders(key, &HolderRequest::Version(key.to_owned()))
+            .await;
         let newest = before.0.iter().filter_map(|told| told.version());
         let entry = Entry {
             version: Version {
@@ -266,9 +268,9 @@ impl Overlay {
             },
             value,
         };
-        let keep = Ask::Keep(vec![(key.to_owned(), entry)]);
+        let keep = HolderRequest::Keep(vec![(key.to_owned(), entry)]);
         let (told, failed) = shared.ask_holders(key, &keep).await;
-        let versions: Vec<&Version> = told.iter().filter_map(Told::version).collect();
+        let versions: Vec<&Version> = told.iter().filter_map(HolderAnswer::version).collect();
         if versions.len() < shared.config.replicas {
             // An error: a pass over the store waits to begin already.
             let _ = shared.unrest.post(());
@@ -295,7 +297,7 @@ impl Overlay {
         Key::plain(key)?;
         let (told, failed) = self
             .shared()
-            .ask_holders(key, &Ask::Get(key.to_owned()))
+            .ask_holders(key, &HolderRequest::Get(key.to_owned()))
             .await;
         if told.is_empty() {
             return match failed {
@@ -303,7 +305,7 @@ impl Overlay {
                 None => Ok(None),
             };
         }
-        let entries = told.into_iter().filter_map(Told::entry);
+        let entries = told.into_iter().filter_map(HolderAnswer::entry);
         let newest = entries.max_by(|a, b| a.version.cmp(&b.version));
         match newest.and_then(|entry| entry.value) {
             Some(bytes) => decode(&bytes)
@@ -345,7 +347,7 @@ impl Shared {
         shared: &Arc<Shared>,
         peer_changes: Changes<crate::PeerChange>,
         said: Subscription<Option<String>>,
-        asked: Port<Held>,
+        asked: Port<HolderCall>,
     ) -> Result<Vec<JoinHandle<()>>, OverlayError> {
         let queue = shared.node.queue();
         let weak = || Arc::downgrade(shared);

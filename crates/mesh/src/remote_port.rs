@@ -12,7 +12,7 @@
 use crate::core::Core;
 use crate::flow::Hub;
 use crate::frame::decode;
-use crate::lending::{Ask, KEEP, Ticket, Told, served};
+use crate::lending::{KEEP, LendAnswer, LendRequest, Ticket, served};
 use crate::{CallError, Key, TakeError};
 use motet_dispatch::{Causalities, Causality};
 use motet_ports::timer;
@@ -67,7 +67,7 @@ pub struct RemotePort<T> {
 }
 
 /// An item that is reserved, or may be. Dropped, it goes back.
-struct Held {
+struct Reservation {
     core: Arc<Core>,
     /// The key of the port, and the one that reservations go to.
     key: String,
@@ -260,28 +260,31 @@ impl Part {
     /// Waits until the port has an item: the key that reservations go to.
     async fn ready(&self) -> Result<String, TakeError> {
         let type_name = self.type_name.to_owned();
-        match self.call(&self.ask, &Ask::Ready { type_name }).await? {
-            Told::Ready(own) => Ok(own),
-            Told::Closed => Err(TakeError::Closed(self.key.clone())),
+        match self
+            .call(&self.ask, &LendRequest::Ready { type_name })
+            .await?
+        {
+            LendAnswer::Ready(own) => Ok(own),
+            LendAnswer::Closed => Err(TakeError::Closed(self.key.clone())),
             told => Err(self.odd(&told)),
         }
     }
 
     /// An item of the port that is kept for this node, if there still is one.
-    async fn reserve(&self, own: String) -> Result<Option<(Held, Vec<u8>)>, TakeError> {
+    async fn reserve(&self, own: String) -> Result<Option<(Reservation, Vec<u8>)>, TakeError> {
         let number = self.core.change(|state| state.new_number());
         let ticket = (self.core.incarnation(), number);
         // Before the call: if this is dropped, the reservation goes.
-        let mut held = Held {
+        let mut held = Reservation {
             core: Arc::clone(&self.core),
             key: self.key.clone(),
             own,
             ticket,
             open: true,
         };
-        match self.call(&held.own, &Ask::Reserve(ticket)).await? {
-            Told::Reserved(bytes) => Ok(Some((held, bytes))),
-            Told::Empty => {
+        match self.call(&held.own, &LendRequest::Reserve(ticket)).await? {
+            LendAnswer::Reserved(bytes) => Ok(Some((held, bytes))),
+            LendAnswer::Empty => {
                 held.open = false;
                 Ok(None)
             }
@@ -289,28 +292,28 @@ impl Part {
         }
     }
 
-    async fn call(&self, to: &str, ask: &Ask) -> Result<Told, TakeError> {
+    async fn call(&self, to: &str, ask: &LendRequest) -> Result<LendAnswer, TakeError> {
         let told = call(&self.core, to, ask).await;
         told.map_err(|error| TakeError::Call(self.key.clone(), error))
     }
 
-    fn odd(&self, told: &Told) -> TakeError {
+    fn odd(&self, told: &LendAnswer) -> TakeError {
         let why = format!("the owner of the port answered {told:?}");
         TakeError::Call(self.key.clone(), CallError::Unreadable(why))
     }
 }
 
-async fn call(core: &Arc<Core>, to: &str, ask: &Ask) -> Result<Told, CallError> {
+async fn call(core: &Arc<Core>, to: &str, ask: &LendRequest) -> Result<LendAnswer, CallError> {
     Arc::clone(core).call(Key::plain(to)?, ask).await
 }
 
-impl Held {
+impl Reservation {
     /// Tells the owner that the item is taken; over a new link, if this one breaks.
     async fn take(mut self) -> Result<(), TakeError> {
         self.open = false;
         match settle(&self.core, &self.own, self.ticket, true).await {
-            Some(Ok(Told::Settled(true))) => Ok(()),
-            Some(Ok(Told::Settled(false))) => Err(TakeError::Withdrawn(self.key.clone())),
+            Some(Ok(LendAnswer::Settled(true))) => Ok(()),
+            Some(Ok(LendAnswer::Settled(false))) => Err(TakeError::Withdrawn(self.key.clone())),
             Some(Err(error)) => Err(TakeError::Call(self.key.clone(), error)),
             Some(Ok(_)) | None => Err(TakeError::InDoubt(self.key.clone())),
         }
@@ -329,13 +332,13 @@ async fn settle(
     own: &str,
     ticket: Ticket,
     take: bool,
-) -> Option<Result<Told, CallError>> {
+) -> Option<Result<LendAnswer, CallError>> {
     let mut left = KEEP;
     loop {
         // What becomes of a reservation is no longer the caller's to cancel.
         let told = Causality::scoped(async {
             Causality::clear();
-            call(core, own, &Ask::Settle { ticket, take }).await
+            call(core, own, &LendRequest::Settle { ticket, take }).await
         });
         match told.await {
             Err(CallError::Lost { .. } | CallError::NoResponder { .. }) => {}
@@ -349,7 +352,7 @@ async fn settle(
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         if !self.open {
             return;

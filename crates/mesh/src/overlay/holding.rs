@@ -19,7 +19,7 @@ const BATCH: usize = 256 << 10;
 
 /// What a member asks another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Ask {
+pub(super) enum HolderRequest {
     /// Which version of this key is there?
     Version(String),
     /// Which entry of this key is there?
@@ -32,53 +32,55 @@ pub(super) enum Ask {
 
 /// What it is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Told {
+pub(super) enum HolderAnswer {
     Version(Option<Version>),
     Entry(Option<Entry>),
     /// The versions that are there now; `None` where there is no room.
     Kept(Vec<Option<Version>>),
 }
 
-pub(super) type Held = Request<Ask, Told>;
+pub(super) type HolderCall = Request<HolderRequest, HolderAnswer>;
 
-impl Told {
+impl HolderAnswer {
     pub(super) fn version(&self) -> Option<&Version> {
         match self {
-            Told::Version(version) => version.as_ref(),
-            Told::Entry(entry) => entry.as_ref().map(|entry| &entry.version),
-            Told::Kept(versions) => versions.first()?.as_ref(),
+            HolderAnswer::Version(version) => version.as_ref(),
+            HolderAnswer::Entry(entry) => entry.as_ref().map(|entry| &entry.version),
+            HolderAnswer::Kept(versions) => versions.first()?.as_ref(),
         }
     }
 
     pub(super) fn entry(self) -> Option<Entry> {
         match self {
-            Told::Entry(entry) => entry,
-            Told::Version(_) | Told::Kept(_) => None,
+            HolderAnswer::Entry(entry) => entry,
+            HolderAnswer::Version(_) | HolderAnswer::Kept(_) => None,
         }
     }
 }
 
 impl Shared {
-    fn now_told(&self, from: &PeerName, ask: Ask) -> Told {
+    fn now_told(&self, from: &PeerName, ask: HolderRequest) -> HolderAnswer {
         let now = self.node.queue().clock().now();
         let mut store = self.store.lock();
         match ask {
-            Ask::Version(key) => Told::Version(store.get(&key).map(|entry| entry.version.clone())),
-            Ask::Get(key) => Told::Entry(store.get(&key).cloned()),
-            Ask::Keep(entries) => {
+            HolderRequest::Version(key) => {
+                HolderAnswer::Version(store.get(&key).map(|entry| entry.version.clone()))
+            }
+            HolderRequest::Get(key) => HolderAnswer::Entry(store.get(&key).cloned()),
+            HolderRequest::Keep(entries) => {
                 let kept = entries
                     .into_iter()
                     .map(|(key, entry)| store.put(&key, entry, now));
-                Told::Kept(kept.map(Result::ok).collect())
+                HolderAnswer::Kept(kept.map(Result::ok).collect())
             }
-            Ask::Dropped(keys) => {
+            HolderRequest::Dropped(keys) => {
                 store.dropped(from, keys);
-                Told::Kept(Vec::new())
+                HolderAnswer::Kept(Vec::new())
             }
         }
     }
 
-    async fn ask(&self, member: &PeerName, ask: &Ask) -> Result<Told, CallError> {
+    async fn ask(&self, member: &PeerName, ask: &HolderRequest) -> Result<HolderAnswer, CallError> {
         if member == self.node.name() {
             return Ok(self.now_told(member, ask.clone()));
         }
@@ -90,12 +92,12 @@ impl Shared {
     pub(super) async fn ask_holders(
         self: &Arc<Self>,
         key: &str,
-        ask: &Ask,
-    ) -> (Vec<Told>, Option<OverlayError>) {
+        ask: &HolderRequest,
+    ) -> (Vec<HolderAnswer>, Option<OverlayError>) {
         let replicas = self.config.replicas;
         let count = match ask {
-            Ask::Keep(_) | Ask::Dropped(_) => replicas,
-            Ask::Version(_) | Ask::Get(_) => 2 * replicas,
+            HolderRequest::Keep(_) | HolderRequest::Dropped(_) => replicas,
+            HolderRequest::Version(_) | HolderRequest::Get(_) => 2 * replicas,
         };
         let holders = self.holders(key, count);
         let asked: Vec<_> = holders
@@ -117,7 +119,7 @@ impl Shared {
                 Ok(answer) => {
                     self.note_kept((&member, losses), ask, &answer);
                     match answer {
-                        Told::Kept(versions) if versions.iter().any(Option::is_none) => {
+                        HolderAnswer::Kept(versions) if versions.iter().any(Option::is_none) => {
                             failed = Some(OverlayError::Full { member });
                         }
                         answer => told.push(answer),
@@ -133,8 +135,13 @@ impl Shared {
     }
 
     /// Remembers what the member has now, for keys that are kept here too.
-    fn note_kept(&self, (member, losses): (&PeerName, u64), ask: &Ask, told: &Told) {
-        if let (Ask::Keep(entries), Told::Kept(versions)) = (ask, told) {
+    fn note_kept(
+        &self,
+        (member, losses): (&PeerName, u64),
+        ask: &HolderRequest,
+        told: &HolderAnswer,
+    ) {
+        if let (HolderRequest::Keep(entries), HolderAnswer::Kept(versions)) = (ask, told) {
             let mut store = self.store.lock();
             for ((key, entry), version) in entries.iter().zip(versions) {
                 match version {
@@ -160,11 +167,14 @@ impl Shared {
         };
         for (member, keys) in dropped {
             // An error: the member is gone, and forgets what this one had.
-            let _ = self.ask(&member, &Ask::Dropped(keys)).await;
+            let _ = self.ask(&member, &HolderRequest::Dropped(keys)).await;
         }
         let is_all = lacking.is_empty();
         for (member, entries) in lacking {
-            let (ask, losses) = (Ask::Keep(entries), self.store.lock().losses(&member));
+            let (ask, losses) = (
+                HolderRequest::Keep(entries),
+                self.store.lock().losses(&member),
+            );
             match self.ask(&member, &ask).await {
                 Ok(told) => self.note_kept((&member, losses), &ask, &told),
                 // It is gone, or does not serve its key yet.
@@ -183,14 +193,17 @@ impl Shared {
 }
 
 /// Answers other members until the member has left.
-pub(super) async fn answer(shared: Weak<Shared>, asked: Port<Held>) {
+pub(super) async fn answer(shared: Weak<Shared>, asked: Port<HolderCall>) {
     loop {
         let request = asked.recv().await;
         let Some(shared) = shared.upgrade() else {
             return;
         };
         let told = shared.now_told(&request.from, request.value.clone());
-        let is_new = matches!(request.value, Ask::Keep(_) | Ask::Dropped(_));
+        let is_new = matches!(
+            request.value,
+            HolderRequest::Keep(_) | HolderRequest::Dropped(_)
+        );
         request.answer(&told);
         if is_new {
             let _ = shared.unrest.post(());

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Samples that are to be posted, oldest first.
-type Came<T> = VecDeque<(FlowSource, Sample<T>)>;
+type WaitingSamples<T> = VecDeque<(FlowSource, Sample<T>)>;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// Posts the first sample, and then what has come meanwhile. What the topic of the first is to
@@ -93,7 +93,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     /// Samples wait again, before those that have come meanwhile.
-    fn put_back(&self, mut came: Came<T>) {
+    fn put_back(&self, mut came: WaitingSamples<T>) {
         let mut state = self.state.lock();
         came.append(&mut state.came);
         state.came = came;
@@ -120,7 +120,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     /// Accepts what has been posted, and tells publishers. What has come meanwhile: nothing, and
     /// then nobody posts.
-    fn posted(self: &Arc<Self>, posted: &mut Vec<(FlowSource, u64)>) -> Came<T> {
+    fn posted(self: &Arc<Self>, posted: &mut Vec<(FlowSource, u64)>) -> WaitingSamples<T> {
         let mut state = self.state.lock();
         let told = self.accept_all(&mut state, posted);
         let came = std::mem::take(&mut state.came);
