@@ -29,7 +29,7 @@ pub(crate) struct Subscriptions<C: Contract> {
 
 struct Inner<C: Contract> {
     next: u64,
-    entries: BTreeMap<u64, LogEntry<C>>,
+    entries: BTreeMap<u64, SubscriberEntry<C>>,
     /// The last notifications, once somebody has ever subscribed, with their bytes.
     history: VecDeque<(usize, Notification<C>)>,
     /// All of these bytes.
@@ -37,7 +37,7 @@ struct Inner<C: Contract> {
     ended: bool,
 }
 
-struct LogEntry<C: Contract> {
+struct SubscriberEntry<C: Contract> {
     how: Subscribe,
     sink: Sink<C>,
     left: Option<u64>,
@@ -88,14 +88,14 @@ impl<C: Contract> Subscriptions<C> {
         self.keeps.store(true, Ordering::Relaxed);
         // One subscription for each subscriber that has a name.
         if let Some(name) = &how.name {
-            let same = |entry: &LogEntry<C>| entry.how.name.as_ref() == Some(name);
+            let same = |entry: &SubscriberEntry<C>| entry.how.name.as_ref() == Some(name);
             inner.entries.retain(|_, entry| !same(entry));
         }
         let first = inner.first(&how, version, state);
         inner.next += 1;
         let id = inner.next;
         let left = how.count;
-        let entry = LogEntry {
+        let entry = SubscriberEntry {
             how,
             sink,
             left,
@@ -271,7 +271,7 @@ struct Target<C: Contract> {
 /// A notification as JSON, once somebody has got it.
 type Written = Option<Arc<AnyNotification>>;
 
-impl<C: Contract> LogEntry<C> {
+impl<C: Contract> SubscriberEntry<C> {
     fn is_expired(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
