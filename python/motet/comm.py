@@ -126,8 +126,8 @@ class World:
 
         It holds for the runs that begin later; there is no limit before. With one message more
         `send` raises ``MPI.Exception`` and has sent nothing, or waits until one has been received.
-        What does not wait, such as `isend`, sends all the same with ``"wait"``. Collectives have
-        bounds of their own.
+        So does `sendrecv`, which sends before it receives; the request of an `isend` ends when its
+        message has room. Collectives have bounds of their own.
 
         >>> from motet.mpi4py import MPI
         >>> def main(comm):

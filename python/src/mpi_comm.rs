@@ -5,7 +5,7 @@ use crate::mpi_collectives::MpiCollectives;
 use crate::mpi_data::{CallBytes, source, tags};
 use crate::mpi_group::MpiGroup;
 use crate::mpi_handle::CommHandle;
-use crate::own::{OWN, RankCommunicator, WaitFailure, poll};
+use crate::own::{OWN, RankCommunicator, WaitFailure, poll, sends_wait};
 use crate::started::mpi_error;
 use crate::typed::{with_bytes, with_bytes_mut};
 use motet::CommError;
@@ -27,6 +27,17 @@ pub(crate) struct MpiComm(CommHandle);
 impl MpiComm {
     pub(crate) fn handle(&self) -> CommHandle {
         self.0
+    }
+
+    /// Sends bytes. It waits only where a limit says so, and then lets go of the interpreter: the
+    /// receiver may be a thread of it.
+    fn send_bytes(&self, py: Python<'_>, dest: Dest, tag: u32, bytes: &[u8]) -> PyResult<()> {
+        if sends_wait() {
+            let send = async |comm: Rc<RankCommunicator>| comm.send_slice(dest, tag, bytes).await;
+            return self.0.wait(py, send);
+        }
+        let member = self.0.member()?;
+        poll(pin!(member.send_slice(dest, tag, bytes))).map_err(mpi_error)
     }
 }
 
@@ -92,28 +103,26 @@ impl MpiComm {
         start: bool,
     ) -> PyResult<Option<Py<PyAny>>> {
         let dest = dest.map_or(Dest::Null, Dest::Rank);
-        if sync {
+        if sync || (start && sends_wait()) {
             let bytes = data.vec()?;
             let call = async move |comm: Rc<RankCommunicator>| {
-                comm.issend_slice(dest, tag, &bytes).wait().await?;
+                match sync {
+                    true => comm.issend_slice(dest, tag, &bytes).wait().await?,
+                    false => comm.send_slice(dest, tag, &bytes).await?,
+                }
                 Ok(CallResult::Nothing)
             };
             return self.0.call(py, start, None, call).map(Some);
         }
-        // It does not wait.
-        let (member, bytes) = (self.0.member()?, data.slice()?);
-        let sent = poll(pin!(member.send_slice(dest, tag, bytes)));
-        sent.map(|()| None).map_err(mpi_error)
+        self.send_bytes(py, dest, tag, data.slice()?)?;
+        Ok(None)
     }
 
     /// Sends an array of numpy from where it is; `false` when it is not such that it can be.
     fn send_array(&self, buf: &Bound<'_, PyAny>, dest: usize, tag: u32) -> PyResult<bool> {
-        let member = self.0.member()?;
-        // It does not wait.
-        let sent = with_bytes(buf, |bytes| poll(pin!(member.send_slice(dest, tag, bytes))));
-        sent.transpose()
-            .map(|sent| sent.is_some())
-            .map_err(mpi_error)
+        let dest = Dest::Rank(dest);
+        let sent = with_bytes(buf, |bytes| self.send_bytes(buf.py(), dest, tag, bytes));
+        Ok(sent.transpose()?.is_some())
     }
 
     /// Receives into an array of numpy: how many bytes have come, who has sent them, and with which

@@ -122,6 +122,13 @@ pub(crate) struct WorldRun {
     pub(crate) stopped: AtomicBool,
     /// What the first rank has raised.
     pub(crate) raised: Mutex<Option<PyErr>>,
+    /// A send waits when too many messages were not received.
+    pub(crate) sends_wait: bool,
+}
+
+/// Whether a send of this rank may wait.
+pub(crate) fn sends_wait() -> bool {
+    OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.run.sends_wait))
 }
 
 /// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended.

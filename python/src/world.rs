@@ -14,7 +14,7 @@ use crate::own::{OWN, Own, RankCommunicator, WorldRun};
 use crate::waiting::hear;
 use motet::comm::SendOverflow;
 use motet::{Communicator, Current, Port, RunError};
-use motet_sync::atomic::Ordering;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Arc, Mutex, thread};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -22,16 +22,32 @@ use std::rc::Rc;
 
 /// Ranks that run together.
 #[pyclass(frozen, module = "motet._motet")]
-pub(crate) struct World(Mutex<Option<motet::World>>);
+pub(crate) struct World {
+    world: Mutex<Option<motet::World>>,
+    /// A send waits when too many messages were not received.
+    sends_wait: AtomicBool,
+}
 
 impl World {
     fn new(world: motet::World) -> World {
-        World(Mutex::new(Some(world)))
+        World {
+            world: Mutex::new(Some(world)),
+            sends_wait: AtomicBool::new(false),
+        }
     }
 
     fn open(&self) -> PyResult<motet::World> {
-        let world = self.0.lock().clone();
+        let world = self.world.lock().clone();
         world.ok_or_else(|| MotetError::new_err("the world has been closed"))
+    }
+
+    /// A run that begins.
+    fn begin(&self) -> Arc<WorldRun> {
+        Arc::new(WorldRun {
+            // Relaxed: nothing else hangs on it.
+            sends_wait: self.sends_wait.load(Ordering::Relaxed),
+            ..WorldRun::default()
+        })
     }
 }
 
@@ -60,7 +76,9 @@ impl World {
             false => SendOverflow::Reject,
         };
         let limited = self.open()?.limit(messages, overflow);
-        *self.0.lock() = Some(limited);
+        *self.world.lock() = Some(limited);
+        // Relaxed: nothing else hangs on it.
+        self.sends_wait.store(waits, Ordering::Relaxed);
         Ok(())
     }
 
@@ -85,7 +103,7 @@ impl World {
     /// Leaves the other processes. The interpreter drops no object for certain before the process
     /// ends.
     fn close(&self, py: Python<'_>) {
-        let world = self.0.lock().take();
+        let world = self.world.lock().take();
         py.detach(|| drop(world));
     }
 
@@ -106,7 +124,7 @@ impl World {
                  run: go on with that, or use it only in what World.run calls",
             ));
         }
-        let (run, ended) = (Arc::new(WorldRun::default()), Port::new());
+        let (run, ended) = (self.begin(), Port::new());
         let (own, tell) = (Arc::clone(&run), ended.clone());
         let running = thread::spawn_named("world", move || {
             let call = Call {
