@@ -202,9 +202,27 @@ def test_sem_g501_a_rank_sends_no_more_than_its_limit():
             return None
         return [comm.recv(source=0) for _ in range(50)]
 
+    def begins(comm):
+        numbers = numpy.arange(4.0)
+        if comm.rank == 0:
+            for sent in range(20):
+                comm.Send(numbers + sent, dest=1)
+            begun = [comm.isend(sent, dest=1) for sent in range(20)]
+            comm.barrier()
+            for request in begun:
+                request.wait()
+            return None
+        came = numpy.empty(4)
+        for sent in range(20):
+            comm.Recv(came, source=0)
+            assert (came == numbers + sent).all()
+        comm.barrier()
+        return [comm.recv(source=0) for _ in range(20)]
+
     world = World.threads(2)
     assert world.limit(3).run(rejects) == [None, [0, 1, 2, "room"]]
     assert world.limit(3, overflow="wait").run(waits) == [None, list(range(50))]
+    assert world.run(begins) == [None, list(range(20))]
     with pytest.raises(ValueError, match="messages is 0"):
         world.limit(0)
     with pytest.raises(ValueError, match="'reject' or 'wait'"):

@@ -96,7 +96,6 @@ mod resource;
 mod server;
 mod site;
 mod target;
-
 mod wakes;
 mod watch;
 mod weight;

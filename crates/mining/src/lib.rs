@@ -72,7 +72,7 @@
 //! products, quotients and square roots.
 //!
 //! Read next: `annealing/schedule.rs` (the fall of the temperature), `soft/kernel.rs` (one pass),
-//! `tree.rs` (order and summaries), `lanes.rs` (vectors).
+//! `row_tree.rs` (order and summaries), `lanes.rs` (vectors).
 
 mod agreement;
 mod align;

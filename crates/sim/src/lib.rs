@@ -36,7 +36,7 @@
 //! [`Model::run_part`] runs until a time and gives what another run goes on from. The futures of a
 //! [`Simulation`] cannot be written: it is repeated from its seed instead.
 //!
-//! Read next: [`Model`] (an example), `event.rs` (the order of events), `queue.rs` (what waits),
+//! Read next: [`Model`] (an example), `event.rs` (the order of events), `ladder_queue.rs` (what waits),
 //! `share.rs` (a process and its handler), then a mode: `sequential.rs`, `windows.rs`,
 //! `null_messages.rs`, `time_warp.rs`.
 //! For processes: [`Simulation`], `simulation/process.rs`.

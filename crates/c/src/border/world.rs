@@ -5,7 +5,7 @@ use super::comm::with_comm;
 use super::requests::until_end;
 use crate::error::{Code, Failure, in_handler};
 use crate::foreign::{BodyFunction, Callback};
-use crate::rank::{Comm, Rank};
+use crate::rank::{Comm, Rank, is_here};
 use crate::run::SharedRun;
 use motet::comm::SendOverflow;
 use motet::dispatch::inside_task;
@@ -16,7 +16,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// `motet_world`: its runs take turns, so that it is known which one is looked at.
-pub(crate) struct SerialWorld(Mutex<World>);
+pub(crate) struct SerialWorld {
+    /// Locked for as long as a run takes.
+    world: Mutex<World>,
+    /// Its ranks in this process.
+    size: usize,
+}
 
 impl SerialWorld {
     fn threads(ranks: usize) -> SerialWorld {
@@ -32,12 +37,15 @@ impl SerialWorld {
     /// Each rank has a thread for itself, since it blocks it. The threads are bound to no core:
     /// what the program starts on them would be bound, too.
     fn of(world: World) -> SerialWorld {
-        let ranks = world.size();
-        SerialWorld(Mutex::new(world.workers(ranks).pin(false)))
+        let size = world.size();
+        SerialWorld {
+            world: Mutex::new(world.workers(size).pin(false)),
+            size,
+        }
     }
 
     fn limit(&self, messages: usize, overflow: SendOverflow) -> Result<(), Failure> {
-        let Some(mut world) = self.0.try_lock() else {
+        let Some(mut world) = self.world.try_lock() else {
             let said = "the world runs: set its limit before motet_world_run, or behind it";
             return Err(Failure::argument(said));
         };
@@ -46,10 +54,11 @@ impl SerialWorld {
     }
 
     fn run(&self, body: &Callback<BodyFunction<Comm>>) -> Result<(), Failure> {
-        if inside_task() {
+        // On a rank the lock would be that of its own run.
+        if inside_task() || is_here() {
             return Err(in_handler());
         }
-        let world = self.0.lock();
+        let world = self.world.lock();
         let is_whole = world.process().1 == 1;
         let watch = is_whole.then(|| world.watch());
         let run = Arc::new(SharedRun::new(world.size(), watch));
@@ -188,7 +197,7 @@ unsafe extern "C" fn motet_world_limit(
 unsafe extern "C" fn motet_world_size(world: *const SerialWorld) -> usize {
     // SAFETY: as the caller promises.
     let world = unsafe { world.as_ref() };
-    quietly(0, || world.map_or(0, |world| world.0.lock().size()))
+    quietly(0, || world.map_or(0, |world| world.size))
 }
 
 /// Runs a function on all ranks.

@@ -10,6 +10,8 @@ static int rejects(motet_comm *comm, void *ctx)
     int rank = motet_comm_rank(comm), sent = 0, came;
     CHECK(motet_world_limit(world, 1, MOTET_REJECT) == MOTET_ARGUMENT);
     SAYS("the world runs");
+    CHECK(motet_world_size(world) == 2);
+    CHECK(motet_world_run(world, rejects, world) == MOTET_IN_HANDLER);
     if (rank == 0) {
         motet_code code;
         while ((code = motet_send(comm, &sent, sizeof sent, 1, 0)) == MOTET_OK)
