@@ -61,8 +61,8 @@
 //! ```
 //!
 //! Read next: [`World`], [`Communicator`]; then `fabric.rs` (what a fabric is), `fabric/ports.rs`
-//! (the whole of one on a few pages), `collective_part.rs` (a collective), `rank_slot.rs` (how a rank waits),
-//! `fabric/ring.rs` and `fabric/combining_tree.rs` (what is fast).
+//! (the whole of one on a few pages), `collective_part.rs` (a collective), `rank_slot.rs` (how a
+//! rank waits), `fabric/ring.rs` and `fabric/combining_tree.rs` (what is fast).
 
 mod any_cell;
 mod asks;

@@ -45,7 +45,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Read next: `view.rs`, `draft.rs`, `rank_file.rs`, then `together.rs` (small pieces of many ranks).
+//! Read next: `view.rs`, `draft.rs`, `rank_file.rs`, then `together.rs` (small pieces of many
+//! ranks).
 #![forbid(unsafe_code)]
 
 mod agree;

@@ -36,8 +36,8 @@
 //! [`Model::run_part`] runs until a time and gives what another run goes on from. The futures of a
 //! [`Simulation`] cannot be written: it is repeated from its seed instead.
 //!
-//! Read next: [`Model`] (an example), `event.rs` (the order of events), `ladder_queue.rs` (what waits),
-//! `share.rs` (a process and its handler), then a mode: `sequential.rs`, `windows.rs`,
+//! Read next: [`Model`] (an example), `event.rs` (the order of events), `ladder_queue.rs` (what
+//! waits), `share.rs` (a process and its handler), then a mode: `sequential.rs`, `windows.rs`,
 //! `null_messages.rs`, `time_warp.rs`.
 //! For processes: [`Simulation`], `simulation/process.rs`.
 #![forbid(unsafe_code)]
