@@ -69,7 +69,10 @@ pub(super) struct Scratch {
     /// Per tile log₂ p of its rows.
     logs: Vec<F64x8>,
     products: Vec<F64x8>,
+    /// Distances from a mean, and their products with the shares: per column, or per column
+    /// and tile.
     z: Vec<F64x8>,
+    weighted: Vec<F64x8>,
 }
 
 impl Scratch {
@@ -159,16 +162,7 @@ fn terms<I: Isa>(isa: I, tiles: &Tiles, means: &[f64], factors: &Factors, scratc
             }
             let mut square = isa.splat(0.0);
             if factors.triangle {
-                let mut rest = inverse;
-                for row in 1..=dim {
-                    let (line, after) = rest.split_at(row);
-                    rest = after;
-                    let mut y = isa.splat(0.0);
-                    for (factor, z) in line.iter().zip(&scratch.z) {
-                        y = isa.fma(isa.splat(*factor), isa.load(z), y);
-                    }
-                    square = isa.fma(y, y, square);
-                }
+                square = triangle_square(isa, inverse, &scratch.z);
             } else {
                 for (factor, z) in inverse.iter().zip(&scratch.z) {
                     let y = isa.mul(isa.splat(*factor), isa.load(z));
@@ -180,6 +174,60 @@ fn terms<I: Isa>(isa: I, tiles: &Tiles, means: &[f64], factors: &Factors, scratc
             scratch.shares.push(out);
         }
     }
+}
+
+/// |F z|², F being a lower triangle whose rows lie one after the other. Four rows of F at once
+/// share what they read of z.
+#[inline(always)]
+fn triangle_square<I: Isa>(isa: I, triangle: &[f64], z: &[F64x8]) -> I::V {
+    let mut square = isa.splat(0.0);
+    let mut rest = triangle;
+    let (fours, after) = z.as_chunks::<4>();
+    for (number, four) in fours.iter().enumerate() {
+        let before = &z[..4 * number];
+        let (line0, after) = rest.split_at(before.len() + 1);
+        let (line1, after) = after.split_at(before.len() + 2);
+        let (line2, after) = after.split_at(before.len() + 3);
+        let (line3, after) = after.split_at(before.len() + 4);
+        rest = after;
+        let (line0, end0) = line0.split_at(before.len());
+        let (line1, end1) = line1.split_at(before.len());
+        let (line2, end2) = line2.split_at(before.len());
+        let (line3, end3) = line3.split_at(before.len());
+        let zero = isa.splat(0.0);
+        let (mut y0, mut y1, mut y2, mut y3) = (zero, zero, zero, zero);
+        for column in 0..before.len() {
+            let z = isa.load(&before[column]);
+            y0 = isa.fma(isa.splat(line0[column]), z, y0);
+            y1 = isa.fma(isa.splat(line1[column]), z, y1);
+            y2 = isa.fma(isa.splat(line2[column]), z, y2);
+            y3 = isa.fma(isa.splat(line3[column]), z, y3);
+        }
+        for y in [
+            add_row(isa, end0, four, y0),
+            add_row(isa, end1, four, y1),
+            add_row(isa, end2, four, y2),
+            add_row(isa, end3, four, y3),
+        ] {
+            square = isa.fma(y, y, square);
+        }
+    }
+    for row in z.len() - after.len()..z.len() {
+        let (line, after) = rest.split_at(row + 1);
+        rest = after;
+        let y = add_row(isa, line, z, isa.splat(0.0));
+        square = isa.fma(y, y, square);
+    }
+    square
+}
+
+/// y plus one row of a matrix times z.
+#[inline(always)]
+fn add_row<I: Isa>(isa: I, row: &[f64], z: &[F64x8], mut y: I::V) -> I::V {
+    for (factor, z) in row.iter().zip(z) {
+        y = isa.fma(isa.splat(*factor), isa.load(z), y);
+    }
+    y
 }
 
 /// Terms become shares, times weights if `WEIGHTED`; adds up Σ w log₂ p.
@@ -225,6 +273,9 @@ fn normalise<I: Isa, const WEIGHTED: bool>(
     isa.store(sum_logs, ends);
 }
 
+/// Tiles whose distances are held at a time, so that they stay in the nearest cache.
+const HELD: usize = 8;
+
 /// Σ w q, Σ w q z and Σ w q z zᵀ of one component.
 #[inline(always)]
 fn moments<I: Isa>(
@@ -239,30 +290,111 @@ fn moments<I: Isa>(
     let squares = if triangle { dim * (dim + 1) / 2 } else { dim };
     scratch.products.clear();
     scratch.products.resize(1 + dim + squares, F64x8::default());
-    scratch.z.clear();
-    scratch.z.resize(dim, F64x8::default());
+    for room in [&mut scratch.z, &mut scratch.weighted] {
+        room.clear();
+        room.resize(dim * HELD, F64x8::default());
+    }
     let (mass, rest) = scratch.products.split_at_mut(1);
     let (first, second) = rest.split_at_mut(dim);
-    let zero = isa.splat(0.0);
-    for tile in 0..count {
-        let share = isa.load(&scratch.shares[k * count + tile]);
-        if !isa.any(isa.less(zero, share)) {
-            continue;
+    let shares = &scratch.shares[k * count..][..count];
+    for (shares, columns) in shares.chunks(HELD).zip(tiles.columns.chunks(dim * HELD)) {
+        let mut held = 0;
+        let mut total = isa.load(&mass[0]);
+        for (share, columns) in shares.iter().zip(columns.chunks_exact(dim)) {
+            let share = isa.load(share);
+            if !isa.any(isa.less(isa.splat(0.0), share)) {
+                continue;
+            }
+            total = isa.add(total, share);
+            let z = &mut scratch.z[held * dim..][..dim];
+            let weighted = &mut scratch.weighted[held * dim..][..dim];
+            for row in 0..dim {
+                let distance = isa.sub(isa.load(&columns[row]), isa.splat(mean[row]));
+                let product = isa.mul(share, distance);
+                isa.store(isa.add(isa.load(&first[row]), product), &mut first[row]);
+                if triangle {
+                    isa.store(distance, &mut z[row]);
+                    isa.store(product, &mut weighted[row]);
+                } else {
+                    let sum = isa.load(&second[row]);
+                    isa.store(isa.fma(product, distance, sum), &mut second[row]);
+                }
+            }
+            held += 1;
         }
-        isa.store(isa.add(isa.load(&mass[0]), share), &mut mass[0]);
-        let columns = &tiles.columns[tile * dim..][..dim];
-        let mut after = &mut *second;
-        for row in 0..dim {
-            let z = isa.sub(isa.load(&columns[row]), isa.splat(mean[row]));
-            isa.store(z, &mut scratch.z[row]);
-            let weighted = isa.mul(share, z);
-            isa.store(isa.add(isa.load(&first[row]), weighted), &mut first[row]);
-            let length = if triangle { row + 1 } else { 1 };
-            let others = if triangle { 0..=row } else { row..=row };
-            let (line, rest) = after.split_at_mut(length);
-            after = rest;
-            for (sum, other) in line.iter_mut().zip(&scratch.z[others]) {
-                isa.store(isa.fma(weighted, isa.load(other), isa.load(sum)), sum);
+        isa.store(total, &mut mass[0]);
+        if triangle {
+            let distances = Distances {
+                dim,
+                z: &scratch.z[..held * dim],
+                weighted: &scratch.weighted[..held * dim],
+            };
+            distances.add_triangle(isa, second);
+        }
+    }
+}
+
+/// Distances from a mean, and their products with the shares: tile after tile.
+struct Distances<'a> {
+    dim: usize,
+    z: &'a [F64x8],
+    weighted: &'a [F64x8],
+}
+
+impl Distances<'_> {
+    /// Pairs of rows with pairs of columns, so that what is read is used twice.
+    #[inline(always)]
+    fn add_triangle<I: Isa>(&self, isa: I, sums: &mut [F64x8]) {
+        let mut rest = sums;
+        for row in (1..self.dim).step_by(2) {
+            let (upper, after) = rest.split_at_mut(row);
+            let (lower, after) = after.split_at_mut(row + 1);
+            rest = after;
+            let (upper, corner) = upper.split_at_mut(row - 1);
+            let (lower, end) = lower.split_at_mut(row - 1);
+            let (upper, lower) = (upper.as_chunks_mut::<2>().0, lower.as_chunks_mut::<2>().0);
+            for (pair, ([a, b], [c, d])) in upper.iter_mut().zip(lower).enumerate() {
+                let columns = [2 * pair, 2 * pair + 1];
+                self.add(isa, [row - 1, row], columns, [[a, b], [c, d]]);
+            }
+            let ([a], [b, c]) = (corner, end) else {
+                unreachable!("a triangle has as many columns as rows");
+            };
+            self.add(isa, [row - 1], [row - 1], [[a]]);
+            self.add(isa, [row], [row - 1, row], [[b, c]]);
+        }
+        for (column, sum) in rest.iter_mut().enumerate() {
+            self.add(isa, [self.dim - 1], [column], [[sum]]);
+        }
+    }
+
+    /// Adds Σ w q z z, in the order of the tiles, to the sum of each of the rows and columns.
+    #[inline(always)]
+    fn add<I: Isa, const R: usize, const C: usize>(
+        &self,
+        isa: I,
+        rows: [usize; R],
+        columns: [usize; C],
+        sums: [[&mut F64x8; C]; R],
+    ) {
+        let mut totals = [[isa.splat(0.0); C]; R];
+        for r in 0..R {
+            for c in 0..C {
+                totals[r][c] = isa.load(sums[r][c]);
+            }
+        }
+        let tiles = self.weighted.chunks_exact(self.dim);
+        for (weighted, z) in tiles.zip(self.z.chunks_exact(self.dim)) {
+            for r in 0..R {
+                let value = isa.load(&weighted[rows[r]]);
+                for c in 0..C {
+                    totals[r][c] = isa.fma(value, isa.load(&z[columns[c]]), totals[r][c]);
+                }
+            }
+        }
+        for r in 0..R {
+            for c in 0..C {
+                isa.store(totals[r][c], sums[r][c]);
             }
         }
     }

@@ -124,11 +124,12 @@ fn sem_g130_iris_has_the_golden_numbers_needs_data() {
     }
 }
 
-/// One step of the slow twin for full covariances: ln p, weights, means.
-fn twin(points: &Points, model: &Parameters) -> (f64, Vec<f64>, Vec<f64>) {
+/// One step of the slow twin for full covariances without a floor: ln p and the parameters.
+fn twin(points: &Points, model: &Parameters) -> (f64, Parameters) {
     let (dim, k) = (points.dim(), model.weights.len());
     let total: f64 = (0..points.len()).map(|row| points.weight(row)).sum();
     let (mut sum, mut masses, mut means) = (0.0, vec![0.0; k], vec![0.0; k * dim]);
+    let mut squares = vec![0.0; k * dim * dim];
     for row in 0..points.len() {
         let densities: Vec<f64> = (0..k)
             .map(|k| {
@@ -167,20 +168,42 @@ fn twin(points: &Points, model: &Parameters) -> (f64, Vec<f64>, Vec<f64>) {
         for k in 0..k {
             let share = weight * densities[k] / p;
             masses[k] += share;
-            for j in 0..dim {
-                means[k * dim + j] += share * points.row(row)[j];
+            let x = points.row(row);
+            for i in 0..dim {
+                means[k * dim + i] += share * x[i];
+                for j in 0..dim {
+                    squares[(k * dim + i) * dim + j] += share * x[i] * x[j];
+                }
             }
         }
     }
     (0..k * dim).for_each(|at| means[at] /= masses[at / dim]);
-    (sum, masses, means)
+    let covariance = |at: usize| {
+        let (row, j) = (at / dim, at % dim);
+        let k = row / dim;
+        squares[at] / masses[k] - means[row] * means[k * dim + j]
+    };
+    let next = Parameters {
+        covariances: (0..squares.len()).map(covariance).collect(),
+        weights: masses,
+        means,
+    };
+    (sum, next)
 }
 
+/// Columns of every remainder by the two and the four that the kernel takes together.
 #[test]
 fn sem_g130_a_step_is_that_of_the_twin() {
-    let points = heaps(700, 3);
+    for dim in [1, 3, 6, 8, 9] {
+        a_step_is_that_of_the_twin(dim);
+    }
+}
+
+fn a_step_is_that_of_the_twin(dim: usize) {
+    let points = heaps(700, dim);
     let method = |iterations| Mixture {
         components: 3,
+        floor: 0.0,
         tolerance: 0.0,
         iterations,
         start: MixtureStart::Labels((0..700).map(|i| i % 5 % 3).collect()),
@@ -192,17 +215,17 @@ fn sem_g130_a_step_is_that_of_the_twin() {
         means: one.means.clone(),
         covariances: one.covariances.clone(),
     };
-    let (bound, weights, means) = twin(&points, &model);
+    let (bound, next) = twin(&points, &model);
     close(one.log_likelihood, bound);
     close(two.trace[1], bound);
-    weights
-        .iter()
-        .zip(&two.weights)
-        .for_each(|(a, b)| close(*a, *b));
-    means
-        .iter()
-        .zip(&two.means)
-        .for_each(|(a, b)| close(*a, *b));
+    for (twin, found) in [
+        (&next.weights, &two.weights),
+        (&next.means, &two.means),
+        (&next.covariances, &two.covariances),
+    ] {
+        assert_eq!(twin.len(), found.len());
+        twin.iter().zip(found).for_each(|(a, b)| close(*a, *b));
+    }
 }
 
 #[test]
