@@ -60,6 +60,16 @@ impl<'a> RankView<'a> {
         for block in share {
             part.push(value(block), combine);
         }
+        self.join(part, combine).await
+    }
+
+    /// Joins what the ranks have combined. Apart from [`RankView::reduce`]: compiled once for all
+    /// that give the same type of value.
+    async fn join<T: Clone + Value + Sync>(
+        &self,
+        part: Dyadic<T>,
+        combine: fn(T, T) -> T,
+    ) -> Result<Option<T>, MiningError> {
         let mine = (self.control.is_cancelled(), part);
         let (cancelled, whole) = self
             .comm

@@ -86,9 +86,15 @@ impl Gathering {
         call: RankCall,
         value: V,
     ) -> Vec<usize> {
-        let before = self.table.collectives.load(Ordering::Relaxed);
         let value = Box::new(value);
-        apart(|| keep(&self.port.post(Brought { rank, call, value })));
+        self.post(Brought { rank, call, value })
+    }
+
+    /// Compiled once for the values of all types.
+    #[inline(never)]
+    fn post(&self, brought: Brought) -> Vec<usize> {
+        let before = self.table.collectives.load(Ordering::Relaxed);
+        apart(|| keep(&self.port.post(brought)));
         if self.table.collectives.load(Ordering::Relaxed) == before {
             return Vec::new();
         }
@@ -141,6 +147,15 @@ fn combine<V: Send + 'static>(
     items: Vec<Brought>,
     combine: impl Fn(V, V) -> V,
 ) -> Result<V, CommError> {
+    check(&items)?;
+    let values = items.into_iter().map(|item| item.value.downcast::<V>());
+    let values = values.map(|value| *value.expect("all values have the type of this rank's"));
+    let combined = order::combined(values.collect(), combine);
+    Ok(combined.expect("a collective has a rank"))
+}
+
+/// Whether all have called the same.
+fn check(items: &[Brought]) -> Result<(), CommError> {
     for other in &items[1..] {
         let (one, ranks) = (&items[0], [items[0].rank, other.rank]);
         if let Some(failed) = mismatch(ranks, &one.call, &other.call) {
@@ -150,8 +165,5 @@ fn combine<V: Send + 'static>(
             return Err(*other_type(ranks, &one.call, &other.call));
         }
     }
-    let values = items.into_iter().map(|item| item.value.downcast::<V>());
-    let values = values.map(|value| *value.expect("all values have the type of this rank's"));
-    let combined = order::combined(values.collect(), combine);
-    Ok(combined.expect("a collective has a rank"))
+    Ok(())
 }

@@ -15,8 +15,8 @@ use super::any_cell::AnyCell;
 use super::call::{Coming, RankCall};
 use super::combining_tree::CombiningTree;
 use super::processes::{
-    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, Route, RunProcesses,
-    keep_spare,
+    Crossing, CrossingSite, DirectCrossing, OwnPart, ProcessPart, ProcessParts, Route,
+    RunProcesses, keep_spare,
 };
 use crate::{CommError, Value};
 use motet_sync::Mutex;
@@ -159,37 +159,59 @@ impl ProcessLevel {
         mine: Result<WatchedRuns<V>, Box<CommError>>,
         number: u32,
     ) {
-        let mut bytes = self.between.lock().spare.pop().unwrap_or_default();
+        let mut bytes = self.spare_bytes();
         // Writing runs the program's code: under no lock.
         let begun = part::begin(&mine, &mut bytes, !self.route.passes_on());
         let mut between = self.between.lock();
-        let Between {
-            under_way,
-            direct,
-            mine: kept,
-            calls,
-            spare,
-        } = &mut *between;
-        if mine.is_ok() {
+        let called = (call, mine.is_ok());
+        let first = self.send_first(&mut between.calls, called, number, (begun, bytes));
+        between.mine.put(mine);
+        self.begin_crossing(&mut between, number, first);
+    }
+
+    fn spare_bytes(&self) -> Vec<u8> {
+        self.between.lock().spare.pop().unwrap_or_default()
+    }
+
+    /// The number by which a collective goes between processes: the one collective of a started
+    /// place goes by the place's.
+    fn crossing_number(&self, number: u32) -> u32 {
+        self.site.started.unwrap_or(number)
+    }
+
+    /// The part of the ranks here, which have called this, alike or not, is ended and sent.
+    /// Compiled once for all types, as what follows.
+    #[inline(never)]
+    fn send_first(
+        &self,
+        calls: &mut Calls,
+        (call, alike): (RankCall, bool),
+        number: u32,
+        (begun, mut bytes): (part::Begun<'_>, Vec<u8>),
+    ) -> OwnPart {
+        if alike {
             calls.end_with_one(self.here[0], call, (&mut bytes, begun.kind));
         } else {
             // SAFETY: this rank was the last to come.
             let calls = unsafe { self.collective.calls() };
             part::end_with_all(&calls, (&mut bytes, begun.kind));
         }
+        let at = (self.site, self.crossing_number(number));
+        self.processes
+            .send_first(at, &self.route, (begun.values, bytes))
+    }
+
+    /// What the ranks here have brought is kept, and its part has been sent.
+    #[inline(never)]
+    fn begin_crossing(&self, between: &mut Between, number: u32, first: OwnPart) {
         let crossing = self.crossing();
-        // The one collective of a started collective goes by the collective's number.
-        let at = (self.site, self.site.started.unwrap_or(number));
-        let first = self
-            .processes
-            .send_first(at, &self.route, (begun.values, bytes));
-        kept.put(mine);
-        *under_way = Some(at.1);
+        let at = (self.site, self.crossing_number(number));
+        between.under_way = Some(at.1);
         if self.looks_itself() {
-            *direct = Some(DirectCrossing::new(first));
+            between.direct = Some(DirectCrossing::new(first));
         } else {
             self.processes
-                .begin_crossing(at, (crossing, &self.route), first, spare);
+                .begin_crossing(at, (crossing, &self.route), first, &mut between.spare);
         }
     }
 
@@ -241,16 +263,22 @@ impl ProcessLevel {
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
         let combined = agreed.and_then(|()| self.combine(mine, &mut parts, combine));
-        keep_spare(&mut self.between.lock().spare, parts);
         // SAFETY: all ranks have come, and only who has taken what they brought publishes.
         unsafe {
             self.collective
                 .published()
                 .publish_next(combined.map(finish))
         };
+        self.has_published(parts)
+    }
+
+    /// Who is to be woken, and the memory of the parts is kept.
+    #[inline(never)]
+    fn has_published(&self, parts: ProcessParts) -> Vec<usize> {
         if self.here.len() > 1 {
             fence(Ordering::SeqCst);
         }
+        keep_spare(&mut self.between.lock().spare, parts);
         let places = self.collective.sleepers().into_iter();
         places.map(|place| self.here[place]).collect()
     }

@@ -28,7 +28,7 @@ mod waiting_senders;
 
 pub(crate) use control::{EarlyEnd, Later};
 pub(super) use crossing::{
-    Crossing, CrossingSite, DirectCrossing, ProcessPart, ProcessParts, Route, keep_spare,
+    Crossing, CrossingSite, DirectCrossing, OwnPart, ProcessPart, ProcessParts, Route, keep_spare,
 };
 pub(crate) use handshake::handshake;
 pub(crate) use progress::ServerTurn;
