@@ -14,7 +14,9 @@
 mod choose;
 mod kernel;
 mod model;
+mod moments;
 mod predict;
+mod rows;
 mod share;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@
 mod beside;
 mod part;
 mod runs;
+mod send;
 
 use super::any_cell::AnyCell;
 use super::call::{Coming, RankCall};
@@ -151,36 +152,8 @@ impl ProcessLevel {
         self.cross(call, mine, number);
     }
 
-    /// All ranks here have come to collective `number`, and this is what they bring, or why they
-    /// cannot go on.
-    fn cross<V: Value>(
-        &self,
-        call: RankCall,
-        mine: Result<WatchedRuns<V>, Box<CommError>>,
-        number: u32,
-    ) {
-        let mut bytes = self.spare_bytes();
-        // Writing runs the program's code: under no lock.
-        let begun = part::begin(&mine, &mut bytes, !self.route.passes_on());
-        let mut between = self.between.lock();
-        let called = (call, mine.is_ok());
-        let first = self.send_first(&mut between.calls, called, number, (begun, bytes));
-        between.mine.put(mine);
-        self.begin_crossing(&mut between, number, first);
-    }
-
-    fn spare_bytes(&self) -> Vec<u8> {
-        self.between.lock().spare.pop().unwrap_or_default()
-    }
-
-    /// The number by which a collective goes between processes: the one collective of a started
-    /// place goes by the place's.
-    fn crossing_number(&self, number: u32) -> u32 {
-        self.site.started.unwrap_or(number)
-    }
-
     /// The part of the ranks here, which have called this, alike or not, is ended and sent.
-    /// Compiled once for all types, as what follows.
+    /// Compiled once for all types.
     #[inline(never)]
     fn send_first(
         &self,
@@ -199,44 +172,6 @@ impl ProcessLevel {
         let at = (self.site, self.crossing_number(number));
         self.processes
             .send_first(at, &self.route, (begun.values, bytes))
-    }
-
-    /// What the ranks here have brought is kept, and its part has been sent.
-    #[inline(never)]
-    fn begin_crossing(&self, between: &mut Between, number: u32, first: OwnPart) {
-        let crossing = self.crossing();
-        let at = (self.site, self.crossing_number(number));
-        between.under_way = Some(at.1);
-        if self.looks_itself() {
-            between.direct = Some(DirectCrossing::new(first));
-        } else {
-            self.processes
-                .begin_crossing(at, (crossing, &self.route), first, &mut between.spare);
-        }
-    }
-
-    fn crossing(&self) -> &Arc<Crossing> {
-        let crossings = &self.processes.crossings;
-        self.crossing.get_or_init(|| crossings.of(self.site))
-    }
-
-    /// The rank here looks no more, if it has: the crossing is to wait.
-    fn look_no_more(&self) {
-        let mut between = self.between.lock();
-        let Between {
-            under_way,
-            direct,
-            spare,
-            ..
-        } = &mut *between;
-        if let (Some(direct), Some(number), Some(crossing)) =
-            (direct.take(), *under_way, self.crossing.get())
-        {
-            let at = (self.site, number);
-            let first = direct.into_first();
-            self.processes
-                .begin_crossing(at, (crossing, &self.route), first, spare);
-        }
     }
 
     /// Looks for messages. If what all processes have brought is here, publishes the total, which

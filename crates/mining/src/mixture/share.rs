@@ -1,7 +1,8 @@
 //! One rank's rows, and the sums over the rows of all ranks.
 
-use super::kernel::{From, ROWS, Scratch, Shares, Sums, Tiles};
+use super::kernel::{From, Shares, Sums};
 use super::model::{Covariance, Factors};
+use super::rows::{ROWS, Scratch, Tiles};
 use crate::lanes::run;
 use crate::rank_view::RankView;
 use crate::{MiningError, Points};
