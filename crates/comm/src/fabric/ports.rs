@@ -80,10 +80,6 @@ impl Gathering {
     }
 
     /// Rank `rank` comes with `value`; who is to be woken then.
-    ///
-    /// Cold, as [`Gathering::read`]: apart from the way of the fast fabric, and small.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn arrive<V: Send + 'static>(
         &self,
         rank: usize,
@@ -118,8 +114,6 @@ impl Gathering {
     }
 
     /// Reads the total of the last collective, which the first reader makes.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn read<V, S, R>(
         &self,
         agenda: &mut Agenda<impl Fn(V, V) -> V, impl FnOnce(V) -> S>,
