@@ -122,9 +122,9 @@ impl Distances<'_> {
                 }
             }
         }
-        for r in 0..R {
-            for c in 0..C {
-                isa.store(totals[r][c], sums[r][c]);
+        for (sums, totals) in sums.into_iter().zip(&totals) {
+            for (sum, total) in sums.into_iter().zip(totals) {
+                isa.store(*total, sum);
             }
         }
     }
