@@ -16,19 +16,25 @@ use motet_sync::thread;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 /// What the thread of a fit tells.
-enum FitNews<T> {
+enum FitNews {
     Progress(Progress),
-    End(Ended<T>),
+    End(Ended),
 }
 
+/// A fit whose result may be of any type: how one is run is compiled once for all of them.
+type AnyFit = Box<dyn FnOnce(&FitRanks, &Control<'_>) -> AnyFound + Send>;
+
+type AnyFound = Result<Box<dyn Any + Send>, RunError<MiningError>>;
+
 /// The result of a fit, and the profile of its run if there is one.
-type Ended<T> = (Result<T, RunError<MiningError>>, OnceLock<comm::Profile>);
+type Ended = (AnyFound, OnceLock<comm::Profile>);
 
 /// How many cores the process may use.
 #[pyfunction]
@@ -136,6 +142,21 @@ pub(crate) fn watched<T: Send + 'static>(
     numbers: usize,
     fit: impl FnOnce(&FitRanks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
 ) -> PyResult<T> {
+    let fit: AnyFit = Box::new(|ranks, control| {
+        let found = fit(ranks, control)?;
+        Ok(Box::new(found))
+    });
+    let found = watched_any(py, run, numbers, fit)?;
+    Ok(*found.downcast().expect("a fit gives what it gives"))
+}
+
+/// As [`watched`].
+fn watched_any(
+    py: Python<'_>,
+    run: &FitRun,
+    numbers: usize,
+    fit: AnyFit,
+) -> PyResult<Box<dyn Any + Send>> {
     let (result, profile) = if numbers <= TINY && run.callback.is_none() {
         let (profiled, kept) = (run.profiled, run.kept.clone());
         py.detach(|| {
@@ -166,11 +187,7 @@ pub(crate) fn of_choice(kept: &Checkpoints) -> Checkpoints {
 }
 
 /// Runs `fit` on a thread of its own, while the calling thread listens.
-fn elsewhere<T: Send + 'static>(
-    py: Python<'_>,
-    run: &FitRun,
-    fit: impl FnOnce(&FitRanks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
-) -> PyResult<Ended<T>> {
+fn elsewhere(py: Python<'_>, run: &FitRun, fit: AnyFit) -> PyResult<Ended> {
     let (told, token) = (Port::new(), CancelToken::new());
     let (tell, switch) = (told.clone(), token.clone());
     let callback = run.callback.as_ref();
