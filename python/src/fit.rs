@@ -147,10 +147,10 @@ pub(crate) fn watched<T: Send + 'static>(
         Ok(Box::new(found))
     });
     let found = watched_any(py, run, numbers, fit)?;
-    Ok(*found.downcast().expect("a fit gives what it gives"))
+    Ok(*found.downcast().expect("the result is that of `fit`"))
 }
 
-/// As [`watched`].
+/// As [`watched`], whatever the type of the result.
 fn watched_any(
     py: Python<'_>,
     run: &FitRun,

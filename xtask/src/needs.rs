@@ -164,7 +164,8 @@ impl TestMachine {
         ))
     }
 
-    fn python_runs(&self, program: &str) -> bool {
+    /// Whether that Python runs these lines and ends well.
+    pub(crate) fn python_runs(&self, program: &str) -> bool {
         runs(&self.python, &["-c", program])
     }
 }

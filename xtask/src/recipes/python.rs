@@ -112,11 +112,7 @@ fn size(wheel: &Path) -> Result<String, String> {
 
 /// The extension calls only what every Python from 3.10 on has.
 fn abi(runner: &mut Runner, machine: &TestMachine, wheel: &Path) {
-    let there = Command::new(machine.python())
-        .args(["-c", "import abi3audit"])
-        .stderr(Stdio::null())
-        .status();
-    if !there.is_ok_and(|status| status.success()) {
+    if !machine.python_runs("import abi3audit") {
         runner.skip("python abi", "there is no abi3audit; run `.ci/run` once");
         return;
     }

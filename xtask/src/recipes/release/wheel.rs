@@ -8,7 +8,7 @@ use crate::needs::TestMachine;
 use crate::runner::Runner;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// More is a failure: whoever installs it waits for it. In bytes.
 const LIMIT: u64 = 10_000_000;
@@ -20,11 +20,7 @@ pub(super) fn steps(
     machine: &TestMachine,
     folder: &Folder,
 ) {
-    let there = Command::new(machine.python())
-        .args(["-c", "import maturin"])
-        .stderr(Stdio::null())
-        .status();
-    if !there.is_ok_and(|status| status.success()) {
+    if !machine.python_runs("import maturin") {
         let python = machine.python().to_string_lossy().into_owned();
         let reason = format!("`{python}` has no maturin; run `.ci/run` once, which installs it");
         return runner.skip("wheel", &reason);
@@ -71,11 +67,7 @@ pub(super) fn steps(
 
 /// Packs the wheel again, in fewer bytes; maturin packs by zlib.
 fn pack(runner: &mut Runner, machine: &TestMachine, folder: &Folder) {
-    let has_zopfli = Command::new(machine.python())
-        .args(["-c", "import zopfli"])
-        .stderr(Stdio::null())
-        .status();
-    if !has_zopfli.is_ok_and(|status| status.success()) {
+    if !machine.python_runs("import zopfli") {
         return runner.skip("wheel packed", "there is no zopfli; run `.ci/run` once");
     }
     let mut pack = Command::new(machine.python());
