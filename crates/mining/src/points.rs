@@ -74,7 +74,8 @@ impl Points {
     ///
     /// # Errors
     ///
-    /// [`DataError::WeightCount`], [`DataError::BadWeight`] or [`DataError::WeightSum`].
+    /// [`DataError::WeightCount`], [`DataError::BadWeight`], [`DataError::WeightSum`] or
+    /// [`DataError::VanishingWeight`].
     pub fn weighted(mut self, weights: Vec<f64>) -> Result<Points, DataError> {
         weights::sum(&weights, self.len())?;
         self.weights = Some(weights);

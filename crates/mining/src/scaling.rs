@@ -36,7 +36,8 @@ pub enum ScalingMethod {
     Classical,
     /// Majorisation of the stress, from the classical places.
     Majorised,
-    /// Majorisation at falling temperatures: at a high one only the large distances count.
+    /// Majorisation at falling temperatures: at a high one only the large distances count. What
+    /// [`Majorised`](ScalingMethod::Majorised) finds is given instead where its stress is lower.
     Annealed,
 }
 
@@ -117,7 +118,8 @@ pub struct Scaled {
     pub relative_stress: f64,
     /// The leading eigenvalues of the classical start. Of a negative one the places have zeros.
     pub eigenvalues: Vec<f64>,
-    /// The temperatures in order; empty for classical scaling.
+    /// The temperatures in order, the last of which ended with these places; empty for classical
+    /// scaling.
     pub trace: Vec<ScalingStep>,
     /// The share of the pairs that are not known.
     pub unknown: f64,
@@ -134,6 +136,8 @@ struct State {
     trace: Vec<ScalingStep>,
     /// Steps at the one after them.
     iterations: usize,
+    /// What the annealing has found, once it has ended.
+    annealed: Option<Vec<f64>>,
 }
 
 impl Scaled {
@@ -210,6 +214,7 @@ impl Scaling {
                     eigenvalues,
                     trace: Vec::new(),
                     iterations: 0,
+                    annealed: None,
                 }
             }
         };
@@ -222,6 +227,10 @@ impl Scaling {
             state.iterations = 0;
             team.report(|| progress(&step, state.trace.len()));
             keeper.save(false, &state).await?;
+        }
+        if self.method == ScalingMethod::Annealed {
+            self.majorise_too(&field, &known.means, &mut state, &mut keeper)
+                .await?;
         }
         let State {
             mut places,
@@ -242,6 +251,30 @@ impl Scaling {
             unknown: known.unknown,
             asymmetry: pairs.asymmetry(),
         })
+    }
+
+    /// Majorises from the classical places, and keeps what was annealed if that is as good. Rows
+    /// that no large distance holds lie in one place at a high temperature, and majorisation does
+    /// not move rows of one place apart: of few rows the annealing may lose a dimension.
+    async fn majorise_too(
+        &self,
+        field: &Field<'_>,
+        means: &[f64],
+        state: &mut State,
+        keeper: &mut CheckpointKeeper<'_>,
+    ) -> Result<(), MiningError> {
+        if state.annealed.is_none() {
+            let (classical, _) = field.classical(means).await?;
+            state.annealed = Some(std::mem::replace(&mut state.places, classical));
+            state.iterations = 0;
+        }
+        let step = self.cool(field, state, 0.0, keeper).await?;
+        match (state.trace.last_mut(), state.annealed.take()) {
+            (Some(last), _) if step.stress < last.stress => *last = step,
+            (_, Some(annealed)) => state.places = annealed,
+            (_, None) => {}
+        }
+        Ok(())
     }
 
     /// The temperatures in order, for distances of which this is the largest.

@@ -2,6 +2,10 @@
 
 use crate::DataError;
 
+/// The least share of all weight that a row may have: what is computed with less loses digits, or
+/// becomes zero.
+const LEAST_SHARE: f64 = f64::MIN_POSITIVE / f64::EPSILON;
+
 /// Checks the weights of so many rows; their sum.
 pub(crate) fn sum(weights: &[f64], rows: usize) -> Result<f64, DataError> {
     if weights.len() != rows {
@@ -17,9 +21,17 @@ pub(crate) fn sum(weights: &[f64], rows: usize) -> Result<f64, DataError> {
         });
     }
     let sum: f64 = weights.iter().sum();
-    match sum > 0.0 && sum.is_finite() {
-        true => Ok(sum),
-        false => Err(DataError::WeightSum { sum }),
+    if !(sum > 0.0 && sum.is_finite()) {
+        return Err(DataError::WeightSum { sum });
+    }
+    let vanishes = |&weight: &f64| weight > 0.0 && weight / sum < LEAST_SHARE;
+    match weights.iter().position(vanishes) {
+        None => Ok(sum),
+        Some(row) => Err(DataError::VanishingWeight {
+            row,
+            weight: weights[row],
+            sum,
+        }),
     }
 }
 

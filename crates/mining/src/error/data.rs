@@ -57,6 +57,15 @@ pub enum DataError {
         /// What they add up to.
         sum: f64,
     },
+    /// A weight is so small beside the others that the row's share of all weight is lost.
+    VanishingWeight {
+        /// The row, from 0.
+        row: usize,
+        /// The weight found there.
+        weight: f64,
+        /// What all weights add up to.
+        sum: f64,
+    },
     /// The number of dissimilarities is not the square of the number of rows.
     NotSquare {
         /// How many values were given.
@@ -200,24 +209,23 @@ impl fmt::Display for DataError {
                 f,
                 "row {row}, column {column} holds {value}: leave the row out or fill the gap"
             ),
-            DataError::WeightCount { weights, points } => {
-                write!(
-                    f,
-                    "{weights} weights for {points} points: give one weight per row"
-                )
-            }
-            DataError::BadWeight { row, weight } => {
-                write!(
-                    f,
-                    "row {row} has weight {weight}: weights are finite and not negative"
-                )
-            }
-            DataError::WeightSum { sum } => {
-                write!(
-                    f,
-                    "the weights add up to {sum}: the sum must be positive and finite"
-                )
-            }
+            DataError::WeightCount { weights, points } => write!(
+                f,
+                "{weights} weights for {points} points: give one weight per row"
+            ),
+            DataError::BadWeight { row, weight } => write!(
+                f,
+                "row {row} has weight {weight}: weights are finite and not negative"
+            ),
+            DataError::WeightSum { sum } => write!(
+                f,
+                "the weights add up to {sum}: the sum must be positive and finite"
+            ),
+            DataError::VanishingWeight { row, weight, sum } => write!(
+                f,
+                "row {row} has weight {weight:e} of {sum:e} in all, which cannot be told from \
+                 nothing: give it weight 0, or bring the weights nearer together"
+            ),
             DataError::NotSquare { values, rows } => write!(
                 f,
                 "{values} values are not the dissimilarities of {rows} rows: give a square matrix"

@@ -239,6 +239,37 @@ fn sem_g143_more_dimensions_than_rows_and_equal_rows() {
 }
 
 #[test]
+fn sem_g503_few_rows_are_annealed_as_well_as_majorised() {
+    // Points of a plane, of which annealing alone often keeps a line only.
+    let mut lower = 0;
+    for (n, first) in [(4, 0), (5, 7), (5, 20), (6, 3), (8, 11), (10, 30)] {
+        let at = |i: usize| [(i * 37 % 101) as f64, (i * 59 % 103) as f64];
+        let apart = |i: usize, j: usize| {
+            let ([a, b], [c, d]) = (at(first + i), at(first + j));
+            (a - c).hypot(b - d)
+        };
+        let all = (0..n).flat_map(|i| (0..n).map(move |j| apart(i, j)));
+        let pairs = Dissimilarities::new(all.collect(), n).unwrap();
+        let [annealed, majorised] = [ScalingMethod::Annealed, ScalingMethod::Majorised]
+            .map(|kind| fit(2, &method(kind), &pairs));
+        assert!(
+            annealed.stress <= majorised.stress,
+            "{n} rows: {annealed:?}"
+        );
+        assert!(annealed.relative_stress < 1e-9, "{n} rows: {annealed:?}");
+        let last = annealed.trace.last().unwrap();
+        assert!(last.temperature == 0.0 && close_to(last.stress, annealed.stress));
+        lower += usize::from(annealed.trace.len() > 1);
+    }
+    assert_eq!(lower, 6, "all were annealed");
+}
+
+/// But for rounding, where nearly nothing is left.
+fn close_to(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9
+}
+
+#[test]
 fn sem_g144_what_cannot_be_scaled_is_refused() {
     let nan = f64::NAN;
     let parts = vec![

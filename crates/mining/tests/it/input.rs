@@ -92,6 +92,16 @@ fn sem_g120_weights_that_are_no_weights() {
         weighted(&[1e308; 4]),
         DataError::WeightSum { sum: f64::INFINITY }
     );
+    // A cluster of the rows behind the first would have no mass.
+    assert_eq!(
+        weighted(&[1e300, 1e-300, 0.0, 0.0]),
+        DataError::VanishingWeight {
+            row: 1,
+            weight: 1e-300,
+            sum: 1e300
+        }
+    );
+    assert!(four().weighted(vec![1e140, 1e-140, 0.0, 1.0]).is_ok());
 }
 
 #[test]
