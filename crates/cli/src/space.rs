@@ -162,7 +162,8 @@ impl Space {
 }
 
 /// Mean and standard deviation of each column, by weight. Two passes: the mean comes off before the
-/// squares, which keeps the digits of columns far from zero.
+/// squares, which keeps the digits of columns far from zero. Differences are squared in units of
+/// the largest of their column, so that no square overflows or vanishes.
 fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
     let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
     let rows = values.chunks_exact(dim);
@@ -177,10 +178,33 @@ fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Ve
         sums
     };
     let means = average(&|_, value| value);
-    let variances = average(&|column, value| (value - means[column]).powi(2));
-    let deviation = |variance: f64| if variance > 0.0 { variance.sqrt() } else { 1.0 };
-    let deviations = variances.into_iter().map(deviation).collect();
+    let mut units = vec![0.0_f64; dim];
+    for row in rows.clone() {
+        for ((unit, value), mean) in units.iter_mut().zip(row).zip(&means) {
+            *unit = unit.max((value - mean).abs());
+        }
+    }
+    units
+        .iter_mut()
+        .for_each(|unit| *unit = power_of_two_below(*unit));
+    let variances = average(&|column, value| ((value - means[column]) / units[column]).powi(2));
+    let deviation = |(variance, unit): (f64, f64)| match variance > 0.0 {
+        true => variance.sqrt() * unit,
+        false => 1.0,
+    };
+    let deviations = variances.into_iter().zip(units).map(deviation).collect();
     (means, deviations)
+}
+
+/// The greatest power of two that is not above `reach`, by which no digit of a number changes; one
+/// for zero.
+fn power_of_two_below(reach: f64) -> f64 {
+    /// The exponent among the bits of a number.
+    const EXPONENT: u64 = 0x7ff << 52;
+    match reach == 0.0 {
+        true => 1.0,
+        false => f64::from_bits(reach.to_bits() & EXPONENT).max(f64::MIN_POSITIVE),
+    }
 }
 
 #[cfg(test)]
@@ -209,6 +233,27 @@ mod tests {
         assert!((first.iter().map(|v| v * v).sum::<f64>() - 3.0).abs() < 1e-12);
         assert_eq!(placed.space.centre(placed.points.row(2)), [1e9 + 5.0, 7.0]);
         assert_eq!(placed.values(), values);
+    }
+
+    #[test]
+    fn columns_whose_squares_are_no_numbers_are_standardised() {
+        for unit in [1e200, 1e-200, 1e300, f64::MIN_POSITIVE] {
+            let values = [1.0, 0.0, 2.0, unit, 3.0, 3.0 * unit, 4.0, 4.0 * unit];
+            let placed = Placed::new(table(&values, None), false, true).unwrap();
+            let second: Vec<f64> = placed
+                .points
+                .values()
+                .iter()
+                .copied()
+                .skip(1)
+                .step_by(2)
+                .collect();
+            // The mean of 0, 1, 3 and 4 is 2, the variance 2.5.
+            let wanted = [-2.0, -1.0, 1.0, 2.0].map(|away: f64| away / 2.5_f64.sqrt());
+            for (found, wanted) in second.iter().zip(wanted) {
+                assert!((found - wanted).abs() < 1e-12, "{unit}: {second:?}");
+            }
+        }
     }
 
     #[test]
