@@ -237,9 +237,10 @@ impl Node {
 }
 
 fn end(running: Running) {
-    running.server.stop();
-    // Not on a thread of the dispatcher: what is left then ends with it.
+    // Not on a thread of the dispatcher: what is left then ends with it. The services end first:
+    // who has subscribed is told.
     let _ = wait_blocking(running.node.shutdown());
+    running.server.stop();
     drop(running.node);
     running
         .dispatcher

@@ -129,7 +129,11 @@ pub(crate) fn read(
             .map_err(|why| Refusal::bad(format!("the body is no CBOR that is taken here: {why}")));
     }
     if kind.is_none_or(|kind| !kinds.contains(&kind)) {
-        let reason = format!("the body is of type {kind:?}; send {}", kinds.join(" or "));
+        let found = match kind {
+            Some(kind) => format!("is of type {kind}"),
+            None => "has no Content-Type".to_owned(),
+        };
+        let reason = format!("the body {found}; send {}", kinds.join(" or "));
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
     }

@@ -18,7 +18,7 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 /// So often something is sent, if only a comment: who has gone is noticed.
-const BEAT: Duration = Duration::from_secs(15);
+pub(crate) const BEAT: Duration = Duration::from_secs(15);
 
 /// So many events are written ahead of the connection; the others wait in the port of the
 /// subscription.

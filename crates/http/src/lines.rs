@@ -10,6 +10,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use motet_service::{Fault, Value};
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::io;
 use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -23,6 +24,8 @@ pub(crate) struct Lines {
     pub(crate) token: Option<HeaderValue>,
     pub(crate) encryption: Option<Encryption>,
     pub(crate) idle: Mutex<Vec<PooledConnection>>,
+    /// Whether there was a connection once.
+    pub(crate) reached: AtomicBool,
 }
 
 /// A connection.
@@ -94,6 +97,8 @@ impl Lines {
         };
         let stream = TcpStream::connect(&self.host).await.map_err(before)?;
         drop(stream.set_nodelay(true));
+        // Relaxed: it decides only whether a call is tried again.
+        self.reached.store(true, Ordering::Relaxed);
         match &self.encryption {
             None => shake(stream).await,
             Some(encryption) => shake(encryption.connect(stream).await.map_err(before)?).await,

@@ -9,6 +9,7 @@ use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
 use hyper::{Method, Uri};
 use motet_service::{Answering, Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::spawn_named;
 use serde_json::json;
 use std::fmt;
@@ -20,9 +21,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 /// Another node, by its address: what gives clients of its services. Cheap to clone.
 ///
 /// A call is sent by a thread of the peer's own and may be awaited anywhere. Get, Lookup and calls
-/// with a key are tried again, while their time lasts, when a connection fails or the service has
-/// no room. Any other call is sent once: when its connection fails, nobody knows whether it was
-/// carried out, and the fault says so.
+/// with a key are tried again, while their time lasts, when the service has no room or a connection
+/// fails. A node that was never reached is told at once. Any other call is sent once: when its
+/// connection fails, nobody knows whether it was carried out, and the fault says so.
 #[derive(Clone)]
 pub struct Peer(Arc<Door>);
 
@@ -93,7 +94,13 @@ impl Peer {
         let name = uri.host().filter(|_| is_plain).ok_or_else(wrong)?;
         let is_encrypted = scheme == "https";
         let port = if is_encrypted { 443 } else { 80 };
-        let host = format!("{name}:{}", uri.port_u16().unwrap_or(port));
+        let place = uri.authority().map_or(name, |it| it.as_str());
+        let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+        let port = match place == name {
+            true => port,
+            false => uri.port_u16().ok_or_else(wrong)?,
+        };
+        let host = format!("{name}:{port}");
         let encryption = is_encrypted.then(|| Encryption::new(name, access));
         if access.certificate.is_some() && !is_encrypted {
             return Err(cannot(
@@ -105,6 +112,7 @@ impl Peer {
             token: token(access, is_encrypted)?,
             encryption: encryption.transpose()?,
             idle: Mutex::default(),
+            reached: AtomicBool::new(false),
         });
         let no_thread = |why| {
             Fault::new(
@@ -295,7 +303,9 @@ async fn carry(
             .retry_in()
             .unwrap_or(pause * 2)
             .min(Duration::from_secs(1));
-        if !is_repeatable || Instant::now() + pause >= until {
+        // Nothing says that there is such a node.
+        let is_unknown = !lines.reached.load(Ordering::Relaxed);
+        if is_unknown || !is_repeatable || Instant::now() + pause >= until {
             return Err(fault);
         }
         sleep(pause).await;

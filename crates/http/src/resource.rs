@@ -161,7 +161,11 @@ async fn state(
     let (version, state) = site.wakes.wait(get).await?;
     let tag = format!("\"v{version}\"");
     let known = text(headers, &IF_NONE_MATCH)?.unwrap_or_default();
-    let is_known = known.split(',').map(str::trim).any(|known| known == tag);
+    // RFC 9110, 13.1.2: any version, or this one, by the weak comparison.
+    let known = known.split(',').map(str::trim);
+    let is_known = known
+        .map(|known| known.strip_prefix("W/").unwrap_or(known))
+        .any(|known| known == tag || known == "*");
     let mut reply = match is_known {
         true => empty(StatusCode::NOT_MODIFIED),
         false => typed("application/json", state),

@@ -1,16 +1,18 @@
 //! Notifications of a service of another node, as they come.
 
 use crate::access::cannot;
+use crate::events::BEAT;
 use crate::lines::{Failed, Lines, encode, fault_of, send};
 use http_body_util::{BodyExt, Full};
 use hyper::Method;
 use hyper::body::Bytes;
+use hyper::header::CONTENT_TYPE;
 use motet_service::{Fault, FaultCode, Value};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 /// A notification of a service of another node.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +99,13 @@ impl Events {
     }
 }
 
+/// Before a connection that has failed is made again.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// For so long a connection that has failed is made again and again.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A node that says nothing for so long has gone: it sends a comment more often.
+const SILENCE: Duration = BEAT.saturating_mul(3);
+
 /// Tells what a service tells, over one connection after the other.
 pub(crate) async fn watch(
     lines: &Lines,
@@ -104,28 +113,39 @@ pub(crate) async fn watch(
     query: &str,
     to: &mpsc::Sender<Result<RemoteNotification, Fault>>,
 ) {
-    let (mut came, mut pause) = (Events::default(), Duration::from_millis(50));
-    let mut is_open = false;
+    let mut came = Events::default();
+    let end = |code, reason| async move {
+        let fault = Fault::new(code, reason).of_service(path);
+        drop(to.send(Err(fault)).await);
+    };
+    // Since when there is no connection, once there was one.
+    let (mut lost, mut pause) = (None, FIRST_PAUSE);
     loop {
+        let mut is_open = false;
         let failed = match stream(lines, path, query, &mut came, to, &mut is_open).await {
             Ok(()) => return,
             Err(failed) => failed,
         };
-        match failed {
-            Failed::Refused(why) => {
+        if is_open {
+            (lost, pause) = (Some(Instant::now()), FIRST_PAUSE);
+        }
+        match (failed, lost) {
+            (Failed::Refused(why), _) => {
                 let reason = format!("no connection with {}: {why}", lines.host);
                 drop(to.send(Err(cannot(reason).of_service(path))).await);
                 return;
             }
             // It was there: it will be again, or say that it is gone.
-            Failed::Before(_) | Failed::After(_) if is_open => {
+            (Failed::Before(_) | Failed::After(_), Some(lost)) if lost.elapsed() < PATIENCE => {
                 sleep(pause).await;
                 pause = (pause * 2).min(Duration::from_secs(2));
             }
-            Failed::Before(why) | Failed::After(why) => {
-                let fault = Fault::new(FaultCode::Unavailable, why).of_service(path);
-                drop(to.send(Err(fault)).await);
-                return;
+            (Failed::Before(why) | Failed::After(why), None) => {
+                return end(FaultCode::Unavailable, why).await;
+            }
+            (Failed::Before(why) | Failed::After(why), Some(_)) => {
+                let reason = format!("the connection was lost {PATIENCE:?} ago: {why}");
+                return end(FaultCode::Unavailable, reason).await;
             }
         }
     }
@@ -148,7 +168,14 @@ async fn stream(
     let request = request.body(Full::new(Bytes::new()));
     let request =
         request.map_err(|why| Failed::Before(format!("the call is no request: {why}")))?;
-    let (response, _line) = send(lines, request).await.map_err(|failed| match failed {
+    let silent = || {
+        Failed::After(format!(
+            "{} has said nothing for {SILENCE:?}; see whether a node runs there",
+            lines.host
+        ))
+    };
+    let sent = timeout(SILENCE, send(lines, request)).await;
+    let (response, _line) = sent.map_err(|_| silent())?.map_err(|failed| match failed {
         Failed::Before(why) => Failed::Before(format!(
             "cannot reach {}: {why}; see whether the node runs there",
             lines.host
@@ -165,8 +192,19 @@ async fn stream(
         drop(to.send(Err(fault_of(&answer, head.status))).await);
         return Ok(());
     }
+    let kind = head.headers.get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("text/event-stream") {
+        let reason = format!(
+            "{} answers with the type {kind:?}, not with events: it is no node of motet",
+            lines.host
+        );
+        let fault = Fault::new(FaultCode::UnknownService, reason).of_service(path);
+        drop(to.send(Err(fault)).await);
+        return Ok(());
+    }
     *is_open = true;
-    while let Some(frame) = body.frame().await {
+    while let Some(frame) = timeout(SILENCE, body.frame()).await.map_err(|_| silent())? {
         let frame = frame.map_err(|why| Failed::After(why.to_string()))?;
         let Some(bytes) = frame.data_ref() else {
             continue;

@@ -5,6 +5,8 @@ use motet_http::{Config, Peer, Server};
 use motet_ports::wait_blocking;
 use motet_service::{FaultCode, Options, Value};
 use std::future::IntoFuture;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::time::Duration;
 
 fn entry(cents: i64) -> Entry {
@@ -80,9 +82,46 @@ fn sem_g420_an_absent_node_is_a_fault_by_the_deadline() {
         "localhost",
         "https://localhost",
         "http://localhost/till",
+        "http://127.0.0.1:999999",
     ] {
         assert!(Peer::at(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn sem_g420_a_node_that_was_never_reached_is_a_fault_at_once() {
+    // Nobody listens there any more.
+    let at = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr();
+    let peer = Peer::at(&format!("http://{}", at.unwrap())).unwrap();
+    let mut options = Options::default();
+    // Tried again within its time, it would not end.
+    options.within = Some(Duration::MAX);
+    let get = wait_blocking(peer.call("/till", "get", Value::Null, options)).unwrap();
+    assert_eq!(get.unwrap_err().code(), FaultCode::Unavailable);
+}
+
+#[test]
+fn sem_g421_a_watch_of_what_is_no_node_ends_with_its_fault() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    let serve = move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(&stream).lines();
+        while lines
+            .next()
+            .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+        {}
+        let page = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi";
+        stream.write_all(page).unwrap();
+    };
+    let serving = motet_sync::thread::spawn_named("page", serve).unwrap();
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let mut watch = peer.watch("/till", None, true).unwrap();
+    let fault = wait_blocking(watch.next()).unwrap().unwrap().unwrap_err();
+    assert_eq!(fault.code(), FaultCode::UnknownService, "{fault}");
+    assert!(fault.to_string().contains("text/html"), "{fault}");
+    assert!(wait_blocking(watch.next()).unwrap().is_none());
+    serving.join().unwrap();
 }
 
 #[test]

@@ -13,8 +13,12 @@ fn sem_g409_a_state_is_a_resource() {
         (200, json!({"cents": {"ann": 40}}))
     );
     assert_eq!(got.header("etag"), Some("\"v1\""));
-    let same = shop.ask("GET", "/till", "if-none-match: \"v0\", \"v1\"\r\n", "");
-    assert_eq!((same.status, same.body.as_str()), (304, ""));
+    for tags in ["\"v0\", \"v1\"", "W/\"v1\"", "*"] {
+        let same = shop.ask("GET", "/till", &format!("if-none-match: {tags}\r\n"), "");
+        assert_eq!((same.status, same.body.as_str()), (304, ""), "{tags}");
+    }
+    let other = shop.ask("GET", "/till", "if-none-match: W/\"v0\"\r\n", "");
+    assert_eq!(other.status, 200);
     assert_eq!(shop.get("/till?at=/cents/ann").json(), 40);
     assert_eq!(shop.get("/till/cents/ann").json(), 40);
     assert_eq!(shop.get("/till/cents/bob").status, 404);
