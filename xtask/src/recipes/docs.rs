@@ -27,7 +27,7 @@ pub(super) fn step(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
 fn command(project: &Project, scope: Scope<'_>) -> Command {
     let mut command = project.cargo(&["doc", "--no-deps"]);
     command
-        .args(scope.words())
+        .args(scope.all_words())
         .env("RUSTDOCFLAGS", "-D warnings");
     command
 }

@@ -30,7 +30,9 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, scope: Scope<'_>, st
         fmt.args(["--", "--color", "never"]);
     }
     let mut clippy = project.cargo(&["clippy", "--all-targets"]);
-    clippy.args(scope.words()).args(["--", "-D", "warnings"]);
+    clippy
+        .args(scope.all_words())
+        .args(["--", "-D", "warnings"]);
     for (name, component, mut command) in [("fmt", "rustfmt", fmt), ("clippy", "clippy", clippy)] {
         if strict || project.has_cargo(name) {
             runner.command(name, &mut command, None);

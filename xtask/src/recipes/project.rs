@@ -112,9 +112,19 @@ impl Project {
 pub(super) const LEFT_OUT: &str = "motet-mesh-zenoh";
 
 impl Scope<'_> {
+    /// The words that choose what is tested, after a Cargo command: as [`Scope::all_words`], but
+    /// the extension of Python, which maturin builds and pytest tests.
+    pub(super) fn words(&self) -> Vec<&str> {
+        let mut words = self.all_words();
+        if matches!(self, Scope::Workspace) {
+            words.extend(["--exclude", "motet-python"]);
+        }
+        words
+    }
+
     /// The words that choose it, after a Cargo command, with all that the program can have but
     /// [`LEFT_OUT`].
-    pub(super) fn words(&self) -> Vec<&str> {
+    pub(super) fn all_words(&self) -> Vec<&str> {
         match self {
             Scope::Workspace => vec![
                 "--workspace",
@@ -127,6 +137,14 @@ impl Scope<'_> {
                 vec!["--package", "motet-cli", "--features", "bench"]
             }
             Scope::Package(manifest) => vec!["--package", &manifest.name],
+        }
+    }
+
+    /// Whether the library for programs in C is among it, which its tests are given.
+    pub(super) fn has_c_library(&self) -> bool {
+        match self {
+            Scope::Workspace => true,
+            Scope::Package(manifest) => manifest.name == "motet-c",
         }
     }
 

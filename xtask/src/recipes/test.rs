@@ -127,6 +127,9 @@ fn tests(
         .env("MOTET_PYTHON", machine.python())
         .env("MOTET_MPI", machine.mpi())
         .env("MOTET_CHROMIUM", machine.chromium());
+    if scope.has_c_library() {
+        command.env("MOTET_C_LIBRARY", project.target.join("debug"));
+    }
     if !missing.is_empty() {
         command.arg("--");
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
@@ -158,6 +161,10 @@ fn build(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<Exampl
     let examples = examples(&project.tree, &scope.folder());
     if !examples.is_empty() {
         build.arg("--examples");
+    }
+    if scope.has_c_library() {
+        // By itself it would be built with other features, and all below it once more.
+        build.arg("--lib");
     }
     match runner.command("build", build.args(scope.words()), None) {
         true => examples,

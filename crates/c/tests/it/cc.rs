@@ -50,11 +50,14 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 
 /// The folder that holds `libmotet.so` and `libmotet.a` as they are now.
 ///
-/// Cargo builds no such library for a test, so this asks it to, once, in the profile and the folder
-/// of the test.
+/// Cargo builds no such library for a test. Either it is in the folder `MOTET_C_LIBRARY`, or this
+/// has it built, once, in the profile and the folder of the test.
 pub(crate) fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
+        if let Some(folder) = env::var_os("MOTET_C_LIBRARY") {
+            return folder.into();
+        }
         let test = env::current_exe().unwrap();
         // target/<profile>/deps/<test>
         let profile = test.parent().and_then(Path::parent).unwrap();
