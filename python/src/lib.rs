@@ -60,6 +60,7 @@ mod profile;
 mod scaling;
 mod service;
 mod started;
+mod stuck;
 mod typed;
 mod waiting;
 mod world;

@@ -7,6 +7,7 @@ use crate::errors::MotetError;
 use crate::given::BegunCall;
 use crate::open_file::OpenFile;
 use crate::open_window::OpenWindow;
+use crate::stuck::RankThreads;
 use motet::comm::{Cartesian, Entered, Neighbourhood};
 use motet::dispatch::{eagerly, moves};
 use motet::files::FileError;
@@ -124,6 +125,7 @@ pub(crate) struct WorldRun {
     pub(crate) raised: Mutex<Option<PyErr>>,
     /// A send waits when too many messages were not received.
     pub(crate) sends_wait: bool,
+    pub(crate) threads: RankThreads,
 }
 
 /// Whether a send of this rank may wait.

@@ -11,6 +11,7 @@ use crate::mpi_comm::object;
 use crate::mpi_handle::CommHandle;
 use crate::mpi_world::is_entered;
 use crate::own::{OWN, Own, RankCommunicator, WorldRun};
+use crate::stuck::{self, StuckCheck};
 use crate::waiting::hear;
 use motet::comm::SendOverflow;
 use motet::{Communicator, Current, Port, RunError};
@@ -125,6 +126,9 @@ impl World {
             ));
         }
         let (run, ended) = (self.begin(), Port::new());
+        let (process, processes) = world.process();
+        // One process looks for all.
+        let mut check = (process == 0).then(|| StuckCheck::new(world.watch(), processes));
         let (own, tell) = (Arc::clone(&run), ended.clone());
         let running = thread::spawn_named("world", move || {
             let call = Call {
@@ -151,6 +155,12 @@ impl World {
                 run.stopped.store(true, Ordering::Relaxed);
                 interrupted = Some(error);
             }
+            let told = check.as_mut().and_then(|it| it.look(py, &run.threads));
+            if let Some(told) = told {
+                check = None;
+                run.raised.lock().get_or_insert(MotetError::new_err(told));
+                run.stopped.store(true, Ordering::Relaxed);
+            }
         };
         let raised = interrupted.or_else(|| run.raised.lock().take());
         match (raised, result) {
@@ -175,6 +185,7 @@ struct Call {
 
 /// One rank: calls the function, on the thread that polls this.
 fn one(comm: Communicator, run: &Arc<WorldRun>, call: &Call) -> Result<Py<PyAny>, String> {
+    let rank = comm.rank();
     let own = Own::new(Arc::clone(run), RankCommunicator::Ranks(Rc::new(comm)));
     let handle = CommHandle {
         owner: Some(own.number),
@@ -182,6 +193,7 @@ fn one(comm: Communicator, run: &Arc<WorldRun>, call: &Call) -> Result<Py<PyAny>
     };
     let before = OWN.replace(Some(own));
     let result = Python::attach(|py| -> PyResult<Py<PyAny>> {
+        stuck::note(py, &run.threads, rank)?;
         let comm = call.wrap.call1(py, (object(py, handle)?,))?;
         let first = PyTuple::new(py, [comm])?;
         let rest = call.arguments.bind(py);

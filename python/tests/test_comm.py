@@ -137,6 +137,32 @@ def test_wrong_ranks_and_calls_are_named():
         World.threads(2).run(main)
 
 
+def test_sem_g504_ranks_that_wait_for_each_other_are_told_with_their_places():
+    def main(comm):
+        if comm.rank < 2:
+            comm.recv(source=1 - comm.rank, tag=7)
+
+    with pytest.raises(motet.MotetError) as told:
+        World.threads(3).run(main)
+    said = str(told.value)
+    assert "cannot go on: 0, 1" in said or "cannot go on: 0-1" in said, said
+    assert "recv(source 1, tag 7)" in said and ".rs:" not in said, said
+    for rank in (0, 1):
+        assert f"rank {rank} is at {__file__}:" in said, said
+    assert "rank 2 is at" not in said, said
+
+
+def test_sem_g504_a_rank_that_computes_keeps_nobody_from_waiting():
+    def main(comm):
+        if comm.rank == 0:
+            time.sleep(4)
+            comm.send("late", dest=1)
+            return None
+        return comm.recv(source=0)
+
+    assert World.threads(2).run(main) == [None, "late"]
+
+
 def test_ctrl_c_ends_ranks_that_wait_for_each_other(tmp_path):
     program = tmp_path / "stuck.py"
     program.write_text(
