@@ -12,6 +12,7 @@ from motet import _motet
 from motet._base import BaseEstimator, fitted
 from motet._callbacks import told
 from motet._input import checked, table, wide
+from motet._randoms import randoms
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
 from motet.cluster import DeterministicAnnealing
@@ -115,6 +116,61 @@ class _Markov(Shown, BaseEstimator):
         fitted(self, "transmat_")
         X = self._shown(X, reset=False)
         return self._model.posteriors(X, _lengths(X, None, lengths), self._run())
+
+    def score_samples(
+        self, X: Any, lengths: Sequence[int] | None = None
+    ) -> tuple[float, numpy.ndarray]:
+        """Give ln p of all sequences together, and the probability of each state at each place."""
+        return self.score(X, lengths=lengths), self.predict_proba(X, lengths)
+
+    def aic(self, X: Any, lengths: Sequence[int] | None = None) -> float:
+        """Give Akaike's information criterion of the sequences."""
+        return 2 * self._parameters() - 2 * self.score(X, lengths=lengths)
+
+    def bic(self, X: Any, lengths: Sequence[int] | None = None) -> float:
+        """Give the Bayesian information criterion of the sequences."""
+        rows = len(self._shown(X, reset=False))
+        return float(self._parameters() * numpy.log(rows)) - 2 * self.score(X, lengths=lengths)
+
+    def get_stationary_distribution(self) -> numpy.ndarray:
+        """Give the share of each state after many steps: a solution of p = p A."""
+        fitted(self, "transmat_")
+        states = len(self.transmat_)
+        equations = numpy.vstack([self.transmat_.T - numpy.eye(states), numpy.ones(states)])
+        shares = numpy.linalg.lstsq(equations, numpy.eye(states + 1)[-1], rcond=None)[0]
+        shares = shares.clip(0.0)
+        return shares / shares.sum()
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None
+    ) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Draw a sequence: what it shows, and its states, of which `currstate` may be the first."""
+        fitted(self, "transmat_")
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}: draw at least one row")
+        if currstate is not None and not 0 <= currstate < len(self.transmat_):
+            last = len(self.transmat_) - 1
+            raise ValueError(f"currstate is {currstate}: states are numbered from 0 to {last}")
+        draws = randoms(random_state)
+        steps = numpy.cumsum(self.transmat_, axis=1)
+        states = numpy.empty(n_samples, dtype=numpy.int64)
+        for place, chance in enumerate(draws.random_sample(n_samples)):
+            if place == 0 and currstate is not None:
+                states[0] = currstate
+                continue
+            reach = steps[states[place - 1]] if place else numpy.cumsum(self.startprob_)
+            # The last state whose reach is short of a chance by rounding is the last of all.
+            states[place] = min(int(numpy.searchsorted(reach, chance, "right")), len(steps) - 1)
+        return self._draw(states, draws), states
+
+    def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
+        """Draw what such states show."""
+        raise NotImplementedError
+
+    def _parameters(self) -> int:
+        """How many numbers of the model are free."""
+        states = len(self.transmat_)
+        return states - 1 + states * (states - 1)
 
     def _run(self) -> _motet.Run:
         return _motet.Run(ranks(self.n_jobs))
@@ -233,6 +289,13 @@ class GaussianHMM(_Markov):
     def _emitted(self) -> list[str]:
         return [f"mean {span(mean)}" for mean in self.means_]
 
+    def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
+        away = draws.standard_normal((len(states), self.means_.shape[1]))
+        return self.means_[states] + away * numpy.sqrt(self.covars_[states])
+
+    def _parameters(self) -> int:
+        return super()._parameters() + 2 * self.means_.size
+
 
 class CategoricalHMM(_Markov):
     """States that show symbols 0, 1, 2, …
@@ -300,3 +363,12 @@ class CategoricalHMM(_Markov):
 
     def _emitted(self) -> list[str]:
         return [f"symbols {span(shares)}" for shares in self.emissionprob_]
+
+    def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
+        reach = numpy.cumsum(self.emissionprob_, axis=1)[states]
+        shown = (draws.random_sample(len(states))[:, None] >= reach).sum(axis=1)
+        return shown.clip(max=self.emissionprob_.shape[1] - 1)[:, None]
+
+    def _parameters(self) -> int:
+        states, symbols = self.emissionprob_.shape
+        return super()._parameters() + states * (symbols - 1)

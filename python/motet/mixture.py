@@ -12,6 +12,7 @@ from motet import _motet
 from motet._base import BaseEstimator, DensityMixin, fitted
 from motet._callbacks import told
 from motet._input import checked, wide
+from motet._randoms import randoms
 from motet._shown import Shown, span
 from motet._watched import Watched
 from motet.cluster import seed
@@ -44,7 +45,9 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
 
     Attributes
     ----------
-    weights_, means_, covariances_, converged_, n_iter_, lower_bound_ :
+    weights_, means_, covariances_, precisions_, precisions_cholesky_ : ndarray
+        As those of scikit-learn's GaussianMixture.
+    converged_, n_iter_, lower_bound_ :
         As those of scikit-learn's GaussianMixture.
     labels_ : ndarray of shape (n_samples,)
         The most probable component of each row.
@@ -144,6 +147,41 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
             variances = covariances if kind == "diag" else covariances[:, None]
             scales = numpy.broadcast_to(1.0 / numpy.sqrt(variances), (components, columns))
             self._inverses = numpy.stack([numpy.diag(row) for row in scales])
+
+    @property
+    def precisions_cholesky_(self) -> numpy.ndarray:
+        """The roots of the precisions, in the shape of `covariances_`."""
+        fitted(self, "means_")
+        if self.covariance_type == "full":
+            return numpy.swapaxes(self._inverses, 1, 2).copy()
+        if self.covariance_type == "tied":
+            return self._inverses[0].T.copy()
+        scales = numpy.diagonal(self._inverses, axis1=1, axis2=2)
+        return scales.copy() if self.covariance_type == "diag" else scales[:, 0].copy()
+
+    @property
+    def precisions_(self) -> numpy.ndarray:
+        """The inverses of the covariances, in the shape of `covariances_`."""
+        roots = self.precisions_cholesky_
+        if self.covariance_type in ("full", "tied"):
+            return roots @ numpy.swapaxes(roots, -1, -2)
+        return roots**2
+
+    def sample(self, n_samples: int = 1) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Draw rows from the mixture, by `random_state`: rows, and the component of each.
+
+        Those of one component follow each other, as with scikit-learn.
+        """
+        fitted(self, "means_")
+        if n_samples < 1:
+            raise ValueError(f"n_samples is {n_samples}: draw at least one row")
+        draws = randoms(self.random_state)
+        counts = draws.multinomial(n_samples, self.weights_ / self.weights_.sum())
+        labels = numpy.repeat(numpy.arange(len(counts)), counts)
+        away = draws.standard_normal((n_samples, self.means_.shape[1]))
+        roots = numpy.linalg.inv(self._inverses)
+        rows = self.means_[labels] + numpy.einsum("nij,nj->ni", roots[labels], away)
+        return rows, labels
 
     def _log_joint(self, X: Any) -> numpy.ndarray:
         fitted(self, "means_")

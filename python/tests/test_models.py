@@ -24,6 +24,91 @@ def test_mixtures_agree_with_scikit_learn(groups, kind):
     assert again.score(groups) == found.score(groups)
 
 
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_precisions_invert_covariances_as_those_of_scikit_learn(groups, kind):
+    theirs = pytest.importorskip("sklearn.mixture").GaussianMixture(3, covariance_type=kind)
+    found = GaussianMixture(3, covariance_type=kind).fit(groups)
+    theirs.weights_, theirs.means_, theirs.covariances_ = (
+        found.weights_,
+        found.means_,
+        found.covariances_,
+    )
+    theirs.precisions_cholesky_ = found.precisions_cholesky_
+    # It computes with them what we compute with the covariances.
+    assert numpy.allclose(theirs.score_samples(groups), found.score_samples(groups))
+    assert found.precisions_.shape == found.covariances_.shape
+    if kind in ("full", "tied"):
+        ones = numpy.broadcast_to(numpy.eye(groups.shape[1]), found.covariances_.shape)
+        assert numpy.allclose(found.precisions_ @ found.covariances_, ones)
+    else:
+        assert numpy.allclose(found.precisions_ * found.covariances_, 1)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_a_mixture_draws_rows_of_its_own_kind(groups, kind):
+    found = GaussianMixture(3, covariance_type=kind, random_state=7).fit(groups)
+    rows, labels = found.sample(60000)
+    again, _ = found.sample(60000)
+    assert rows.tobytes() == again.tobytes() and (numpy.diff(labels) >= 0).all()
+    assert numpy.bincount(labels) / 60000 == pytest.approx(found.weights_, abs=0.01)
+    for place, mean in enumerate(found.means_):
+        own = rows[labels == place]
+        shape = found.covariances_ if kind == "tied" else found.covariances_[place]
+        if kind in ("diag", "spherical"):
+            shape = numpy.eye(len(mean)) * shape
+        scale = numpy.sqrt(numpy.diag(shape))
+        assert numpy.abs((own.mean(axis=0) - mean) / scale).max() < 0.05
+        away = numpy.cov(own.T) - shape
+        assert numpy.abs(away / numpy.outer(scale, scale)).max() < 0.05
+    with pytest.raises(ValueError, match="at least one row"):
+        found.sample(0)
+
+
+def chains():
+    """Give a fitted model of each kind, and its sequence."""
+    shown = numpy.repeat([0, 1, 0, 1, 1, 0, 1], 40)
+    rows = numpy.column_stack([shown * 5.0, -shown]) + numpy.tile(
+        [[0.1, 0.2], [-0.1, 0.4]], (140, 1)
+    )
+    yield GaussianHMM(2).fit(rows), rows, 1 + 2 + 8
+    yield CategoricalHMM(2).fit(shown), shown, 1 + 2 + 2
+
+
+def test_models_of_sequences_are_judged_as_by_hmmlearn():
+    for model, shown, free in chains():
+        score, states = model.score_samples(shown)
+        assert score == model.score(shown) and numpy.allclose(states.sum(axis=1), 1)
+        assert model.aic(shown) == pytest.approx(2 * free - 2 * score)
+        assert model.bic(shown) == pytest.approx(free * numpy.log(len(shown)) - 2 * score)
+        shares = model.get_stationary_distribution()
+        assert numpy.allclose(shares @ model.transmat_, shares) and shares.sum() == pytest.approx(1)
+
+
+def test_models_of_sequences_draw_what_they_show():
+    for model, _, _ in chains():
+        rows, states = model.sample(40000, random_state=3)
+        again, _ = model.sample(40000, random_state=3)
+        assert rows.tobytes() == again.tobytes() and rows.shape == (40000, model.n_features_in_)
+        shares = model.get_stationary_distribution()
+        # States last long: few changes, so much chance.
+        assert numpy.bincount(states) / len(states) == pytest.approx(shares, abs=0.1)
+        for state in range(2):
+            left = states[1:][states[:-1] == state]
+            assert numpy.bincount(left, minlength=2) / len(left) == pytest.approx(
+                model.transmat_[state], abs=0.01
+            )
+            own = rows[states == state]
+            if isinstance(model, GaussianHMM):
+                assert numpy.allclose(own.mean(axis=0), model.means_[state], atol=0.05)
+                assert numpy.allclose(own.var(axis=0), model.covars_[state], rtol=0.1)
+            else:
+                seen = numpy.bincount(own[:, 0], minlength=2) / len(own)
+                assert seen == pytest.approx(model.emissionprob_[state], abs=0.01)
+        assert model.sample(1, random_state=3, currstate=1)[1].tolist() == [1]
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            model.sample(1, currstate=2)
+
+
 def test_mixtures_have_the_same_bits_on_any_jobs(groups):
     one, two = (GaussianMixture(3, n_jobs=jobs).fit(groups) for jobs in [1, 2])
     assert one.means_.tobytes() == two.means_.tobytes()
