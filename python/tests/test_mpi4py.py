@@ -326,3 +326,43 @@ def test_versions_are_told():
     assert MPI.get_vendor()[0] == "motet"
     assert motet.__version__ in MPI.Get_library_version()
     assert MPI.Get_version() == (MPI.VERSION, MPI.SUBVERSION)
+
+
+def test_sem_g463_numbers_in_another_byte_order_are_refused():
+    order = ">" if sys.byteorder == "little" else "<"
+
+    def main(own):
+        foreign, here = numpy.ones(2, order + "f8"), numpy.zeros(2)
+        calls = [
+            lambda comm: comm.Allreduce(foreign, here),
+            lambda comm: comm.Allreduce(here, foreign),
+            lambda comm: comm.Send(foreign, dest=comm.rank),
+            lambda comm: comm.Isend([foreign, 2], dest=comm.rank),
+            lambda comm: comm.Bcast(foreign),
+            lambda comm: comm.Allgatherv(here, [foreign, (1, 1)]),
+            lambda comm: comm.Send(memoryview(foreign), dest=comm.rank),
+        ]
+        for call in calls:
+            for comm in (own, MPI.COMM_WORLD):
+                with pytest.raises(ValueError, match=r"x.astype\(x.dtype.newbyteorder"):
+                    call(comm)
+        # What is called bytes goes as it is, and so do objects.
+        own.Allreduce(foreign.astype(foreign.dtype.newbyteorder("=")), here)
+        came = numpy.empty_like(foreign)
+        own.Sendrecv([foreign, MPI.BYTE], own.rank, recvbuf=[came, MPI.BYTE], source=own.rank)
+        assert (came == foreign).all() and (own.bcast(foreign) == 1).all()
+        return here.tolist()
+
+    assert World.threads(2).run(main) == [[2, 2]] * 2
+
+
+def test_complex_numbers_have_no_largest():
+    def main(comm):
+        numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)
+        for op in (MPI.MAX, MPI.MIN):
+            with pytest.raises(MPI.Exception, match="no order"):
+                comm.Allreduce(numbers, totals, op)
+        comm.Allreduce(numbers, totals, MPI.SUM)
+        return totals.tolist()
+
+    assert World.threads(2).run(main) == [[2, 2]] * 2

@@ -179,7 +179,7 @@ def _of_interface(obj: Any) -> tuple[numpy.ndarray, str]:
             "way to send the memory of a device",
             "copy it into an array of numpy, or use managed memory",
         )
-    return at_address(address or 0, nbytes, readonly, obj), code.char
+    return at_address(address or 0, nbytes, readonly, obj), _code(code)
 
 
 def _packed(shape: Any, itemsize: int) -> list[int]:
@@ -246,10 +246,17 @@ def _of_dlpack(obj: Any) -> tuple[numpy.ndarray, str]:
     return at_address(address, nbytes, False, (obj, capsule)), f"{code}{itemsize}"
 
 
+def _code(kind: numpy.dtype) -> str:
+    """Give the code of numbers; that of another byte order is not theirs."""
+    if kind.names is not None:
+        return kind.str
+    return kind.char if kind.isnative else kind.byteorder + kind.char
+
+
 def shown(obj: Any) -> tuple[numpy.ndarray, str]:
     """Show the memory of an object as bytes, and say which numbers it holds."""
     if isinstance(obj, numpy.ndarray):
-        return _of_array(obj), obj.dtype.char if obj.dtype.names is None else obj.dtype.str
+        return _of_array(obj), _code(obj.dtype)
     if obj is None or obj is BOTTOM:
         return _NOTHING, "B"
     try:

@@ -213,6 +213,8 @@ class Op:
         pair = number.names is not None
         if pair != does.name.endswith("LOC") and does.name not in ("REPLACE", "NO_OP"):
             fail("ERR_OP", f"{does.name} is not defined for {datatype!r}")
+        if number.kind == "c" and does.name in ("MAX", "MIN"):
+            fail("ERR_OP", f"{does.name} is not defined for {datatype!r}: they have no order")
         name, kind = does.name.lower(), number.str[1:]
         if not pair and _motet.reduce_local(name, kind, b"", b"") is not None:
             return name, kind

@@ -199,13 +199,16 @@ _tables()
 def of_code(code: str) -> Datatype:
     """Give the datatype with a code of numpy or `struct`.
 
-    Raises `KeyError` when there is none.
+    Raises `KeyError` when there is none, and `ValueError` for another byte order.
     """
     key = code
     if key[:1] in "@=<>|":
         other = ">" if struct.pack("=H", 1) == struct.pack("<H", 1) else "<"
         if key[0] == other:
-            raise BufferError(f"{code!r} has the byte order of another machine")
+            raise ValueError(
+                f"the buffer holds {code!r}, numbers in the byte order of another machine, which "
+                "would be read wrongly: give x.astype(x.dtype.newbyteorder('='))"
+            )
         key = key[1:]
     try:
         return CODES[key]
