@@ -10,7 +10,8 @@ from typing import Any
 
 from motet import _motet
 
-_waits: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waits]
+# What tasks of each loop wait by. They keep it, and it keeps their loop: none outlives the other.
+_waits: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[_Waits]]
 _waits = weakref.WeakKeyDictionary()
 
 
@@ -18,8 +19,8 @@ class _Waits:
     """What tasks of a loop wait for: one call of the loop for all that is ready."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = weakref.ref(loop)
-        self._futures: dict[int, asyncio.Future[None]] = {}
+        self._loop = loop
+        self._pending: dict[int, tuple[asyncio.Future[None], _motet.Waiting]] = {}
         self._numbers = itertools.count()
         own = weakref.ref(self)
 
@@ -31,41 +32,43 @@ class _Waits:
         self._alarm = _motet.Alarm(ring)
 
     def _ring(self) -> None:
-        loop = self._loop()
-        # A loop that has been closed wants nothing any more.
-        if loop is not None and not loop.is_closed():
-            try:
-                loop.call_soon_threadsafe(self._wake)
-            except RuntimeError:
-                if not loop.is_closed():
-                    raise
+        try:
+            self._loop.call_soon_threadsafe(self._wake)
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+            # Its tasks never go on: what was meant for them is for others.
+            for _, waiting in list(self._pending.values()):
+                waiting.cancel()
 
     def _wake(self) -> None:
         for number in self._alarm.take():
-            future = self._futures.get(number)
+            future, _ = self._pending.get(number, (None, None))
             if future is not None and not future.done():
                 future.set_result(None)
 
-    async def given(self, waiting: _motet.Waiting, loop: asyncio.AbstractEventLoop) -> Any:
+    async def given(self, waiting: _motet.Waiting) -> Any:
         number = next(self._numbers)
         try:
             while True:
                 ready = waiting.poll(self._alarm, number)
                 if ready is not None:
                     return ready[0]
-                future = loop.create_future()
-                self._futures[number] = future
+                future = self._loop.create_future()
+                self._pending[number] = future, waiting
                 await future
         finally:
-            self._futures.pop(number, None)
+            self._pending.pop(number, None)
             waiting.cancel()
 
 
 def _on_loop(waiting: _motet.Waiting, loop: asyncio.AbstractEventLoop) -> Coroutine[Any, Any, Any]:
-    waits = _waits.get(loop)
+    known = _waits.get(loop)
+    waits = None if known is None else known()
     if waits is None:
-        waits = _waits[loop] = _Waits(loop)
-    return waits.given(waiting, loop)
+        waits = _Waits(loop)
+        _waits[loop] = weakref.ref(waits)
+    return waits.given(waiting)
 
 
 class Wait:
