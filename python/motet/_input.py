@@ -11,7 +11,7 @@ from motet._base import SKLEARN
 if SKLEARN:
     from sklearn.utils.validation import _check_sample_weight, validate_data
 
-__all__ = ["checked", "enough", "square", "squares", "table", "weights", "wide"]
+__all__ = ["checked", "square", "squares", "table", "weights", "wide"]
 
 
 def table(X: Any) -> Any:
@@ -97,15 +97,6 @@ def weights(sample_weight: Any, X: numpy.ndarray) -> numpy.ndarray | None:
     if SKLEARN:
         return _check_sample_weight(sample_weight, X, dtype=numpy.float64, ensure_non_negative=True)
     return numpy.ascontiguousarray(sample_weight, dtype=numpy.float64)
-
-
-def enough(clusters: Any, X: numpy.ndarray) -> int:
-    """Give the number of clusters, if there are as many rows."""
-    if not isinstance(clusters, (int, numpy.integer)) or clusters < 1:
-        raise ValueError(f"n_clusters is {clusters!r}: it must be a positive whole number")
-    if len(X) < clusters:
-        raise ValueError(f"n_samples={len(X)} should be >= n_clusters={clusters}")
-    return int(clusters)
 
 
 def squares(X: numpy.ndarray) -> numpy.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from os import PathLike
 from typing import Any
@@ -12,7 +13,8 @@ from motet import _motet
 from motet._base import TRACE, BaseEstimator, ClusterMixin
 from motet._callbacks import told
 from motet._choice import choice, most
-from motet._input import checked, enough, square, squares, weights, wide
+from motet._input import checked, square, squares, weights, wide
+from motet._parameters import check, of_rows
 from motet._shown import Shown
 from motet._watched import Watched
 
@@ -101,14 +103,18 @@ class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
     @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PairwiseAnnealing:
         """Cluster the rows of `X`, which is a matrix of dissimilarities or of rows."""
+        check(
+            self,
+            or_else={"n_clusters": None},
+            words={"metric": ("sqeuclidean", "precomputed")},
+            ranges={"t_min": ("0 or more, and finite", lambda x: 0 <= x < math.inf)},
+        )
         X = checked(self, X, reset=True)
-        if self.metric not in ("precomputed", "sqeuclidean"):
-            raise ValueError(
-                f"metric is {self.metric!r}: it must be 'sqeuclidean' or 'precomputed'"
-            )
         pairs = square(wide(X)) if self.metric == "precomputed" else squares(wide(X))
         sample_weight = weights(sample_weight, X)
-        clusters = None if self.n_clusters is None else enough(self.n_clusters, X)
+        clusters = None
+        if self.n_clusters is not None:
+            clusters = of_rows("n_clusters", self.n_clusters, X)
         with Watched(self) as watched:
             found, reason = _motet.anneal_pairs(
                 pairs,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Any
+
+import numpy
 
 from motet import _motet
 from motet._callbacks import Hundredths
@@ -12,7 +13,7 @@ from motet._callbacks import Hundredths
 __all__ = ["Watched", "kept", "ranks"]
 
 
-def ranks(n_jobs: int | None) -> int:
+def ranks(n_jobs: Any) -> int:
     """How many ranks `n_jobs` asks for; they change no bit of a result.
 
     `None` is 1, or what `joblib.parallel_config` says; -1 all cores that the process may use. A
@@ -26,6 +27,8 @@ def ranks(n_jobs: int | None) -> int:
         n_jobs = get_active_backend()[1]
         if n_jobs is None or "LOKY_WORKER" in os.environ:
             return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, numpy.integer)):
+        raise TypeError(f"n_jobs is {n_jobs!r}: it must be a whole number, or None")
     if n_jobs == 0:
         raise ValueError("n_jobs is 0: it must be positive, or negative to count from all cores")
     if n_jobs < 0:
@@ -38,8 +41,6 @@ def kept(estimator: Any) -> tuple[str, str, float] | None:
     if estimator.checkpoint is None:
         return None
     seconds = float(estimator.checkpoint_every)
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"checkpoint_every is {seconds}: it must be seconds, 0 or more")
     try:
         folder = os.fsdecode(estimator.checkpoint)
     except TypeError:

@@ -24,8 +24,9 @@ from motet._base import (
 )
 from motet._callbacks import told
 from motet._choice import Choice, choice, most
-from motet._input import checked, enough, weights, wide
+from motet._input import checked, weights, wide
 from motet._pairwise import PairwiseAnnealing
+from motet._parameters import check, of_rows, seed
 from motet._shown import Shown, span
 from motet._watched import Watched
 
@@ -84,15 +85,20 @@ class _Clusters(
         return ("cluster", "size", "spread", "centre"), rows, f"inertia {self.inertia_:.6g}"
 
 
-def _with_fewer(run: Callable[[int], Any], clusters: int) -> Any:
+_THEN = "there will be {} clusters"
+
+
+def _with_fewer(
+    run: Callable[[int], Any], clusters: int, name: str = "n_clusters", then: str = _THEN
+) -> Any:
     """Run a fit; where there are fewer different rows than clusters, with as many as there are."""
     try:
         return run(clusters)
     except _motet.FewDistinct as error:
-        distinct = error.args[1]
+        distinct = error.distinct
         warnings.warn(
-            f"there are {distinct} different rows, fewer than n_clusters={clusters}: "
-            f"there will be {distinct} clusters",
+            f"there are {distinct} different rows, fewer than {name}={clusters}: "
+            f"{then.format(distinct)}",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -202,9 +208,13 @@ class DeterministicAnnealing(_Clusters):
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
 
+    # What the number of clusters is called, and what there is if the rows have fewer.
+    _asked, _then = "n_clusters", _THEN
+
     @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DeterministicAnnealing:
         """Cluster the rows of `X`."""
+        check(self, or_else={"n_clusters": None})
         X = checked(self, X, reset=True)
         sample_weight = weights(sample_weight, X)
 
@@ -224,7 +234,8 @@ class DeterministicAnnealing(_Clusters):
         if self.n_clusters is None:
             found, reason = run(None)
         else:
-            found, reason = _with_fewer(run, enough(self.n_clusters, X))
+            clusters = of_rows(self._asked, self.n_clusters, X)
+            found, reason = _with_fewer(run, clusters, self._asked, self._then)
         self.choice_ = choice(len(found.sizes), reason)
         self.trace_ = numpy.array(found.trace, dtype=TRACE)
         return self._keep(X, found)
@@ -246,7 +257,7 @@ class KMeans(_Clusters):
     tol : float, default=1e-4
         A run ends when no coordinate of a centre moves by more than this, in units of the largest
         half-width of the data. 0: at the fixed point.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator, numpy.random or None, default=None
         Where the random numbers come from. `None`: 0, so that a run repeats.
     n_jobs, callback, verbose, profile, checkpoint, checkpoint_every :
         As those of :class:`DeterministicAnnealing`.
@@ -300,12 +311,11 @@ class KMeans(_Clusters):
     @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows of `X`."""
+        check(self, or_else={"n_init": "auto"}, words={"init": ("k-means++", "random")})
         X = checked(self, X, reset=True)
-        if self.init not in ("k-means++", "random"):
-            raise ValueError(f"init is {self.init!r}: it must be 'k-means++' or 'random'")
         plus_plus = self.init == "k-means++"
         automatic = 1 if plus_plus else 10
-        starts = automatic if self.n_init == "auto" else int(self.n_init)
+        starts = int(automatic if self.n_init == "auto" else self.n_init)
         sample_weight = weights(sample_weight, X)
 
         def run(clusters: int) -> Any:
@@ -322,15 +332,4 @@ class KMeans(_Clusters):
                     watched,
                 )
 
-        return self._keep(X, _with_fewer(run, enough(self.n_clusters, X)))
-
-
-def seed(random_state: Any) -> int:
-    """Give the seed that a `random_state` of scikit-learn stands for."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, numpy.random.RandomState):
-        return int(random_state.randint(numpy.iinfo(numpy.int32).max))
-    if isinstance(random_state, numpy.random.Generator):
-        return int(random_state.integers(numpy.iinfo(numpy.int64).max))
-    return int(random_state)
+        return self._keep(X, _with_fewer(run, of_rows("n_clusters", self.n_clusters, X)))

@@ -12,6 +12,7 @@ from motet import _motet
 from motet._base import BaseEstimator, fitted
 from motet._callbacks import told
 from motet._input import checked, table, wide
+from motet._parameters import check
 from motet._randoms import randoms
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
@@ -65,11 +66,8 @@ class _Markov(Shown, BaseEstimator):
         the lengths may be the second argument; what adds up to another number than that of the
         rows, and has an entry for each row, is the `y` of scikit-learn, which does not count.
         """
+        check(self)
         X = self._shown(X, reset=True)
-        if not isinstance(self.n_components, (int, numpy.integer)) or self.n_components < 1:
-            raise ValueError(
-                f"n_components is {self.n_components!r}: it must be a positive whole number"
-            )
         lengths = _lengths(X, y, lengths)
         with Watched(self) as watched:
             model, trace, converged = _motet.fit_markov(
@@ -223,6 +221,12 @@ def _spread(length: int, most: int) -> Any:
     return numpy.unique((numpy.arange(most) * golden % 1 * length).astype(int))
 
 
+class _Start(DeterministicAnnealing):
+    """Clusters from which states begin; what is said of them is said of states."""
+
+    _asked, _then = "n_components", "the states beside {} of them begin alike"
+
+
 class GaussianHMM(_Markov):
     """States that show rows of numbers from normal distributions without correlations.
 
@@ -271,17 +275,17 @@ class GaussianHMM(_Markov):
     def _start(self, X: numpy.ndarray) -> Any:
         rows = X[_spread(len(X), max(1000, 50 * self.n_components))]
         # The steps of the fit do what a slower cooling and a search would do.
-        found = DeterministicAnnealing(
-            self.n_components, cooling=0.5, search=0, n_jobs=self.n_jobs
-        ).fit(rows)
+        start = _Start(self.n_components, cooling=0.5, search=0, n_jobs=self.n_jobs)
+        found = start.fit(rows)
         means = found.cluster_centers_
         if len(means) < self.n_components:
             # States that nothing tells apart begin alike.
             means = numpy.resize(means, (self.n_components, X.shape[1]))
         variances = numpy.maximum(X.var(axis=0), self.min_covar)
         variances = numpy.tile(variances, (self.n_components, 1))
-        start, transitions = _even(self.n_components)
-        return _motet.Markov.gaussian(start, transitions, numpy.ascontiguousarray(means), variances)
+        chances, transitions = _even(self.n_components)
+        means = numpy.ascontiguousarray(means)
+        return _motet.Markov.gaussian(chances, transitions, means, variances)
 
     def _keep(self, model: Any) -> None:
         self.means_, self.covars_ = model.emissions

@@ -12,6 +12,7 @@ from motet import _motet
 from motet._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from motet._callbacks import told
 from motet._input import checked, square, squares, wide
+from motet._parameters import check
 from motet._shown import Shown
 from motet._watched import Watched
 
@@ -107,9 +108,15 @@ class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @told
     def fit(self, X: Any, y: Any = None) -> AnnealedMDS:
         """Find places for the rows of `X`, which is a matrix of distances or of rows."""
+        check(
+            self,
+            words={
+                "metric": ("euclidean", "precomputed"),
+                "method": ("annealed", "majorised", "classical"),
+            },
+            ranges={"tol": ("at least 0 and below 1", lambda x: 0 <= x < 1)},
+        )
         X = checked(self, X, reset=True)
-        if self.metric not in ("precomputed", "euclidean"):
-            raise ValueError(f"metric is {self.metric!r}: it must be 'euclidean' or 'precomputed'")
         if len(X) < 2:
             raise ValueError(f"n_samples={len(X)}: distances need at least two rows")
         pairs = square(wide(X)) if self.metric == "precomputed" else numpy.sqrt(squares(wide(X)))

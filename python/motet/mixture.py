@@ -12,10 +12,10 @@ from motet import _motet
 from motet._base import BaseEstimator, DensityMixin, fitted
 from motet._callbacks import told
 from motet._input import checked, wide
+from motet._parameters import check, of_rows, seed
 from motet._randoms import randoms
 from motet._shown import Shown, span
 from motet._watched import Watched
-from motet.cluster import seed
 
 __all__ = ["GaussianMixture"]
 
@@ -101,21 +101,10 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     @told
     def fit(self, X: Any, y: Any = None) -> GaussianMixture:
         """Fit the mixture to the rows of `X`."""
+        check(self, words={"covariance_type": ("full", "tied", "diag", "spherical")})
         X = wide(checked(self, X, reset=True))
-        if len(X) < self.n_components:
-            raise ValueError(f"n_samples={len(X)} should be >= n_components={self.n_components}")
-        with Watched(self) as watched:
-            found = _motet.mixture(
-                X,
-                self.n_components,
-                self.covariance_type,
-                self.reg_covar,
-                self.tol,
-                self.max_iter,
-                self.n_init,
-                seed(self.random_state),
-                watched,
-            )
+        of_rows("n_components", self.n_components, X)
+        found = self._found(X)
         columns = X.shape[1]
         shapes = {
             "full": (self.n_components, columns, columns),
@@ -134,6 +123,26 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         self._bic, self._aic = found.bic, found.aic
         self._factor()
         return self
+
+    def _found(self, X: numpy.ndarray) -> Any:
+        try:
+            with Watched(self) as watched:
+                return _motet.mixture(
+                    X,
+                    self.n_components,
+                    self.covariance_type,
+                    self.reg_covar,
+                    self.tol,
+                    self.max_iter,
+                    self.n_init,
+                    seed(self.random_state),
+                    watched,
+                )
+        except _motet.FewDistinct as error:
+            raise ValueError(
+                f"there are {error.distinct} different rows, fewer than n_components="
+                f"{self.n_components}: give n_components={error.distinct} or less"
+            ) from None
 
     def _factor(self) -> None:
         """Keep what probabilities are computed by: inverses of the roots of the covariances."""

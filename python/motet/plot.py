@@ -97,8 +97,16 @@ def profile(estimator: Any, ax: Any = None) -> Any:
 def _of(estimator: Any, attribute: str, what: str) -> Any:
     value = getattr(estimator, attribute, None)
     if value is None:
-        hint = "fit it with profile=True" if attribute == "profile_" else "fit it first"
-        raise ValueError(f"this {type(estimator).__name__} has no {attribute}, no {what}: {hint}")
+        kind = type(estimator).__name__
+        if attribute == "profile_":
+            hint = "fit it with profile=True"
+        elif any(name.endswith("_") and name[0] != "_" for name in vars(estimator)):
+            hint = "it has been fitted, and a fit of its kind makes none"
+            if hasattr(estimator, "predict"):
+                hint += f"; draw the rows in the colours of {kind}.predict(X)"
+        else:
+            hint = "fit it first"
+        raise ValueError(f"this {kind} has no {attribute}, no {what}: {hint}")
     return value
 
 

@@ -17,7 +17,7 @@ create_exception!(
     motet,
     FewDistinct,
     PyValueError,
-    "More clusters are asked for than there are different points; the second argument is how many there are."
+    "More clusters are asked for than there are different points; `distinct` is how many there are."
 );
 
 /// Data and parameters are a `ValueError`.
@@ -26,13 +26,22 @@ pub(crate) fn of_mining(error: &MiningError) -> PyErr {
     match error {
         MiningError::Data(error) => of_data(error),
         MiningError::Parameter(error) => PyValueError::new_err(error.to_string()),
-        MiningError::FewDistinctPoints { distinct, .. } => FewDistinct::new_err((said, *distinct)),
+        MiningError::FewDistinctPoints { distinct, .. } => few_distinct(said, *distinct),
         MiningError::FewPoints { .. }
         | MiningError::Degenerate { .. }
         | MiningError::Impossible { .. } => PyValueError::new_err(said),
         MiningError::Cancelled => Cancelled::new_err(said),
         MiningError::Comm(error) => MotetError::new_err(error.to_string()),
         _ => MotetError::new_err(said),
+    }
+}
+
+fn few_distinct(said: String, distinct: usize) -> PyErr {
+    let error = FewDistinct::new_err(said);
+    let told = Python::attach(|py| error.value(py).setattr("distinct", distinct));
+    match told {
+        Ok(()) => error,
+        Err(fault) => fault,
     }
 }
 

@@ -153,7 +153,7 @@ def test_verbose_shows_a_bar(groups, capfd):
         (DeterministicAnnealing(2, cooling=1.5), "cooling"),
         (DeterministicAnnealing(2, n_jobs=0), "n_jobs"),
         (KMeans(2, init="best"), "k-means"),
-        (KMeans(2, tol=-1.0), "tolerance"),
+        (KMeans(2, tol=-1.0), "tol is -1.0"),
     ],
 )
 def test_wrong_parameters_are_named(groups, method, words):

@@ -39,7 +39,7 @@ def test_wrong_input_is_named(groups):
         (AnnealedMDS(metric="precomputed"), "square"),
         (AnnealedMDS(metric="cosine"), "metric is 'cosine'"),
         (AnnealedMDS(method="guess"), "method is"),
-        (AnnealedMDS(0), "dim"),
+        (AnnealedMDS(0), "n_components is 0"),
     ]:
         with pytest.raises(ValueError, match=words):
             wrong.fit(groups)

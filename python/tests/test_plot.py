@@ -90,3 +90,11 @@ def test_sem_g470_axes_are_made_where_none_are_given(groups):
     # Nobody pays for matplotlib who draws nothing.
     said = "import sys, motet.plot; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", said], check=True)
+
+
+def test_what_has_no_clusters_is_told_so_and_not_that_it_is_not_fitted(groups, ax):
+    found = GaussianHMM(2).fit(groups)
+    with pytest.raises(ValueError, match=r"makes none; .*GaussianHMM.predict\(X\)"):
+        plot.clusters(found, groups, ax=ax)
+    with pytest.raises(ValueError, match="fit it first"):
+        plot.clusters(KMeans(2), groups, ax=ax)

@@ -1,0 +1,127 @@
+"""Parameters, checked by their names before they are used: what is refused says which, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+__all__ = ["called", "check", "of_rows", "seed", "whole"]
+
+# The largest number of anything that is counted.
+_MOST = 2**31 - 1
+
+# The least that each whole number may be.
+_WHOLE = {
+    "n_clusters": 1,
+    "n_components": 1,
+    "n_init": 1,
+    "max_iter": 1,
+    "n_iter": 1,
+    "max_clusters": 1,
+    "search": 0,
+}
+
+# What each real number must be, in words, and whether it is.
+_REAL: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "cooling": ("at least 0.1 and below 1", lambda x: 0.1 <= x < 1),
+    "tol": ("0 or more, and finite", lambda x: 0 <= x < math.inf),
+    "reg_covar": ("0 or more, and finite", lambda x: 0 <= x < math.inf),
+    "min_covar": ("above 0, and finite", lambda x: 0 < x < math.inf),
+    "t_min": ("above 0, and finite", lambda x: 0 < x < math.inf),
+    "checkpoint_every": ("seconds, 0 or more", lambda x: 0 <= x < math.inf),
+}
+
+_OPTIONAL = ("t_min", "max_clusters")
+
+
+def whole(name: str, value: Any, least: int, most: int = _MOST) -> int:
+    """Give a whole number that is not below `least`."""
+    said = "a positive whole number" if least == 1 else f"a whole number, {least} or more"
+    if isinstance(value, bool) or not isinstance(value, (int, numpy.integer)):
+        raise TypeError(f"{name} is {value!r}: it must be {said}")
+    if value < least:
+        raise ValueError(f"{name} is {value!r}: it must be {said}")
+    if value > most:
+        raise ValueError(f"{name} is {value!r}: it must be at most {most}")
+    return int(value)
+
+
+def called(name: str, given: Any) -> None:
+    """Check that something is a function."""
+    if not callable(given):
+        raise TypeError(f"{name} is {given!r}: it must be a function, or what can be called")
+
+
+def _real(name: str, value: Any, said: str, holds: Callable[[float], bool]) -> None:
+    numbers = (int, float, numpy.integer, numpy.floating)
+    if isinstance(value, (bool, numpy.bool_)) or not isinstance(value, numbers):
+        raise TypeError(f"{name} is {value!r}: it must be a number, {said}")
+    if not holds(float(value)):
+        raise ValueError(f"{name} is {value!r}: it must be {said}")
+
+
+def check(
+    estimator: Any,
+    *,
+    or_else: dict[str, Any] | None = None,
+    words: dict[str, tuple[str, ...]] | None = None,
+    ranges: dict[str, tuple[str, Callable[[float], bool]]] | None = None,
+) -> None:
+    """Check the parameters of an estimator.
+
+    `or_else`: what a number may be that is none. `words`: what is one of several words. `ranges`:
+    what numbers must be that have another range here than elsewhere.
+    """
+    ranges = {**_REAL, **(ranges or {})}
+    for name, value in estimator.get_params(deep=False).items():
+        if or_else and name in or_else and value is or_else[name]:
+            continue
+        if name in _OPTIONAL and value is None:
+            continue
+        if words and name in words:
+            _word(name, value, words[name])
+        elif name in _WHOLE:
+            whole(name, value, _WHOLE[name])
+        elif name in ranges:
+            _real(name, value, *ranges[name])
+
+
+def _word(name: str, value: Any, words: tuple[str, ...]) -> None:
+    *first, last = (repr(word) for word in words)
+    said = f"{', '.join(first)} or {last}"
+    if not isinstance(value, str):
+        shape = getattr(value, "shape", None)
+        shown = repr(value) if shape is None else f"an array of shape {shape}"
+        raise TypeError(f"{name} is {shown}: it must be {said}")
+    if value not in words:
+        raise ValueError(f"{name} is {value!r}: it must be {said}")
+
+
+def of_rows(name: str, count: Any, X: numpy.ndarray) -> int:
+    """Give how many groups of rows are asked for, if there are as many rows."""
+    count = whole(name, count, 1, most=max(_MOST, len(X)))
+    if len(X) < count:
+        raise ValueError(f"n_samples={len(X)} should be >= {name}={count}")
+    return count
+
+
+def seed(random_state: Any) -> int:
+    """Give the seed that a `random_state` of scikit-learn stands for."""
+    if random_state is None:
+        return 0
+    if random_state is numpy.random:
+        # All of numpy's own functions draw from this one.
+        random_state = numpy.random.mtrand._rand
+    if isinstance(random_state, numpy.random.RandomState):
+        return int(random_state.randint(numpy.iinfo(numpy.int32).max))
+    if isinstance(random_state, numpy.random.Generator):
+        return int(random_state.integers(numpy.iinfo(numpy.int64).max))
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, numpy.integer)):
+        raise TypeError(
+            f"random_state is {random_state!r}: it must be None, a whole number, 0 or more, "
+            "a RandomState, a Generator, or numpy.random"
+        )
+    return whole("random_state", random_state, 0, most=2**64 - 1)
