@@ -16,11 +16,11 @@ a :class:`Comm` is a communicator of :mod:`motet.mpi4py`.
 from __future__ import annotations
 
 import atexit
-import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
-from motet import _clash, _motet
+from motet import _clash, _ending, _motet
+from motet._parameters import whole
 from motet.mpi4py import _handles
 from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, UNDEFINED
 from motet.mpi4py._intracomm import Intracomm
@@ -90,6 +90,17 @@ def _of_world(handle: _motet.MpiComm) -> Comm:
     return Comm._of(_handles.Ranks(handle, predefined=True, name="MPI_COMM_WORLD"))
 
 
+def _leave(world: _motet.World) -> None:
+    """Leave the other processes, which wait for that; one that has failed waits for none."""
+    failure = _ending.failure() if _motet.World.is_one_of_several() else None
+    if failure is not None and not world.has_failed():
+        # The others do not know, and would wait for it.
+        _ending.end_at_once()
+    world.close()
+    if failure is not None and _ending.has_status_of_another():
+        _ending.end_at_once()
+
+
 class World:
     """Ranks that run together."""
 
@@ -99,7 +110,7 @@ class World:
     @staticmethod
     def threads(ranks: int = 0) -> World:
         """So many ranks in this process, each on a thread of its own; 0: one for each core."""
-        return World(_motet.World.threads(ranks))
+        return World(_motet.World.threads(whole("ranks", ranks, 0)))
 
     @staticmethod
     def current() -> World:
@@ -107,8 +118,8 @@ class World:
         _clash.refuse_second_library()
         world = _motet.World.current()
         _clash.refuse_later_mpi4py()
-        # The other processes wait for this one to leave them.
-        atexit.register(world.close)
+        _ending.watch()
+        atexit.register(_leave, world)
         return World(world)
 
     @property
@@ -143,8 +154,7 @@ class World:
         >>> World.threads(2).limit(3).run(main)
         [3, 0]
         """
-        if operator.index(messages) < 1:
-            raise ValueError(f"messages is {messages}: at least one must have room")
+        messages = whole("messages", messages, 1)
         if overflow not in ("reject", "wait"):
             raise ValueError(f"overflow is {overflow!r}; it is 'reject' or 'wait'")
         self._world.limit(messages, overflow == "wait")
@@ -153,7 +163,13 @@ class World:
     def run(self, main: Callable[..., Any], *args: Any) -> list[Any]:
         """Call `main(comm, *args)` on each rank.
 
-        Gives what it gives back on the ranks of this process. What a rank raises ends the run, and
-        is raised here.
+        Gives what it gives back on the ranks of this process. What a rank raises ends the run in
+        all processes, and is raised here; what one of another process has raised is a
+        `MotetError` here. `SystemExit` is no exception: `sys.exit` ends the run, too.
         """
-        return self._world.run(_of_world, main, args)
+        try:
+            return self._world.run(_of_world, main, args)
+        except _motet.MotetError as error:
+            if self._world.has_failed_elsewhere():
+                _ending.told(str(error))
+            raise

@@ -76,13 +76,12 @@ impl Attach for Plan {
 impl Arbiter {
     /// Puts it to work.
     fn activate(&self, py: Python<'_>, queue: &Queue) -> PyResult<Activation> {
+        let queue = queue.open()?;
         let plan = self.take()?;
         let started = py.detach(|| -> Result<Work, QueueError> {
             Ok(match plan {
-                Plan::Interleave(interleave) => {
-                    Work::Interleave(interleave.activate(queue.inner())?)
-                }
-                plan => Work::Other(Attach::activate(plan, queue.inner())?),
+                Plan::Interleave(interleave) => Work::Interleave(interleave.activate(queue)?),
+                plan => Work::Other(Attach::activate(plan, queue)?),
             })
         });
         let work = started.map_err(|error| MotetError::new_err(error.to_string()))?;

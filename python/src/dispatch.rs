@@ -1,9 +1,10 @@
 //! Dispatchers and queues, for handlers of Python.
 
 use crate::errors::MotetError;
+use crate::forked::Maker;
 use crate::handlers::{handle, raised};
 use crate::ports::{Outside, Port};
-use crate::waiting::{PendingObject, blocked};
+use crate::waiting::{PendingObject, blocked, in_no_task};
 use motet::{
     DispatcherConfig, DispatcherQueue, Exception, ExecutionPolicy, FromHandler, QueueConfig,
 };
@@ -11,6 +12,7 @@ use motet_sync::{Arc, Mutex, thread};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::mem;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -20,10 +22,12 @@ pub(crate) struct Dispatcher {
     inner: Mutex<Option<Arc<motet::Dispatcher>>>,
     #[pyo3(get)]
     workers: usize,
+    maker: Maker,
 }
 
 impl Dispatcher {
     pub(crate) fn open(&self) -> PyResult<Arc<motet::Dispatcher>> {
+        self.maker.check("Dispatcher")?;
         let inner = self.inner.lock().clone();
         inner.ok_or_else(|| MotetError::new_err("the dispatcher has been closed"))
     }
@@ -50,6 +54,7 @@ impl Dispatcher {
         Ok(Dispatcher {
             inner: Mutex::new(Some(Arc::new(inner))),
             workers,
+            maker: Maker::new(),
         })
     }
 
@@ -67,13 +72,16 @@ impl Dispatcher {
         let inner = self.open()?;
         // Without the interpreter: the last handle waits for handlers, which want it.
         let queue = py.detach(move || inner.queue(config));
-        Ok(Queue(Outside::new(queue)))
+        Ok(Queue(Outside::new(queue), self.maker))
     }
 
     /// Waits until nothing is queued and nothing runs.
     #[pyo3(signature = (seconds=None))]
     fn wait_idle(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         let inner = self.open()?;
+        in_no_task(
+            "Dispatcher.wait_idle waits for the handlers, and this is one: call it on another thread",
+        )?;
         elsewhere(py, seconds, move || inner.wait_idle())
     }
 
@@ -81,6 +89,13 @@ impl Dispatcher {
     /// back to their ports.
     #[pyo3(signature = (seconds=None))]
     fn close(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
+        if !self.maker.is_here() {
+            // What the other process has made is its own.
+            return Ok(());
+        }
+        in_no_task(
+            "Dispatcher.close waits for the handlers, and this is one: call it on another thread",
+        )?;
         let Some(inner) = self.inner.lock().take() else {
             return Ok(());
         };
@@ -125,7 +140,11 @@ fn end(dispatcher: Arc<motet::Dispatcher>) {
 
 impl Drop for Dispatcher {
     fn drop(&mut self) {
-        if let Some(inner) = self.inner.lock().take() {
+        let inner = self.inner.lock().take();
+        if !self.maker.is_here() {
+            return mem::forget(inner);
+        }
+        if let Some(inner) = inner {
             // This may be a thread of it, and a handler may want the interpreter: nobody waits
             // here.
             drop(thread::spawn_named("motet-end", move || end(inner)));
@@ -144,11 +163,17 @@ fn told(py: Python<'_>, tell: &Py<PyAny>, exception: Exception) {
 
 /// Where handlers wait for a thread.
 #[pyclass(frozen, module = "motet._motet")]
-pub(crate) struct Queue(Outside<DispatcherQueue>);
+pub(crate) struct Queue(Outside<DispatcherQueue>, Maker);
 
 impl Queue {
     pub(crate) fn inner(&self) -> &DispatcherQueue {
         self.0.get()
+    }
+
+    /// The queue, where the threads are that run what waits there.
+    pub(crate) fn open(&self) -> PyResult<&DispatcherQueue> {
+        self.1.check("Dispatcher")?;
+        Ok(self.inner())
     }
 }
 
@@ -156,11 +181,11 @@ impl Queue {
 impl Queue {
     /// Calls a function there.
     fn enqueue(&self, py: Python<'_>, function: Py<PyAny>, arguments: Py<PyTuple>) -> PyResult<()> {
+        let queue = self.open()?;
         let arguments: Vec<Py<PyAny>> = arguments.bind(py).iter().map(Bound::unbind).collect();
         let function = Arc::new(function);
-        let queued = py.detach(|| {
-            FromHandler::new_async(move || handle(function, arguments)).activate(self.inner())
-        });
+        let queued = py
+            .detach(|| FromHandler::new_async(move || handle(function, arguments)).activate(queue));
         queued.map_err(|error| MotetError::new_err(error.to_string()))
     }
 

@@ -5,7 +5,7 @@ use crate::errors::MotetError;
 use crate::waiting::PendingObject;
 use motet::Exception;
 use motet_sync::Arc;
-use pyo3::exceptions::{PyStopIteration, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
@@ -79,8 +79,21 @@ fn step(py: Python<'_>, coroutine: &Py<PyAny>, came: PyResult<Py<PyAny>>) -> PyR
         Err(error) if error.is_instance_of::<PyStopIteration>(py) => {
             Ok(Step::Ended(error.value(py).getattr("value")?.unbind()))
         }
+        Err(error) if is_without_loop(py, &error) => {
+            let said = "no running event loop: a handler on a dispatcher awaits ports, services \
+                        and motet.ports.sleep, nothing of asyncio";
+            let told = PyRuntimeError::new_err(said);
+            told.set_cause(py, Some(error));
+            Err(told)
+        }
         Err(error) => Err(error),
     }
+}
+
+/// Whether it is what asyncio raises where no loop runs.
+fn is_without_loop(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyRuntimeError>(py)
+        && error.value(py).to_string() == "no running event loop"
 }
 
 /// The type of what an `async def` gives.

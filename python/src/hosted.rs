@@ -2,6 +2,7 @@
 
 use crate::contract::{Operations, ServiceMessage, Written, find, kept};
 use crate::errors::MotetError;
+use crate::forked::Maker;
 use crate::handlers::{Handler, Item, call};
 use crate::service::body;
 use crate::waiting::blocked;
@@ -15,6 +16,7 @@ use motet_sync::{Arc, Mutex, thread};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::mem;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
@@ -163,6 +165,7 @@ pub(crate) struct Node {
     /// Where it answers.
     #[pyo3(get)]
     url: String,
+    maker: Maker,
 }
 
 struct Running {
@@ -180,6 +183,12 @@ impl Node {
                 "listen is {listen:?}; write an address such as 127.0.0.1:50000"
             ))
         })?;
+        if !address.ip().is_loopback() {
+            return Err(PyValueError::new_err(format!(
+                "listen is {listen:?}: this node asks nobody who calls, so only its own machine may: \
+                 listen on 127.0.0.1:0 or [::1]:0, and put a proxy before it that asks"
+            )));
+        }
         let failed = |error: String| MotetError::new_err(error);
         let dispatcher = Dispatcher::new(threads);
         let node = OfServices::builder(name).register::<Hosted>();
@@ -193,7 +202,12 @@ impl Node {
             node,
             dispatcher,
         }));
-        Ok(Node { running, url })
+        let maker = Maker::new();
+        Ok(Node {
+            running,
+            url,
+            maker,
+        })
     }
 
     /// Serves an object at a path: `object(operation, body)` carries out what it is asked for.
@@ -206,6 +220,7 @@ impl Node {
         operations: Vec<(String, String, bool)>,
         state: &str,
     ) -> PyResult<()> {
+        self.maker.check("Node")?;
         let node = self
             .running
             .lock()
@@ -231,6 +246,10 @@ impl Node {
 
     /// Answers no more, and ends the services.
     fn close(&self, py: Python<'_>) {
+        if !self.maker.is_here() {
+            // What the other process has made is its own.
+            return;
+        }
         let running = self.running.lock().take();
         py.detach(|| running.map(end));
     }
@@ -251,7 +270,11 @@ fn end(running: Running) {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        if let Some(running) = self.running.lock().take() {
+        let running = self.running.lock().take();
+        if !self.maker.is_here() {
+            return mem::forget(running);
+        }
+        if let Some(running) = running {
             // This may be a thread of it.
             drop(thread::spawn_named("motet-end", move || end(running)));
         }

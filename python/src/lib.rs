@@ -35,6 +35,7 @@ mod contract;
 mod dispatch;
 mod errors;
 mod fit;
+mod forked;
 mod given;
 mod handlers;
 mod hosted;
@@ -92,6 +93,7 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mpi_world::set_mpi_begin, module)?)?;
     module.add_function(wrap_pyfunction!(mpi_world::enter, module)?)?;
     module.add_function(wrap_pyfunction!(mpi_world::leave, module)?)?;
+    module.add_function(wrap_pyfunction!(mpi_world::forget, module)?)?;
     module.add_function(wrap_pyfunction!(mpi_world::is_rank, module)?)?;
     module.add_function(wrap_pyfunction!(mpi_world::is_entered, module)?)?;
     module.add("Closed", module.py().get_type::<ports::Closed>())?;

@@ -3,7 +3,7 @@
 use crate::mpi_comm::MpiComm;
 use crate::mpi_data::CallBytes;
 use crate::open_file::OpenFile;
-use crate::own::{OWN, WaitFailure, poll};
+use crate::own::{OWN, WaitFailure, poll_any};
 use crate::started::mpi_error;
 use motet::comm::Layout;
 use motet::files::{Draft, FileError, Stored, View};
@@ -55,7 +55,7 @@ impl MpiFile {
         let (place, owner) = (self.place, self.owner);
         py.detach(|| {
             let opened = opened(place, owner)?;
-            poll(pin!(call(&opened)))
+            poll_any(pin!(call(&opened)))
         })
         .map_err(mpi_error)
     }
@@ -76,9 +76,11 @@ impl MpiFile {
         py.detach(|| {
             let member = handle.member().map_err(WaitFailure::Raised)?;
             let file = match (written, anew) {
-                (false, _) => poll(pin!(Stored::open(&member, path))).map(OpenFile::Read),
-                (true, true) => poll(pin!(Draft::create(&member, path))).map(OpenFile::Written),
-                (true, false) => poll(pin!(Draft::change(&member, path))).map(OpenFile::Written),
+                (false, _) => poll_any(pin!(Stored::open(&member, path))).map(OpenFile::Read),
+                (true, true) => poll_any(pin!(Draft::create(&member, path))).map(OpenFile::Written),
+                (true, false) => {
+                    poll_any(pin!(Draft::change(&member, path))).map(OpenFile::Written)
+                }
             }?;
             OWN.with_borrow_mut(|own| {
                 let own = own.as_mut().ok_or(WaitFailure::Elsewhere)?;
@@ -105,7 +107,7 @@ impl MpiFile {
                 Rc::into_inner(room.take()?)
             });
             match taken.ok_or(WaitFailure::Elsewhere)? {
-                OpenFile::Written(draft) if !drop => poll(pin!(draft.commit())),
+                OpenFile::Written(draft) if !drop => poll_any(pin!(draft.commit())),
                 OpenFile::Written(_) | OpenFile::Read(_) => Ok(()),
             }
         })

@@ -5,7 +5,7 @@ use crate::mpi_comm::MpiComm;
 use crate::mpi_data::{CallBytes, Operator};
 use crate::mpi_request::{MpiRequest, keep as keep_request};
 use crate::open_window::{AccessTarget, Change, Holding, OpenWindow};
-use crate::own::{OWN, Own, WaitFailure, poll};
+use crate::own::{OWN, Own, WaitFailure, poll_any};
 use crate::started::mpi_error;
 use motet::CommError;
 use motet::window::{Lock, Window, WindowError};
@@ -52,7 +52,7 @@ impl MpiWindow {
         call: impl AsyncFnOnce(Rc<OpenWindow>) -> Result<T, WindowError> + Send,
     ) -> PyResult<T> {
         let (place, owner) = (self.place, self.owner);
-        py.detach(|| poll(pin!(call(opened(place, owner)?))))
+        py.detach(|| poll_any(pin!(call(opened(place, owner)?))))
             .map_err(mpi_error)
     }
 }
@@ -70,8 +70,8 @@ impl MpiWindow {
         py.detach(|| {
             let member = handle.member().map_err(WaitFailure::Raised)?;
             let before = RefCell::new(numbers.clone());
-            let window = poll(pin!(Window::create(&member, numbers)))?;
-            let apart = poll(pin!(Window::create(&member, Vec::new())))?;
+            let window = poll_any(pin!(Window::create(&member, numbers)))?;
+            let apart = poll_any(pin!(Window::create(&member, Vec::new())))?;
             let locks = RefCell::default();
             OWN.with_borrow_mut(|own| {
                 let own = own.as_mut().ok_or(WaitFailure::Elsewhere)?;
@@ -129,8 +129,8 @@ impl MpiWindow {
                 Rc::into_inner(room.take()?)
             });
             let taken = taken.ok_or(WaitFailure::Elsewhere)?;
-            let numbers = poll(pin!(taken.window.free()))?;
-            poll(pin!(taken.apart.free()))?;
+            let numbers = poll_any(pin!(taken.window.free()))?;
+            poll_any(pin!(taken.apart.free()))?;
             memory.copy_from_slice(&numbers);
             Ok(())
         })

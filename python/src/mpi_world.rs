@@ -9,6 +9,7 @@ use motet_sync::{Arc, thread_local};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::cell::Cell;
+use std::mem;
 
 thread_local! {
     /// A rank on its way to the same thread without the interpreter.
@@ -103,6 +104,12 @@ pub(crate) fn leave(py: Python<'_>, reason: Option<String>) -> PyResult<()> {
         Err(error) => Err(MotetError::new_err(error.to_string())),
         Ok(()) => Ok(()),
     }
+}
+
+/// This process was forked from a rank and is none: nothing of the rank is touched any more.
+#[pyfunction]
+pub(crate) fn forget() {
+    mem::forget(OWN.take());
 }
 
 /// Whether this thread is a rank.

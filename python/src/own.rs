@@ -86,6 +86,7 @@ impl Own {
         // Relaxed: nothing else hangs on it.
         self.run.stopped.load(Ordering::Relaxed)
             || self.entered.as_ref().is_some_and(Entered::is_over)
+            || matches!(self.communicators.first(), Some(Some(comm)) if comm.run_is_over())
     }
 }
 
@@ -133,9 +134,24 @@ pub(crate) fn sends_wait() -> bool {
     OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.run.sends_wait))
 }
 
-/// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended.
+/// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended,
+/// which only messages of other ranks end.
 pub(crate) fn poll<T, E: Into<WaitFailure>>(
+    future: Pin<&mut (impl Future<Output = Result<T, E>> + ?Sized)>,
+) -> Result<T, WaitFailure> {
+    poll_as(future, true)
+}
+
+/// As [`poll`], for what something else may end too.
+pub(crate) fn poll_any<T, E: Into<WaitFailure>>(
+    future: Pin<&mut (impl Future<Output = Result<T, E>> + ?Sized)>,
+) -> Result<T, WaitFailure> {
+    poll_as(future, false)
+}
+
+fn poll_as<T, E: Into<WaitFailure>>(
     mut future: Pin<&mut (impl Future<Output = Result<T, E>> + ?Sized)>,
+    by_messages: bool,
 ) -> Result<T, WaitFailure> {
     let mut backoff = Backoff::new(SPIN);
     let (mut begun, mut seen) = (Instant::now(), moves());
@@ -151,6 +167,7 @@ pub(crate) fn poll<T, E: Into<WaitFailure>>(
         }
     }
     let mut naps = 0;
+    let entered = |own: &Option<Own>| Some(own.as_ref()?.entered.as_ref()?.blocked());
     loop {
         let sleep = |parker: &Parker| {
             // Woken or not: it looks again.
@@ -158,7 +175,10 @@ pub(crate) fn poll<T, E: Into<WaitFailure>>(
             naps += 1;
             naps < LOOK && !OWN.with_borrow(|own| own.as_ref().is_some_and(Own::is_over))
         };
-        match poll_until(future.as_mut(), sleep) {
+        let blocked = by_messages.then(|| OWN.with_borrow(entered)).flatten();
+        let ended = poll_until(future.as_mut(), sleep);
+        drop(blocked);
+        match ended {
             Some(outcome) => return outcome.map_err(E::into),
             None if naps < LOOK => return Err(WaitFailure::Stopped),
             None => Python::attach(|py| py.check_signals()).map_err(WaitFailure::Raised)?,
@@ -222,6 +242,18 @@ impl From<CommError> for WaitFailure {
 
 impl From<WindowError> for WaitFailure {
     fn from(error: WindowError) -> WaitFailure {
+        let said = match &error {
+            WindowError::Beyond {
+                rank,
+                offset,
+                length,
+                window,
+            } => format!(
+                "{length} bytes from byte {offset} on do not lie in the window of rank {rank}, \
+                 which has {window} bytes"
+            ),
+            other => other.to_string(),
+        };
         let class = match error {
             WindowError::Comm(error) => return WaitFailure::Comm(error),
             WindowError::Beyond { .. } => "ERR_RMA_RANGE",
@@ -231,7 +263,7 @@ impl From<WindowError> for WaitFailure {
             WindowError::Elsewhere { .. } => "ERR_RMA_SHARED",
             _ => "ERR_OTHER",
         };
-        WaitFailure::Mpi(class, error.to_string())
+        WaitFailure::Mpi(class, said)
     }
 }
 

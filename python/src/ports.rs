@@ -7,11 +7,12 @@ use crate::errors::MotetError;
 use crate::handlers::Item;
 use crate::waiting::PendingObject;
 use motet::{Port as OfItems, ports};
-use motet_sync::Arc;
+use motet_sync::{Arc, thread_local};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::cell::Cell;
 
 create_exception!(
     motet,
@@ -59,6 +60,22 @@ impl Port {
     }
 }
 
+thread_local! {
+    /// A guard runs on this thread, under the locks of its ports.
+    static IN_GUARD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Raises an error in a guard: its port is locked.
+fn in_no_guard() -> PyResult<()> {
+    match IN_GUARD.get() {
+        true => Err(MotetError::new_err(
+            "a guard must not use ports, since it runs while its own is locked: decide by the \
+             item alone, and post in the handler",
+        )),
+        false => Ok(()),
+    }
+}
+
 #[pymethods]
 impl Port {
     #[new]
@@ -67,6 +84,7 @@ impl Port {
     }
 
     fn post(&self, py: Python<'_>, item: Item) -> PyResult<()> {
+        in_no_guard()?;
         match py.detach(|| self.inner().post(item)) {
             Ok(()) => Ok(()),
             Err(refused) => Err(match refused.reason {
@@ -77,16 +95,20 @@ impl Port {
     }
 
     /// The oldest item in a tuple of one, if there is one.
-    fn test(&self, py: Python<'_>) -> Option<(Item,)> {
-        py.detach(|| self.inner().test()).map(|item| (item,))
+    fn test(&self, py: Python<'_>) -> PyResult<Option<(Item,)>> {
+        in_no_guard()?;
+        Ok(py.detach(|| self.inner().test()).map(|item| (item,)))
     }
 
-    fn item_count(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.inner().item_count())
+    fn item_count(&self, py: Python<'_>) -> PyResult<usize> {
+        in_no_guard()?;
+        Ok(py.detach(|| self.inner().item_count()))
     }
 
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        in_no_guard()?;
         py.detach(|| self.inner().close());
+        Ok(())
     }
 
     fn is_closed(&self) -> bool {
@@ -94,12 +116,13 @@ impl Port {
     }
 
     /// What waits for an item.
-    fn taking(&self) -> PendingObject {
+    fn taking(&self) -> PyResult<PendingObject> {
+        in_no_guard()?;
         let port = self.inner().clone();
-        PendingObject::new(async move {
+        Ok(PendingObject::new(async move {
             let came = port.recv().or_closed().await;
             came.map_err(|_| Closed::new_err("the port is closed"))
-        })
+        }))
     }
 
     /// The name that tells it from others.
@@ -159,7 +182,10 @@ pub(crate) fn wants(guard: Arc<Py<PyAny>>) -> impl Fn(&Item) -> bool + Send + Sy
                 let arguments = PyTuple::new(py, [item.bind(py)])?;
                 guard.bind(py).call1(arguments)?.is_truthy()
             };
-            asked().unwrap_or_else(|error| {
+            let before = IN_GUARD.replace(true);
+            let wanted = asked();
+            IN_GUARD.set(before);
+            wanted.unwrap_or_else(|error| {
                 error.write_unraisable(py, Some(guard.bind(py)));
                 false
             })

@@ -1,6 +1,7 @@
 //! Services of another node, as Python calls them: bodies and answers are JSON.
 
 use crate::errors::MotetError;
+use crate::forked::Maker;
 use crate::waiting::PendingObject;
 use motet_http::{Access, RemoteNotification, Watch as OfEvents};
 use motet_service::{Fault, Options, Value};
@@ -8,12 +9,17 @@ use motet_sync::{Arc, Mutex};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::mem;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Another node.
 #[pyclass(frozen, module = "motet._motet")]
-pub(crate) struct Peer(motet_http::Peer);
+pub(crate) struct Peer {
+    /// It is there until the drop.
+    peer: Option<motet_http::Peer>,
+    maker: Maker,
+}
 
 /// What came of a call: whether it was carried out, and its answer or its fault as JSON.
 pub(crate) fn outcome(answer: Result<Value, Fault>) -> PyResult<Py<PyAny>> {
@@ -41,9 +47,11 @@ impl Peer {
     #[pyo3(signature = (url, token=None, ca=None))]
     fn new(url: &str, token: Option<String>, ca: Option<PathBuf>) -> PyResult<Peer> {
         let peer = motet_http::Peer::with(url, &Access::new(token, ca));
-        Ok(Peer(peer.map_err(|fault| {
-            PyValueError::new_err(fault.reason().to_owned())
-        })?))
+        let peer = peer.map_err(|fault| PyValueError::new_err(fault.reason().to_owned()))?;
+        Ok(Peer {
+            peer: Some(peer),
+            maker: Maker::new(),
+        })
     }
 
     /// Calls an operation by its name.
@@ -56,6 +64,7 @@ impl Peer {
         key: Option<&str>,
         version: Option<u64>,
     ) -> PyResult<PendingObject> {
+        let peer = self.open()?;
         let mut options = Options::default();
         options.within = seconds
             .map(Duration::try_from_secs_f64)
@@ -63,15 +72,30 @@ impl Peer {
             .map_err(|error| PyValueError::new_err(format!("within: {error}")))?;
         options.key = key.map(Into::into);
         options.if_version = version;
-        let answer = self.0.call(path, operation, body(json)?, options);
+        let answer = peer.call(path, operation, body(json)?, options);
         Ok(PendingObject::new(async move { outcome(answer.await) }))
     }
 
     /// Subscribes to a service.
     fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> PyResult<Watch> {
-        let watch = self.0.watch(path, only, sync);
+        let watch = self.open()?.watch(path, only, sync);
         let watch = watch.map_err(|fault| MotetError::new_err(fault.to_string()))?;
         Ok(Watch(Arc::new(Mutex::new(Some(watch)))))
+    }
+}
+
+impl Peer {
+    fn open(&self) -> PyResult<&motet_http::Peer> {
+        self.maker.check("Peer")?;
+        Ok(self.peer.as_ref().expect("it is there until the drop"))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if !self.maker.is_here() {
+            mem::forget(self.peer.take());
+        }
     }
 }
 

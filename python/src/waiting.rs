@@ -78,6 +78,14 @@ impl PendingObject {
     }
 }
 
+/// Raises `advice` on a thread that runs a task of a dispatcher: it must not wait there.
+pub(crate) fn in_no_task(advice: &'static str) -> PyResult<()> {
+    match wait_blocking_for(std::future::ready(()), Duration::ZERO) {
+        Err(BlockingError::InsideTask(_)) => Err(MotetError::new_err(advice)),
+        _ => Ok(()),
+    }
+}
+
 /// What `thread` tells next, or nothing when it is time to look for signals.
 ///
 /// # Errors

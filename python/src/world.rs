@@ -7,18 +7,20 @@
 //! ```
 
 use crate::errors::MotetError;
+use crate::forked::Maker;
 use crate::mpi_comm::object;
 use crate::mpi_handle::CommHandle;
 use crate::mpi_world::is_entered;
 use crate::own::{OWN, Own, RankCommunicator, WorldRun};
 use crate::stuck::{self, StuckCheck};
-use crate::waiting::hear;
+use crate::waiting::{hear, in_no_task};
 use motet::comm::SendOverflow;
 use motet::{Communicator, Current, Port, RunError};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Arc, Mutex, thread};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use std::mem;
 use std::rc::Rc;
 
 /// Ranks that run together.
@@ -27,6 +29,18 @@ pub(crate) struct World {
     world: Mutex<Option<motet::World>>,
     /// A send waits when too many messages were not received.
     sends_wait: AtomicBool,
+    /// How the last run has ended.
+    ended: Mutex<Option<EndedRun>>,
+    maker: Maker,
+}
+
+/// How a run has ended that has not ended well.
+#[derive(Clone, Copy)]
+enum EndedRun {
+    /// By a rank of this process.
+    Here,
+    /// By another process, or by all.
+    Elsewhere,
 }
 
 impl World {
@@ -34,10 +48,13 @@ impl World {
         World {
             world: Mutex::new(Some(world)),
             sends_wait: AtomicBool::new(false),
+            ended: Mutex::new(None),
+            maker: Maker::new(),
         }
     }
 
     fn open(&self) -> PyResult<motet::World> {
+        self.maker.check("World")?;
         let world = self.world.lock().clone();
         world.ok_or_else(|| MotetError::new_err("the world has been closed"))
     }
@@ -101,11 +118,23 @@ impl World {
         Ok(self.open()?.process())
     }
 
+    /// Whether the last run has ended with an error, of which the other processes know.
+    fn has_failed(&self) -> bool {
+        self.ended.lock().is_some()
+    }
+
+    /// Whether it has ended so and no rank of this process was the first.
+    fn has_failed_elsewhere(&self) -> bool {
+        matches!(*self.ended.lock(), Some(EndedRun::Elsewhere))
+    }
+
     /// Leaves the other processes. The interpreter drops no object for certain before the process
     /// ends.
     fn close(&self, py: Python<'_>) {
-        let world = self.world.lock().take();
-        py.detach(|| drop(world));
+        if self.maker.is_here() {
+            let world = self.world.lock().take();
+            py.detach(|| drop(world));
+        }
     }
 
     /// Calls `main(comm, *arguments)` on each rank; what it gives back, of the ranks of this
@@ -125,6 +154,11 @@ impl World {
                  run: go on with that, or use it only in what World.run calls",
             ));
         }
+        in_no_task(
+            "World.run waits for its ranks, and a rank or a handler must not wait so: call it in \
+             the main program or on a thread of its own; a rank divides its ranks by comm.Split",
+        )?;
+        *self.ended.lock() = None;
         let (run, ended) = (self.begin(), Port::new());
         let (process, processes) = world.process();
         // One process looks for all.
@@ -136,7 +170,15 @@ impl World {
                 main,
                 arguments,
             };
-            let result = world.run(async |comm| one(comm, &own, &call));
+            let result = world.run(async |comm| {
+                let comm = Rc::new(comm);
+                let given = one(Rc::clone(&comm), &own, &call);
+                if given.is_err() && comm.run_is_over() {
+                    // Another process has ended the run, which tells why: the rank is dropped here.
+                    std::future::pending::<()>().await;
+                }
+                given
+            });
             // Before the caller goes on: the last copy leaves the other processes.
             drop(world);
             // Nobody listens once the calling thread has given up.
@@ -162,11 +204,24 @@ impl World {
                 run.stopped.store(true, Ordering::Relaxed);
             }
         };
+        *self.ended.lock() = match &result {
+            Ok(_) => None,
+            Err(RunError::Rank { .. } | RunError::Panicked { .. }) => Some(EndedRun::Here),
+            Err(_) => Some(EndedRun::Elsewhere),
+        };
         let raised = interrupted.or_else(|| run.raised.lock().take());
         match (raised, result) {
             (Some(raised), _) => Err(raised),
             (None, Ok(results)) => PyList::new(py, results),
             (None, Err(error)) => Err(of_run(&error)),
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if !self.maker.is_here() {
+            mem::forget(self.world.lock().take());
         }
     }
 }
@@ -184,9 +239,9 @@ struct Call {
 }
 
 /// One rank: calls the function, on the thread that polls this.
-fn one(comm: Communicator, run: &Arc<WorldRun>, call: &Call) -> Result<Py<PyAny>, String> {
+fn one(comm: Rc<Communicator>, run: &Arc<WorldRun>, call: &Call) -> Result<Py<PyAny>, String> {
     let rank = comm.rank();
-    let own = Own::new(Arc::clone(run), RankCommunicator::Ranks(Rc::new(comm)));
+    let own = Own::new(Arc::clone(run), RankCommunicator::Ranks(Rc::clone(&comm)));
     let handle = CommHandle {
         owner: Some(own.number),
         ..CommHandle::WORLD
@@ -203,7 +258,10 @@ fn one(comm: Communicator, run: &Arc<WorldRun>, call: &Call) -> Result<Py<PyAny>
     drop(OWN.replace(before));
     result.map_err(|error| {
         let said = error.to_string();
-        run.raised.lock().get_or_insert(error);
+        // What another process has ended the run with is told by the run.
+        if !comm.run_is_over() {
+            run.raised.lock().get_or_insert(error);
+        }
         // Relaxed: nothing else hangs on it.
         run.stopped.store(true, Ordering::Relaxed);
         said

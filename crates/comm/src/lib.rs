@@ -127,7 +127,7 @@ pub use outcome::Outcome;
 pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
 pub use request::{Request, Requests};
-pub use run::Entered;
+pub use run::{BlockedRank, Entered};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Gone, Header, Transport, TransportError};
 pub use value::{Local, Value};

@@ -134,6 +134,14 @@ impl RankSlot {
         Some(self.waits()).filter(|waits| !waits.is_empty())
     }
 
+    /// The calls in which the rank sleeps, where it is a thread that nobody has woken.
+    pub(crate) fn thread_waits(&self) -> Option<Vec<Wait>> {
+        let sleeps = self.sleeping.load(Ordering::Acquire);
+        sleeps
+            .then(|| self.waits())
+            .filter(|waits| !waits.is_empty())
+    }
+
     /// The calls in which the rank sleeps.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         let waits = self.with_left(|left| {

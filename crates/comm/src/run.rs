@@ -1,5 +1,6 @@
 //! How the ranks of a world are started, watched and waited for.
 
+mod blocked;
 mod entered;
 mod life;
 mod links;
@@ -9,6 +10,7 @@ mod replayed;
 mod solo;
 mod threads;
 
+pub use blocked::BlockedRank;
 pub use entered::Entered;
 pub(crate) use links::On;
 pub(crate) use process_run::ProcessRoute;

@@ -6,16 +6,15 @@ import atexit
 import os
 import sys
 import threading
-from types import TracebackType
 from typing import Any
 
-from motet import _clash, _motet
+from motet import _clash, _ending, _motet
 from motet.mpi4py import rc
 
 # What this process has done: begun by itself, and ended.
 _begun = False
 _finished = False
-_failure: str | None = None
+_forked = False
 
 
 def begin() -> None:
@@ -23,6 +22,10 @@ def begin() -> None:
     global _begun
     if _motet.is_rank():
         return
+    if _forked:
+        raise _motet.MotetError(
+            "this process was forked from a rank and is none: make calls in the rank itself"
+        )
     if _finished:
         raise _motet.MotetError("MPI has been finalized: no call is possible any more")
     if not rc.initialize and not _begun:
@@ -37,8 +40,9 @@ def begin() -> None:
     _motet.enter()
     _clash.refuse_later_mpi4py()
     _begun = True
-    atexit.register(finish)
-    _watch_failures()
+    atexit.register(_end)
+    os.register_at_fork(after_in_child=_forget)
+    _ending.watch()
 
 
 def init() -> None:
@@ -61,20 +65,6 @@ def _check_threads() -> None:
         )
 
 
-def _watch_failures() -> None:
-    """Note what the script has raised and not caught: the other processes are told."""
-    before = sys.excepthook
-
-    def hook(
-        kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
-        global _failure
-        _failure = f"{kind.__name__}: {error}"
-        before(kind, error, trace)
-
-    sys.excepthook = hook
-
-
 def is_initialized() -> bool:
     """Whether the world has begun."""
     return _motet.is_rank() or _begun
@@ -91,22 +81,39 @@ def finish() -> None:
     if not _begun or _finished:
         return
     _finished = True
+    _motet.leave(None)
+
+
+def _end() -> None:
+    """End the rank at the end of the program, which tells the others if it has failed."""
+    global _finished
+    if not _begun or _finished:
+        return
+    _finished = True
+    failure = _ending.failure()
     try:
-        _motet.leave(_failure)
+        _motet.leave(failure)
     except _motet.MotetError as error:
-        if _failure is None:
-            print(f"motet: {error}", file=sys.stderr, flush=True)
-            # Too late to raise: the interpreter is ending.
-            os._exit(1)
+        print(f"motet: {error}", file=sys.stderr, flush=True)
+        _ending.told(str(error))
+        # Too late to raise: the interpreter is ending.
+        _ending.end_at_once()
+
+
+def _forget() -> None:
+    """Be no rank: the process was forked from one, which goes on."""
+    global _finished, _forked
+    if _begun and not _finished:
+        _finished = _forked = True
+        _motet.forget()
 
 
 def give_up(reason: Any) -> None:
     """End the rank with an error, which ends the other processes too."""
-    global _failure, _finished
-    _failure = str(reason)
+    global _finished
     if _begun and not _finished:
         _finished = True
-        _motet.leave(_failure)
+        _motet.leave(str(reason))
 
 
 _motet.set_mpi_begin(begin)

@@ -12,7 +12,7 @@ use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};
 use motet_dispatch::ReplayQueue;
 use motet_sync::CachePadded;
-use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -36,6 +36,9 @@ pub(crate) struct LocalRanks {
     over: AtomicBool,
     pub(super) begun: Instant,
     stuck: OnceLock<WaitReport>,
+    /// Where the one rank here is a thread of the program: how often it has begun and ended to do
+    /// nothing but wait. Odd: it waits.
+    blocks: AtomicUsize,
 }
 
 /// What all need to know of a rank here, in a cache line of its own: it is read with each message
@@ -104,6 +107,7 @@ impl LocalRanks {
             over: AtomicBool::new(false),
             begun: Instant::now(),
             stuck: OnceLock::new(),
+            blocks: AtomicUsize::new(0),
         }
     }
 
@@ -205,17 +209,37 @@ impl LocalRanks {
         }
     }
 
+    /// The rank here, which is a thread, does nothing but wait from now on.
+    pub(crate) fn thread_blocks(&self) {
+        self.blocks.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// It goes on.
+    pub(crate) fn thread_goes_on(&self) {
+        self.blocks.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A number that changes whenever it begins to wait or goes on; 0 where ranks are tasks.
+    pub(crate) fn thread_changes(&self) -> usize {
+        self.blocks.load(Ordering::Acquire)
+    }
+
     /// Where the ranks wait, if every rank that has not finished waits for another, and no message
     /// from outside can end it.
     pub(crate) fn hopeless(&self) -> Option<WaitReport> {
         // Before the ranks: what came through one that is closed now has woken its rank.
         let open = self.entrances.open();
+        let changes = self.thread_changes();
         let state = |slot: &RankSlot| {
             if slot.is_finished() {
-                Some(RankState::Finished)
-            } else {
-                slot.hopeless_waits().map(RankState::Waiting)
+                return Some(RankState::Finished);
             }
+            let waits = match changes {
+                0 => slot.hopeless_waits(),
+                _ if changes % 2 == 1 => slot.thread_waits(),
+                _ => None,
+            };
+            waits.map(RankState::Waiting)
         };
         let ranks = self.slots().map(state).collect::<Option<Vec<_>>>()?;
         let may_end = |door: &Arc<Door>| match &ranks[door.place] {

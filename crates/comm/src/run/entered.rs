@@ -32,7 +32,7 @@ type Ran = Result<(), RunError<String>>;
 /// Dropped without [`Entered::finish`] it ends the run with an error, and waits for the end.
 #[must_use = "the run ends when it is dropped"]
 pub struct Entered {
-    comm: Option<Rc<Communicator>>,
+    pub(super) comm: Option<Rc<Communicator>>,
     /// One rank alone needs nobody beside the caller.
     running: Option<Running>,
 }

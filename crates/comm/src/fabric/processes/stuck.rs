@@ -8,7 +8,7 @@
 
 use super::RunProcesses;
 use super::control::{CHECK, EarlyEnd, IDLE, STILL, STUCK};
-use crate::WaitReport;
+use crate::{RankState, WaitReport};
 use motet_dispatch::IdleWatch;
 use motet_sync::Mutex;
 use motet_sync::atomic::Ordering;
@@ -21,7 +21,7 @@ struct State {
     /// What was last told to process 0.
     told: Option<Traffic>,
     /// The look that found this process idle, and the traffic then.
-    found: Option<(usize, Traffic)>,
+    found: Option<(Still, Traffic)>,
     /// On process 0, by process: what it told when it became idle.
     idle: Vec<Option<Traffic>>,
     /// On process 0: the number of times that all were asked, and the last of them.
@@ -39,6 +39,9 @@ struct Asked {
     /// So many times in a row with this.
     times: u32,
 }
+
+/// What changes when something runs here: on a worker, or a rank that is a thread.
+type Still = (usize, usize);
 
 /// Messages that a process's ranks have sent to others and received from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,12 +86,13 @@ impl RunProcesses {
         if self.waits_for_room() {
             return None;
         }
-        let (traffic, before) = (self.traffic(), watch.look()?);
+        let look = || Some((watch.look()?, self.local.thread_changes()));
+        let (traffic, before) = (self.traffic(), look()?);
         if self.stuck.0.lock().found == Some((before, traffic)) {
             return Some(traffic);
         }
         let report = self.local.hopeless()?;
-        if watch.look() != Some(before) || self.traffic() != traffic {
+        if look() != Some(before) || self.traffic() != traffic {
             return None;
         }
         let mut state = self.stuck.0.lock();
@@ -141,7 +145,13 @@ impl RunProcesses {
     pub(super) fn answer(&self, wave: u32) {
         let (told, report) = {
             let state = self.stuck.0.lock();
-            (state.told, state.still[self.own()].clone())
+            let same = state
+                .found
+                .filter(|((_, changes), _)| *changes == self.local.thread_changes());
+            (
+                state.told.filter(|_| same.is_some()),
+                state.still[self.own()].clone(),
+            )
         };
         if let (Some(told), Some(report)) = (told, report)
             && told == self.traffic()
@@ -177,8 +187,12 @@ impl RunProcesses {
             };
             all.into_iter().reduce(WaitReport::followed_by)
         };
+        let Some(report) = report else { return };
+        // A program whose ranks are threads may still do something by signals: what will not come
+        // for certain is that of a rank that has ended.
+        let ended = report.ranks.contains(&RankState::Finished);
         // Their ranks may all have finished, and processes not have come to say so.
-        if let Some(report) = report.filter(WaitReport::has_waiting) {
+        if report.has_waiting() && (ended || self.local.thread_changes() == 0) {
             self.tell_all(STUCK, &report.to_bytes());
             self.end(EarlyEnd::Stuck(report));
         }

@@ -1,0 +1,190 @@
+"""How a job ends when one of its processes does, and what a process has that was forked."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+NEEDS_MPI = pytest.mark.skipif("MOTET_MPI" not in os.environ, reason="MOTET_MPI names no library")
+NEEDS_FORK = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+
+SCRIPT = """
+import sys
+from motet.mpi4py import MPI
+comm = MPI.COMM_WORLD
+"""
+WORLD = """
+import sys
+from motet.comm import World
+"""
+
+
+def launched(tmp_path, text, count=2):
+    program = tmp_path / "script.py"
+    program.write_text(text)
+    library = os.environ["MOTET_MPI"].split(os.pathsep)[0]
+    line = [sys.executable, "-m", "motet", "run", "-t", "1", "-m", str(count)]
+    line += ["--mpi-lib", library, "--quiet", "--", sys.executable, str(program)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120)
+
+
+@NEEDS_MPI
+@pytest.mark.parametrize("waits", ["comm.barrier()", "comm.recv(source=1)"])
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("sys.exit(7)", ""),
+        ("sys.exit('as it was told')", "as it was told"),
+        # Nobody is told of these: what is seen is that the others wait for a rank that has ended.
+        ("raise SystemExit(7)", "1 of 2 ranks wait"),
+        ("sys.exit(0)", "1 of 2 ranks wait"),
+        ("pass", "1 of 2 ranks wait"),
+    ],
+)
+def test_sem_g466_a_script_that_ends_while_others_wait_for_it_ends_the_job(
+    tmp_path, waits, end, words
+):
+    done = launched(tmp_path, f"{SCRIPT}\nif comm.rank == 1: {end}\nelse: {waits}\n")
+    # Which one hangs on the launcher, which ends the others at the first, or not.
+    assert done.returncode != 0, done.stderr
+    assert words in done.stderr
+
+
+@NEEDS_MPI
+def test_sem_g466_a_script_may_end_by_exit(tmp_path):
+    text = (
+        f"{SCRIPT}\n"
+        "try: sys.exit(3)\n"
+        "except SystemExit: pass\n"
+        "comm.barrier()\n"
+        "print(comm.allreduce(1), flush=True)\n"
+    )
+    for end in ("", "sys.exit(0)\n", "sys.exit()\n"):
+        done = launched(tmp_path, text + end)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("2") == 2
+
+
+@NEEDS_MPI
+def test_sem_g466_ranks_that_go_on_after_one_has_ended_are_left_alone(tmp_path):
+    # Rank 2 ends at once; the others exchange for longer than it takes to look who waits.
+    done = launched(
+        tmp_path,
+        f"{SCRIPT}\n"
+        "import time\n"
+        "other = 1 - comm.rank\n"
+        "begun = time.monotonic()\n"
+        "while comm.rank < 2:\n"
+        "    later = comm.irecv(source=other, tag=1)\n"
+        "    if comm.rank: time.sleep(0.7)\n"
+        "    came = comm.sendrecv(time.monotonic() - begun > 2, dest=other, source=other)\n"
+        "    comm.send(None, dest=other, tag=1)\n"
+        "    later.wait()\n"
+        "    if comm.rank == 0: comm.send(came, dest=1, tag=2)\n"
+        "    if (came if comm.rank == 0 else comm.recv(source=0, tag=2)): break\n"
+        "print(f'<{comm.rank}>', flush=True)\n",
+        count=3,
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(f"<{rank}>" in done.stdout for rank in range(3))
+
+
+@NEEDS_MPI
+@pytest.mark.parametrize(
+    "end", ["sys.exit(7)", "sys.exit(0)", "raise LookupError('as it was told')"]
+)
+def test_sem_g449_what_a_rank_raises_ends_the_ranks_of_other_processes(tmp_path, end):
+    main = (
+        f"def main(comm):\n    if comm.rank == 1: {end}\n    comm.barrier()\n    comm.barrier()\n"
+    )
+    done = launched(tmp_path, f"{WORLD}\n{main}World.current().run(main)\n")
+    assert done.returncode != 0, done.stderr
+
+
+@NEEDS_MPI
+@pytest.mark.parametrize("runs", [0, 1])
+def test_a_process_that_fails_between_runs_ends_the_job(tmp_path, runs):
+    done = launched(
+        tmp_path,
+        f"{WORLD}\n"
+        "world = World.current()\n"
+        f"for _ in range({runs}): world.run(lambda comm: comm.barrier())\n"
+        "if world.process[0] == 1: sys.exit(7)\n"
+        "world.run(lambda comm: comm.barrier())\n",
+    )
+    assert done.returncode != 0, done.stderr
+    assert "process 1 has ended with status 7" in done.stderr
+
+
+@NEEDS_MPI
+def test_a_process_forked_from_a_rank_is_none(tmp_path):
+    done = launched(
+        tmp_path,
+        f"{SCRIPT}\n"
+        "import os\n"
+        "comm.barrier()\n"
+        "if os.fork() == 0:\n"
+        "    try: comm.barrier()\n"
+        "    except Exception as error: print('<child>', error, flush=True)\n"
+        "    sys.exit(0)\n"
+        "assert os.wait()[1] == 0\n"
+        "print(f'<{comm.allreduce(1)}>', flush=True)\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("was forked from a rank") == 2
+    assert done.stdout.count("<2>") == 2
+
+
+OBJECTS = """
+import os, sys, warnings
+warnings.simplefilter("ignore")
+from motet.ports import Dispatcher, Port, receive
+from motet.service import Node, connect, query, service
+
+@service
+class Till:
+    def __init__(self): self.state = {}
+    @query
+    def euros(self): return 2
+
+dispatcher, port = Dispatcher(2), Port()
+queue = dispatcher.queue()
+node = Node()
+node.add("/till", Till())
+peer = connect(node.url)
+assert peer["/till"].euros().blocking() == 2
+child = os.fork()
+if child == 0:
+    for use in (
+        lambda: dispatcher.queue(),
+        lambda: queue.enqueue(print),
+        lambda: dispatcher.wait_idle(),
+        lambda: receive(port, print).activate(queue),
+        lambda: node.add("/other", Till()),
+        lambda: peer["/till"].euros(),
+    ):
+        try: use()
+        except Exception as error: print("refused:", error, flush=True)
+    with dispatcher, node: pass
+    END
+assert os.waitpid(child, 0)[1] == 0
+queue.enqueue(port.post, "goes on")
+print(port.get_blocking(30), peer["/till"].euros().blocking(), flush=True)
+"""
+
+
+@NEEDS_FORK
+@pytest.mark.parametrize("end", ["sys.exit(0)", "del dispatcher, queue, node, peer; sys.exit(0)"])
+def test_a_process_that_was_forked_leaves_what_the_other_has_made(end):
+    done = subprocess.run(
+        [sys.executable, "-c", OBJECTS.replace("END", end)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert len(lines) == 7 and lines[-1] == "goes on 2", lines
+    assert all("has made this" in line and "forked" in line for line in lines[:-1]), lines
