@@ -28,15 +28,15 @@ handler raises is posted to the exception port of its queue, and else logged by 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import logging
-import weakref
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from motet import _motet
 from motet._awaiting import Wait
+from motet._closing import closed_at_exit
 from motet._motet import Closed
+from motet._parameters import called, whole
 
 __all__ = [
     "Activation",
@@ -65,6 +65,10 @@ class Part(Generic[T]):
     def __init__(
         self, port: Port[T], count: int | None = None, guard: Callable[[T], Any] | None = None
     ) -> None:
+        if count is not None:
+            count = whole("count", count, 1)
+        if guard is not None:
+            called("guard", guard)
         self._port, self._guard = port, guard
         self._part = _motet.Part(port._port, count, guard)
 
@@ -226,6 +230,11 @@ def receive(
     when: Callable[[T], Any] | None = None,
 ) -> Arbiter:
     """Handle each item of a port, or one; `at_most` so many at a time; those that a guard wants."""
+    called("handler", handler)
+    if when is not None:
+        called("when", when)
+    if at_most is not None:
+        at_most = whole("at_most", at_most, 1)
     return Arbiter(_motet.receive(port._port, handler, once, at_most, when))
 
 
@@ -238,6 +247,8 @@ def receive_several(
     or_after: float | None = None,
 ) -> Arbiter:
     """Handle `count` items of a port at a time; after so many seconds, what is there."""
+    called("handler", handler)
+    count = whole("count", count, 1)
     return Arbiter(_motet.several(port._port, count, handler, once, or_after))
 
 
@@ -251,12 +262,14 @@ def join(
 
     The handler gets an argument for each part, a list for `port.times(n)`.
     """
+    called("handler", handler)
     made = [part if isinstance(part, Part) else Part(part) for part in parts]
     return Arbiter(_motet.join([part._part for part in made], handler, once))
 
 
 def after(seconds: float, handler: Callable[[], Any]) -> Arbiter:
     """Handle the end of a time: for a branch of a choice."""
+    called("handler", handler)
     return Arbiter(_motet.after(seconds, handler))
 
 
@@ -297,6 +310,7 @@ class DispatcherQueue:
 
     def enqueue(self, function: Callable[..., Any], *args: Any) -> None:
         """Call a function on the dispatcher."""
+        called("function", function)
         self._queue.enqueue(function, args)
 
     def suspend(self) -> None:
@@ -312,16 +326,7 @@ class DispatcherQueue:
         return Port._of(self._queue.exception_port())
 
 
-_open: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    for dispatcher in list(_open):
-        dispatcher.close()
-
-
-# A thread that wants the interpreter must not outlive it.
-atexit.register(_close_all)
+_open = closed_at_exit()
 
 
 def _log(queue: str, raised: BaseException) -> None:
@@ -343,6 +348,8 @@ class Dispatcher:
     """
 
     def __init__(self, threads: int = 1, *, name: str = "motet") -> None:
+        # 0: one for each core.
+        threads = whole("threads", threads, 0, most=65_536)
         self._dispatcher = _motet.Dispatcher(threads, name, _log)
         _open.add(self)
 
@@ -362,6 +369,8 @@ class Dispatcher:
 
     def queue(self, name: str = "queue", *, depth: int | None = None) -> DispatcherQueue:
         """Make a queue; one with a depth refuses what comes when so many handlers wait."""
+        if depth is not None:
+            depth = whole("depth", depth, 1)
         return DispatcherQueue(self._dispatcher.queue(name, depth))
 
     def wait_idle(self, timeout: float | None = None) -> None:

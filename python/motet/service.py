@@ -30,11 +30,9 @@ for`. A call that the service does not carry out raises `Fault`, whose `code` sa
 
 from __future__ import annotations
 
-import atexit
 import inspect
 import json
 import logging
-import weakref
 from collections.abc import AsyncIterator, Callable, Generator
 from dataclasses import dataclass
 from os import PathLike
@@ -42,7 +40,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from motet import _motet
 from motet._awaiting import Wait
+from motet._closing import closed_at_exit
 from motet._motet import MotetError
+from motet._operations import arguments, operations
 
 __all__ = [
     "Call",
@@ -66,7 +66,6 @@ _CODES = (
     "InsufficientResources QueuingLimitExceeded OperationCanceled OperationFailed ResponseTimeout "
     "Gone UnknownService PreconditionFailed Unavailable SelfCall NoAnswer Unauthenticated"
 ).split()
-_UNIFORM = ("get", "lookup", "replace", "patch", "save", "drop", "subscribe", "unsubscribe")
 
 
 class Fault(MotetError):
@@ -191,10 +190,14 @@ class Service:
         if operation.startswith("_"):
             raise AttributeError(operation)
 
-        def called(body: Any = None, /, **fields: Any) -> Call:
-            if fields and body is not None:
-                raise TypeError(f"{operation} takes one body, or fields by their names")
-            return self._call(operation, fields or body)
+        def called(*bodies: Any, **fields: Any) -> Call:
+            if len(bodies) + bool(fields) > 1:
+                raise TypeError(
+                    f"{operation} takes one body, or fields by their names, and got "
+                    f"{len(bodies)} bodies and {len(fields)} fields: write "
+                    f"{operation}(name=value, other=value), or give one dictionary or list"
+                )
+            return self._call(operation, bodies[0] if bodies else fields or None)
 
         called.__name__ = operation
         return called
@@ -245,6 +248,8 @@ class Peer:
         return f"<Peer {self.url}>"
 
     def __getitem__(self, path: str) -> Service:
+        if not path.startswith("/"):
+            raise ValueError(f"the path is {path!r}: it begins with a slash, as {'/' + path!r}")
         return Service(self._peer, path)
 
 
@@ -274,32 +279,12 @@ def service(kind: C) -> C:
     """Make a class one whose objects a `Node` serves.
 
     `self.state` is what others see: anything that JSON has. Methods with `@query` and `@update` are
-    its operations, also `async` ones. The body of a call is their argument, or has their arguments
-    by name. They raise `Fault`; anything else that they raise is logged, and a fault to the caller.
+    its operations, also `async` ones. A class derived from one has its operations, and those that
+    it marks itself. The body of a call is their argument, or has their arguments by name. They
+    raise `Fault`; anything else that they raise is logged, and a fault to the caller.
     """
-    found = {
-        name: (inspect.getdoc(method) or "", method._motet_changes)
-        for name, method in inspect.getmembers(kind, callable)
-        if hasattr(method, "_motet_changes")
-    }
-    if not found:
-        raise TypeError(f"{kind.__name__} has no operation: mark methods with @query or @update")
-    for name in found:
-        if name in _UNIFORM or name.startswith("_"):
-            raise TypeError(f"{kind.__name__}.{name}: every service has an operation of that name")
-    kind._motet_operations = found  # type: ignore[attr-defined]
+    kind._motet_operations = operations(kind)  # type: ignore[attr-defined]
     return kind
-
-
-def _arguments(method: Callable[..., Any], body: Any) -> inspect.BoundArguments:
-    """Bind what a call brings: an argument, or arguments by their names."""
-    signature = inspect.signature(method)
-    try:
-        if isinstance(body, dict) and (set(body) & set(signature.parameters) or not body):
-            return signature.bind(**body)
-        return signature.bind() if body is None else signature.bind(body)
-    except TypeError as error:
-        raise Fault("MessageNotSupported", f"the body does not fit: {error}") from None
 
 
 def _carrier(served: Any) -> Callable[[str, str], Any]:
@@ -307,7 +292,10 @@ def _carrier(served: Any) -> Callable[[str, str], Any]:
 
     async def carried(name: str, text: str) -> Any:
         method = getattr(served, name)
-        bound = _arguments(method, json.loads(text))
+        try:
+            bound = arguments(method, json.loads(text))
+        except TypeError as error:
+            raise Fault("MessageNotSupported", str(error)) from None
         answer = method(*bound.args, **bound.kwargs)
         return await answer if inspect.isawaitable(answer) else answer
 
@@ -338,16 +326,7 @@ def _written(fault: Fault) -> str:
     return json.dumps(told)
 
 
-_open: weakref.WeakSet[Node] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    for node in list(_open):
-        node.close()
-
-
-# Its threads want the interpreter, and must not outlive it.
-atexit.register(_close_all)
+_open = closed_at_exit()
 
 
 class Node:
@@ -374,11 +353,15 @@ class Node:
 
     def add(self, path: str, served: Any) -> None:
         """Serve an object at a path."""
-        operations = getattr(type(served), "_motet_operations", None)
-        if operations is None:
-            raise TypeError(f"{type(served).__name__} is no service: mark the class with @service")
+        kind = type(served)
+        if not hasattr(kind, "_motet_operations"):
+            raise TypeError(f"{kind.__name__} is no service: mark the class with @service")
+        if not path.startswith("/"):
+            raise ValueError(f"the path is {path!r}: it begins with a slash, as {'/' + path!r}")
+        # A class that is derived from a service is one, with its own operations.
+        found = operations(kind)
         state = json.dumps(served.state, allow_nan=False)
-        listed = [(name, about, changes) for name, (about, changes) in operations.items()]
+        listed = [(name, about, changes) for name, (about, changes) in found.items()]
         self._node.add(path, _carrier(served), listed, state)
 
     def close(self) -> None:

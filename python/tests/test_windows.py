@@ -236,3 +236,15 @@ def test_sem_g499_windows_and_files_of_two_processes(tmp_path):
     done = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert path.read_bytes() == b"rank 0 rank 1 "
+
+
+def test_an_access_beyond_a_window_is_told_in_bytes():
+    def main(comm):
+        win = MPI.Win.Create(numpy.zeros(4), 8, comm=comm)
+        win.Fence()
+        with pytest.raises(MPI.Exception, match="72 bytes from byte 8 on .* has 32 bytes"):
+            win.Put(numpy.zeros(9), 0, 1)
+            win.Fence()
+        win.Free()
+
+    on(1, main)

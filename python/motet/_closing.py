@@ -1,0 +1,19 @@
+"""What is closed before the interpreter ends: its threads want it, and must not outlive it."""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from typing import Any
+
+
+def closed_at_exit() -> weakref.WeakSet[Any]:
+    """Make a set of objects that are closed at the end, if they are still there."""
+    kept: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def close_all() -> None:
+        for one in list(kept):
+            one.close()
+
+    atexit.register(close_all)
+    return kept
