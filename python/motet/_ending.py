@@ -6,7 +6,7 @@ want to know.
 
 from __future__ import annotations
 
-import dis
+import opcode
 import os
 import re
 import sys
@@ -58,7 +58,7 @@ def _has_returned() -> bool:
     """Whether the program has come to its end: then it has caught what `sys.exit` has raised."""
     if _program is None or _program.f_lasti < 0:
         return False
-    return dis.opname[_program.f_code.co_code[_program.f_lasti]].startswith("RETURN")
+    return opcode.opname[_program.f_code.co_code[_program.f_lasti]].startswith("RETURN")
 
 
 def failure() -> str | None:

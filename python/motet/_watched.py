@@ -9,6 +9,7 @@ import numpy
 
 from motet import _motet
 from motet._callbacks import Hundredths
+from motet._parameters import called
 
 __all__ = ["Watched", "kept", "ranks"]
 
@@ -68,6 +69,8 @@ class Watched:
             if tqdm is not None:
                 form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
                 self._bar = tqdm(total=1.0, desc=type(estimator).__name__, bar_format=form)
+        if estimator.callback is not None:
+            called("callback", estimator.callback)
         self._hundredths = Hundredths(estimator)
         heard = estimator.callback is not None or self._bar is not None or self._hundredths
         hear = self._hear if heard else None

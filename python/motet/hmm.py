@@ -12,7 +12,7 @@ from motet import _motet
 from motet._base import BaseEstimator, fitted
 from motet._callbacks import told
 from motet._input import checked, table, wide
-from motet._parameters import check
+from motet._parameters import check, of_rows
 from motet._randoms import randoms
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
@@ -68,6 +68,7 @@ class _Markov(Shown, BaseEstimator):
         """
         check(self)
         X = self._shown(X, reset=True)
+        of_rows("n_components", self.n_components, X)
         lengths = _lengths(X, y, lengths)
         with Watched(self) as watched:
             model, trace, converged = _motet.fit_markov(
@@ -203,6 +204,9 @@ def _lengths(X: numpy.ndarray, second: Any, lengths: Sequence[int] | None) -> li
             raise ValueError(f"the lengths {told}, and there are {len(X)} rows")
     if lengths is None:
         return [len(X)]
+    broken = [length for length in lengths if length != int(length)]
+    if broken:
+        raise ValueError(f"lengths hold {broken[0]}: they are whole numbers of rows")
     lengths = [int(length) for length in lengths]
     if any(length < 1 for length in lengths):
         raise ValueError(f"lengths hold {min(lengths)}: a sequence has at least one row")

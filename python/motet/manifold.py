@@ -119,6 +119,11 @@ class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X = checked(self, X, reset=True)
         if len(X) < 2:
             raise ValueError(f"n_samples={len(X)}: distances need at least two rows")
+        if self.n_components > len(X):
+            raise ValueError(
+                f"n_components={self.n_components} should be <= n_samples={len(X)}: so many rows "
+                "lie in fewer dimensions"
+            )
         pairs = square(wide(X)) if self.metric == "precomputed" else numpy.sqrt(squares(wide(X)))
         with Watched(self) as watched:
             found = _motet.scale(

@@ -1,7 +1,7 @@
 //! Dispatchers and queues, for handlers of Python.
 
 use crate::errors::MotetError;
-use crate::forked::Maker;
+use crate::forked::{Maker, leave};
 use crate::handlers::{handle, raised};
 use crate::ports::{Outside, Port};
 use crate::waiting::{PendingObject, blocked, in_no_task};
@@ -12,7 +12,6 @@ use motet_sync::{Arc, Mutex, thread};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::mem;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -142,7 +141,7 @@ impl Drop for Dispatcher {
     fn drop(&mut self) {
         let inner = self.inner.lock().take();
         if !self.maker.is_here() {
-            return mem::forget(inner);
+            return leave(inner);
         }
         if let Some(inner) = inner {
             // This may be a thread of it, and a handler may want the interpreter: nobody waits

@@ -2,7 +2,13 @@
 
 use crate::errors::MotetError;
 use pyo3::prelude::*;
+use std::mem::ManuallyDrop;
 use std::process;
+
+/// Drops nothing of what another process has made: that is its own.
+pub(crate) fn leave<T>(it: T) {
+    let _ = ManuallyDrop::new(it);
+}
 
 /// The process that has made an object.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use crate::contract::{Operations, ServiceMessage, Written, find, kept};
 use crate::errors::MotetError;
-use crate::forked::Maker;
+use crate::forked::{Maker, leave};
 use crate::handlers::{Handler, Item, call};
 use crate::service::body;
 use crate::waiting::blocked;
@@ -16,7 +16,6 @@ use motet_sync::{Arc, Mutex, thread};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::mem;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
@@ -272,7 +271,7 @@ impl Drop for Node {
     fn drop(&mut self) {
         let running = self.running.lock().take();
         if !self.maker.is_here() {
-            return mem::forget(running);
+            return leave(running);
         }
         if let Some(running) = running {
             // This may be a thread of it.

@@ -1,6 +1,7 @@
 //! A script that is a rank without saying so: its first call of MPI enters the world.
 
 use crate::errors::MotetError;
+use crate::forked;
 use crate::own::{OWN, Own, RankCommunicator, WorldRun, end_all};
 use motet::comm::Entered;
 use motet::{Current, CurrentConfig, RunError, World};
@@ -9,7 +10,6 @@ use motet_sync::{Arc, thread_local};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::cell::Cell;
-use std::mem;
 
 thread_local! {
     /// A rank on its way to the same thread without the interpreter.
@@ -109,7 +109,7 @@ pub(crate) fn leave(py: Python<'_>, reason: Option<String>) -> PyResult<()> {
 /// This process was forked from a rank and is none: nothing of the rank is touched any more.
 #[pyfunction]
 pub(crate) fn forget() {
-    mem::forget(OWN.take());
+    forked::leave(OWN.take());
 }
 
 /// Whether this thread is a rank.

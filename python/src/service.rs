@@ -1,7 +1,7 @@
 //! Services of another node, as Python calls them: bodies and answers are JSON.
 
 use crate::errors::MotetError;
-use crate::forked::Maker;
+use crate::forked::{Maker, leave};
 use crate::waiting::PendingObject;
 use motet_http::{Access, RemoteNotification, Watch as OfEvents};
 use motet_service::{Fault, Options, Value};
@@ -9,7 +9,6 @@ use motet_sync::{Arc, Mutex};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::mem;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -94,7 +93,7 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         if !self.maker.is_here() {
-            mem::forget(self.peer.take());
+            leave(self.peer.take());
         }
     }
 }

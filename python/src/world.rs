@@ -7,7 +7,7 @@
 //! ```
 
 use crate::errors::MotetError;
-use crate::forked::Maker;
+use crate::forked::{Maker, leave};
 use crate::mpi_comm::object;
 use crate::mpi_handle::CommHandle;
 use crate::mpi_world::is_entered;
@@ -20,7 +20,6 @@ use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Arc, Mutex, thread};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use std::mem;
 use std::rc::Rc;
 
 /// Ranks that run together.
@@ -221,7 +220,7 @@ impl World {
 impl Drop for World {
     fn drop(&mut self) {
         if !self.maker.is_here() {
-            mem::forget(self.world.lock().take());
+            leave(self.world.lock().take());
         }
     }
 }

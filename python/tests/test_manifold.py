@@ -40,6 +40,7 @@ def test_wrong_input_is_named(groups):
         (AnnealedMDS(metric="cosine"), "metric is 'cosine'"),
         (AnnealedMDS(method="guess"), "method is"),
         (AnnealedMDS(0), "n_components is 0"),
+        (AnnealedMDS(10**9), "n_components=1000000000 should be <= n_samples=300"),
     ]:
         with pytest.raises(ValueError, match=words):
             wrong.fit(groups)

@@ -194,8 +194,10 @@ def test_wrong_sequences_are_named():
     for wrong, words in [
         (lambda: GaussianHMM(2).fit(column, [3, 4]), "lengths add up to 7"),
         (lambda: GaussianHMM(2).fit(column, lengths=[3, 4]), "lengths add up to 7"),
+        (lambda: GaussianHMM(2).fit(column, lengths=[3.7, 4.3]), "lengths hold 3.7"),
         (lambda: GaussianHMM(2).fit(numbers), "1D|1 dimensions"),
         (lambda: GaussianHMM(0).fit(column), "positive"),
+        (lambda: CategoricalHMM(10**9).fit([0, 1]), "n_samples=2 should be >= n_components"),
         (lambda: GaussianHMM(2).fit([[0.5], [numpy.nan]]), "NaN"),
         (lambda: CategoricalHMM(2).fit([0.5, 1.0]), "whole numbers"),
         (lambda: CategoricalHMM(2).fit([0, -1]), "row 1 of X is -1"),

@@ -33,6 +33,7 @@ WRONG = {
     "checkpoint_every": [-1, float("nan"), "a"],
     "init": ["best", 3, numpy.zeros((3, 2))],
     "covariance_type": ["x", 3],
+    "callback": [3],
     "metric": ["x", None],
     "method": ["x", None],
 }

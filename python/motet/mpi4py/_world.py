@@ -41,7 +41,8 @@ def begin() -> None:
     _clash.refuse_later_mpi4py()
     _begun = True
     atexit.register(_end)
-    os.register_at_fork(after_in_child=_forget)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forget)
     _ending.watch()
 
 

@@ -239,7 +239,15 @@ mod tests {
 
     /// How a run ends whose processes have one rank each, when both say that they are idle.
     fn ending_of(here: RankState, there: RankState) -> Option<EarlyEnd> {
+        ending_with(here, there, false)
+    }
+
+    /// The same; the rank here may be a thread.
+    fn ending_with(here: RankState, there: RankState, is_thread: bool) -> Option<EarlyEnd> {
         let processes = first_of_two(std::sync::Arc::default());
+        if is_thread {
+            processes.local.thread_blocks();
+        }
         let quiet = Traffic {
             sent: 0,
             received: 0,
@@ -285,6 +293,14 @@ mod tests {
         assert!(ending.is_none(), "{ending:?}");
         let waiting = RankState::Waiting(vec![]);
         let ending = ending_of(RankState::Finished, waiting);
+        assert!(matches!(ending, Some(EarlyEnd::Stuck(_))), "{ending:?}");
+    }
+    #[test]
+    fn ranks_that_are_threads_are_stuck_when_one_has_ended() {
+        let waiting = || RankState::Waiting(vec![]);
+        let ending = ending_with(waiting(), waiting(), true);
+        assert!(ending.is_none(), "{ending:?}");
+        let ending = ending_with(waiting(), RankState::Finished, true);
         assert!(matches!(ending, Some(EarlyEnd::Stuck(_))), "{ending:?}");
     }
 }
