@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-__all__ = ["called", "check", "of_rows", "seed", "whole"]
+__all__ = ["called", "check", "of_rows", "randoms", "seed", "whole"]
 
 # The largest number of anything that is counted.
 _MOST = 2**31 - 1
@@ -125,3 +125,17 @@ def seed(random_state: Any) -> int:
             "a RandomState, a Generator, or numpy.random"
         )
     return whole("random_state", random_state, 0, most=2**64 - 1)
+
+
+def randoms(random_state: Any) -> numpy.random.RandomState:
+    """Give what draws for a `random_state`: new for `None`, of a seed, or what was given."""
+    if random_state is numpy.random:
+        random_state = numpy.random.mtrand._rand
+    if isinstance(random_state, numpy.random.RandomState):
+        return random_state
+    if isinstance(random_state, numpy.random.Generator):
+        return numpy.random.RandomState(random_state.bit_generator)
+    if random_state is None:
+        return numpy.random.RandomState()
+    # More than numpy's own takes.
+    return numpy.random.RandomState(seed(random_state) % 2**32)

@@ -12,8 +12,7 @@ from motet import _motet
 from motet._base import BaseEstimator, fitted
 from motet._callbacks import told
 from motet._input import checked, table, wide
-from motet._parameters import check, of_rows
-from motet._randoms import randoms
+from motet._parameters import check, of_rows, randoms, whole
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
 from motet.cluster import DeterministicAnnealing
@@ -116,12 +115,6 @@ class _Markov(Shown, BaseEstimator):
         X = self._shown(X, reset=False)
         return self._model.posteriors(X, _lengths(X, None, lengths), self._run())
 
-    def score_samples(
-        self, X: Any, lengths: Sequence[int] | None = None
-    ) -> tuple[float, numpy.ndarray]:
-        """Give ln p of all sequences together, and the probability of each state at each place."""
-        return self.score(X, lengths=lengths), self.predict_proba(X, lengths)
-
     def aic(self, X: Any, lengths: Sequence[int] | None = None) -> float:
         """Give Akaike's information criterion of the sequences."""
         return 2 * self._parameters() - 2 * self.score(X, lengths=lengths)
@@ -145,8 +138,7 @@ class _Markov(Shown, BaseEstimator):
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Draw a sequence: what it shows, and its states, of which `currstate` may be the first."""
         fitted(self, "transmat_")
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}: draw at least one row")
+        n_samples = whole("n_samples", n_samples, 1)
         if currstate is not None and not 0 <= currstate < len(self.transmat_):
             last = len(self.transmat_) - 1
             raise ValueError(f"currstate is {currstate}: states are numbered from 0 to {last}")

@@ -12,8 +12,7 @@ from motet import _motet
 from motet._base import BaseEstimator, DensityMixin, fitted
 from motet._callbacks import told
 from motet._input import checked, wide
-from motet._parameters import check, of_rows, seed
-from motet._randoms import randoms
+from motet._parameters import check, of_rows, randoms, seed, whole
 from motet._shown import Shown, span
 from motet._watched import Watched
 
@@ -182,8 +181,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         Those of one component follow each other, as with scikit-learn.
         """
         fitted(self, "means_")
-        if n_samples < 1:
-            raise ValueError(f"n_samples is {n_samples}: draw at least one row")
+        n_samples = whole("n_samples", n_samples, 1)
         draws = randoms(self.random_state)
         counts = draws.multinomial(n_samples, self.weights_ / self.weights_.sum())
         labels = numpy.repeat(numpy.arange(len(counts)), counts)

@@ -41,6 +41,7 @@ from typing import Any, NamedTuple, TypeVar
 from motet import _motet
 from motet._awaiting import Wait
 from motet._closing import closed_at_exit
+from motet._json import written
 from motet._motet import MotetError
 from motet._operations import arguments, operations
 
@@ -183,7 +184,7 @@ class Service:
         if_version: int | None = None,
         read: Callable[[Any], Any] = _as_it_is,
     ) -> Call:
-        text = json.dumps(body, allow_nan=False)
+        text = written(body)
         return Call(self._peer.call(self.path, operation, text, within, key, if_version), read)
 
     def __getattr__(self, operation: str) -> Callable[..., Call]:
@@ -301,7 +302,7 @@ def _carrier(served: Any) -> Callable[[str, str], Any]:
 
     async def carry(name: str, text: str) -> tuple[bool, str, str]:
         try:
-            told = True, json.dumps(await carried(name, text), allow_nan=False)
+            told = True, written(await carried(name, text))
         except Fault as fault:
             told = False, _written(fault)
         except Exception as error:
@@ -309,7 +310,7 @@ def _carrier(served: Any) -> Callable[[str, str], Any]:
             log.error("%s.%s has raised", type(served).__name__, name, exc_info=error)
             told = False, _written(Fault("OperationFailed", f"{type(error).__name__}: {error}"))
         try:
-            return (*told, json.dumps(served.state, allow_nan=False))
+            return (*told, written(served.state))
         except (TypeError, ValueError) as error:
             unfit = Fault("OperationFailed", f"the state of the service does not fit JSON: {error}")
             return False, _written(unfit), ""
@@ -360,7 +361,7 @@ class Node:
             raise ValueError(f"the path is {path!r}: it begins with a slash, as {'/' + path!r}")
         # A class that is derived from a service is one, with its own operations.
         found = operations(kind)
-        state = json.dumps(served.state, allow_nan=False)
+        state = written(served.state)
         listed = [(name, about, changes) for name, (about, changes) in found.items()]
         self._node.add(path, _carrier(served), listed, state)
 

@@ -17,7 +17,8 @@ use crate::waiting::{hear, in_no_task};
 use motet::comm::SendOverflow;
 use motet::{Communicator, Current, Port, RunError};
 use motet_sync::atomic::{AtomicBool, Ordering};
-use motet_sync::{Arc, Mutex, thread};
+use motet_sync::thread::{self, JoinHandle};
+use motet_sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::rc::Rc;
@@ -161,7 +162,7 @@ impl World {
         let (run, ended) = (self.begin(), Port::new());
         let (process, processes) = world.process();
         // One process looks for all.
-        let mut check = (process == 0).then(|| StuckCheck::new(world.watch(), processes));
+        let check = (process == 0).then(|| StuckCheck::new(world.watch(), processes));
         let (own, tell) = (Arc::clone(&run), ended.clone());
         let running = thread::spawn_named("world", move || {
             let call = Call {
@@ -184,25 +185,7 @@ impl World {
             let _ = tell.post(result);
         });
         let running = running.map_err(|error| MotetError::new_err(error.to_string()))?;
-        let mut interrupted = None;
-        let result = loop {
-            match hear(py, &ended, &running) {
-                Ok(Some(result)) => break result,
-                Ok(None) => {}
-                Err(error) => return Err(MotetError::new_err(error.to_string())),
-            }
-            if let Err(error) = py.check_signals() {
-                // Relaxed: nothing else hangs on it.
-                run.stopped.store(true, Ordering::Relaxed);
-                interrupted = Some(error);
-            }
-            let told = check.as_mut().and_then(|it| it.look(py, &run.threads));
-            if let Some(told) = told {
-                check = None;
-                run.raised.lock().get_or_insert(MotetError::new_err(told));
-                run.stopped.store(true, Ordering::Relaxed);
-            }
-        };
+        let (result, interrupted) = heard(py, &ended, &running, &run, check)?;
         *self.ended.lock() = match &result {
             Ok(_) => None,
             Err(RunError::Rank { .. } | RunError::Panicked { .. }) => Some(EndedRun::Here),
@@ -221,6 +204,39 @@ impl Drop for World {
     fn drop(&mut self) {
         if !self.maker.is_here() {
             leave(self.world.lock().take());
+        }
+    }
+}
+
+/// What the ranks of a run have given back.
+type Ended = Result<Vec<Py<PyAny>>, RunError<String>>;
+
+/// What a run has ended with, and what a signal has raised meanwhile. It is stopped by signals, and
+/// when its ranks all wait for each other.
+fn heard(
+    py: Python<'_>,
+    ended: &Port<Ended>,
+    running: &JoinHandle<()>,
+    run: &WorldRun,
+    mut check: Option<StuckCheck>,
+) -> PyResult<(Ended, Option<PyErr>)> {
+    let mut interrupted = None;
+    loop {
+        match hear(py, ended, running) {
+            Ok(Some(result)) => return Ok((result, interrupted)),
+            Ok(None) => {}
+            Err(error) => return Err(MotetError::new_err(error.to_string())),
+        }
+        if let Err(error) = py.check_signals() {
+            // Relaxed, here and below: nothing else hangs on it.
+            run.stopped.store(true, Ordering::Relaxed);
+            interrupted = Some(error);
+        }
+        let told = check.as_mut().and_then(|it| it.look(py, &run.threads));
+        if let Some(told) = told {
+            check = None;
+            run.raised.lock().get_or_insert(MotetError::new_err(told));
+            run.stopped.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -158,6 +158,57 @@ def test_sem_g457_a_class_is_served(caplog):
     assert told[3].body == 5
 
 
+@service
+class Numbers:
+    def __init__(self):
+        self.state = {"kept": 0}
+
+    @update
+    def keep(self, number):
+        self.state["kept"] = number
+        return number
+
+    @query
+    def large(self):
+        return 2**64
+
+    @update
+    def outgrow(self):
+        self.state["kept"] = -(2**63) - 1
+
+
+def test_sem_g457_integers_keep_their_digits_or_are_refused():
+    with Node() as node:
+        node.add("/numbers", Numbers())
+        numbers = connect(node.url)["/numbers"]
+        for whole in (2**64 - 1, -(2**63), 12345678901234567890):
+            assert numbers.keep(whole).blocking(30) == whole
+            assert numbers.get().blocking(30).state == {"kept": whole}
+        # Floats and texts may be long.
+        for other in (float(2**70), str(2**70)):
+            assert numbers.keep(other).blocking(30) == other
+        with pytest.raises(ValueError, match="18446744073709551617 has more than 64 bits"):
+            numbers.keep(2**64 + 1)
+        with pytest.raises(Fault, match="18446744073709551616 has more than 64 bits"):
+            numbers.large().blocking(30)
+        with pytest.raises(Fault, match="the state of the service does not fit"):
+            numbers.outgrow().blocking(30)
+
+
+def test_sem_g457_subscribers_are_told_when_the_node_ends():
+    async def main(node):
+        told = []
+        async for notification in connect(node.url)["/numbers"].subscribe(sync=True):
+            told.append(notification.event)
+            if told == ["replace"]:
+                await asyncio.to_thread(node.close)
+        return told
+
+    node = Node()
+    node.add("/numbers", Numbers())
+    assert asyncio.run(asyncio.wait_for(main(node), 60)) == ["replace", "gone"]
+
+
 def test_what_is_no_service_is_refused():
     with Node() as node:
         node.add("/till", Till())
