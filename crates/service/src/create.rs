@@ -93,7 +93,7 @@ pub(crate) async fn create<S: Service>(
         (None, _) => None,
         (Some(when), Some(writer)) => Some((when, Arc::clone(writer))),
         (Some(_), None) => {
-            let reason = "the node has no store; give it one with `NodeBuilder::store`";
+            let reason = "its state is to last, and the node has no store: give it one";
             return Err(at(Fault::new(FaultCode::InsufficientResources, reason)));
         }
     };

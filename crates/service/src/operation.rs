@@ -81,6 +81,14 @@ pub struct Operation {
     pub called: bool,
 }
 
+/// The names of those that no client calls.
+pub(crate) fn uncalled(operations: &[Operation]) -> Vec<String> {
+    let uncalled = operations.iter().filter(|operation| !operation.called);
+    uncalled
+        .map(|operation| operation.name.to_owned())
+        .collect()
+}
+
 impl fmt::Debug for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Operation")

@@ -39,6 +39,9 @@ pub struct ServiceInfo {
     pub partners: BTreeMap<String, String>,
     /// The operations of its contract.
     pub operations: Vec<OperationInfo>,
+    /// Operations that no client calls: those of time, and of what other services tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncalled: Vec<String>,
     /// Its subscriptions.
     pub subscriptions: Vec<SubscriptionInfo>,
     /// The schema of its state.
@@ -364,6 +367,7 @@ pub(crate) fn info<C: Contract>(slot: &ServiceSlot<C>) -> ServiceInfo {
         version: common.version(),
         partners: common.partners.lock().clone(),
         operations: operations::<C>(),
+        uncalled: crate::operation::uncalled(C::OPERATIONS),
         subscriptions: slot.subscriptions.list(now),
         state: schema::<C::State>(),
         replace: C::REPLACE,
