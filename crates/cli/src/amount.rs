@@ -3,9 +3,31 @@
 use clap::builder::RangedU64ValueParser;
 use std::time::Duration;
 
+use crate::error::OptionError;
+
 /// A number from 1.
 pub(crate) fn count() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1_000_000)
+}
+
+/// Threads for each core of the machine, at most.
+const THREADS_OF_A_CORE: usize = 256;
+
+/// Checks that a process can have so many threads.
+///
+/// # Errors
+/// More than a machine has use for: each takes memory, and the system has a limit.
+pub(crate) fn check_threads(threads: Option<usize>) -> Result<(), OptionError> {
+    match threads {
+        Some(threads) if threads / THREADS_OF_A_CORE >= motet_sync::thread::cores() => {
+            Err(OptionError::Value {
+                option: "--threads",
+                value: threads.to_string(),
+                advice: "give less than 256 for each core of this machine",
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A time in seconds, above 0.
@@ -14,6 +36,22 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err("it must be above 0".to_owned()),
+    }
+}
+
+/// A number from 0.
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
+        _ => Err("it must be a number, 0 or more".to_owned()),
+    }
+}
+
+/// A number above 0.
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
+    match not_negative(text) {
+        Ok(number) if number > 0.0 => Ok(number),
+        _ => Err("it must be a number above 0".to_owned()),
     }
 }
 

@@ -94,7 +94,8 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             advice: "leave it out",
         }));
     }
-    let kept = args.results.keep.kept("bits");
+    let keep = args.results.keep.clone();
+    let kept = keep.kept("bits");
     let (spread, width) = (args.spread.clone(), args.bits.width);
     let plan = ClusterPlan::of(args, spread.total() > 1 || World::is_one_of_several())?;
     let file = &plan.request.file;
@@ -102,10 +103,13 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         spread: &spread,
         threads: plan.threads,
         file,
+        keep: &keep,
     };
     let prepare = |world: &World| {
         let folder = match (&plan.out, world.process().0) {
-            (Some(out), 0) => Some(ResultsFolder::check(out, &output::FILES)?),
+            (Some(out), 0) => {
+                Some(ResultsFolder::check(out, &output::FILES)?.sparing(file, &output::FILES)?)
+            }
             _ => None,
         };
         let bits = read::read(file, width)?;
@@ -132,6 +136,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let Some(fitted) = fitted else {
         return Ok(());
     };
+    plan.check_found(fitted.found.sizes.len())?;
     let seconds = start.elapsed().as_secs_f64();
     let (summary, labels) = summarise(&plan, &fitted, seconds, world.size());
     if let Some(folder) = folder {

@@ -60,10 +60,8 @@ fn token(given: &str) -> Result<String, CliError> {
     if given.starts_with("motet_") {
         return Ok(given.to_owned());
     }
-    let text = fs::read_to_string(given).map_err(|source| InputError::Open {
-        file: given.to_owned(),
-        source,
-    })?;
+    let text = fs::read_to_string(given);
+    let text = text.map_err(|source| InputError::opening(given.to_owned(), source))?;
     Ok(text.trim().to_owned())
 }
 
@@ -133,7 +131,11 @@ pub(crate) fn run(args: CallArgs) -> Result<(), CliError> {
 fn seconds(seconds: f64) -> Result<Duration, OptionError> {
     let wrong = |_| OptionError::Value {
         option: "--within",
-        value: seconds.to_string(),
+        // Not all the digits of a number that is far too large.
+        value: match seconds.abs() < 1e15 {
+            true => seconds.to_string(),
+            false => format!("{seconds:e}"),
+        },
         advice: "give seconds, such as 2.5",
     };
     Duration::try_from_secs_f64(seconds).map_err(wrong)

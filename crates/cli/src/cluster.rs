@@ -50,7 +50,8 @@ struct Ready {
 /// Any [`CliError`]; then nothing has been written to the folder and to standard output. Of several
 /// processes one has the error of all.
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
-    let kept = args.results.keep.kept("points");
+    let keep = args.results.keep.clone();
+    let kept = keep.kept("points");
     let launched = World::is_one_of_several();
     several_samples(&args)?;
     let spread = args.spread.clone();
@@ -71,7 +72,11 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let ready = plan.and_then(|plan| {
         processes::check(&spread, &world)?;
-        prepare(plan, &world)
+        let ready = prepare(plan, &world)?;
+        if world.process().0 == 0 {
+            keep.check()?;
+        }
+        Ok(ready)
     });
     let Some(ready) = processes::agree(&world, ready)? else {
         return Ok(());
@@ -156,7 +161,7 @@ fn folder(plan: &ClusterPlan) -> Result<Option<ResultsFolder>, CliError> {
     let checked = plan
         .out
         .as_ref()
-        .map(|path| ResultsFolder::check(path, &names));
+        .map(|path| ResultsFolder::check(path, &names)?.sparing(&plan.request.file, &names));
     Ok(checked.transpose()?)
 }
 

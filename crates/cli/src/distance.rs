@@ -95,10 +95,11 @@ pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
         spread: &args.spread,
         threads: args.threads,
         file: &args.file,
+        keep: &args.keep,
     };
     let prepare = |world: &motet::World| {
         let folder = match world.process().0 {
-            0 => Some(ResultsFolder::check(&folder, &[&name])?),
+            0 => Some(ResultsFolder::check(&folder, &[&name])?.sparing(&args.file, &[&name])?),
             _ => None,
         };
         let (sequences, method) = Pairs::read_sequences(&args.file, &args.align)?;
@@ -148,6 +149,13 @@ pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
 
 /// The folder and the name of the file to write.
 fn target(out: &Path) -> Result<(PathBuf, String), OptionError> {
+    if out.as_os_str() == "-" {
+        return Err(OptionError::Value {
+            option: "--out",
+            value: "-".to_owned(),
+            advice: "a matrix does not go to standard output: name a file, as in --out d.npy",
+        });
+    }
     match out.file_name().and_then(OsStr::to_str) {
         Some(name) if !out.as_os_str().to_string_lossy().ends_with('/') => {
             let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());

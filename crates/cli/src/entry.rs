@@ -15,8 +15,7 @@ use crate::error::BenchError;
 use crate::error::{CliError, OptionError, OutputError};
 #[cfg(feature = "mesh")]
 use crate::mesh;
-#[cfg(unix)]
-use crate::supervise;
+use crate::stdout::lost;
 use crate::usage::one_line;
 #[cfg(not(feature = "bench"))]
 use crate::without_bench as bench;
@@ -26,11 +25,14 @@ use crate::{
     bits, call, cluster, distance, doctor, flow, hmm, keys, manual, mixture, own, pairwise, run,
     scale, serve, watch,
 };
+#[cfg(unix)]
+use crate::{signals, supervise};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
 /// Prints results on standard output and everything else on standard error. The first call in a
-/// process takes over its interrupt signal while it clusters. `motet run` replaces the process by
+/// process takes over its interrupt signal, unless it is ignored, and that of files that grow too
+/// large. `motet run` replaces the process by
 /// the launcher, so it returns only when that does not start.
 ///
 /// Returns 0 when done, 1 after a fault of the program, 2 after a wrong file, column, value or
@@ -51,6 +53,8 @@ where
 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     own::remember(&arguments);
+    #[cfg(unix)]
+    signals::large_files_are_errors();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return answer(&error),
@@ -77,8 +81,12 @@ where
         #[cfg(unix)]
         Command::Supervise(args) => supervise::run(args),
     };
+    ended(done)
+}
+
+fn ended(done: Result<(), CliError>) -> u8 {
     match done {
-        // A reader that went away has seen what it wanted.
+        // A reader that went away, as in `motet --help | head -1`, has seen what it wanted.
         Ok(()) | Err(CliError::Output(OutputError::Closed)) => 0,
         Err(error) => refuse(&error),
     }
@@ -88,9 +96,8 @@ where
 fn answer(error: &clap::Error) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A reader that went away, as in `motet --help | head -1`, is no fault.
-            let _ = error.print();
-            0
+            let printed = error.print().and_then(|()| io::stdout().flush());
+            printed.map_or_else(|source| ended(Err(lost(source))), |()| 0)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
@@ -122,6 +129,7 @@ fn refuse(error: &CliError) -> u8 {
         | CliError::Input(_)
         | CliError::Output(_)
         | CliError::Data(_)
+        | CliError::Few { .. }
         | CliError::Mpi(_)
         | CliError::World(_)
         | CliError::Elsewhere { .. }

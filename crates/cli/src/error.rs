@@ -32,6 +32,16 @@ pub enum CliError {
     /// The data cannot be clustered as asked.
     #[error("{0}")]
     Data(String),
+    /// There are fewer rows than parts they are to have.
+    #[error("{asked} {what} are asked for and {there}: ask for fewer")]
+    Few {
+        /// Clusters, components or states.
+        what: &'static str,
+        /// How many.
+        asked: usize,
+        /// What there is, in words.
+        there: String,
+    },
     /// There is no MPI library to start processes with, or it fails.
     #[error("{0}")]
     Mpi(#[from] MpiError),
@@ -127,6 +137,12 @@ pub enum OutputError {
         /// The directory.
         path: PathBuf,
     },
+    /// The file that is read has the name of a result.
+    #[error("{path} is read, and would be written over: give another --out", path = path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file or folder cannot be written.
     #[error(
         "cannot write {path}: {source}: give another --out or make room",
@@ -192,6 +208,16 @@ pub enum ProgramStartError {
     },
 }
 
+impl CliError {
+    /// The same, where the parts of the rows are no clusters.
+    pub(crate) fn of(self, what: &'static str) -> CliError {
+        match self {
+            CliError::Few { asked, there, .. } => CliError::Few { what, asked, there },
+            other => other,
+        }
+    }
+}
+
 /// A launcher, or the program that it is to start, cannot be started.
 pub(crate) fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
     CliError::Start(ProgramStartError::Launcher { launcher, source })
@@ -201,17 +227,24 @@ pub(crate) fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError
 pub(crate) fn refusal(error: MiningError) -> CliError {
     match error {
         MiningError::Cancelled => CliError::Cancelled,
-        MiningError::FewPoints { clusters, points } => CliError::Data(format!(
-            "{clusters} clusters are asked for and there are {points} points: ask for fewer"
-        )),
-        MiningError::FewDistinctPoints { clusters, distinct } => CliError::Data(format!(
-            "{clusters} clusters are asked for and only {distinct} points of positive weight \
-                 are different: ask for fewer"
-        )),
+        MiningError::FewPoints { clusters, points } => CliError::Few {
+            what: "clusters",
+            asked: clusters,
+            there: format!("there are {points} points"),
+        },
+        MiningError::FewDistinctPoints { clusters, distinct } => CliError::Few {
+            what: "clusters",
+            asked: clusters,
+            there: format!("only {distinct} points of positive weight are different"),
+        },
         MiningError::Parameter(error) => CliError::Data(error.to_string()),
-        MiningError::Degenerate { .. }
-        | MiningError::Impossible { .. }
-        | MiningError::Checkpoint { .. } => CliError::Data(error.to_string()),
+        // Numbers are from 1 in all that the program says.
+        MiningError::Degenerate { component, problem } => {
+            CliError::Data(format!("component {} {problem}", component + 1))
+        }
+        MiningError::Impossible { .. } | MiningError::Checkpoint { .. } => {
+            CliError::Data(error.to_string())
+        }
         MiningError::Data(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
     }

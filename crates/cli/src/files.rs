@@ -3,5 +3,5 @@
 mod folder;
 mod tables;
 
-pub(crate) use folder::{ByteWriter, Content, ResultsFolder};
+pub(crate) use folder::{ByteWriter, Content, ResultsFolder, Unwritable, writable};
 pub(crate) use tables::{write_centres, write_labels, write_trace};

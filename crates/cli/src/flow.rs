@@ -137,10 +137,8 @@ pub(crate) fn run(args: &FlowArgs) -> Result<(), CliError> {
 
 /// The workflow of a file.
 fn read(file: &Path) -> Result<Flow, CliError> {
-    let text = fs::read_to_string(file).map_err(|source| InputError::Open {
-        file: file.display().to_string(),
-        source,
-    })?;
+    let text = fs::read_to_string(file);
+    let text = text.map_err(|source| InputError::opening(file.display().to_string(), source))?;
     let flow = Flow::read(&text);
     flow.map_err(|fault| CliError::Service(format!("{}: {}", file.display(), fault.reason())))
 }

@@ -60,6 +60,7 @@ pub(crate) fn run(args: &HmmArgs) -> Result<(), CliError> {
         spread: &results.spread,
         threads: results.threads,
         file: task.file,
+        keep: &results.keep,
     };
     let prepare = |world: &World| prepare(&task, world, several);
     let Some((world, (seen, stored, folder))) = start.begin(prepare)? else {
@@ -103,7 +104,10 @@ fn prepare(
 ) -> Result<(Seen, Option<HmmModel>, Option<ResultsFolder>), CliError> {
     let first = world.process().0 == 0;
     let folder = match (&task.results.out, first) {
-        (Some(out), true) => Some(ResultsFolder::check(out, &task.files(true))?),
+        (Some(out), true) => {
+            let names = task.files(true);
+            Some(ResultsFolder::check(out, &names)?.sparing(task.file, &names)?)
+        }
         _ => None,
     };
     let stored = task.model.map(|path| {
@@ -188,7 +192,7 @@ fn fit(
     };
     let found = measured(world, (results.scaling, results.profile), job, join);
     bar.clear();
-    found
+    found.map_err(|error| error.of("states"))
 }
 
 /// Scores and, if wanted, paths by a model that is there already.

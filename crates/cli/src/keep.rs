@@ -8,6 +8,7 @@ use motet_mining::Checkpoints;
 
 use crate::amount::seconds;
 use crate::error::{CliError, OptionError, refusal};
+use crate::files::{Unwritable, writable};
 
 /// Options that let a run go on after an end that nobody wanted.
 #[derive(Debug, Clone, Args)]
@@ -33,6 +34,25 @@ impl KeepArgs {
             Some(every) => kept.every(every),
             None => kept,
         })
+    }
+
+    /// Checks, without leaving a trace, that the folder takes checkpoints.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or written to.
+    pub(crate) fn check(&self) -> Result<(), CliError> {
+        let Some(folder) = &self.checkpoint else {
+            return Ok(());
+        };
+        let what = match writable(folder) {
+            Ok(()) => return Ok(()),
+            Err(Unwritable::NoFolder(file)) => format!("{} is not a directory", file.display()),
+            Err(Unwritable::Fault(source)) => source.to_string(),
+        };
+        Err(CliError::Data(format!(
+            "checkpoints cannot be written to {}: {what}: give another --checkpoint",
+            folder.display()
+        )))
     }
 
     /// What has no checkpoints says so.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 use motet_http::Keys;
 use serde_json::json;
@@ -52,7 +53,7 @@ pub struct NewArgs {
     pub host: Vec<String>,
 
     /// How long the certificate and the tokens last
-    #[arg(long, value_name = "DAYS", default_value_t = 365)]
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = days())]
     pub days: u64,
 
     /// Print one JSON object
@@ -76,7 +77,7 @@ pub struct TokenArgs {
     pub role: String,
 
     /// How long it lasts
-    #[arg(long, value_name = "DAYS", default_value_t = 365)]
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = days())]
     pub days: u64,
 }
 
@@ -102,6 +103,11 @@ pub struct LeafArgs {
     /// How long it lasts
     #[arg(long, value_name = "DAYS", default_value_t = 90)]
     pub days: u64,
+}
+
+/// Days that something lasts: a whole one at least, a hundred years at most.
+fn days() -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(1..=36_525)
 }
 
 /// Makes keys, and says where they are.

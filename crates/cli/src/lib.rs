@@ -74,6 +74,8 @@ mod run;
 mod sample;
 mod scale;
 mod serve;
+#[cfg(unix)]
+mod signals;
 mod space;
 mod spread;
 mod stdout;

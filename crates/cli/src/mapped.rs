@@ -27,10 +27,14 @@ impl AsRef<[u8]> for Numbers {
 /// A file that cannot be mapped, that is no `.npy` matrix, or that holds no dissimilarities.
 pub(crate) fn pairs(file: &Path) -> Result<Dissimilarities, CliError> {
     let bad = |what: &str| CliError::Data(format!("{}: {what}", file.display()));
-    let opened = read::open_file(file)?;
-    if !opened.metadata().is_ok_and(|data| data.is_file()) {
+    if !read::is_file(file) {
+        if file.as_os_str() != "-" {
+            // A file that is not there is named so.
+            read::open_file(file)?;
+        }
         return Err(bad("--mapped wants a file on a disk: leave it out"));
     }
+    let opened = read::open_file(file)?;
     // SAFETY: the map is read as bytes, of which every value is valid. A file that another program
     // writes to meanwhile gives other bytes, which the result then depends on; one that it cuts
     // short ends this program by a signal. The help of --mapped says that it must not change.

@@ -50,6 +50,7 @@ pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
         spread,
         threads: args.results.threads,
         file: &args.file,
+        keep: &args.results.keep,
     };
     let names = args.files();
     let prepare = |world: &World| prepare(args, world, several, &names);
@@ -91,7 +92,7 @@ fn prepare(
 ) -> Result<Ready, CliError> {
     let first = world.process().0 == 0;
     let folder = match (&args.results.out, first) {
-        (Some(out), true) => Some(ResultsFolder::check(out, names)?),
+        (Some(out), true) => Some(ResultsFolder::check(out, names)?.sparing(&args.file, names)?),
         _ => None,
     };
     let stored = args.model.as_deref();
@@ -189,7 +190,7 @@ fn fit(
     let results = &args.results;
     let found = measured(world, (results.scaling, results.profile), job, join);
     bar.clear();
-    found
+    found.map_err(|error| error.of("components"))
 }
 
 /// The components of all rows by a model that is there already.

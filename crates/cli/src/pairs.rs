@@ -1,6 +1,7 @@
 //! Dissimilarities of pairs: read as a matrix, or worked out from sequences.
 
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Instant;
 
@@ -66,6 +67,8 @@ impl AlignArgs {
         if let Scores::Letters { same, other } = &mut method.scores {
             *same = self.same.unwrap_or(*same);
             *other = self.mismatch.unwrap_or(*other);
+            check_range("--match", *same, 1..=100, "give 1 to 100")?;
+            check_range("--mismatch", *other, -100..=0, "give -100 to 0")?;
         } else if self.same.is_some() || self.mismatch.is_some() {
             return Err(OptionError::Conflict {
                 option: "--match or --mismatch",
@@ -78,23 +81,22 @@ impl AlignArgs {
         if self.local {
             method.kind = AlignmentKind::Local;
         }
-        for (option, value, least, advice) in [
-            ("--gap-extend", method.extend, 1, "give 1 to 1000"),
-            (
+        check_range("--gap-extend", method.extend, 1..=1000, "give 1 to 1000")?;
+        check_range("--gap-open", method.open, 1..=1000, "give 1 to 1000")?;
+        let (extend, open) = (method.extend, method.open);
+        match (self.gap_extend, self.gap_open) {
+            (Some(_), None) => check_range(
+                "--gap-extend",
+                extend,
+                1..=open,
+                "a further letter costs no more than the first: give a larger --gap-open too",
+            )?,
+            _ => check_range(
                 "--gap-open",
-                method.open,
-                method.extend,
-                "give --gap-extend to 1000",
-            ),
-        ] {
-            if !(least..=1000).contains(&value) {
-                let value = value.to_string();
-                return Err(OptionError::Value {
-                    option,
-                    value,
-                    advice,
-                });
-            }
+                open,
+                extend..=1000,
+                "the first letter costs no less than a further one: give --gap-extend at least",
+            )?,
         }
         Ok(method)
     }
@@ -102,6 +104,22 @@ impl AlignArgs {
     fn given(&self) -> bool {
         let costs = [self.same, self.mismatch, self.gap_open, self.gap_extend];
         self.local || self.alphabet.is_some() || costs.iter().any(Option::is_some)
+    }
+}
+
+fn check_range(
+    option: &'static str,
+    value: i16,
+    range: RangeInclusive<i16>,
+    advice: &'static str,
+) -> Result<(), OptionError> {
+    match range.contains(&value) {
+        true => Ok(()),
+        false => Err(OptionError::Value {
+            option,
+            value: value.to_string(),
+            advice,
+        }),
     }
 }
 

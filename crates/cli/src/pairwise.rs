@@ -19,7 +19,7 @@ use crate::mapped;
 use crate::pairs::{Aligned, Pairs, is_fasta};
 use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::ranked::Start;
-use crate::read::{InputText, OnMissing};
+use crate::read::{InputText, OnMissing, is_file};
 use crate::sample::{self, Sampled};
 use crate::stdout::print;
 use crate::summary::MethodStep;
@@ -96,9 +96,8 @@ pub struct PairwiseCluster {
 
 /// Whether the file is one of pairs: said so, or FASTA.
 pub(crate) fn is_wanted(args: &ClusterArgs) -> bool {
-    // What is no file, as a pipe, can be read once only.
     args.pairs.pairwise
-        || args.file.is_file()
+        || is_file(&args.file)
             && InputText::open(&args.file).is_ok_and(|source| is_fasta(&source.head))
 }
 
@@ -115,17 +114,21 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         }));
     }
     let (spread, pairs_args) = (args.spread.clone(), args.pairs.clone());
-    let kept = args.results.keep.kept("pairwise");
+    let keep = args.results.keep.clone();
+    let kept = keep.kept("pairwise");
     let plan = ClusterPlan::of(args, spread.total() > 1 || World::is_one_of_several())?;
     let file = &plan.request.file;
     let start = Start {
         spread: &spread,
         threads: plan.threads,
         file,
+        keep: &keep,
     };
     let prepare = |world: &World| {
         let folder = match (&plan.out, world.process().0) {
-            (Some(out), 0) => Some(ResultsFolder::check(out, &write::FILES)?),
+            (Some(out), 0) => {
+                Some(ResultsFolder::check(out, &write::FILES)?.sparing(file, &write::FILES)?)
+            }
             _ => None,
         };
         let pairs = match pairs_args.mapped {
@@ -156,6 +159,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let Some(fitted) = fitted else {
         return Ok(());
     };
+    plan.check_found(fitted.found.sizes.len())?;
     let places = fitted.places.clone();
     let (summary, labels) = summarise(&plan, fitted, names.as_deref(), world.size());
     if let Some(folder) = folder {

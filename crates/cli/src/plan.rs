@@ -144,6 +144,25 @@ impl ClusterPlan {
             _ => Ok(()),
         }
     }
+
+    /// Whether so many clusters have been found as were asked for.
+    ///
+    /// # Errors
+    /// Fewer, which there are only where too few rows differ.
+    pub(crate) fn check_found(&self, found: usize) -> Result<(), CliError> {
+        match self.search {
+            ClusterSearch::Exactly(clusters) if found < clusters => Err(CliError::Data(format!(
+                "{}: {clusters} clusters are asked for and only {found} of the rows{} are \
+                 different: ask for fewer",
+                self.request.file.display(),
+                match self.sample {
+                    Some(_) => " of the sample",
+                    None => "",
+                },
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn search(args: &MethodArgs) -> Result<ClusterSearch, OptionError> {

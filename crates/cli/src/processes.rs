@@ -7,6 +7,7 @@ use std::process;
 
 use motet::{CommError, Current, CurrentConfig, RunError, World, tell_why};
 
+use crate::amount::check_threads;
 use crate::error::{CliError, OptionError, not_started};
 use crate::own;
 use crate::run::{self, RunArgs};
@@ -17,6 +18,7 @@ use crate::spread::SpreadArgs;
 /// # Errors
 /// [`CliError::World`].
 pub(crate) fn current(spread: &SpreadArgs, threads: Option<usize>) -> Result<World, CliError> {
+    check_threads(threads)?;
     let library = spread.mpi_lib.clone();
     Ok(World::current_with(&CurrentConfig { threads, library })?)
 }
@@ -27,6 +29,7 @@ pub(crate) fn current(spread: &SpreadArgs, threads: Option<usize>) -> Result<Wor
 /// # Errors
 /// [`CliError::Mpi`], [`CliError::Start`].
 pub(crate) fn start(spread: SpreadArgs, threads: Option<usize>) -> Result<World, CliError> {
+    check_threads(threads)?;
     let threads = threads.unwrap_or_else(|| spread.share());
     if spread.total() == 1 {
         let world = World::threads(threads);

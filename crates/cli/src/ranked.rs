@@ -7,7 +7,8 @@ use motet::{Current, World};
 use motet_comm::{CommError, Communicator, Profile, Value};
 use motet_mining::MiningError;
 
-use crate::error::{CliError, refusal};
+use crate::error::{CliError, OptionError, refusal};
+use crate::keep::KeepArgs;
 use crate::processes;
 use crate::read;
 use crate::spread::SpreadArgs;
@@ -21,6 +22,8 @@ pub(crate) struct Start<'a> {
     pub(crate) threads: Option<usize>,
     /// The file that is read.
     pub(crate) file: &'a Path,
+    /// Whether the run can go on after an end that nobody wanted.
+    pub(crate) keep: &'a KeepArgs,
 }
 
 impl Start<'_> {
@@ -38,14 +41,31 @@ impl Start<'_> {
         } else {
             if self.spread.total() > 1 {
                 // What would fail in every process fails here.
+                one_reader(self.file, self.spread.total())?;
                 read::open_file(self.file)?;
             }
             processes::start(self.spread.clone(), self.threads)?
         };
         let ready = processes::check(self.spread, &world).map_err(CliError::from);
+        let ready = ready.and_then(|()| one_reader(self.file, world.process().1));
         let ready = ready.and_then(|()| prepare(&world));
+        let ready = ready.and_then(|ready| match world.process().0 {
+            0 => self.keep.check().map(|()| ready),
+            _ => Ok(ready),
+        });
         let ready = processes::agree(&world, ready)?;
         Ok(ready.map(|ready| (world, ready)))
+    }
+}
+
+fn one_reader(file: &Path, processes: usize) -> Result<(), CliError> {
+    match processes > 1 && file.as_os_str() == "-" {
+        false => Ok(()),
+        true => Err(CliError::Options(OptionError::Value {
+            option: "FILE",
+            value: "-".to_owned(),
+            advice: "several processes cannot share standard input: name a file",
+        })),
     }
 }
 

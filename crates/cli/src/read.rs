@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub(crate) use layout::{ColumnChoice, LeftOut, TableChoice};
 pub use missing::OnMissing;
 pub(crate) use missing::is_missing;
-pub(crate) use source::{InputText, fault, open_file};
+pub(crate) use source::{InputText, fault, is_file, open_file};
 
 use crate::error::{InputError, InputPosition};
 use crate::npy;
@@ -90,14 +90,15 @@ pub(crate) fn read_table(
     let mut records = Records::new(source, delimiter);
     let first = first_rows(&mut records)?;
     let file = records.label().to_owned();
-    let layout = ColumnLayout::decide(&file, &first, &request.choice)?;
+    let layout = ColumnLayout::decide(&file, &first, &request.choice);
+    let layout = layout.map_err(|error| records.blame(error))?;
     let mut sink = Sink::new(&file, &layout, request);
     for record in &first[usize::from(layout.header)..] {
-        sink.push(record)?;
+        sink.push(record).map_err(|error| records.blame(error))?;
     }
     let mut record = InputRecord::default();
     while records.read(&mut record)? {
-        sink.push(&record)?;
+        sink.push(&record).map_err(|error| records.blame(error))?;
         if sink.taken.seen.is_multiple_of(REPORT_ROWS) {
             on_rows(sink.taken.seen);
         }
@@ -337,6 +338,15 @@ pub(crate) fn shown(text: &str) -> String {
     shown.escape_debug().to_string()
 }
 
+/// Whether these are several numbers, between which stands another character than those that are
+/// tried.
+fn separated(text: &str) -> bool {
+    [' ', '|'].iter().any(|&mark| {
+        let mut parts = text.split(mark).filter(|part| !part.is_empty());
+        parts.clone().count() > 1 && parts.all(|part| part.trim().parse::<f64>().is_ok())
+    })
+}
+
 fn number_advice(text: &str) -> &'static str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let comma = text.trim_start_matches('-').split_once(',');
@@ -344,6 +354,7 @@ fn number_advice(text: &str) -> &'static str {
         Some((whole, part)) if digits(whole) && digits(part) => {
             "write decimals with a point; if commas separate the fields, add --delimiter ,"
         }
+        _ if separated(text) => "if that separates the fields, name it with --delimiter",
         _ => "correct it, or choose other columns with --columns",
     }
 }

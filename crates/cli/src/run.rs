@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use motet_mpi::{Family, Launch, Library};
+use motet_mpi::{Family, Launch, Library, ProgramPart};
 use motet_sync::thread;
 
 use crate::error::{CliError, OptionError, ProgramStartError, not_started};
@@ -48,10 +48,16 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let (program, others) = parts::parts(&program)?;
     check_hostfile(spread.hostfile.as_deref())?;
     check_launcher_exec(&spread)?;
+    if local && !dry_run {
+        check_programs(&program, &others)?;
+    }
     let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
+    if local && !dry_run && family != Family::Other {
+        check_files(spread.total())?;
+    }
     let place = meeting::MeetingParent::of(mesh.as_deref(), &spread);
     let in_job = mesh.as_deref().filter(|_| slurm || dry_run);
     let mut launch = Launch {
@@ -79,12 +85,6 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     if slurm && !is_there(OsStr::new("sbatch")) {
         return Err(CliError::Start(ProgramStartError::NoSlurm));
     }
-    if local && !slurm {
-        let others = launch.others.iter().map(|part| &part.program);
-        for program in [&program].into_iter().chain(others) {
-            check_program(&program[0])?;
-        }
-    }
     if !quiet {
         announce(&version, &library, spread.nodes, local);
     }
@@ -111,6 +111,33 @@ fn announce(version: &str, library: &Path, nodes: usize, local: bool) {
     if local && nodes > 1 {
         eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
     }
+}
+
+/// Open files that the launchers of MPICH and Intel MPI have for each process, and some more.
+#[cfg(unix)]
+const FILES: (u64, u64) = (4, 8);
+
+/// # Errors
+/// More processes than the launcher can have open files for: it says so for each, and may not end.
+#[cfg(unix)]
+fn check_files(processes: usize) -> Result<(), CliError> {
+    use rustix::process::{Resource, getrlimit};
+
+    let needed = processes as u64 * FILES.0 + FILES.1;
+    match getrlimit(Resource::Nofile).current {
+        Some(most) if needed > most => Err(CliError::Options(OptionError::Value {
+            option: "--processes times --nodes",
+            value: processes.to_string(),
+            advice: "the launcher needs 4 open files for each process, and ulimit -n allows fewer \
+                     here: give less than a quarter of it, or raise it",
+        })),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_files(_: usize) -> Result<(), CliError> {
+    Ok(())
 }
 
 /// # Errors
@@ -178,6 +205,14 @@ fn supervisor() -> Result<Vec<OsString>, CliError> {
 #[cfg(not(unix))]
 fn supervisor() -> Result<Vec<OsString>, CliError> {
     Ok(Vec::new())
+}
+
+/// # Errors
+/// One of the programs is not here.
+fn check_programs(program: &[OsString], others: &[ProgramPart]) -> Result<(), CliError> {
+    check_program(&program[0])?;
+    let mut others = others.iter();
+    others.try_for_each(|part| check_program(&part.program[0]))
 }
 
 /// # Errors

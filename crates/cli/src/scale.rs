@@ -144,10 +144,13 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
         spread: &args.spread,
         threads: args.threads,
         file: &args.file,
+        keep: &args.keep,
     };
     let prepare = |world: &World| {
         let folder = match (&args.out, world.process().0) {
-            (Some(out), 0) => Some(ResultsFolder::check(out, &output::FILES)?),
+            (Some(out), 0) => Some(
+                ResultsFolder::check(out, &output::FILES)?.sparing(&args.file, &output::FILES)?,
+            ),
             _ => None,
         };
         let labels = args.labels.as_deref().map(Labels::read).transpose()?;

@@ -10,11 +10,12 @@ use clap::Args;
 use motet_dispatch::Dispatcher;
 use motet_http::{Config, Keys, Server};
 use motet_ports::{Port, wait_blocking};
-use motet_service::{Fault, Node, Redb, ServiceInfo};
+use motet_service::{Fault, FaultCode, Node, Redb, ServiceInfo};
 use serde_json::json;
 
-use crate::amount::count;
+use crate::amount::{check_threads, count};
 use crate::error::{CliError, InputError};
+use crate::interrupt::on_interrupt;
 use crate::stdout::print;
 
 /// Options of `motet serve`.
@@ -76,16 +77,13 @@ pub struct ServeArgs {
 /// listened on.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let manifest = match &args.manifest {
-        Some(path) => fs::read_to_string(path).map_err(|source| InputError::Open {
-            file: path.display().to_string(),
-            source,
-        })?,
+        Some(path) => fs::read_to_string(path)
+            .map_err(|source| InputError::opening(path.display().to_string(), source))?,
         None => demo::manifest(args.store.is_some()),
     };
     let stop = Port::new();
     let stopped = stop.clone();
-    // Where the process has a handler of its own, that one stays.
-    let _ = ctrlc::set_handler(move || drop(stopped.post(())));
+    on_interrupt(move || drop(stopped.post(())));
     let mut config = Config::at(args.listen);
     config.hosts.clone_from(&args.host);
     if let Some(folder) = &args.keys {
@@ -96,6 +94,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
         config.keys = Some(keys.map_err(|error| CliError::Service(error.to_string()))?);
         config.mutual = args.mutual;
     }
+    check_threads(args.threads)?;
     let threads = args.threads.unwrap_or_else(motet_sync::thread::cores);
     let dispatcher = Dispatcher::new(threads);
     let mut builder = demo::register(Node::builder("motet"));
@@ -105,7 +104,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let node = builder
         .start(&dispatcher)
         .map_err(|fault| refused(&fault))?;
-    let served = served(&node, &manifest);
+    let served = served(&node, &manifest, args.store.is_some());
     let served = served.and_then(|services| {
         let server = Server::start(&node, config);
         let server = server.map_err(|error| CliError::Service(error.to_string()))?;
@@ -120,7 +119,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
 }
 
 /// Loads the manifest: the services that serve. Those that do not are told on standard error.
-fn served(node: &Node, manifest: &str) -> Result<Vec<ServiceInfo>, CliError> {
+fn served(node: &Node, manifest: &str, has_store: bool) -> Result<Vec<ServiceInfo>, CliError> {
     let loaded = wait_blocking(node.load([manifest]));
     let loaded = loaded.map_err(|error| CliError::Run(error.to_string()))?;
     let loaded = loaded.map_err(|fault| refused(&fault))?;
@@ -128,7 +127,11 @@ fn served(node: &Node, manifest: &str) -> Result<Vec<ServiceInfo>, CliError> {
     for record in loaded {
         match (record.service, record.fault) {
             (Some(service), _) => services.push(service),
-            (None, Some(fault)) => eprintln!("motet: {}: {fault}", record.name),
+            (None, Some(fault)) => {
+                let stores = fault.code() == FaultCode::InsufficientResources && !has_store;
+                let advice = if stores { ", with --store FILE" } else { "" };
+                eprintln!("motet: {}: {fault}{advice}", record.name);
+            }
             (None, None) => {}
         }
     }

@@ -30,6 +30,7 @@ use signal_hook::iterator::Signals;
 
 use crate::error::{CliError, not_started};
 use crate::own;
+use crate::signals::not_ignored;
 
 /// Options of `motet supervise`.
 #[derive(Debug, Clone, Args)]
@@ -138,7 +139,7 @@ fn supervise(program: &[OsString]) -> Result<(), CliError> {
         .tempfile()
         .map_err(|source| not_started(env::temp_dir(), source))?;
     // Before the program is there: no signal is to find nobody.
-    let mut signals = Signals::new(PASSED_ON).map_err(fault)?;
+    let mut signals = Signals::new(not_ignored(&PASSED_ON)).map_err(fault)?;
     let mut child = Command::new(own_program()?)
         .args([NAME, "--parent", &process::id().to_string(), "--"])
         .args(program)

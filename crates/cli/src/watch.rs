@@ -1,7 +1,9 @@
 //! `motet watch`: what a service tells.
 
 use clap::Args;
+use motet_http::Peer;
 use motet_ports::wait_blocking;
+use motet_service::{Options, Value};
 use serde_json::json;
 
 use crate::call::NodeArgs;
@@ -48,6 +50,9 @@ pub struct WatchArgs {
 /// The fault that ends the subscription.
 pub(crate) fn run(args: &WatchArgs) -> Result<(), CliError> {
     let peer = args.node.peer()?;
+    if let Some(only) = &args.only {
+        check_operation(&peer, &args.path, only)?;
+    }
     let watch = peer.watch(&args.path, args.only.as_deref(), !args.changes);
     let mut watch = watch.map_err(|fault| refused(&fault))?;
     let mut lines = 0;
@@ -65,4 +70,26 @@ pub(crate) fn run(args: &WatchArgs) -> Result<(), CliError> {
         lines += 1;
     }
     Ok(())
+}
+
+/// What services do that no contract names, and tell.
+const UNIFORM: [&str; 4] = ["create", "update", "replace", "drop"];
+
+/// An operation that there is not would be waited for without end.
+fn check_operation(peer: &Peer, path: &str, only: &str) -> Result<(), CliError> {
+    let asked = peer.call(path, "lookup", Value::Null, Options::default());
+    let told = wait_blocking(asked).map_err(|error| CliError::Run(error.to_string()))?;
+    let told = told.map_err(|fault| refused(&fault))?;
+    let all = |field: &str| told[field].as_array().into_iter().flatten();
+    let called = all("operations").filter_map(|one| one["name"].as_str());
+    let names = called.chain(all("uncalled").filter_map(Value::as_str));
+    let names: Vec<&str> = names.collect();
+    if names.contains(&only) || UNIFORM.contains(&only) {
+        return Ok(());
+    }
+    Err(CliError::Service(format!(
+        "{path} has no operation {only}: give --only one of {}, {}",
+        names.join(", "),
+        UNIFORM.join(", ")
+    )))
 }

@@ -21,8 +21,11 @@ use scores::Table;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Times at which the ranks agree whether they go on.
+/// The least number of times at which the ranks agree whether they go on.
 const ROUNDS: usize = 16;
+
+/// Cells of batches that a rank works out between two such times: part of a second with AVX-512.
+const ROUND_CELLS: usize = 1 << 26;
 
 /// What is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +117,8 @@ impl Alignment {
     ///
     /// # Cancellation
     ///
-    /// By [`Control::cancel`]: all ranks end together within a sixteenth of the work.
+    /// By [`Control::cancel`]: a rank looks after each batch of alignments, and all ranks end
+    /// together soon after, within a sixteenth of the work at most.
     pub fn distances<'a>(
         &'a self,
         comm: &'a Communicator,
@@ -128,12 +132,14 @@ impl Alignment {
             let work = Work::new(sequences);
             let share = work.share(comm.rank(), comm.size());
             let mut values = Vec::new();
-            for round in 0..ROUNDS {
-                let edge = |round: usize| share.start + share.len() * round / ROUNDS;
-                for batch in work.batches(edge(round)..edge(round + 1)) {
-                    self.align(&table, sequences, &work, &batch, &mut values);
-                }
-                let cancelled = comm.allreduce(control.is_cancelled(), |l, r| l | r).await?;
+            let rounds = work.rounds(comm.size());
+            for round in 0..rounds {
+                let edge = |round: usize| share.start + share.len() * round / rounds;
+                let whole = work.batches(edge(round)..edge(round + 1)).all(|batch| {
+                    self.align(&table, (sequences, &work), &batch, &mut values, control)
+                });
+                let cancelled = !whole || control.is_cancelled();
+                let cancelled = comm.allreduce(cancelled, |l, r| l | r).await?;
                 if cancelled {
                     return Err(MiningError::Cancelled);
                 }
@@ -142,7 +148,7 @@ impl Alignment {
                     clusters: 0,
                     target: 0,
                     free_energy: 0.0,
-                    done: (round + 1) as f64 / ROUNDS as f64,
+                    done: (round + 1) as f64 / rounds as f64,
                 });
             }
             Ok(PairDistances {
@@ -152,45 +158,62 @@ impl Alignment {
         })
     }
 
-    /// Aligns some first sequences with a batch of second ones.
+    /// Aligns some first sequences with a batch of second ones. Returns whether all are done: not
+    /// if the run is cancelled meanwhile.
     fn align(
         &self,
         table: &Table,
-        sequences: &Sequences,
-        work: &Work,
+        (sequences, work): (&Sequences, &Work),
         part: &BatchPart,
         values: &mut Vec<f32>,
-    ) {
+        control: &Control<'_>,
+    ) -> bool {
         let codes = |place: usize| sequences.codes(work.order[place]);
         let seconds: Vec<&[u8]> = part.seconds.clone().map(codes).collect();
         let start = part.seconds.start;
         let firsts = part.firsts.clone();
         let firsts = firsts.map(|first| (codes(first), start.max(first + 1) - start));
-        self.align_batch(table, &seconds, &firsts.collect::<Vec<_>>(), values);
+        self.align_batch(
+            table,
+            &seconds,
+            &firsts.collect::<Vec<_>>(),
+            values,
+            control,
+        )
     }
 
     /// Aligns first sequences with a batch of second ones, the longest of which is the last. With
-    /// each first comes the number of seconds at the front that are not wanted.
+    /// each first comes the number of seconds at the front that are not wanted. Returns whether all
+    /// are done: not if the run is cancelled meanwhile.
     fn align_batch(
         &self,
         table: &Table,
         seconds: &[&[u8]],
         firsts: &[(&[u8], usize)],
         values: &mut Vec<f32>,
-    ) {
+        control: &Control<'_>,
+    ) -> bool {
         let longest = seconds.last().map_or(0, |last| last.len());
         let mut batch = None;
         let instructions = Instructions16::available()[0];
         for &(first, after) in firsts {
+            if control.is_cancelled() {
+                return false;
+            }
             if fits(self, table, first.len(), longest) {
                 let batch = batch.get_or_insert_with(|| Batch::new(table, seconds));
                 let found = batch.align(self, instructions, first);
                 values.extend(found[after..].iter().map(|found| found.distance()));
             } else {
-                let one = |second: &&[u8]| align_one(self, table, first, second).distance();
-                values.extend(seconds[after..].iter().map(one));
+                for second in &seconds[after..] {
+                    if control.is_cancelled() {
+                        return false;
+                    }
+                    values.push(align_one(self, table, first, second).distance());
+                }
             }
         }
+        true
     }
 
     fn check(&self, alphabet: Alphabet) -> Result<(), ParameterError> {
@@ -336,6 +359,11 @@ impl Work {
             }
         }
         cells
+    }
+
+    /// How often so many ranks agree whether they go on.
+    fn rounds(&self, ranks: usize) -> usize {
+        ROUNDS.max(self.cells(self.items()) / ranks / ROUND_CELLS)
     }
 
     /// The items of a rank: neighbours, with the same number of cells for each as far as can be.

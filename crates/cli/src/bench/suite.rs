@@ -13,7 +13,7 @@ use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::SuiteArgs;
 use crate::error::{BenchError, CliError};
-use crate::interrupt::cancel_on_first_interrupt;
+use crate::interrupt::cancel_on_interrupt;
 use crate::progress::TerminalBar;
 use crate::stdout::print;
 
@@ -60,7 +60,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
     }
     let config = args.config();
     config.check_peers().map_err(BenchError::from)?;
-    let cancel = cancel_on_first_interrupt();
+    let cancel = cancel_on_interrupt();
     let setting = Setting::new(config);
     let mut screen = Screen::new(args.print, cancel);
     let ended = motet_bench::suite::run(&setting, &experiments, &args.out, &mut screen);

@@ -45,6 +45,19 @@ impl fmt::Display for InputPosition {
     }
 }
 
+impl InputError {
+    /// What it means that a file cannot be opened, or not be read as text.
+    pub(crate) fn opening(file: String, source: io::Error) -> InputError {
+        match source.kind() {
+            io::ErrorKind::NotFound => InputError::Missing { file },
+            io::ErrorKind::InvalidData | io::ErrorKind::IsADirectory => {
+                InputError::NoText { file, source }
+            }
+            _ => InputError::Open { file, source },
+        }
+    }
+}
+
 /// A file cannot be read as a table of numbers.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -64,6 +77,14 @@ pub enum InputError {
     /// The file cannot be opened.
     #[error("cannot open {file}: {source}: check its permissions")]
     Open {
+        /// The path as given.
+        file: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// What is there is no file of text.
+    #[error("cannot read {file} as text: {source}: name another file")]
+    NoText {
         /// The path as given.
         file: String,
         /// The system's reason.
@@ -258,9 +279,11 @@ pub enum InputError {
         clusters: usize,
     },
     /// No column holds numbers.
-    #[error("no column of {file} holds numbers in every row: name columns with --columns")]
+    #[error("no column of {file} holds numbers in every row: {advice}")]
     NoNumbers {
         /// The path as given.
         file: String,
+        /// What to do.
+        advice: &'static str,
     },
 }

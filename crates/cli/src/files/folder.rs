@@ -35,17 +35,15 @@ impl ResultsFolder {
         let folder = ResultsFolder {
             path: path.to_owned(),
         };
-        let there = existing(path);
-        if !there.is_dir() {
-            return Err(OutputError::NotADirectory {
+        writable(path).map_err(|problem| match problem {
+            Unwritable::NoFolder(file) => OutputError::NotADirectory {
                 path: path.to_owned(),
-                file: there,
-            });
-        }
-        let probe = Builder::new().prefix(".motet-").tempfile_in(&there);
-        probe.map_err(|source| OutputError::Write {
-            path: path.to_owned(),
-            source,
+                file,
+            },
+            Unwritable::Fault(source) => OutputError::Write {
+                path: path.to_owned(),
+                source,
+            },
         })?;
         for target in names.iter().map(|name| path.join(name)) {
             if target.is_dir() {
@@ -53,6 +51,28 @@ impl ResultsFolder {
             }
         }
         Ok(folder)
+    }
+
+    /// Checks that none of these files is the one that is read.
+    ///
+    /// # Errors
+    /// [`OutputError::Input`].
+    pub(crate) fn sparing(self, input: &Path, names: &[&str]) -> Result<Self, OutputError> {
+        // What is not there, as standard input, is no file that could be written over.
+        let Ok(read) = input
+            .canonicalize()
+            .and_then(|read| match crate::read::is_file(input) {
+                true => Ok(read),
+                false => Err(io::ErrorKind::NotFound.into()),
+            })
+        else {
+            return Ok(self);
+        };
+        let mut targets = names.iter().map(|name| self.path.join(name));
+        match targets.find(|target| target.canonicalize().is_ok_and(|target| target == read)) {
+            Some(path) => Err(OutputError::Input { path }),
+            None => Ok(self),
+        }
     }
 
     /// Writes the files beside their places, then renames them all. After an error, or when `stop`
@@ -121,6 +141,24 @@ impl ResultsFolder {
         (file.write)(&mut to)?;
         Ok(to.into_inner()?.into_temp_path())
     }
+}
+
+/// Why nothing can be written to a folder.
+pub(crate) enum Unwritable {
+    /// This file is where it, or a folder above it, should be.
+    NoFolder(PathBuf),
+    /// The system's reason.
+    Fault(io::Error),
+}
+
+/// Checks, without leaving a trace, that files can be written to a folder, which need not be there.
+pub(crate) fn writable(folder: &Path) -> Result<(), Unwritable> {
+    let there = existing(folder);
+    if !there.is_dir() {
+        return Err(Unwritable::NoFolder(there));
+    }
+    let probe = Builder::new().prefix(".motet-").tempfile_in(&there);
+    probe.map(drop).map_err(Unwritable::Fault)
 }
 
 /// A written file that waits for its name; it vanishes when it never gets it.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use crate::amount::count;
+use crate::amount::{count, not_negative, positive};
 use crate::model::{CURVE, LABELS, MAP, MODEL, ModelArgs, TRACE};
 use crate::table::TableArgs;
 
@@ -67,10 +67,12 @@ pub struct HmmFitArgs {
 
     /// The least variance
     #[arg(long, value_name = "V", default_value_t = 1e-3, help_heading = "Model")]
+    #[arg(value_parser = positive, allow_negative_numbers = true)]
     pub floor: f64,
 
     /// A start ends when ln p of all sequences grows by less than this
     #[arg(long, value_name = "D", default_value_t = 1e-2, help_heading = "Model")]
+    #[arg(value_parser = not_negative, allow_negative_numbers = true)]
     pub tolerance: f64,
 
     /// Most steps of a start

@@ -10,7 +10,7 @@ use super::args::Task;
 use crate::error::{CliError, OptionError};
 use crate::model::{label, request};
 use crate::pairs::is_fasta;
-use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_missing};
+use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_file, is_missing};
 use crate::space::{Placed, Space};
 
 /// What has been read.
@@ -49,8 +49,7 @@ impl Seen {
         }
         let discrete =
             stored.map(|(model, _)| matches!(model.emissions(), Emissions::Discrete { .. }));
-        // What is no file, as a pipe, can be read once only.
-        let fasta = task.file.is_file() && is_fasta(&InputText::open(task.file)?.head);
+        let fasta = is_file(task.file) && is_fasta(&InputText::open(task.file)?.head);
         let symbols = fasta || task.seen.symbol.is_some();
         if let Some(discrete) = discrete.filter(|discrete| *discrete != symbols) {
             let what = match discrete {

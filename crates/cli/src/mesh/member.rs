@@ -11,6 +11,7 @@ use motet_ports::Port;
 
 use super::args::MeshLinkArgs;
 use crate::error::CliError;
+use crate::interrupt::on_interrupt;
 use motet::mesh::{Node, PeerChange};
 
 /// The node, what it runs on, and the port that an interrupt posts to.
@@ -50,8 +51,7 @@ impl Member {
         };
         let stop = Port::new();
         let stopped = stop.clone();
-        // Where the process has a handler of its own, that one stays.
-        let _ = ctrlc::set_handler(move || drop(stopped.post(())));
+        on_interrupt(move || drop(stopped.post(())));
         let carrier = Zenoh::open(&config).map_err(refused)?;
         let dispatcher = Dispatcher::new(1);
         let queue: Arc<dyn Enqueue> = Arc::new(dispatcher.queue(QueueConfig::named("mesh")));

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use motet_mining::{Covariance, Criterion};
 use serde::Serialize;
 
-use crate::amount::count;
+use crate::amount::{count, not_negative};
 use crate::error::OptionError;
 use crate::model::{CURVE, LABELS, MAP, MODEL, ModelArgs, TRACE};
 use crate::table::TableArgs;
@@ -77,12 +77,19 @@ pub struct MixtureFitArgs {
         long,
         value_name = "V",
         default_value_t = 1e-6,
+        value_parser = not_negative,
         allow_negative_numbers = true
     )]
     pub floor: f64,
 
     /// A start ends when the mean of ln p grows by less than this
-    #[arg(long, value_name = "D", default_value_t = 1e-3)]
+    #[arg(
+        long,
+        value_name = "D",
+        default_value_t = 1e-3,
+        value_parser = not_negative,
+        allow_negative_numbers = true
+    )]
     pub tolerance: f64,
 
     /// Most steps of a start

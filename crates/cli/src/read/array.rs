@@ -91,6 +91,7 @@ fn layout(file: &str, width: usize, request: &TableRequest) -> Result<ColumnLayo
     if chosen.is_empty() && !matches!(choice.columns, ColumnChoice::Nothing) {
         return Err(InputError::NoNumbers {
             file: file.to_owned(),
+            advice: "name columns with --columns",
         });
     }
     Ok(ColumnLayout {

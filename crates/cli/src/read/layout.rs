@@ -3,6 +3,7 @@
 use super::columns::{Columns, WantedColumn};
 use super::missing::is_missing;
 use super::records::InputRecord;
+use super::separated;
 use crate::error::InputError;
 
 /// What the user asked for.
@@ -120,8 +121,13 @@ impl ColumnLayout {
             });
         }
         if chosen.is_empty() && !matches!(choice.columns, ColumnChoice::Nothing) {
+            let advice = match rows.iter().any(|row| row.fields().any(separated)) {
+                true => "name the character between the fields with --delimiter",
+                false => "name columns with --columns",
+            };
             return Err(InputError::NoNumbers {
                 file: file.to_owned(),
+                advice,
             });
         }
         Ok(ColumnLayout {

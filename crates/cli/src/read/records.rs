@@ -3,7 +3,7 @@
 //! `csv_core` cuts the fields; the lines are counted here, because a message that names a line must
 //! be right after blank lines, Windows line ends and quoted line breaks too.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
@@ -86,7 +86,7 @@ impl Records {
             }
         }
         let line = self.lines;
-        let (bytes, fields) = self.cut(line)?;
+        let (bytes, fields, open) = self.cut(line)?;
         // A field may end inside a character only if the text as a whole is broken there.
         let text = std::str::from_utf8(&self.output[..bytes])
             .ok()
@@ -97,7 +97,11 @@ impl Records {
             })
             .ok_or_else(|| InputError::NotUtf8 {
                 place: self.place(line),
-            })?;
+            });
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return Err(self.blame(error)),
+        };
         record.line = line;
         record.text.clear();
         record.text.push_str(text);
@@ -106,19 +110,39 @@ impl Records {
         if self.width == 0 {
             self.width = fields;
         } else if fields != self.width {
-            return Err(InputError::Ragged {
-                place: self.place(line),
-                found: fields,
-                expected: self.width,
-            });
+            let place = self.place(line);
+            let error = match open {
+                true => InputError::OpenQuote { place },
+                false => InputError::Ragged {
+                    place,
+                    found: fields,
+                    expected: self.width,
+                },
+            };
+            return Err(self.blame(error));
         }
         Ok(true)
     }
 
+    /// What is wrong with the text, unless its pack is broken: then the text is not what was
+    /// packed.
+    pub(crate) fn blame(&mut self, error: InputError) -> InputError {
+        if self.source.packed.is_none() {
+            return error;
+        }
+        let rest = io::copy(&mut self.source.text, &mut io::sink());
+        match rest {
+            Ok(_) => error,
+            Err(e) => fault(&self.source.label, self.source.packed, e),
+        }
+    }
+
     /// Cuts the line in `raw`, and the lines after it while a quotation mark is open, into `output`
-    /// and `ends`. Returns how much of each is filled.
-    fn cut(&mut self, line: u64) -> Result<(usize, usize), InputError> {
+    /// and `ends`. Returns how much of each is filled, and whether a quotation mark is open to the
+    /// end of the text.
+    fn cut(&mut self, line: u64) -> Result<(usize, usize, bool), InputError> {
         let (mut read, mut bytes, mut fields) = (0, 0, 0);
+        let mut open = false;
         loop {
             let (result, used, wrote, ended) = self.parser.read_record(
                 &self.raw[read..],
@@ -140,7 +164,8 @@ impl Records {
                     // Either a quoted line break, or the last line of a text without a line end:
                     // then `raw` is empty and tells the parser so.
                     read = 0;
-                    self.next_line()?;
+                    let broken = self.raw.ends_with(b"\n");
+                    open = !self.next_line()? && broken;
                 }
                 ReadRecordResult::Record | ReadRecordResult::End => break,
             }
@@ -150,7 +175,7 @@ impl Records {
                 place: self.place(line),
             });
         }
-        Ok((bytes, fields))
+        Ok((bytes, fields, open))
     }
 
     /// Reads one line with its end into `raw`; `false`, and an empty `raw`, at the end of the text.

@@ -87,6 +87,12 @@ impl InputText {
     }
 }
 
+/// Whether this is a file that can be read twice: what is no file, as a pipe, can be read once
+/// only, and `-` is standard input whatever the folder holds.
+pub(crate) fn is_file(path: &Path) -> bool {
+    path.as_os_str() != "-" && path.is_file()
+}
+
 /// Opens a file that is to be read.
 ///
 /// # Errors
@@ -95,15 +101,7 @@ pub(crate) fn open_file(path: &Path) -> Result<File, InputError> {
     let label = path.display().to_string();
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            return Err(InputError::Missing { file: label });
-        }
-        Err(source) => {
-            return Err(InputError::Open {
-                file: label,
-                source,
-            });
-        }
+        Err(source) => return Err(InputError::opening(label, source)),
     };
     if file.metadata().is_ok_and(|data| data.is_dir()) {
         return Err(InputError::Directory { file: label });

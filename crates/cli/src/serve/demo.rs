@@ -12,6 +12,7 @@ use motet_service::{
     Cx, Fault, NodeBuilder, Notification, Service, State, Subscribe, contract, data,
 };
 use std::f64::consts::PI;
+use std::num::{NonZeroU8, NonZeroU16};
 
 /// What serves when no manifest is named.
 const MANIFEST: &str = r#"
@@ -207,6 +208,9 @@ impl Bumper for SimBumper {
     }
 }
 
+/// Points of a town, at most: the state is sent as a whole.
+const MOST_EACH: u32 = 250_000;
+
 /// Points of the plane.
 #[data]
 #[derive(Default)]
@@ -216,9 +220,9 @@ struct Places {
 
 #[contract(uri = "motet:places/1", state = Places)]
 trait Source {
-    /// Makes four towns of so many points each.
+    /// Makes four towns of so many points each, 250,000 at most.
     #[update]
-    fn make(&mut self, each: u32) -> usize;
+    fn make(&mut self, each: u32) -> Result<usize, Fault>;
 }
 
 #[derive(Service)]
@@ -229,7 +233,11 @@ struct FourTowns {
 }
 
 impl Source for FourTowns {
-    fn make(&mut self, each: u32) -> usize {
+    fn make(&mut self, each: u32) -> Result<usize, Fault> {
+        if each > MOST_EACH {
+            let said = format!("{each} points for each town: give {MOST_EACH} at most");
+            return Err(Fault::failed(said));
+        }
         let towns = [[1.5, 2.0], [8.0, 2.5], [2.5, 8.0], [8.5, 8.5]];
         let around = |n: u32| {
             // A spiral by the golden angle fills a disc evenly.
@@ -240,7 +248,7 @@ impl Source for FourTowns {
             (0..each).map(move |n| [town[0] + around(n)[0], town[1] + around(n)[1]])
         });
         self.places.points = all.collect();
-        self.places.points.len()
+        Ok(self.places.points.len())
     }
 }
 
@@ -253,11 +261,11 @@ struct Found {
     inertia: f64,
 }
 
-/// What is wanted of a clustering.
+/// What is wanted of a clustering: what cannot be is refused before there is a job.
 #[data]
 struct WantedColumn {
-    clusters: usize,
-    ranks: usize,
+    clusters: NonZeroU16,
+    ranks: NonZeroU8,
 }
 
 #[contract(uri = "motet:clustering/1", state = Found)]
@@ -285,10 +293,12 @@ impl Clustering for RankClustering {
         })?;
         cx.progress(0.1, "the points are here");
         let method = Annealing {
-            clusters: Clusters::Exactly(wanted.clusters),
+            clusters: Clusters::Exactly(wanted.clusters.get().into()),
             ..Annealing::default()
         };
-        let ranks = cx.ranks(Ranks::threads(wanted.ranks.max(1))).profile();
+        let ranks = cx
+            .ranks(Ranks::threads(wanted.ranks.get().into()))
+            .profile();
         let parts =
             ranks.run(async move |comm| method.fit(&comm, &points, &Control::default()).await);
         let parts = parts.await?;

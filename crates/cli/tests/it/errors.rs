@@ -234,7 +234,7 @@ fn sem_g256_an_open_quotation_mark_and_bare_carriage_returns() {
     refuses(
         "x,y\n1,2\n\"3,4\n5,6\n",
         "",
-        &["1 fields instead of 2", "points.csv:3"],
+        &["a quotation mark is not closed", "points.csv:3"],
     );
     refuses("x,y\r1,2\r", "", &["bare carriage returns", "points.csv:1"]);
 }

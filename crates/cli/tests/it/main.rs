@@ -27,6 +27,7 @@ mod places;
 mod program;
 #[cfg(unix)]
 mod reach;
+mod refused;
 #[cfg(feature = "bench")]
 mod report;
 mod results;
@@ -34,4 +35,6 @@ mod run;
 mod sample;
 mod scale;
 mod serve;
+#[cfg(target_os = "linux")]
+mod signals;
 mod spread;

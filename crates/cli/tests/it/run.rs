@@ -98,6 +98,32 @@ fn sem_g308_needs_mpi_a_program_that_is_not_there_is_named() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn sem_g527_needs_mpi_more_processes_than_a_launcher_has_open_files_for() {
+    for library in mpi_libraries() {
+        let place = ProgramFolder::new();
+        let program = env!("CARGO_BIN_EXE_motet");
+        let run = |processes: usize| -> Run {
+            let line = format!(
+                "ulimit -n 128; exec {program} run -m {processes} --quiet --mpi-lib \"$0\" -- true"
+            );
+            let mut command = Command::new("sh");
+            command
+                .current_dir(place.path("."))
+                .args(["-c", &line])
+                .arg(&library);
+            command.stdin(Stdio::null()).output().unwrap().into()
+        };
+        run(31).refusal(&[
+            "--processes times --nodes is 31",
+            "ulimit -n",
+            "less than a quarter",
+        ]);
+        run(2).quiet_success();
+    }
+}
+
 /// What `started` is given for two programs of the shell: the first has one process, the other two.
 fn two(first: &str, second: &str) -> Vec<String> {
     let words = [

@@ -243,3 +243,63 @@ fn what_cannot_be_served_or_called_is_refused_in_one_line() {
         .refusal(&["NAME=VALUE"]);
     serving.interrupt();
 }
+
+#[test]
+fn sem_g528_the_demonstration_refuses_what_cannot_be() {
+    let place = ProgramFolder::new();
+    let serving = Serving::start(&place, "");
+    let run = serving.call(&place, "/source make 4000000000");
+    run.refusal(&["4000000000", "250000 at most"]);
+    assert_eq!(serving.answer(&place, "/source make 5"), json!(20));
+    for (arguments, field) in [
+        ("clusters=0 ranks=1", "clusters"),
+        ("clusters=2 ranks=0", "ranks"),
+        ("clusters=2 ranks=100000", "ranks"),
+    ] {
+        let run = serving.call(&place, &format!("/clustering cluster {arguments}"));
+        run.refusal(&["does not fit", field]);
+    }
+    // The node is there, and does what it did.
+    assert_eq!(
+        serving.answer(&place, "/source")["points"]
+            .as_array()
+            .unwrap()
+            .len(),
+        20
+    );
+    assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
+fn sem_g528_an_operation_that_there_is_not_is_not_watched() {
+    let place = ProgramFolder::new();
+    let serving = Serving::start(&place, "");
+    let watch = |only: &str| {
+        let line = format!(
+            "watch --url {} --only {only} /bumper --count 0",
+            serving.url
+        );
+        place.run(&line)
+    };
+    watch("nope").refusal(&["/bumper has no operation nope", "changed"]);
+    watch("changed").quiet_success();
+    watch("replace").quiet_success();
+    assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
+fn sem_g528_a_state_that_is_to_last_asks_for_a_store() {
+    let place = ProgramFolder::with(
+        "m.toml",
+        "[[service]]\ntype = \"four-towns\"\nat = \"/source\"\npersist = \"each\"\n",
+    );
+    let run = place.run("serve m.toml --listen 127.0.0.1:0");
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert!(
+        run.err
+            .contains("the node has no store: give it one, with --store FILE"),
+        "{}",
+        run.err
+    );
+    assert!(!run.err.contains("NodeBuilder"), "{}", run.err);
+}

@@ -2,7 +2,7 @@
 
 use super::kernel::MOST;
 use super::scores::Table;
-use crate::{Alignment, ParameterError, Sequences};
+use crate::{Alignment, Control, ParameterError, Sequences};
 use std::cmp::Ordering;
 
 /// A sequence, and its place in a list.
@@ -87,7 +87,8 @@ impl Alignment {
             let firsts: Vec<_> = firsts.take_while(|first| first.2 < batch.len()).collect();
             let mut values = Vec::new();
             let codes = firsts.iter().map(|(_, codes, before)| (*codes, *before));
-            self.align_batch(table, &batch, &codes.collect::<Vec<_>>(), &mut values);
+            let codes: Vec<_> = codes.collect();
+            self.align_batch(table, &batch, &codes, &mut values, &Control::default());
             let mut values = values.into_iter();
             for (first, _, before) in firsts {
                 for ((second, _), value) in seconds[before..].iter().zip(&mut values) {

@@ -34,8 +34,8 @@ impl Alignment {
     ///
     /// # Cancellation
     ///
-    /// By [`Control::cancel`]: all ranks end together within a 256th of the work; the last
-    /// checkpoint stays.
+    /// By [`Control::cancel`]: a rank looks after each batch of alignments, and all ranks end
+    /// together soon after, within a 256th of the work at most. Whole 256ths are kept.
     pub fn distances_kept<'a>(
         &'a self,
         comm: &'a Communicator,
@@ -92,17 +92,20 @@ impl Alignment {
         for round in first..ROUNDS {
             let edge = |rank: usize| work.edge(round * comm.size() + rank, ROUNDS * comm.size());
             let mut values = Vec::new();
-            for batch in work.batches(edge(comm.rank())..edge(comm.rank() + 1)) {
-                self.align(&table, sequences, work, &batch, &mut values);
-            }
-            let parts = comm.gather(0, (control.is_cancelled(), values)).await?;
+            let whole = work
+                .batches(edge(comm.rank())..edge(comm.rank() + 1))
+                .all(|batch| self.align(&table, (sequences, work), &batch, &mut values, control));
+            let whole = whole && !control.is_cancelled();
+            let parts = comm.gather(0, (whole, values)).await?;
             let told = parts.map(|parts| {
-                let cancelled = parts.iter().any(|(cancelled, _)| *cancelled);
-                parts
-                    .into_iter()
-                    .for_each(|(_, part)| done.values.extend(part));
-                let last = round + 1 == ROUNDS;
-                let saved = done.save(round + 1, cancelled || last);
+                let cancelled = parts.iter().any(|(whole, _)| !whole);
+                // A round of which something is missing is done again.
+                let rounds = round + usize::from(!cancelled);
+                if !cancelled {
+                    let values = parts.into_iter().map(|(_, values)| values);
+                    values.for_each(|values| done.values.extend(values));
+                }
+                let saved = done.save(rounds, cancelled || rounds == ROUNDS);
                 saved.map_err(words).map(|()| cancelled)
             });
             let cancelled = comm.broadcast(0, told).await?.map_err(problem)?;
@@ -156,7 +159,9 @@ impl Done<'_> {
 
     /// Keeps what is new after so many rounds, if it is time or `now`.
     fn save(&mut self, rounds: usize, now: bool) -> Result<(), MiningError> {
-        if !(now || self.keeper.is_due()) {
+        // A part without values would have the number of a round that an earlier one has.
+        let new = self.values.len() > self.saved || rounds == ROUNDS;
+        if !(new && (now || self.keeper.is_due())) {
             return Ok(());
         }
         let part = (rounds as u64, &self.values[self.saved..]);

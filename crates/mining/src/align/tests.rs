@@ -300,6 +300,45 @@ fn sem_g128_bad_scores_and_a_cancelled_run() {
 }
 
 #[test]
+fn sem_g520_a_cancelled_run_aligns_no_further_batch() {
+    let (all, method) = (family(70), Alignment::dna());
+    let work = Work::new(&all);
+    let table = Table::new(method.scores, Alphabet::Dna);
+    let cancel = CancelToken::new();
+    let control = Control {
+        cancel: Some(&cancel),
+        ..Control::default()
+    };
+    let align = |values: &mut Vec<f32>| {
+        let mut batches = work.batches(0..work.items());
+        batches.all(|batch| method.align(&table, (&all, &work), &batch, values, &control))
+    };
+    let mut values = Vec::new();
+    assert!(align(&mut values));
+    assert_eq!(values.len(), 70 * 69 / 2);
+    cancel.cancel();
+    let mut none = Vec::new();
+    assert!(!align(&mut none));
+    assert!(none.is_empty(), "{} distances", none.len());
+}
+
+#[test]
+fn sem_g520_a_rank_agrees_to_go_on_after_so_many_cells_at_most() {
+    let records = |count: usize, letters: usize| {
+        let letters = "ACGT".repeat(letters / 4);
+        let text: String = (0..count).map(|i| format!(">s{i}\n{letters}\n")).collect();
+        Work::new(&Sequences::from_fasta(text.as_bytes(), Alphabet::Dna).unwrap())
+    };
+    assert_eq!(records(50, 40).rounds(2), ROUNDS);
+    let long = records(512, 2000);
+    let each = long.cells(long.items()) / 2 / long.rounds(2);
+    assert!(
+        long.rounds(2) > 100 && each < 2 * ROUND_CELLS,
+        "{each} cells"
+    );
+}
+
+#[test]
 fn sem_g176_distances_to_a_sample_are_those_of_all_pairs() {
     // Of many lengths, some twice, one too long for the lanes.
     let letters = |row: usize| {

@@ -125,7 +125,8 @@ impl PairwiseClustering {
     ///
     /// # Cancellation
     ///
-    /// By [`Control::cancel`]: all ranks end together within a sixteenth of the work.
+    /// By [`Control::cancel`]: a rank looks after each block of rows, and all ranks end together
+    /// within a sixteenth of the work.
     pub async fn give(
         &self,
         comm: &Communicator,
@@ -146,7 +147,7 @@ impl PairwiseClustering {
             let edge = |round: usize| share.start + share.len() * round / ROUNDS;
             let part: Range<usize> = edge(round)..edge(round + 1);
             for block in rows[part].chunks(BLOCK) {
-                if bad.is_some() {
+                if bad.is_some() || control.is_cancelled() {
                     break;
                 }
                 let mut values = vec![0.0; block.len() * sample.len()];

@@ -194,6 +194,33 @@ fn sem_g170_clusterings_of_bits_that_were_stopped_go_on_to_the_same_bits() {
     assert!(told.contains("other data"), "{told}");
 }
 
+/// The names of the files of a folder, the shorter ones first.
+fn parts_of(folder: &std::path::Path) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap();
+    let name = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().file_name();
+    let mut names: Vec<String> = files.map(|f| name(f).into_string().unwrap()).collect();
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    names
+}
+
+/// What a run gives that was cancelled before a round was whole, and goes on. It keeps no more than
+/// there was.
+fn cancelled_at_once(
+    folder: &std::path::Path,
+    run: impl Fn(&Control<'_>) -> Option<Vec<f32>>,
+) -> Vec<f32> {
+    let (before, cancel) = (parts_of(folder), CancelToken::new());
+    cancel.cancel();
+    let control = Control {
+        cancel: Some(&cancel),
+        ..Control::default()
+    };
+    std::fs::remove_file(folder.join(before.last().unwrap())).unwrap();
+    assert!(run(&control).is_none(), "it was not cancelled");
+    assert_eq!(parts_of(folder), before[..before.len() - 1]);
+    run(&Control::default()).unwrap()
+}
+
 #[test]
 fn sem_g171_distances_that_were_stopped_go_on_to_the_same_bits() {
     let letter = |i: usize, j: usize| b"ACGT"[(i * j % 7 + j * j % 5 + i / 9) % 4];
@@ -239,6 +266,8 @@ fn sem_g171_distances_that_were_stopped_go_on_to_the_same_bits() {
         assert!(stops < 20);
     };
     assert!(stops > 4, "{stops} stops");
+    let again = |control: &Control<'_>| Some(matrix(&run(3, Some(&kept), control).ok()?));
+    assert_eq!(cancelled_at_once(folder.path(), again), whole);
     let bits = |matrix: &[f32]| matrix.iter().map(|d| d.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&found), bits(&whole));
     // A part that is missing, or of another method, is told.
