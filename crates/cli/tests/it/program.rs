@@ -60,7 +60,7 @@ impl ProgramFolder {
 
     /// The program with these arguments, cut at blanks, ready to start here.
     pub(crate) fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_motet"));
+        let mut command = heeding(env!("CARGO_BIN_EXE_motet"));
         command
             .current_dir(self.folder.path())
             .args(arguments.split_whitespace());
@@ -93,6 +93,20 @@ impl ProgramFolder {
             .unwrap();
         child.wait_with_output().unwrap().into()
     }
+}
+
+/// Starts a program that heeds signals, also where the tests were started to ignore some, as in the
+/// background of a shell.
+#[cfg(target_os = "linux")]
+pub(crate) fn heeding(program: &str) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,QUIT,TERM", program]);
+    command
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn heeding(program: &str) -> Command {
+    Command::new(program)
 }
 
 /// The exit code, or the signal with a minus.

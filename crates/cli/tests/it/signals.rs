@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use motet_sync::Parker;
 
-use crate::program::{ProgramFolder, Run, three_groups};
+use crate::program::{ProgramFolder, Run, heeding, three_groups};
 
 /// So long a program may take to end that was asked to. The work that is interrupted takes hours.
 const GUARD: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ fn sequences() -> String {
 
 /// The program by a shell that prepares something first.
 fn by_shell(place: &ProgramFolder, before: &str, arguments: &str) -> Command {
-    let mut command = Command::new("sh");
+    let mut command = heeding("sh");
     command.current_dir(place.path(".")).args([
         "-c",
         &format!("{before}; exec {} {arguments}", env!("CARGO_BIN_EXE_motet")),
