@@ -49,6 +49,8 @@ mod thread_number;
 #[cfg(motet_loom)]
 mod try_mutex;
 
+use std::time::{Duration, Instant};
+
 pub use backoff::{Backoff, offer_core};
 pub use block_on::{block_on, block_on_for, poll_until};
 pub use crossbeam_utils::CachePadded;
@@ -71,6 +73,17 @@ pub fn spin_loop() {
     std::hint::spin_loop();
     #[cfg(any(motet_loom, motet_shuttle))]
     thread::yield_now();
+}
+
+/// Waits for so long, and looks at nothing that others write. In a model it only lets others run.
+pub fn spin_for(span: Duration) {
+    if cfg!(any(motet_loom, motet_shuttle)) {
+        return spin_loop();
+    }
+    let begun = Instant::now();
+    while begun.elapsed() < span {
+        spin_loop();
+    }
 }
 
 /// A value for each thread. Of its key only `with` may be used: the models' keys have no more.

@@ -57,7 +57,7 @@ pub(super) enum Failed {
 impl<S: Service> Served<S> {
     /// Handles the items of a batch, whose handlers do not wait. The service has no store.
     pub(super) fn batch(self: &Arc<Self>) {
-        let mut panicked = None;
+        let (mut panicked, _running) = (None, self.slot.batches.run());
         for item in self.slot.batches.take() {
             // Of a handler whose caller wants no answer, or of a destructor: it must not keep the
             // others, and each is told.

@@ -11,10 +11,15 @@
 use super::slot::OperationItem;
 use crate::Contract;
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
 
 /// The changes of a service that wait, and whose handlers do not.
-pub(crate) struct Batches<C: Contract>(Mutex<WaitingService<C>>);
+pub(crate) struct Batches<C: Contract> {
+    waiting: Mutex<WaitingService<C>>,
+    /// Whether one is handled now.
+    running: AtomicBool,
+}
 
 struct WaitingService<C: Contract> {
     items: VecDeque<OperationItem<C>>,
@@ -22,6 +27,15 @@ struct WaitingService<C: Contract> {
     counts: VecDeque<usize>,
     /// Whether the youngest batch takes more.
     is_open: bool,
+}
+
+/// A batch that is handled.
+pub(crate) struct RunningBatch<'a>(&'a AtomicBool);
+
+impl Drop for RunningBatch<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 /// So many are of one batch at most.
@@ -42,7 +56,7 @@ impl<C: Contract> Batches<C> {
         item: OperationItem<C>,
         post: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), (OperationItem<C>, E)> {
-        let mut waiting = self.0.lock();
+        let mut waiting = self.waiting.lock();
         if let (true, Some(count)) = (waiting.is_open, waiting.counts.back_mut()) {
             *count += 1;
             waiting.is_open = *count < MOST;
@@ -61,12 +75,24 @@ impl<C: Contract> Batches<C> {
 
     /// What is added from here on is of another batch than what was added before.
     pub(crate) fn close(&self) {
-        self.0.lock().is_open = false;
+        self.waiting.lock().is_open = false;
+    }
+
+    /// Whether a batch is handled now.
+    pub(crate) fn runs(&self) -> bool {
+        // Relaxed, here and below: it decides only how long a caller looks.
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// A batch is handled until this is dropped.
+    pub(crate) fn run(&self) -> RunningBatch<'_> {
+        self.running.store(true, Ordering::Relaxed);
+        RunningBatch(&self.running)
     }
 
     /// Takes the oldest batch.
     pub(crate) fn take(&self) -> VecDeque<OperationItem<C>> {
-        let mut waiting = self.0.lock();
+        let mut waiting = self.waiting.lock();
         let count = waiting.counts.pop_front().unwrap_or(0);
         if waiting.counts.is_empty() {
             waiting.is_open = false;
@@ -78,10 +104,14 @@ impl<C: Contract> Batches<C> {
 
 impl<C: Contract> Default for Batches<C> {
     fn default() -> Self {
-        Batches(Mutex::new(WaitingService {
+        let waiting = WaitingService {
             items: VecDeque::new(),
             counts: VecDeque::new(),
             is_open: false,
-        }))
+        };
+        Batches {
+            waiting: Mutex::new(waiting),
+            running: AtomicBool::new(false),
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::context::CallContext;
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
 use motet_sync::atomic::{AtomicBool, Ordering};
-use motet_sync::thread_local;
+use motet_sync::{spin_for, thread_local};
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -55,6 +55,12 @@ pub(crate) struct DirectOperations<C: Contract> {
 /// A handler that takes longer goes by the queue, where other workers can take it: about as long as
 /// it takes to wake one.
 const SHORT: Duration = Duration::from_micros(10);
+
+/// So often a caller looks whether a batch has ended.
+const LOOKS: u32 = 8;
+
+/// Before each look.
+const PAUSE: Duration = Duration::from_micros(1);
 
 /// So many answers that are there at once are given to the tasks of a thread before one of them
 /// waits until others have run: a task that only calls would keep its worker.
@@ -115,10 +121,28 @@ impl<C: Contract> ServiceSlot<C> {
             }
         };
         // What the caller has posted before comes first.
-        if !(is_plain && fits && self.changes.is_empty() && self.common.queue.may_start()) {
+        if !(is_plain && fits && self.no_change_waits() && self.common.queue.may_start()) {
             return None;
         }
         self.direct.served.get()?.upgrade()
+    }
+
+    /// Whether no change waits. A batch of them that another thread handles soon ends, so this
+    /// looks for a moment: to post a call takes longer, and whoever calls meanwhile would post too.
+    #[inline]
+    fn no_change_waits(&self) -> bool {
+        match self.batches.runs() {
+            true => self.no_change_waits_soon(),
+            false => self.changes.is_empty(),
+        }
+    }
+
+    #[cold]
+    fn no_change_waits_soon(&self) -> bool {
+        (0..LOOKS).any(|_| {
+            spin_for(PAUSE);
+            !self.batches.runs() && self.changes.is_empty()
+        })
     }
 }
 

@@ -5,10 +5,25 @@ use crate::arbiter::interleave::next::Next;
 use crate::arbiter::interleave::state::Phase;
 use crate::readers::Begun;
 use motet_sync::atomic::Ordering;
-use motet_sync::spin_loop;
+use motet_sync::spin_for;
+use std::time::Duration;
 
-/// So often a caller looks again while another handler that began at once is alone: it ends soon.
-const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 64 };
+/// So often a caller looks while another handler that began at once is alone: it ends soon. Each
+/// look finds another one alone about every second time, and to be posted takes longer.
+const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 8 };
+
+/// Between two looks. Threads that take turns with every handler spend their time on bringing cache
+/// lines; who waits so long lets the other run a dozen.
+const PAUSE: Duration = Duration::from_micros(2);
+
+/// What has come of a caller that wants to be alone.
+enum Taken {
+    Yes,
+    /// Another one is alone.
+    Held,
+    /// Concurrent handlers run, or the end has been claimed.
+    No,
+}
 
 impl<N> Exclusion<N> {
     /// A concurrent handler begins, if nobody is alone or wants to be. It ends with
@@ -43,22 +58,31 @@ impl<N> Exclusion<N> {
     /// An exclusive handler begins, if nothing runs and nothing waits. It ends with
     /// [`Exclusion::end_at_once`].
     pub(in crate::arbiter::interleave) fn try_take(&self) -> bool {
-        for _ in 0..LOOKS {
-            if !self.readers.writer_waits() && self.try_take_open() {
-                return true;
+        for look in 0..LOOKS {
+            if !self.readers.writer_waits() {
+                match self.try_take_open() {
+                    Taken::Yes => return true,
+                    Taken::Held => {}
+                    Taken::No => return false,
+                }
+            } else if !self.at_once.load(Ordering::Relaxed) && self.readers.writer_waits() {
+                // It has not ended between the two looks: it was posted.
+                return false;
             }
-            if !self.at_once.load(Ordering::Relaxed) {
-                break;
+            if look + 1 < LOOKS {
+                spin_for(PAUSE);
             }
-            spin_loop();
         }
         false
     }
 
-    fn try_take_open(&self) -> bool {
+    fn try_take_open(&self) -> Taken {
         let mut state = self.state.lock();
-        if state.phase != Phase::Open || self.readers.is_closing() {
-            return false;
+        if self.readers.is_closing() {
+            return Taken::No;
+        }
+        if state.phase != Phase::Open {
+            return Taken::Held;
         }
         state.had_writer = true;
         // Relaxed, here and elsewhere: it decides only how long a caller looks. It is set before
@@ -69,10 +93,10 @@ impl<N> Exclusion<N> {
             // Who has begun meanwhile waits for the lock, and finds the exclusion open.
             self.readers.admit_readers();
             self.at_once.store(false, Ordering::Relaxed);
-            return false;
+            return Taken::No;
         }
         state.phase = Phase::Taken;
-        true
+        Taken::Yes
     }
 
     /// An exclusive handler that began at once has ended.
