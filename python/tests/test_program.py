@@ -1,7 +1,11 @@
+import signal
 import subprocess
 import sys
 
+import pytest
+
 import motet
+from motet import _cli, _motet
 
 
 def test_the_package_carries_the_program(tmp_path):
@@ -19,3 +23,15 @@ def test_the_package_carries_the_program(tmp_path):
     version = [*line[:3], "--version"]
     said = subprocess.run(version, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert motet.__version__ in said.stdout
+
+
+@pytest.mark.parametrize("before", [signal.SIG_IGN, signal.default_int_handler])
+def test_sem_g521_an_interrupt_that_was_ignored_stays_ignored(before, monkeypatch):
+    monkeypatch.setattr(_motet, "main", lambda arguments: 7)
+    own = signal.signal(signal.SIGINT, before)
+    try:
+        assert _cli.main() == 7
+        after = signal.SIG_IGN if before is signal.SIG_IGN else signal.SIG_DFL
+        assert signal.getsignal(signal.SIGINT) is after
+    finally:
+        signal.signal(signal.SIGINT, own)
