@@ -38,6 +38,8 @@ pub(crate) struct Rank {
     waker: Waker,
     /// What keeps the run of a rank that the calling thread is.
     entered: RefCell<Option<Entered>>,
+    /// The communicator of all ranks, while the body runs, of a rank that is one of several here.
+    world: RefCell<Option<Rc<Communicator>>>,
 }
 
 /// A communicator of a rank.
@@ -84,8 +86,14 @@ impl Rank {
             parker,
             waker: Waker::from(Arc::new(bell)),
             entered: RefCell::new(entered),
+            world: RefCell::default(),
         };
         (Rc::new(rank), ending)
+    }
+
+    /// Has the rank hear of the end of the run in other processes, until it is given nothing.
+    pub(crate) fn hear(&self, world: Option<Rc<Communicator>>) {
+        *self.world.borrow_mut() = world;
     }
 
     /// What keeps its run, if the thread was made its rank.
@@ -106,7 +114,10 @@ impl Rank {
     }
 
     fn is_over(&self) -> bool {
-        self.run.is_stopped() || self.entered.borrow().as_ref().is_some_and(Entered::is_over)
+        let world = self.world.borrow();
+        self.run.is_stopped()
+            || self.entered.borrow().as_ref().is_some_and(Entered::is_over)
+            || world.as_ref().is_some_and(|world| world.run_is_over())
     }
 
     #[cold]

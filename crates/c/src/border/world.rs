@@ -12,6 +12,7 @@ use motet::dispatch::inside_task;
 use motet::{Communicator, Current, RunError, World};
 use motet_sync::Mutex;
 use std::ffi::{c_int, c_void};
+use std::future::pending;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -66,8 +67,13 @@ impl SerialWorld {
             enter(&world, &run, body)
         } else {
             let rank = async |comm: Communicator| {
-                let number = comm.rank();
-                one(&run, number, comm, body)
+                let comm = Rc::new(comm);
+                let ended = one(&run, &comm, body);
+                if ended.is_err() && comm.run_is_over() {
+                    // Another process has ended the run, and says why: the rank is dropped here.
+                    pending::<()>().await;
+                }
+                ended
             };
             world.run(rank).map(drop)
         };
@@ -82,14 +88,18 @@ impl SerialWorld {
 /// One rank: calls the function of the caller on the thread that polls this.
 fn one(
     run: &Arc<SharedRun>,
-    number: usize,
-    comm: Communicator,
+    comm: &Rc<Communicator>,
     body: &Callback<BodyFunction<Comm>>,
 ) -> Result<(), String> {
+    let number = comm.rank();
     let (rank, ending) = Rank::begin(Arc::clone(run), number, None);
-    let code = with_comm(&rank, Rc::new(comm), |comm| until_end(|| body.body(comm)));
+    rank.hear(Some(Rc::clone(comm)));
+    let code = with_comm(&rank, Rc::clone(comm), |comm| until_end(|| body.body(comm)));
+    rank.hear(None);
     let ended = result(code);
-    if let Err(text) = &ended {
+    if let Err(text) = &ended
+        && !comm.run_is_over()
+    {
         run.stop(Failure::new(Code::Rank, format!("rank {number}: {text}")));
     }
     drop(ending);

@@ -4,6 +4,7 @@ use crate::cc::{Linked, cc, compiled, done, folder};
 use motet::mpi::{Family, Launch, Library};
 use motet_testkit::{mpi_libraries, patience, within};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -16,10 +17,11 @@ fn sem_g491_the_current_world_is_this_process_alone_needs_cc() {
     assert_eq!(said, "3 ranks: 6\n");
 }
 
-#[test]
-fn sem_g491_the_current_world_is_all_processes_needs_mpi_needs_cc() {
-    let Some(cc) = cc() else { return };
-    let program = compiled(&cc, &folder("tests/c/current.c"), Linked::Shared);
+/// Runs a program of the tests on all layouts over both libraries; what each said on standard
+/// output, and how many ranks there were.
+fn on_processes(cc: &Path, source: &str) -> Vec<(String, usize)> {
+    let program = compiled(cc, &folder(source), Linked::Shared);
+    let mut all = Vec::new();
     for library in mpi_libraries() {
         let family = Family::of(&Library::open(&library).unwrap().version());
         for (threads, processes) in [(1, 3), (2, 2)] {
@@ -35,9 +37,26 @@ fn sem_g491_the_current_world_is_all_processes_needs_mpi_needs_cc() {
             let seconds = patience().as_secs() - 10;
             command.env("MPIEXEC_TIMEOUT", seconds.to_string());
             let said = within(patience(), move || done(&mut command));
-            let ranks = threads * processes;
-            let sum = ranks * (ranks + 1) / 2;
-            assert_eq!(said, format!("{ranks} ranks: {sum}\n"));
+            all.push((said, threads * processes));
         }
+    }
+    all
+}
+
+#[test]
+fn sem_g491_the_current_world_is_all_processes_needs_mpi_needs_cc() {
+    let Some(cc) = cc() else { return };
+    for (said, ranks) in on_processes(&cc, "tests/c/current.c") {
+        let sum = ranks * (ranks + 1) / 2;
+        assert_eq!(said, format!("{ranks} ranks: {sum}\n"));
+    }
+}
+
+#[test]
+fn sem_g488_a_failure_is_heard_of_in_other_processes_needs_mpi_needs_cc() {
+    let Some(cc) = cc() else { return };
+    for (said, ranks) in on_processes(&cc, "tests/c/far.c") {
+        let stopped = said.lines().filter(|line| *line == "stopped").count();
+        assert_eq!(stopped, ranks - 1, "{said}");
     }
 }
