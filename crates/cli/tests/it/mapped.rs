@@ -34,12 +34,13 @@ fn found(run: Run) -> Value {
     found
 }
 
-const MAPPED: &str = "cluster d.npy --pairwise --json --mapped";
+const READ: &str = "cluster d.npy --pairwise -k 3 --json -t 1";
+const MAPPED: &str = "cluster d.npy --pairwise -k 3 --json --mapped";
 
 #[test]
 fn sem_g157_a_mapped_matrix_gives_the_bits_of_one_that_is_read() {
     let place = ProgramFolder::with("d.npy", npy(60, 60, &groups()));
-    let read = found(place.run("cluster d.npy --pairwise --json -t 1"));
+    let read = found(place.run(READ));
     assert_eq!(read["clusters"], 3);
     for threads in [1, 2, 3] {
         assert_eq!(found(place.run(&format!("{MAPPED} -t {threads}"))), read);
@@ -50,7 +51,7 @@ fn sem_g157_a_mapped_matrix_gives_the_bits_of_one_that_is_read() {
 fn sem_g157_needs_mpi_processes_map_the_same_file() {
     for library in mpi_libraries() {
         let place = ProgramFolder::with("d.npy", npy(60, 60, &groups()));
-        let read = found(place.run("cluster d.npy --pairwise --json -t 1"));
+        let read = found(place.run(READ));
         for layout in ["-t 1 -m 2", "-t 2 -m 2"] {
             let mut command = place.command(&format!("{MAPPED} {layout} --mpi-lib"));
             command.arg(&library).stdin(Stdio::null());
