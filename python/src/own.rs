@@ -7,7 +7,7 @@ use crate::errors::MotetError;
 use crate::given::BegunCall;
 use crate::open_file::OpenFile;
 use crate::open_window::OpenWindow;
-use crate::stuck::RankThreads;
+use crate::stuck::{RankThreads, WaitingRank};
 use motet::comm::{Cartesian, Entered, Neighbourhood};
 use motet::dispatch::{eagerly, moves};
 use motet::files::FileError;
@@ -166,7 +166,7 @@ fn poll_as<T, E: Into<WaitFailure>>(
             return outcome.map_err(E::into);
         }
     }
-    let mut naps = 0;
+    let (mut naps, mut waits) = (0, None);
     let entered = |own: &Option<Own>| Some(own.as_ref()?.entered.as_ref()?.blocked());
     loop {
         let sleep = |parker: &Parker| {
@@ -182,6 +182,9 @@ fn poll_as<T, E: Into<WaitFailure>>(
             Some(outcome) => return outcome.map_err(E::into),
             None if naps < LOOK => return Err(WaitFailure::Stopped),
             None => Python::attach(|py| py.check_signals()).map_err(WaitFailure::Raised)?,
+        }
+        if by_messages && waits.is_none() {
+            waits = OWN.with_borrow(|own| Some(WaitingRank::new(&own.as_ref()?.run)));
         }
         naps = 0;
     }

@@ -4,8 +4,11 @@
 //! A rank of Python holds the thread on which it waits, so no worker is ever idle and the run does
 //! not find out by itself. Who has called `World.run` looks from outside.
 
+use crate::own::WorldRun;
 use motet::comm::{RankNow, RunWatch, WaitGraph, WaitNow};
+use motet_sync::Arc;
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fmt::Write;
@@ -16,14 +19,27 @@ const HERE: Duration = Duration::from_secs(2);
 /// The same for ranks of several processes.
 const EVERYWHERE: Duration = Duration::from_secs(10);
 
-/// Where the ranks of this process run: their numbers, and what Python calls their threads.
-pub(crate) type RankThreads = Mutex<Vec<(usize, u64)>>;
+/// Between two looks at most.
+const SELDOM: Duration = Duration::from_secs(60);
+
+/// The ranks of this process that have not ended.
+#[derive(Default)]
+pub(crate) struct RankThreads {
+    /// Their numbers, and what Python calls their threads.
+    threads: Mutex<Vec<(usize, u64)>>,
+    /// How many have waited for some time in a call that only messages end.
+    waiting: AtomicUsize,
+}
+
+/// A rank waits, until this is dropped.
+pub(crate) struct WaitingRank(Arc<WorldRun>);
 
 /// Looks now and then whether a run can still go on.
 pub(crate) struct StuckCheck {
     watch: RunWatch,
     least: Duration,
     next: Instant,
+    pause: Duration,
 }
 
 impl StuckCheck {
@@ -34,19 +50,28 @@ impl StuckCheck {
             watch,
             least,
             next: Instant::now() + least,
+            pause: least / 2,
         }
     }
 
-    /// What keeps the ranks, if all that have not finished wait for each other.
-    pub(crate) fn look(&mut self, py: Python<'_>, threads: &RankThreads) -> Option<String> {
-        if Instant::now() < self.next {
+    /// What keeps the ranks, if all that have not finished wait for each other. While one here
+    /// computes nobody is asked.
+    pub(crate) fn look(&mut self, py: Python<'_>, ranks: &RankThreads) -> Option<String> {
+        let now = Instant::now();
+        let all = ranks.threads.lock().len();
+        // Relaxed: who waits for as long as it must is seen at some look.
+        if ranks.waiting.load(Ordering::Relaxed) < all {
+            (self.next, self.pause) = (now + self.least, self.least / 2);
+        }
+        if now < self.next {
             return None;
         }
         let graph = py.detach(|| self.watch.why());
-        self.next = Instant::now() + self.least / 2;
+        self.next = Instant::now() + self.pause;
+        self.pause = (self.pause * 2).min(SELDOM);
         let graph = graph.filter(|graph| is_stuck(graph, self.least))?;
         let mut told = without_places(&graph.to_string());
-        for (rank, ident) in threads.lock().iter() {
+        for (rank, ident) in ranks.threads.lock().iter() {
             if let Some(place) = place_of(py, *ident) {
                 // A string takes what is written.
                 let _ = write!(told, "\n  rank {rank} is at {place}");
@@ -108,12 +133,30 @@ fn place_of(py: Python<'_>, ident: u64) -> Option<String> {
     place().ok().flatten()
 }
 
+impl WaitingRank {
+    pub(crate) fn new(run: &Arc<WorldRun>) -> WaitingRank {
+        run.threads.waiting.fetch_add(1, Ordering::Relaxed);
+        WaitingRank(Arc::clone(run))
+    }
+}
+
+impl Drop for WaitingRank {
+    fn drop(&mut self) {
+        self.0.threads.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Notes that the calling thread runs this rank.
-pub(crate) fn note(py: Python<'_>, threads: &RankThreads, rank: usize) -> PyResult<()> {
+pub(crate) fn note(py: Python<'_>, ranks: &RankThreads, rank: usize) -> PyResult<()> {
     let ident = py
         .import("threading")?
         .call_method0("get_ident")?
         .extract()?;
-    threads.lock().push((rank, ident));
+    ranks.threads.lock().push((rank, ident));
     Ok(())
+}
+
+/// Notes that this rank has ended.
+pub(crate) fn forget(ranks: &RankThreads, rank: usize) {
+    ranks.threads.lock().retain(|(other, _)| *other != rank);
 }

@@ -271,6 +271,7 @@ fn one(comm: Rc<Communicator>, run: &Arc<WorldRun>, call: &Call) -> Result<Py<Py
         call.main.call1(py, all)
     });
     drop(OWN.replace(before));
+    stuck::forget(&run.threads, rank);
     result.map_err(|error| {
         let said = error.to_string();
         // What another process has ended the run with is told by the run.

@@ -136,7 +136,8 @@ impl RankSlot {
 
     /// The calls in which the rank sleeps, where it is a thread that nobody has woken.
     pub(crate) fn thread_waits(&self) -> Option<Vec<Wait>> {
-        let sleeps = self.sleeping.load(Ordering::Acquire);
+        // Relaxed, as it is stored: who is asked is asked again, a message later.
+        let sleeps = self.sleeping.load(Ordering::Relaxed);
         sleeps
             .then(|| self.waits())
             .filter(|waits| !waits.is_empty())

@@ -101,6 +101,8 @@ impl Events {
 
 /// Before a connection that has failed is made again.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// A connection that has lasted so long was a good one.
+const LASTING: Duration = Duration::from_secs(1);
 /// For so long a connection that has failed is made again and again.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A node that says nothing for so long has gone: it sends a comment more often.
@@ -121,12 +123,13 @@ pub(crate) async fn watch(
     // Since when there is no connection, once there was one.
     let (mut lost, mut pause) = (None, FIRST_PAUSE);
     loop {
-        let mut is_open = false;
+        let (mut is_open, begun) = (false, Instant::now());
         let failed = match stream(lines, path, query, &mut came, to, &mut is_open).await {
             Ok(()) => return,
             Err(failed) => failed,
         };
-        if is_open {
+        // One that ends as soon as it is made is none that has come back.
+        if is_open && (lost.is_none() || begun.elapsed() >= LASTING) {
             (lost, pause) = (Some(Instant::now()), FIRST_PAUSE);
         }
         match (failed, lost) {

@@ -93,7 +93,8 @@ fn one(
 ) -> Result<(), String> {
     let number = comm.rank();
     let (rank, ending) = Rank::begin(Arc::clone(run), number, None);
-    rank.hear(Some(Rc::clone(comm)));
+    // Where all ranks are here, the run itself tells them.
+    rank.hear((!run.is_watched()).then(|| Rc::clone(comm)));
     let code = with_comm(&rank, Rc::clone(comm), |comm| until_end(|| body.body(comm)));
     rank.hear(None);
     let ended = result(code);

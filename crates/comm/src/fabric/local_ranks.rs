@@ -210,6 +210,9 @@ impl LocalRanks {
     }
 
     /// The rank here, which is a thread, does nothing but wait from now on.
+    ///
+    /// Release, here and below: who sees the number sees what the rank has sent before. Acquire:
+    /// what is looked at behind the number is no older than it.
     pub(crate) fn thread_blocks(&self) {
         self.blocks.fetch_add(1, Ordering::AcqRel);
     }

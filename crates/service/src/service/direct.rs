@@ -127,11 +127,11 @@ impl<C: Contract> ServiceSlot<C> {
         self.direct.served.get()?.upgrade()
     }
 
-    /// Whether no change waits. A batch of them that another thread handles soon ends, so this
+    /// Whether no change waits. A batch of them that another worker handles soon ends, so a worker
     /// looks for a moment: to post a call takes longer, and whoever calls meanwhile would post too.
     #[inline]
     fn no_change_waits(&self) -> bool {
-        match self.batches.runs() {
+        match self.batches.runs() && self.common.queue.is_own_worker() {
             true => self.no_change_waits_soon(),
             false => self.changes.is_empty(),
         }

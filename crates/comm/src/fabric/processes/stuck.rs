@@ -143,11 +143,13 @@ impl RunProcesses {
     /// Process 0 asks whether this one is still idle, as it has told: the answer says so, or
     /// nothing.
     pub(super) fn answer(&self, wave: u32) {
+        let changes = self.local.thread_changes();
+        // A thread that was woken after it was found asleep may not have gone on yet.
+        let sleeps = changes == 0 || self.local.hopeless().is_some();
         let (told, report) = {
             let state = self.stuck.0.lock();
-            let same = state
-                .found
-                .filter(|((_, changes), _)| *changes == self.local.thread_changes());
+            let found = state.found.filter(|_| sleeps);
+            let same = found.filter(|((_, before), _)| *before == changes);
             (
                 state.told.filter(|_| same.is_some()),
                 state.still[self.own()].clone(),
@@ -295,6 +297,7 @@ mod tests {
         let ending = ending_of(RankState::Finished, waiting);
         assert!(matches!(ending, Some(EarlyEnd::Stuck(_))), "{ending:?}");
     }
+
     #[test]
     fn ranks_that_are_threads_are_stuck_when_one_has_ended() {
         let waiting = || RankState::Waiting(vec![]);
