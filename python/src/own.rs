@@ -184,7 +184,7 @@ fn poll_as<T, E: Into<WaitFailure>>(
             None => Python::attach(|py| py.check_signals()).map_err(WaitFailure::Raised)?,
         }
         if by_messages && waits.is_none() {
-            waits = OWN.with_borrow(|own| Some(WaitingRank::new(&own.as_ref()?.run)));
+            waits = OWN.with_borrow(|own| Some(WaitingRank::new(&own.as_ref()?.run.threads)));
         }
         naps = 0;
     }

@@ -4,7 +4,6 @@
 //! A rank of Python holds the thread on which it waits, so no worker is ever idle and the run does
 //! not find out by itself. Who has called `World.run` looks from outside.
 
-use crate::own::WorldRun;
 use motet::comm::{RankNow, RunWatch, WaitGraph, WaitNow};
 use motet_sync::Arc;
 use motet_sync::Mutex;
@@ -28,11 +27,11 @@ pub(crate) struct RankThreads {
     /// Their numbers, and what Python calls their threads.
     threads: Mutex<Vec<(usize, u64)>>,
     /// How many have waited for some time in a call that only messages end.
-    waiting: AtomicUsize,
+    waiting: Arc<AtomicUsize>,
 }
 
 /// A rank waits, until this is dropped.
-pub(crate) struct WaitingRank(Arc<WorldRun>);
+pub(crate) struct WaitingRank(Arc<AtomicUsize>);
 
 /// Looks now and then whether a run can still go on.
 pub(crate) struct StuckCheck {
@@ -134,15 +133,15 @@ fn place_of(py: Python<'_>, ident: u64) -> Option<String> {
 }
 
 impl WaitingRank {
-    pub(crate) fn new(run: &Arc<WorldRun>) -> WaitingRank {
-        run.threads.waiting.fetch_add(1, Ordering::Relaxed);
-        WaitingRank(Arc::clone(run))
+    pub(crate) fn new(ranks: &RankThreads) -> WaitingRank {
+        ranks.waiting.fetch_add(1, Ordering::Relaxed);
+        WaitingRank(Arc::clone(&ranks.waiting))
     }
 }
 
 impl Drop for WaitingRank {
     fn drop(&mut self) {
-        self.0.threads.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -56,7 +56,8 @@ fn sem_g491_the_current_world_is_all_processes_needs_mpi_needs_cc() {
 fn sem_g488_a_failure_is_heard_of_in_other_processes_needs_mpi_needs_cc() {
     let Some(cc) = cc() else { return };
     for (said, ranks) in on_processes(&cc, "tests/c/far.c") {
-        let stopped = said.lines().filter(|line| *line == "stopped").count();
+        // A launcher may put two lines together.
+        let stopped = said.matches("stopped").count();
         assert_eq!(stopped, ranks - 1, "{said}");
     }
 }
