@@ -62,7 +62,9 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             Failed::Fault(fault) => fault,
             Failed::Panic(panicked) => self.panic_fault(&panicked),
         });
-        self.took(operation.number, begun, ONE_IN);
+        if let Some(begun) = begun {
+            self.has_run(operation, begun, None, ONE_IN);
+        }
         if let Ok(outcome) = &result
             && ContractOf::<S>::fault(outcome).is_some()
         {

@@ -55,7 +55,7 @@ impl<S: Service> Served<S> {
                 let cx = Cx::new(common, item.envelope);
                 let body = self.capture_of(&cx, &request);
                 let ended = self.query_now(&service, &cx, request);
-                self.has_run(operation, begun, posted);
+                self.has_run(operation, begun, posted, 1);
                 match ended {
                     Ok(outcome) => self.answer(&cx, outcome, reply, body),
                     Err(panicked) => self.panicked(panicked, reply, body),
@@ -115,13 +115,20 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// How long a handler has run that does not wait, and how long its call has taken.
-    pub(super) fn has_run(&self, operation: &Operation, begun: Instant, posted: Option<Instant>) {
+    /// How long a handler has run that does not wait, and how long its call has taken; it stands
+    /// for so many `calls`.
+    pub(super) fn has_run(
+        &self,
+        operation: &Operation,
+        begun: Instant,
+        posted: Option<Instant>,
+        calls: u64,
+    ) {
         let now = self.slot.common.shared.deadlines.clock().now();
         let span = |from| now.saturating_duration_since(from);
         self.slot.direct.ran(operation, span(begun));
         let whole = span(posted.unwrap_or(begun));
-        self.slot.latencies.note(operation.number, whole, 1);
+        self.slot.latencies.note(operation.number, whole, calls);
     }
 
     /// Calls of an operation, so many, have taken the time since then.

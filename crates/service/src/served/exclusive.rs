@@ -93,7 +93,7 @@ impl<S: Service> Served<S> {
         let captured = self.capture_of(&cx, &request);
         let ended = self.change_now(&cx, request, keyed);
         if !matches!(ended, Ok((_, Some(_)))) {
-            self.has_run(operation, begun, cx.envelope.posted);
+            self.has_run(operation, begun, cx.envelope.posted, 1);
         }
         match ended {
             Ok((outcome, telling)) => {
@@ -103,7 +103,7 @@ impl<S: Service> Served<S> {
                 drop(tells);
                 if is_told {
                     // With many to tell it is not short: its caller is to have it posted.
-                    self.has_run(operation, begun, cx.envelope.posted);
+                    self.has_run(operation, begun, cx.envelope.posted, 1);
                 }
             }
             Err(Failed::Fault(fault)) => give::<ContractOf<S>>(reply, Err(fault)),

@@ -200,6 +200,22 @@ fn sem_g398_a_long_handler_goes_by_the_queue() {
 }
 
 #[test]
+fn sem_g398_a_handler_that_becomes_long_goes_by_the_queue() {
+    on_workers(1, async |node| {
+        let diary = diary(&node).await;
+        let goes_by_the_queue = |ms| (0..200).any(|_| answer(diary.hold(ms)).is_none());
+        // One call that is carried out at once does not say whether the next one is.
+        for _ in 0..100 {
+            diary.hold(0).await.unwrap();
+            if answer(diary.hold(0)).is_some() {
+                return assert!(goes_by_the_queue(1), "it holds its callers for ever");
+            }
+        }
+        panic!("a short handler is carried out where it is called");
+    });
+}
+
+#[test]
 fn sem_g398_a_task_that_only_calls_lets_others_run() {
     on_workers(1, async |node| {
         let diary = diary(&node).await;
