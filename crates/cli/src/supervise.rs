@@ -23,10 +23,12 @@ use std::time::Duration;
 
 use clap::Args;
 use motet::{PROGRAM, PROGRAM_NAME, RUN_NOTE};
+use motet_mpi::MESH;
 use motet_sync::thread;
 use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
+use tempfile::NamedTempFile;
 
 use crate::error::{CliError, not_started};
 use crate::own;
@@ -134,10 +136,7 @@ fn become_it(parent: i32, program: &[OsString]) -> Result<(), CliError> {
 
 fn supervise(program: &[OsString]) -> Result<(), CliError> {
     let fault = |source| not_started(PathBuf::from(&program[0]), source);
-    let note = tempfile::Builder::new()
-        .prefix("motet-run-")
-        .tempfile()
-        .map_err(|source| not_started(env::temp_dir(), source))?;
+    let note = note().map_err(|source| not_started(env::temp_dir(), source))?;
     // Before the program is there: no signal is to find nobody.
     let mut signals = Signals::new(not_ignored(&PASSED_ON)).map_err(fault)?;
     let mut child = Command::new(own_program()?)
@@ -165,6 +164,15 @@ fn supervise(program: &[OsString]) -> Result<(), CliError> {
     let status = outcome(gone, note.path());
     drop(note);
     process::exit(status)
+}
+
+/// A file in the folder of the run, which is removed with it also when this process is killed. A
+/// run that has none here has it among the temporary files.
+fn note() -> io::Result<NamedTempFile> {
+    let mut name = tempfile::Builder::new();
+    name.prefix("motet-run-");
+    let of_run = env::var_os(MESH).and_then(|folder| name.tempfile_in(folder).ok());
+    of_run.map_or_else(|| name.tempfile(), Ok)
 }
 
 /// Waits for the end of the child; `before` is done when it has ended, before its number may be

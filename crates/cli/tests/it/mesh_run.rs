@@ -18,6 +18,7 @@ fn command(place: &ProgramFolder, library: &PathBuf, options: &str, program: &[&
         .arg("--")
         .args(program)
         .env("XDG_RUNTIME_DIR", place.path(""))
+        .env("TMPDIR", place.path(""))
         .env("motet", env!("CARGO_BIN_EXE_motet"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -34,10 +35,10 @@ fn started(place: &ProgramFolder, library: &PathBuf, options: &str, program: &[&
     output.into()
 }
 
-/// The folders of meshes in a place.
+/// The folders of meshes in a place, and what else a run has made there.
 fn folders(place: &ProgramFolder) -> Vec<String> {
     let mut names = place.names("");
-    names.retain(|name| name.starts_with("motet-mesh-run-"));
+    names.retain(|name| name.starts_with("motet-"));
     names
 }
 
