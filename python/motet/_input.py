@@ -11,7 +11,7 @@ from motet._base import SKLEARN
 if SKLEARN:
     from sklearn.utils.validation import _check_sample_weight, validate_data
 
-__all__ = ["checked", "square", "squares", "table", "weights", "wide"]
+__all__ = ["centres", "checked", "square", "squares", "table", "weights", "wide"]
 
 
 def table(X: Any) -> Any:
@@ -97,6 +97,24 @@ def weights(sample_weight: Any, X: numpy.ndarray) -> numpy.ndarray | None:
     if SKLEARN:
         return _check_sample_weight(sample_weight, X, dtype=numpy.float64, ensure_non_negative=True)
     return numpy.ascontiguousarray(sample_weight, dtype=numpy.float64)
+
+
+def centres(init: Any, clusters: int, X: numpy.ndarray) -> numpy.ndarray:
+    """The centres that K-means begins with, if `init` is one for each cluster."""
+    said = "it must be 'k-means++', 'random' or an array with one centre in each row"
+    try:
+        found = wide(numpy.asarray(table(init)))
+    except (TypeError, ValueError):
+        raise TypeError(f"init is {init!r}: {said}") from None
+    shape = (clusters, X.shape[1])
+    if found.shape != shape:
+        raise ValueError(f"init is of shape {found.shape}: {said}, of shape {shape}")
+    if not numpy.isfinite(found).all():
+        row, column = numpy.argwhere(~numpy.isfinite(found))[0]
+        raise ValueError(
+            f"init is {found[row, column]} at row {row}, column {column}: it must be finite"
+        )
+    return found
 
 
 def squares(X: numpy.ndarray) -> numpy.ndarray:

@@ -269,7 +269,7 @@ def kmeans(
     rows: _Floats,
     weights: _Floats | None,
     clusters: int,
-    plus_plus: bool,
+    init: bool | _Floats,
     seed: int,
     restarts: int,
     iterations: int,

@@ -24,7 +24,7 @@ from motet._base import (
 )
 from motet._callbacks import told
 from motet._choice import Choice, choice, most
-from motet._input import checked, weights, wide
+from motet._input import centres, checked, weights, wide
 from motet._pairwise import PairwiseAnnealing
 from motet._parameters import check, of_rows, seed
 from motet._shown import Shown, span
@@ -248,10 +248,11 @@ class KMeans(_Clusters):
     ----------
     n_clusters : int, default=8
         How many clusters.
-    init : {'k-means++', 'random'}, default='k-means++'
-        How the first centres are chosen.
+    init : {'k-means++', 'random'} or array of shape (n_clusters, n_features), default='k-means++'
+        How the first centres are chosen, or where they are.
     n_init : int or 'auto', default='auto'
-        Runs; the one of least inertia counts. 'auto': 1 with 'k-means++', 10 with 'random'.
+        Runs; the one of least inertia counts. 'auto': 1 with 'k-means++', 10 with 'random'. From
+        an array there is one run: all would be the same.
     max_iter : int, default=300
         The most iterations of a run.
     tol : float, default=1e-4
@@ -283,7 +284,7 @@ class KMeans(_Clusters):
         self,
         n_clusters: int = 8,
         *,
-        init: str = "k-means++",
+        init: Any = "k-means++",
         n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
@@ -311,11 +312,14 @@ class KMeans(_Clusters):
     @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows of `X`."""
-        check(self, or_else={"n_init": "auto"}, words={"init": ("k-means++", "random")})
+        given = not isinstance(self.init, str)
+        words = {} if given else {"init": ("k-means++", "random")}
+        check(self, or_else={"n_init": "auto"}, words=words)
         X = checked(self, X, reset=True)
-        plus_plus = self.init == "k-means++"
-        automatic = 1 if plus_plus else 10
-        starts = int(automatic if self.n_init == "auto" else self.n_init)
+        clusters = of_rows("n_clusters", self.n_clusters, X)
+        first = centres(self.init, clusters, X) if given else self.init == "k-means++"
+        automatic = 10 if not given and self.init == "random" else 1
+        starts = int(automatic if given or self.n_init == "auto" else self.n_init)
         sample_weight = weights(sample_weight, X)
 
         def run(clusters: int) -> Any:
@@ -324,7 +328,7 @@ class KMeans(_Clusters):
                     wide(X),
                     sample_weight,
                     clusters,
-                    plus_plus,
+                    first[:clusters] if isinstance(first, numpy.ndarray) else first,
                     seed(self.random_state),
                     starts,
                     self.max_iter,
@@ -332,4 +336,4 @@ class KMeans(_Clusters):
                     watched,
                 )
 
-        return self._keep(X, _with_fewer(run, of_rows("n_clusters", self.n_clusters, X)))
+        return self._keep(X, _with_fewer(run, clusters))

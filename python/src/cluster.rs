@@ -210,9 +210,20 @@ pub(crate) fn anneal(
     Ok((Clustering(found), reason))
 }
 
-/// K-means of rows.
+/// Where K-means begins.
+#[derive(FromPyObject)]
+pub(crate) enum FirstCentres<'py> {
+    #[pyo3(transparent)]
+    /// By k-means++, or at random.
+    PlusPlus(bool),
+    /// One in each row.
+    #[pyo3(transparent)]
+    Given(PyReadonlyArray2<'py, f64>),
+}
+
+/// K-means of rows, from centres that are given, or chosen by k-means++ or at random.
 #[pyfunction]
-#[pyo3(signature = (rows, weights, clusters, plus_plus, seed, restarts, iterations, tolerance, run))]
+#[pyo3(signature = (rows, weights, clusters, init, seed, restarts, iterations, tolerance, run))]
 #[allow(
     clippy::too_many_arguments,
     reason = "the one caller names them all, from the parameters of its class"
@@ -222,7 +233,7 @@ pub(crate) fn kmeans(
     rows: PyReadonlyArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
     clusters: usize,
-    plus_plus: bool,
+    init: FirstCentres<'_>,
     seed: u64,
     restarts: usize,
     iterations: usize,
@@ -236,10 +247,10 @@ pub(crate) fn kmeans(
         .saturating_mul(restarts.max(1));
     let method = KMeans {
         clusters,
-        init: if plus_plus {
-            Init::PlusPlus
-        } else {
-            Init::Random
+        init: match init {
+            FirstCentres::PlusPlus(true) => Init::PlusPlus,
+            FirstCentres::PlusPlus(false) => Init::Random,
+            FirstCentres::Given(centres) => Init::Centres(centres.to_vec()?),
         },
         seed,
         restarts,

@@ -14,13 +14,15 @@ use serde::{Deserialize, Serialize};
 pub(crate) use start::Dice;
 
 /// How K-means chooses its first centres.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Init {
     /// k-means++: far from each other, by weight times squared distance.
     #[default]
     PlusPlus,
     /// Distinct points at random, by weight.
     Random,
+    /// These, one after the other, in the units of the points. All restarts are then the same.
+    Centres(Vec<f64>),
 }
 
 /// K-means: Lloyd's iteration from random starts; the best of some restarts.
@@ -88,8 +90,10 @@ impl KMeans {
     ///
     /// # Errors
     ///
-    /// [`MiningError::Parameter`], [`MiningError::FewPoints`], [`MiningError::FewDistinctPoints`],
-    /// [`MiningError::Cancelled`], [`MiningError::Comm`]; on all ranks alike.
+    /// [`MiningError::Parameter`], also for centres to begin from that are not one for each cluster,
+    /// or not finite, or further from the points than 10¹⁰⁰ times their width;
+    /// [`MiningError::FewPoints`], [`MiningError::FewDistinctPoints`], [`MiningError::Cancelled`],
+    /// [`MiningError::Comm`]; on all ranks alike.
     ///
     /// # Cancellation
     ///
@@ -188,11 +192,12 @@ impl KMeans {
             None => {
                 let mut dice = Dice::new(self.seed, state.restart);
                 let clusters = self.clusters;
-                LloydState::new(match self.init {
+                LloydState::new(match &self.init {
                     Init::PlusPlus => {
                         start::plus_plus(lloyd.team, prepared, clusters, &mut dice).await?
                     }
                     Init::Random => start::random(prepared, clusters, &mut dice),
+                    Init::Centres(centres) => start::given(prepared, clusters, centres)?,
                 })
             }
         };

@@ -1,9 +1,9 @@
 //! Where K-means starts.
 
-use crate::MiningError;
 use crate::lanes::log2_of;
 use crate::prepare::Prepared;
 use crate::rank_view::RankView;
+use crate::{MiningError, ParameterError};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -21,6 +21,40 @@ impl Dice {
     /// A number in (0, 1).
     pub(crate) fn roll(&mut self) -> f64 {
         ((self.0.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
+    }
+}
+
+/// Squares of inner coordinates up to this are finite, and so are their sums over all columns.
+const FARTHEST: f64 = 1e100;
+
+/// The centres that were given, one after the other.
+pub(super) fn given(
+    prepared: &Prepared<'_>,
+    clusters: usize,
+    centres: &[f64],
+) -> Result<Vec<f64>, ParameterError> {
+    let unfit = |advice| ParameterError::Unfit {
+        field: "init",
+        advice,
+    };
+    let dim = prepared.frame.dim();
+    if centres.len() != clusters * dim {
+        return Err(unfit(
+            "there must be one centre for each cluster, of as many coordinates as a point",
+        ));
+    }
+    if !centres.iter().all(|coordinate| coordinate.is_finite()) {
+        return Err(unfit("the coordinates of centres must be finite"));
+    }
+    let mut inner = Vec::with_capacity(centres.len());
+    for centre in centres.chunks_exact(dim) {
+        prepared.frame.enter(centre, &mut inner);
+    }
+    match inner.iter().all(|coordinate| coordinate.abs() <= FARTHEST) {
+        true => Ok(inner),
+        false => Err(unfit(
+            "a centre is so far from the points that no distance to it can be worked out",
+        )),
     }
 }
 

@@ -93,6 +93,68 @@ fn sem_g117_kmeans_from_both_starts() {
 }
 
 #[test]
+fn sem_g529_kmeans_begins_with_the_centres_that_are_given() {
+    for (scale, offset) in [(1.0, 0.0), (1e-200, 0.0), (1e9, -7e9)] {
+        // Two rows of points: the best clusters are left and right, these lie above each other.
+        let corners = [[0.0, 0.0], [0.0, 1.0], [10.0, 0.0], [10.0, 1.0]];
+        let to_data = |row: &[f64; 2]| row.map(|value| value * scale + offset);
+        let values: Vec<f64> = corners.iter().flat_map(to_data).collect();
+        let points = Points::new(values, 2).unwrap();
+        let above = [[4.0, 0.9], [4.0, 0.2]].iter().flat_map(to_data).collect();
+        let method = KMeans {
+            init: Init::Centres(above),
+            ..KMeans::default()
+        };
+        assert_same(|ranks| kmeans(ranks, &method, &points));
+        let found = kmeans(2, &method, &points);
+        let mut centres: Vec<f64> = [[5.0, 0.0], [5.0, 1.0]].iter().flat_map(to_data).collect();
+        if found.centres[1] != centres[1] {
+            centres.rotate_left(2);
+        }
+        assert_eq!(found.centres, centres);
+        assert_eq!(found.labels[0], found.labels[2]);
+        assert_ne!(found.labels[0], found.labels[1]);
+    }
+}
+
+#[test]
+fn sem_g529_centres_that_are_none_are_refused() {
+    let points = sets().remove(0);
+    let (dim, far) = (points.dim(), f64::MAX);
+    for (centres, words) in [
+        (vec![0.0; 2 * dim + 1], "one centre for each cluster"),
+        (vec![0.0; dim], "one centre for each cluster"),
+        (vec![f64::NAN; 2 * dim], "finite"),
+        (vec![f64::INFINITY; 2 * dim], "finite"),
+        (vec![far; 2 * dim], "so far"),
+    ] {
+        let method = KMeans {
+            init: Init::Centres(centres),
+            ..KMeans::default()
+        };
+        for ranks in RANKS {
+            let results = World::threads(ranks)
+                .run(async |comm| {
+                    Ok::<_, MiningError>(method.fit(&comm, &points, &Control::default()).await)
+                })
+                .unwrap();
+            for result in results {
+                match result {
+                    Err(MiningError::Parameter(fault)) => {
+                        let said = fault.to_string();
+                        assert!(
+                            said.starts_with("`init`: ") && said.contains(words),
+                            "{said}"
+                        );
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn sem_g117_kmeans_stopped_early() {
     let points = sets().remove(2);
     let method = KMeans {
