@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use motet_mpi::{Family, Launch, Library, ProgramPart};
+use motet_mpi::{Family, Launch, Library, MpiError, ProgramPart};
 use motet_sync::thread;
 
 use crate::error::{CliError, OptionError, ProgramStartError, not_started};
@@ -27,87 +27,98 @@ use crate::stdout::print;
 /// [`CliError::Mpi`] when there is no library, [`CliError::Start`] when something cannot be
 /// started, [`CliError::Options`].
 pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
-    let RunArgs {
-        threads,
-        spread,
-        slurm,
-        dry_run,
-        why,
-        balance,
-        quiet,
-        mesh,
-        no_mesh,
-        program,
-    } = args;
+    let (spread, slurm, dry_run) = (&args.spread, args.slurm, args.dry_run);
     let local = !slurm && spread.is_local();
-    let cores = if slurm {
-        thread::cores()
-    } else {
-        spread.cores()
-    };
-    let (program, others) = parts::parts(&program)?;
+    let (program, others) = parts::parts(&args.program)?;
     check_hostfile(spread.hostfile.as_deref())?;
-    check_launcher_exec(&spread)?;
+    check_launcher_exec(spread)?;
     if local && !dry_run {
         check_programs(&program, &others)?;
     }
-    let library = search(spread.mpi_lib.as_deref()).find()?;
-    let opened = Library::open(&library)?;
-    let version = opened.version();
-    let family = Family::of(&version);
-    if local && !dry_run && family != Family::Other {
-        check_files(spread.total())?;
-    }
-    let place = meeting::MeetingParent::of(mesh.as_deref(), &spread);
-    let in_job = mesh.as_deref().filter(|_| slurm || dry_run);
+    let in_job = args.mesh.as_deref().filter(|_| slurm || dry_run);
     let mut launch = Launch {
         mesh: in_job.map(meeting::check).transpose()?,
-        threads,
+        threads: args.threads,
         processes: spread.processes,
         nodes: spread.nodes,
-        launcher_exec: launcher_exec(&spread, family)?,
-        hostfile: spread.hostfile,
-        cores,
-        why,
-        balance,
-        // On a cluster Slurm answers for the processes.
-        under: if slurm { Vec::new() } else { supervisor()? },
+        cores: match slurm {
+            true => thread::cores(),
+            false => spread.cores(),
+        },
+        why: args.why,
+        balance: args.balance,
         others,
-        ..Launch::new(family, &library, family.launcher(&library)?)
+        ..Launch::new(Family::Other, "", "")
     };
-    if dry_run {
-        let text = match slurm {
-            true => launch.batch_script(&program),
-            false => launch.shell_line(&program) + "\n",
-        };
-        return print(|to| to.write_all(text.as_bytes()));
+    let is_alone = local && !dry_run && launch.total() == 1 && spread.mpi_lib.is_none();
+    let line = match search(spread.mpi_lib.as_deref()).find() {
+        Err(MpiError::NotFound { .. }) if is_alone => {
+            if !args.quiet {
+                eprintln!("motet: no MPI library: the program is started without a launcher");
+            }
+            program
+        }
+        library => {
+            let version = add_library(&mut launch, library?, &args)?;
+            if dry_run {
+                let text = match slurm {
+                    true => launch.batch_script(&program),
+                    false => launch.shell_line(&program) + "\n",
+                };
+                return print(|to| to.write_all(text.as_bytes()));
+            }
+            if slurm && !is_there(OsStr::new("sbatch")) {
+                return Err(CliError::Start(ProgramStartError::NoSlurm));
+            }
+            if !args.quiet {
+                announce(&version, &launch, local);
+            }
+            if slurm {
+                return submit(&launch.batch_script(&program));
+            }
+            launch.line(&program)
+        }
+    };
+    if !args.no_mesh {
+        let place = meeting::MeetingParent::of(args.mesh.as_deref(), spread);
+        launch.mesh = meeting::make(&place, args.quiet)?;
     }
-    if slurm && !is_there(OsStr::new("sbatch")) {
-        return Err(CliError::Start(ProgramStartError::NoSlurm));
-    }
-    if !quiet {
-        announce(&version, &library, spread.nodes, local);
-    }
-    if slurm {
-        return submit(&launch.batch_script(&program));
-    }
-    if !no_mesh {
-        launch.mesh = meeting::make(&place, quiet)?;
-    }
-    become_it(command(&launch, &program))
+    become_it(command(&line, &launch))
 }
 
-/// The launcher with all its arguments.
-fn command(launch: &Launch, program: &[OsString]) -> Command {
-    let line = launch.line(program);
+/// Adds the library with its launcher, and what the launcher is told; the words of the library.
+fn add_library(launch: &mut Launch, library: PathBuf, args: &RunArgs) -> Result<String, CliError> {
+    let (spread, opened) = (&args.spread, Library::open(&library)?);
+    let version = opened.version();
+    let family = Family::of(&version);
+    if !args.slurm && !args.dry_run && spread.is_local() && family != Family::Other {
+        check_files(spread.total())?;
+    }
+    launch.family = family;
+    launch.mpiexec = family.launcher(&library)?;
+    launch.launcher_exec = launcher_exec(spread, family)?;
+    launch.hostfile.clone_from(&spread.hostfile);
+    launch.library = library;
+    // On a cluster Slurm answers for the processes.
+    launch.under = if args.slurm {
+        Vec::new()
+    } else {
+        supervisor()?
+    };
+    Ok(version)
+}
+
+/// The first of the words with the others as arguments, told what its processes need to know.
+fn command(line: &[OsString], launch: &Launch) -> Command {
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     command
 }
 
 /// Says what is going to run.
-fn announce(version: &str, library: &Path, nodes: usize, local: bool) {
-    eprintln!("motet: {version} in {}", library.display());
+fn announce(version: &str, launch: &Launch, local: bool) {
+    let (library, nodes) = (launch.library.display(), launch.nodes);
+    eprintln!("motet: {version} in {library}");
     if local && nodes > 1 {
         eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
     }

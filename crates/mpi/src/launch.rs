@@ -129,16 +129,17 @@ impl Launch {
         others.fold(self.threads, usize::max)
     }
 
-    /// What every process needs to know, by the names of environment variables.
+    /// What every process needs to know, by the names of environment variables. An empty path is no
+    /// library: a process by itself needs none.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, OsString)> {
-        let mut variables = vec![
-            (THREADS, self.threads.to_string().into()),
-            (LIBRARY, self.library.clone().into_os_string()),
-        ];
-        if !self.others.is_empty() {
-            // Each program is told its own.
-            variables.remove(0);
+        let mut variables = Vec::new();
+        if self.others.is_empty() {
+            // Of several programs each is told its own.
+            variables.push((THREADS, self.threads.to_string().into()));
+        }
+        if !self.library.as_os_str().is_empty() {
+            variables.push((LIBRARY, self.library.clone().into_os_string()));
         }
         if let Some(why) = self.why {
             variables.push((WHY, why.as_secs_f64().to_string().into()));

@@ -66,7 +66,7 @@ Start a program on threads, processes and nodes.
 
 Starts M processes on each of N nodes by the mpiexec of an MPI library, and tells each that it is to have \
 T ranks (T × M × N in all). Any library with the MPI-5 standard ABI will do; pip install mpich brings \
-one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned. Each \
+one; a single process on this machine needs none. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned. Each \
 process runs under a supervisor, motet itself, which must be on all machines: it gives the others two seconds to \
 say whom they have lost when one ends before its run has, and then ends the job with a status that is not 0.
 

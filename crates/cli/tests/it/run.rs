@@ -124,6 +124,44 @@ fn sem_g527_needs_mpi_more_processes_than_a_launcher_has_open_files_for() {
     }
 }
 
+/// Without the variables and the folders of `PATH` by which a library may be found.
+#[cfg(unix)]
+fn without_library(place: &ProgramFolder, arguments: &str) -> Command {
+    let mut command = place.command(arguments);
+    for name in [
+        "MOTET_MPI_LIB",
+        "VIRTUAL_ENV",
+        "CONDA_PREFIX",
+        "I_MPI_ROOT",
+        "LD_LIBRARY_PATH",
+    ] {
+        command.env_remove(name);
+    }
+    command.env("PATH", "/usr/bin:/bin");
+    command
+}
+
+#[cfg(unix)]
+#[test]
+fn sem_g530_one_process_needs_no_library() {
+    let place = ProgramFolder::new();
+    let told = "echo $MOTET_THREADS $MOTET_WHY; exit 7";
+    let mut alone = without_library(&place, "run -t 4 --why 2.5 -- sh -c");
+    let run = Run::from(alone.arg(told).output().unwrap());
+    assert_eq!((run.code, run.out.as_str()), (7, "4 2.5\n"), "{}", run.err);
+    let said = "motet: no MPI library: the program is started without a launcher\n";
+    // This machine may have one in a folder of the system.
+    assert!(run.err == said || run.err.contains(" in /"), "{}", run.err);
+    let two = Run::from(
+        without_library(&place, "run -m 2 -- true")
+            .output()
+            .unwrap(),
+    );
+    if two.code != 0 {
+        two.refusal(&["no MPI library", "pip install mpich"]);
+    }
+}
+
 /// What `started` is given for two programs of the shell: the first has one process, the other two.
 fn two(first: &str, second: &str) -> Vec<String> {
     let words = [
