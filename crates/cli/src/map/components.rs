@@ -12,6 +12,10 @@ const ITERATIONS: usize = 40;
 const SAMPLE_VALUES: usize = 1 << 22;
 const SAMPLE_ROWS: usize = 1000;
 
+/// Of so many dimensions the covariance is worked out once: that takes less than each step from the
+/// rows.
+const COVARIANCE: usize = BLOCK * ITERATIONS;
+
 /// Two orthogonal directions of the largest variance.
 #[derive(Debug)]
 pub(crate) struct PrincipalComponents {
@@ -27,20 +31,24 @@ impl PrincipalComponents {
     /// Finds the components of `rows` points in `dim` dimensions, at least 2; `row` copies one
     /// point.
     pub(crate) fn find(rows: usize, dim: usize, mut row: impl FnMut(usize, &mut [f64])) -> Self {
-        let taken = (SAMPLE_VALUES / dim).max(SAMPLE_ROWS).min(rows);
-        let mut sample = vec![0.0; taken * dim];
-        for (index, point) in sample.chunks_exact_mut(dim).enumerate() {
-            row(index * rows / taken, point);
+        let taken = sampled(rows, dim);
+        let mut sample = vec![0.0; taken.len() * dim];
+        for (index, point) in taken.zip(sample.chunks_exact_mut(dim)) {
+            row(index, point);
         }
         let mean = centre(&mut sample, dim);
         let total: f64 = sample.iter().map(|v| v * v).sum();
-        let block = BLOCK.min(dim);
-        let mut basis = start(block, dim);
+        let covariance = (dim <= COVARIANCE).then(|| covariance(&sample, dim));
+        let spread = |basis: &[Vec<f64>]| match &covariance {
+            Some(covariance) => transformed(covariance, basis),
+            None => multiply(&sample, basis),
+        };
+        let mut basis = start(BLOCK.min(dim), dim);
         for _ in 0..ITERATIONS {
-            basis = multiply(&sample, &basis);
+            basis = spread(&basis);
             orthonormalise(&mut basis);
         }
-        let (variances, turn) = eigen(&rayleigh(&sample, &basis));
+        let (variances, turn) = eigen(&rayleigh(&basis, &spread(&basis)));
         let axis = |which: usize| {
             let mut axis = vec![0.0; dim];
             for (vector, weights) in basis.iter().zip(&turn) {
@@ -75,6 +83,12 @@ impl PrincipalComponents {
     }
 }
 
+/// The rows that are taken of so many, evenly.
+fn sampled(rows: usize, dim: usize) -> impl ExactSizeIterator<Item = usize> {
+    let taken = (SAMPLE_VALUES / dim).max(SAMPLE_ROWS).min(rows);
+    (0..taken).map(move |index| index * rows / taken)
+}
+
 /// Takes the mean off every row and returns it.
 fn centre(sample: &mut [f64], dim: usize) -> Vec<f64> {
     let rows = (sample.len() / dim) as f64;
@@ -97,6 +111,28 @@ fn start(block: usize, dim: usize) -> Vec<Vec<f64>> {
         .collect();
     orthonormalise(&mut basis);
     basis
+}
+
+/// The covariance of the sample (times the number of rows), row after row.
+fn covariance(sample: &[f64], dim: usize) -> Vec<f64> {
+    let mut covariance = vec![0.0; dim * dim];
+    for point in sample.chunks_exact(dim) {
+        for (value, sums) in point.iter().zip(covariance.chunks_exact_mut(dim)) {
+            sums.iter_mut()
+                .zip(point)
+                .for_each(|(s, x)| *s += value * x);
+        }
+    }
+    covariance
+}
+
+/// Multiplies every vector by a matrix.
+fn transformed(matrix: &[f64], basis: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let product = |vector: &Vec<f64>| {
+        let rows = matrix.chunks_exact(vector.len());
+        rows.map(|row| dot(row, vector)).collect()
+    };
+    basis.iter().map(product).collect()
 }
 
 /// Multiplies every vector by the covariance of the sample (times the number of rows).
@@ -146,9 +182,9 @@ fn project_out(vector: &mut [f64], done: &[Vec<f64>]) -> f64 {
     dot(vector, vector).sqrt()
 }
 
-/// The variances (times the number of rows) within the space of `basis`.
-fn rayleigh(sample: &[f64], basis: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let product = multiply(sample, basis);
+/// The variances (times the number of rows) within the space of `basis`, which the covariance takes
+/// to `product`.
+fn rayleigh(basis: &[Vec<f64>], product: &[Vec<f64>]) -> Vec<Vec<f64>> {
     basis
         .iter()
         .map(|a| product.iter().map(|b| dot(a, b)).collect())
@@ -248,8 +284,8 @@ mod tests {
 
     #[test]
     fn stretched_points_are_seen_along_their_stretch() {
-        for dim in [3, 20] {
-            let (points, u, v) = stretched(dim, 2000);
+        for (dim, rows) in [(3, 2000), (20, 2000), (COVARIANCE + 1, 200)] {
+            let (points, u, v) = stretched(dim, rows);
             let found = find(&points);
             assert!(dot(&found.axes[0], &u).abs() > 0.999, "{dim}");
             assert!(dot(&found.axes[1], &v).abs() > 0.999, "{dim}");
@@ -290,11 +326,7 @@ mod tests {
 
     #[test]
     fn large_tables_are_sampled_evenly() {
-        let mut rows = Vec::new();
-        PrincipalComponents::find(50_000_000, 8, |row, to| {
-            rows.push(row);
-            to.fill(row as f64);
-        });
+        let rows: Vec<usize> = sampled(50_000_000, 8).collect();
         assert_eq!(rows.len(), SAMPLE_VALUES / 8);
         assert_eq!(
             rows[1] - rows[0],
