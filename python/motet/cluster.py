@@ -241,6 +241,10 @@ class DeterministicAnnealing(_Clusters):
         return self._keep(X, found)
 
 
+# How K-means chooses its first centres, where it is not given them.
+_INIT: dict[str, tuple[str, ...]] = {"init": ("k-means++", "random")}
+
+
 class KMeans(_Clusters):
     """K-means: Lloyd's iteration from random starts, the best of some.
 
@@ -313,8 +317,7 @@ class KMeans(_Clusters):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows of `X`."""
         given = not isinstance(self.init, str)
-        words = {} if given else {"init": ("k-means++", "random")}
-        check(self, or_else={"n_init": "auto"}, words=words)
+        check(self, or_else={"n_init": "auto"}, words=None if given else _INIT)
         X = checked(self, X, reset=True)
         clusters = of_rows("n_clusters", self.n_clusters, X)
         first = centres(self.init, clusters, X) if given else self.init == "k-means++"

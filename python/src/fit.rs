@@ -142,19 +142,32 @@ pub(crate) fn watched<T: Send + 'static>(
     numbers: usize,
     fit: impl FnOnce(&FitRanks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
 ) -> PyResult<T> {
+    watched_on(py, run, (numbers, usize::MAX), fit)
+}
+
+/// As [`watched`], for so many `numbers` that no more ranks can share than the second number.
+///
+/// # Errors
+/// As for [`watched`].
+pub(crate) fn watched_on<T: Send + 'static>(
+    py: Python<'_>,
+    run: &FitRun,
+    (numbers, most): (usize, usize),
+    fit: impl FnOnce(&FitRanks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
+) -> PyResult<T> {
     let fit: AnyFit = Box::new(|ranks, control| {
         let found = fit(ranks, control)?;
         Ok(Box::new(found))
     });
-    let found = watched_any(py, run, numbers, fit)?;
+    let found = watched_any(py, run, (numbers, most), fit)?;
     Ok(*found.downcast().expect("the result is that of `fit`"))
 }
 
-/// As [`watched`], whatever the type of the result.
+/// As [`watched_on`], whatever the type of the result.
 fn watched_any(
     py: Python<'_>,
     run: &FitRun,
-    numbers: usize,
+    (numbers, most): (usize, usize),
     fit: AnyFit,
 ) -> PyResult<Box<dyn Any + Send>> {
     let (result, profile) = if numbers <= TINY && run.callback.is_none() {
@@ -164,7 +177,7 @@ fn watched_any(
             (fit(&ranks, &Control::default()), ranks.profile)
         })
     } else {
-        elsewhere(py, run, fit)?
+        elsewhere(py, run, run.ranks.min(most), fit)?
     };
     if let Some(profile) = profile.into_inner() {
         let _ = run.profile.set(profile);
@@ -186,12 +199,12 @@ pub(crate) fn of_choice(kept: &Checkpoints) -> Checkpoints {
     kept.named("choice")
 }
 
-/// Runs `fit` on a thread of its own, while the calling thread listens.
-fn elsewhere(py: Python<'_>, run: &FitRun, fit: AnyFit) -> PyResult<Ended> {
+/// Runs `fit` on so many ranks, on a thread of its own, while the calling thread listens.
+fn elsewhere(py: Python<'_>, run: &FitRun, ranks: usize, fit: AnyFit) -> PyResult<Ended> {
     let (told, token) = (Port::new(), CancelToken::new());
     let (tell, switch) = (told.clone(), token.clone());
     let callback = run.callback.as_ref();
-    let (ranks, profiled, wants) = (run.ranks, run.profiled, callback.is_some());
+    let (profiled, wants) = (run.profiled, callback.is_some());
     let kept = run.kept.clone();
     let body = move || {
         let progress = |now: &Progress| {

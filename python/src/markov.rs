@@ -2,7 +2,7 @@
 
 use crate::cluster::matrix;
 use crate::errors::{MotetError, of_data};
-use crate::fit::{FitRanks, FitRun, watched};
+use crate::fit::{FitRanks, FitRun, watched_on};
 use crate::pickled::{PickleParts, read, reduced};
 use crate::points::rows;
 use motet::RunError;
@@ -130,7 +130,8 @@ impl Markov {
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let scores = watched(py, run, usize::MAX, move |ranks, control| {
+        let work = work(&seen, self.0.states(), 1);
+        let scores = watched_on(py, run, work, move |ranks, control| {
             let all = ranks.run(async |comm| model.score(&comm, &seen, control).await)?;
             Ok(all.into_iter().next().unwrap_or_default())
         })?;
@@ -151,7 +152,8 @@ impl Markov {
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let parts = watched(py, run, usize::MAX, move |ranks, control| {
+        let work = work(&seen, self.0.states(), 1);
+        let parts = watched_on(py, run, work, move |ranks, control| {
             ranks.run(async |comm| model.decode(&comm, &seen, control).await)
         })?;
         let states = parts.iter().flat_map(|part| part.paths.iter().flatten());
@@ -172,7 +174,8 @@ impl Markov {
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let parts = watched(py, run, usize::MAX, move |ranks, control| {
+        let work = work(&seen, self.0.states(), 1);
+        let parts = watched_on(py, run, work, move |ranks, control| {
             ranks.run(async |comm| model.posteriors(&comm, &seen, control).await)
         })?;
         let shares = parts.iter().flat_map(|part| part.shares.iter().flatten());
@@ -190,6 +193,13 @@ impl Markov {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickleParts<'py>> {
         reduced::<Markov>(py, &self.0)
     }
+}
+
+/// How much there is to do in so many passes, and how many ranks can share it.
+fn work(seen: &Observations, states: usize, passes: usize) -> (usize, usize) {
+    let places: usize = (0..seen.len()).map(|sequence| seen.places(sequence)).sum();
+    let numbers = places.saturating_mul(states).saturating_mul(passes);
+    (numbers, seen.blocks())
 }
 
 /// Fits a model to sequences from `start` on: the model, the logarithms of the probability before
@@ -211,6 +221,7 @@ pub(crate) fn fit_markov(
     run: &FitRun,
 ) -> PyResult<(Markov, Vec<f64>, bool)> {
     let seen = observations(start.0.emissions(), &shown, &lengths)?;
+    let work = work(&seen, start.0.states(), iterations);
     let (start, method) = (
         start.0.clone(),
         Hmm {
@@ -226,6 +237,6 @@ pub(crate) fn fit_markov(
         })?;
         Ok(parts.into_iter().next().expect("there is a rank"))
     };
-    let fitted = watched(py, run, usize::MAX, fit)?;
+    let fitted = watched_on(py, run, work, fit)?;
     Ok((Markov(fitted.model), fitted.trace, fitted.converged))
 }

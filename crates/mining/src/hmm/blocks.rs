@@ -27,6 +27,14 @@ pub(super) fn possible(part: Option<Part>) -> Result<Vec<f64>, MiningError> {
     }
 }
 
+impl Observations {
+    /// The number of blocks of neighbouring sequences that ranks share: more ranks than that have
+    /// nothing to do.
+    pub fn blocks(&self) -> usize {
+        Blocks::new(self).count()
+    }
+}
+
 /// Neighbouring sequences with some thousand places together.
 pub(super) struct Blocks {
     /// The first sequence of each block, and the number of sequences.

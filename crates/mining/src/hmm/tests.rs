@@ -37,6 +37,17 @@ fn fit(ranks: usize, method: Hmm, start: &HmmModel, seen: &Observations) -> HmmF
 }
 
 #[test]
+fn ranks_share_whole_sequences_of_some_thousand_places_together() {
+    let blocks = |lengths: &[usize]| {
+        let sequences: Vec<_> = lengths.iter().map(|&places| vec![0; places]).collect();
+        Observations::symbols(&sequences, 1).unwrap().blocks()
+    };
+    assert_eq!(blocks(&[1_000_000]), 1);
+    assert_eq!(blocks(&[5000; 7]), 7);
+    assert_eq!(blocks(&[1000; 7]), 2);
+}
+
+#[test]
 fn sem_g133_a_step_to_next_to_nothing_is_possible_behind_a_small_number() {
     // 1e-17 is not divided out yet when 1e-300 comes; together they are below all numbers.
     let shown = Emissions::Discrete {
