@@ -3,6 +3,7 @@
 use crate::errors::MotetError;
 use crate::forked;
 use crate::own::{OWN, Own, RankCommunicator, WorldRun, end_all};
+use crate::stuck::{self, StuckCheck, StuckWatch};
 use motet::comm::Entered;
 use motet::{Current, CurrentConfig, RunError, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use motet_sync::{Arc, thread_local};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::cell::Cell;
+use std::io;
 
 thread_local! {
     /// A rank on its way to the same thread without the interpreter.
@@ -52,6 +54,7 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
             "another thread of this process is its rank, or was: all calls of MPI are made there",
         ));
     }
+    let run = Arc::new(WorldRun::default());
     let entered = py.detach(|| {
         let world = if World::is_one_of_several() {
             let config = CurrentConfig::default();
@@ -59,17 +62,41 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
         } else {
             World::threads(1).pin(false)
         };
+        let ((process, processes), watch) = (world.process(), world.watch());
         // A handle on the rank stays on this thread, so it is left there.
         let entered = world.enter().map_err(|error| error.to_string())?;
+        let rank = entered.communicator().rank();
         let member = RankCommunicator::Ranks(entered.communicator());
-        let mut own = Own::new(Arc::new(WorldRun::default()), member);
+        let mut own = Own::new(Arc::clone(&run), member);
+        // One process looks for all.
+        if process == 0 {
+            let check = StuckCheck::new(watch, processes);
+            let watch = watch_over(&run, check).map_err(|error| error.to_string())?;
+            own.watch = Some(watch);
+        }
         own.entered = Some(entered);
         OWN.set(Some(own));
-        Ok::<(), String>(())
+        Ok::<usize, String>(rank)
     });
-    entered.map_err(|said| {
+    let rank = entered.map_err(|said| {
         ENTERED.store(false, Ordering::Relaxed);
         MotetError::new_err(said)
+    })?;
+    stuck::note(py, &run.threads, rank)
+}
+
+/// Ends the run where it waits when all its ranks wait for each other.
+fn watch_over(run: &Arc<WorldRun>, mut check: StuckCheck) -> io::Result<StuckWatch> {
+    let run = Arc::clone(run);
+    StuckWatch::start(move || {
+        let found = check.find(&run.threads).map(MotetError::new_err);
+        let is_stuck = found.is_some();
+        if is_stuck {
+            *run.raised.lock() = found;
+            // Relaxed: who sees it takes the lock.
+            run.stopped.store(true, Ordering::Relaxed);
+        }
+        is_stuck
     })
 }
 

@@ -7,7 +7,7 @@ use crate::errors::MotetError;
 use crate::given::BegunCall;
 use crate::open_file::OpenFile;
 use crate::open_window::OpenWindow;
-use crate::stuck::{RankThreads, WaitingRank};
+use crate::stuck::{RankThreads, StuckWatch, WaitingRank};
 use motet::comm::{Cartesian, Entered, Neighbourhood};
 use motet::dispatch::{eagerly, moves};
 use motet::files::FileError;
@@ -57,6 +57,8 @@ pub(crate) struct Own {
     pub(crate) files: Vec<Option<Rc<OpenFile>>>,
     /// What keeps the run of a rank that is the program itself.
     pub(crate) entered: Option<Entered>,
+    /// Who looks whether all ranks of that run wait for each other.
+    pub(crate) watch: Option<StuckWatch>,
 }
 
 impl Own {
@@ -72,6 +74,7 @@ impl Own {
             windows: Vec::new(),
             files: Vec::new(),
             entered: None,
+            watch: None,
         }
     }
 
@@ -79,6 +82,17 @@ impl Own {
     pub(crate) fn keep(&mut self, member: RankCommunicator) -> usize {
         self.communicators.push(Some(Rc::new(member)));
         self.communicators.len() - 1
+    }
+
+    /// Why the rank ends where it waits.
+    fn reason(&self) -> WaitFailure {
+        let raised = self
+            .entered
+            .is_some()
+            .then(|| self.run.raised.lock().take());
+        raised
+            .flatten()
+            .map_or(WaitFailure::Stopped, WaitFailure::Raised)
     }
 
     /// Whether the rank is to end where it waits.
@@ -180,7 +194,10 @@ fn poll_as<T, E: Into<WaitFailure>>(
         drop(blocked);
         match ended {
             Some(outcome) => return outcome.map_err(E::into),
-            None if naps < LOOK => return Err(WaitFailure::Stopped),
+            None if naps < LOOK => {
+                let reason = OWN.with_borrow(|own| own.as_ref().map(Own::reason));
+                return Err(reason.unwrap_or(WaitFailure::Stopped));
+            }
             None => Python::attach(|py| py.check_signals()).map_err(WaitFailure::Raised)?,
         }
         if by_messages && waits.is_none() {

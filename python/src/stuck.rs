@@ -2,15 +2,17 @@
 //! where.
 //!
 //! A rank of Python holds the thread on which it waits, so no worker is ever idle and the run does
-//! not find out by itself. Who has called `World.run` looks from outside.
+//! not find out by itself. Who has called `World.run` looks from outside; where the program itself
+//! is the rank, a thread beside it does.
 
 use motet::comm::{RankNow, RunWatch, WaitGraph, WaitNow};
-use motet_sync::Arc;
-use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use motet_sync::thread::{self, JoinHandle};
+use motet_sync::{Arc, Mutex, Parker, Unparker};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::fmt::Write;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// So long all ranks must have waited. In one process nothing is on its way for that long.
@@ -53,9 +55,22 @@ impl StuckCheck {
         }
     }
 
+    /// What keeps the ranks, if all that have not finished wait for each other, and where those are
+    /// whose threads are known.
+    pub(crate) fn look(&mut self, py: Python<'_>, ranks: &RankThreads) -> Option<String> {
+        let mut told = py.detach(|| self.find(ranks))?;
+        for (rank, ident) in ranks.threads.lock().iter() {
+            if let Some(place) = place_of(py, *ident) {
+                // A string takes what is written.
+                let _ = write!(told, "\n  rank {rank} is at {place}");
+            }
+        }
+        Some(told)
+    }
+
     /// What keeps the ranks, if all that have not finished wait for each other. While one here
     /// computes nobody is asked.
-    pub(crate) fn look(&mut self, py: Python<'_>, ranks: &RankThreads) -> Option<String> {
+    pub(crate) fn find(&mut self, ranks: &RankThreads) -> Option<String> {
         let now = Instant::now();
         let all = ranks.threads.lock().len();
         // Relaxed: who waits for as long as it must is seen at some look.
@@ -65,18 +80,55 @@ impl StuckCheck {
         if now < self.next {
             return None;
         }
-        let graph = py.detach(|| self.watch.why());
+        let graph = self.watch.why();
         self.next = Instant::now() + self.pause;
         self.pause = (self.pause * 2).min(SELDOM);
         let graph = graph.filter(|graph| is_stuck(graph, self.least))?;
-        let mut told = without_places(&graph.to_string());
-        for (rank, ident) in ranks.threads.lock().iter() {
-            if let Some(place) = place_of(py, *ident) {
-                // A string takes what is written.
-                let _ = write!(told, "\n  rank {rank} is at {place}");
+        Some(without_places(&graph.to_string()))
+    }
+}
+
+/// A thread that looks now and then until this is dropped, or until it has found something.
+pub(crate) struct StuckWatch {
+    dropped: Arc<AtomicBool>,
+    unparker: Unparker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StuckWatch {
+    /// Between two looks.
+    const PAUSE: Duration = Duration::from_millis(500);
+
+    /// `look` says whether it has found something.
+    pub(crate) fn start(
+        mut look: impl FnMut() -> bool + Send + 'static,
+    ) -> Result<StuckWatch, io::Error> {
+        let (dropped, parker) = (Arc::new(AtomicBool::new(false)), Parker::new());
+        let (ended, unparker) = (Arc::clone(&dropped), parker.unparker());
+        let thread = thread::spawn_named("stuck", move || {
+            // Acquire: goes with the release of the drop.
+            while !ended.load(Ordering::Acquire) && !look() {
+                // Woken or not: it looks again.
+                let _ = parker.park_timeout(StuckWatch::PAUSE);
             }
+        })?;
+        Ok(StuckWatch {
+            dropped,
+            unparker,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for StuckWatch {
+    fn drop(&mut self) {
+        // Release: goes with the acquire of the thread.
+        self.dropped.store(true, Ordering::Release);
+        self.unparker.unpark();
+        if let Some(thread) = self.thread.take() {
+            // What it looks with does not panic.
+            let _ = thread.join();
         }
-        Some(told)
     }
 }
 

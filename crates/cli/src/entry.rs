@@ -74,7 +74,7 @@ where
         Command::Keys(args) => keys::run(&args),
         Command::Mesh(args) => mesh::run(&args),
         Command::Bench(args) => bench::run(args),
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions(args) => manual::completions(&args, Cli::command()),
         Command::Man(args) => manual::man(&args, Cli::command()),

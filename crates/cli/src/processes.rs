@@ -42,7 +42,7 @@ pub(crate) fn start(spread: SpreadArgs, threads: Option<usize>) -> Result<World,
     let program = [program.into_os_string()]
         .into_iter()
         .chain(own::arguments());
-    run::run(RunArgs {
+    run::run(&RunArgs {
         threads,
         spread,
         slurm: false,

@@ -26,7 +26,7 @@ use crate::stdout::print;
 /// # Errors
 /// [`CliError::Mpi`] when there is no library, [`CliError::Start`] when something cannot be
 /// started, [`CliError::Options`].
-pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
+pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let (spread, slurm, dry_run) = (&args.spread, args.slurm, args.dry_run);
     let local = !slurm && spread.is_local();
     let (program, others) = parts::parts(&args.program)?;
@@ -52,14 +52,14 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     };
     let is_alone = local && !dry_run && launch.total() == 1 && spread.mpi_lib.is_none();
     let line = match search(spread.mpi_lib.as_deref()).find() {
-        Err(MpiError::NotFound { .. }) if is_alone => {
+        Err(MpiError::NotFound { .. } | MpiError::Static) if is_alone => {
             if !args.quiet {
                 eprintln!("motet: no MPI library: the program is started without a launcher");
             }
             program
         }
         library => {
-            let version = add_library(&mut launch, library?, &args)?;
+            let version = add_library(&mut launch, library?, args)?;
             if dry_run {
                 let text = match slurm {
                     true => launch.batch_script(&program),

@@ -90,8 +90,8 @@ impl KMeans {
     ///
     /// # Errors
     ///
-    /// [`MiningError::Parameter`], also for centres to begin from that are not one for each cluster,
-    /// or not finite, or further from the points than 10¹⁰⁰ times their width;
+    /// [`MiningError::Parameter`], also for centres to begin from that are not one for each
+    /// cluster, or not finite, or further from the points than 10¹⁰⁰ times their width;
     /// [`MiningError::FewPoints`], [`MiningError::FewDistinctPoints`], [`MiningError::Cancelled`],
     /// [`MiningError::Comm`]; on all ranks alike.
     ///
