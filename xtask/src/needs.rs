@@ -191,10 +191,10 @@ pub(crate) fn tests_named(tree: &ProjectTree, folder: &str, marker: &str) -> Vec
     let sources = tree
         .rust()
         .filter(|(file, _)| file.path.starts_with(folder));
-    let tests = sources.flat_map(|(_, rust)| rust.functions());
+    let tests = sources.flat_map(|(_, rust)| &rust.functions);
     tests
         .filter(|function| function.is_test && function.name.contains(marker))
-        .map(|test| test.name)
+        .map(|test| test.name.clone())
         .collect()
 }
 

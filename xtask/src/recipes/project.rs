@@ -162,7 +162,7 @@ impl Scope<'_> {
             Scope::Workspace => true,
             Scope::Package(manifest) => {
                 let root = format!("{}/src/lib.rs", manifest.folder);
-                tree.file(&root).is_some() && manifest.has_doc_tests()
+                tree.file(&root).is_some() && manifest.says("lib.doctest") != Some(false)
             }
         }
     }

@@ -203,11 +203,8 @@ fn run_examples(runner: &mut Runner, project: &Project, examples: &[Example]) {
 
 /// The examples below `folder`.
 fn examples(tree: &ProjectTree, folder: &str) -> Vec<Example> {
-    let roots = tree
-        .modules()
-        .all()
-        .iter()
-        .filter(|module| module.path.is_empty() && module.root.starts_with(folder));
+    let roots = tree.modules().roots();
+    let roots = roots.filter(|module| module.root.starts_with(folder));
     let examples = roots.filter_map(|module| {
         let (package, name) = module.root.rsplit_once("/examples/")?;
         let name = name.trim_end_matches("/main.rs").trim_end_matches(".rs");

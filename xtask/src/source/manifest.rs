@@ -23,26 +23,9 @@ pub(crate) struct PackageManifest {
 pub(crate) struct Dependency {
     /// The name of the package depended on.
     pub(crate) package: String,
-    /// For what.
-    pub(crate) kind: DependencyKind,
+    /// Whether only tests, examples and benchmarks need it.
+    pub(crate) is_dev: bool,
 }
-
-/// What a dependency is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DependencyKind {
-    /// For the library and the programs.
-    Normal,
-    /// For tests, examples and benchmarks.
-    Dev,
-    /// For the build script.
-    Build,
-}
-
-const TABLES: [(&str, DependencyKind); 3] = [
-    ("dependencies", DependencyKind::Normal),
-    ("dev-dependencies", DependencyKind::Dev),
-    ("build-dependencies", DependencyKind::Build),
-];
 
 impl PackageManifest {
     /// The package that the manifest at `path` describes; `None` when it only describes a
@@ -51,139 +34,119 @@ impl PackageManifest {
     /// # Errors
     /// The parser's message when the text is not TOML, or what is missing.
     pub(crate) fn parse(path: &str, text: &str) -> Result<Option<PackageManifest>, String> {
-        let table: Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| error.message().to_owned())?;
-        let Some(package) = table.get("package").and_then(Value::as_table) else {
+        let table = table(text)?;
+        if !table.contains_key("package") {
             return Ok(None);
-        };
-        let name = package
-            .get("name")
-            .and_then(Value::as_str)
-            .ok_or("[package] has no name")?;
-        let folder = path
-            .strip_suffix("Cargo.toml")
-            .unwrap_or(path)
-            .trim_end_matches('/');
+        }
+        let name = get(&table, "package.name").and_then(Value::as_str);
+        let folder = path.trim_end_matches("Cargo.toml").trim_end_matches('/');
         Ok(Some(PackageManifest {
             path: path.to_owned(),
             folder: folder.to_owned(),
-            name: name.to_owned(),
+            name: name.ok_or("[package] has no name")?.to_owned(),
             dependencies: dependencies(&table),
             target_paths: target_paths(&table, folder),
             table,
         }))
     }
 
+    /// The path of a file from the package's folder, if it lies there.
+    pub(crate) fn inside<'a>(&self, file: &'a str) -> Option<&'a str> {
+        let inside = file.strip_prefix(self.folder.as_str())?;
+        match self.folder.is_empty() {
+            true => Some(inside),
+            false => inside.strip_prefix('/'),
+        }
+    }
+
     /// Whether `[package]` has the field, here or inherited from the workspace.
     pub(crate) fn has_field(&self, field: &str) -> bool {
-        match self
-            .table
-            .get("package")
-            .and_then(|package| package.get(field))
-        {
-            Some(Value::String(text)) => !text.trim().is_empty(),
-            Some(_) => true,
-            None => false,
-        }
+        let value = get(&self.table, &format!("package.{field}"));
+        value.is_some_and(|value| value.as_str().is_none_or(|text| !text.trim().is_empty()))
     }
 
     /// Whether registries may have it.
     pub(crate) fn is_published(&self) -> bool {
-        let package = self.table.get("package");
-        package.and_then(|package| package.get("publish")?.as_bool()) != Some(false)
+        self.says("package.publish") != Some(false)
     }
 
     /// Whether the field of `[package]` is the workspace's.
     pub(crate) fn inherits(&self, field: &str) -> bool {
-        let stated = self.table.get("package").and_then(|one| one.get(field));
-        stated.and_then(|stated| stated.get("workspace")?.as_bool()) == Some(true)
+        self.says(&format!("package.{field}.workspace")) == Some(true)
     }
 
-    /// Whether the examples in the documentation of its library are tests.
-    pub(crate) fn has_doc_tests(&self) -> bool {
-        let library = self.table.get("lib");
-        library.and_then(|library| library.get("doctest")?.as_bool()) != Some(false)
+    /// Yes or no, when it is stated: `lib.doctest`.
+    pub(crate) fn says(&self, path: &str) -> Option<bool> {
+        get(&self.table, path)?.as_bool()
     }
 
     /// The features without which cargo does not build the example; most need none.
     pub(crate) fn example_features(&self, example: &str) -> Vec<&str> {
-        let examples = self.table.get("example").and_then(Value::as_array);
-        let stated = examples
-            .into_iter()
-            .flatten()
-            .find(|stated| stated.get("name").and_then(Value::as_str) == Some(example));
-        let features = stated.and_then(|stated| stated.get("required-features")?.as_array());
-        features
-            .into_iter()
-            .flatten()
+        let is_it = |stated: &&Value| stated.get("name").and_then(Value::as_str) == Some(example);
+        let stated = list(self.table.get("example")).find(is_it);
+        list(stated.and_then(|stated| stated.get("required-features")))
             .filter_map(Value::as_str)
             .collect()
     }
+}
 
-    /// Whether the package takes the workspace's lints.
-    pub(crate) fn inherits_lints(&self) -> bool {
-        let lints = self
-            .table
-            .get("lints")
-            .and_then(|lints| lints.get("workspace"));
-        lints.and_then(Value::as_bool) == Some(true)
-    }
+/// The text of a manifest as a table.
+///
+/// # Errors
+/// The parser's message.
+pub(crate) fn table(text: &str) -> Result<Table, String> {
+    let read = text.parse();
+    read.map_err(|error: toml::de::Error| error.message().to_owned())
+}
+
+/// What stands at the end of a path of keys, `a.b.c`.
+pub(crate) fn get<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+    let mut keys = path.split('.');
+    let first = table.get(keys.next()?);
+    keys.fold(first, |value, key| value?.get(key))
+}
+
+/// The values of an array; none where there is none.
+pub(crate) fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
 }
 
 fn dependencies(table: &Table) -> Vec<Dependency> {
-    let mut found = section(table);
     let targets = table.get("target").and_then(Value::as_table);
-    for target in targets
+    let targets = targets
         .into_iter()
         .flat_map(Table::values)
-        .filter_map(Value::as_table)
-    {
-        found.extend(section(target));
-    }
-    found
-}
-
-fn section(table: &Table) -> Vec<Dependency> {
+        .filter_map(Value::as_table);
     let mut found = Vec::new();
-    for (name, kind) in TABLES {
-        for (key, value) in table
-            .get(name)
-            .and_then(Value::as_table)
-            .into_iter()
-            .flatten()
-        {
-            let package = value.get("package").and_then(Value::as_str).unwrap_or(key);
-            found.push(Dependency {
-                package: package.to_owned(),
-                kind,
-            });
+    for section in std::iter::once(table).chain(targets) {
+        for name in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let stated = section.get(name).and_then(Value::as_table);
+            found.extend(stated.into_iter().flatten().map(|(key, value)| {
+                let package = value.get("package").and_then(Value::as_str).unwrap_or(key);
+                Dependency {
+                    package: package.to_owned(),
+                    is_dev: name == "dev-dependencies",
+                }
+            }));
         }
     }
     found
 }
 
 fn target_paths(table: &Table, folder: &str) -> Vec<String> {
-    let mut targets: Vec<&Value> = table.get("lib").into_iter().collect();
-    for kind in ["bin", "example", "test", "bench"] {
-        targets.extend(
-            table
-                .get(kind)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten(),
-        );
-    }
-    let paths = targets
+    let targets = ["bin", "example", "test", "bench"]
         .into_iter()
-        .filter_map(|target| target.get("path").and_then(Value::as_str));
+        .flat_map(|kind| list(table.get(kind)));
+    let paths = table
+        .get("lib")
+        .into_iter()
+        .chain(targets)
+        .filter_map(|target| target.get("path")?.as_str());
     paths
         .map(|path| {
-            if folder.is_empty() {
-                path.to_owned()
-            } else {
-                format!("{folder}/{path}")
-            }
+            format!("{folder}/{path}")
+                .trim_start_matches('/')
+                .to_owned()
         })
         .collect()
 }
@@ -208,13 +171,13 @@ mod tests {
         let found: Vec<_> = manifest
             .dependencies
             .iter()
-            .map(|d| (d.package.as_str(), d.kind))
+            .map(|d| (d.package.as_str(), d.is_dev))
             .collect();
         let wanted = [
-            ("motet-a", DependencyKind::Normal),
-            ("motet-b", DependencyKind::Normal),
-            ("motet-c", DependencyKind::Dev),
-            ("d", DependencyKind::Build),
+            ("motet-a", false),
+            ("motet-b", false),
+            ("motet-c", true),
+            ("d", false),
         ];
         assert_eq!(found, wanted);
         assert_eq!(manifest.folder, "crates/x");
@@ -238,10 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn a_library_has_doc_tests_unless_it_says_no() {
-        assert!(parse("[package]\nname = 'x'\n").has_doc_tests());
-        assert!(parse("[package]\nname = 'x'\n[lib]\ntest = false\n").has_doc_tests());
-        assert!(!parse("[package]\nname = 'x'\n[lib]\ndoctest = false\n").has_doc_tests());
+    fn what_a_manifest_says_is_found_by_its_path() {
+        let manifest =
+            parse("[package]\nname = 'x'\n[lib]\ndoctest = false\n[lints]\nworkspace = true");
+        assert_eq!(manifest.says("lib.doctest"), Some(false));
+        assert_eq!(manifest.says("lints.workspace"), Some(true));
+        for unsaid in ["lib.test", "lib.doctest.x", "bin", "package.name"] {
+            assert_eq!(manifest.says(unsaid), None, "{unsaid}");
+        }
     }
 
     #[test]
@@ -253,14 +220,6 @@ mod tests {
         assert_eq!(manifest.example_features("a"), ["f", "g"]);
         assert!(manifest.example_features("b").is_empty());
         assert!(manifest.example_features("c").is_empty());
-    }
-
-    #[test]
-    fn lints_are_inherited_only_when_it_says_so() {
-        assert!(parse("[package]\nname = 'x'\n[lints]\nworkspace = true\n").inherits_lints());
-        assert!(
-            !parse("[package]\nname = 'x'\n[lints.rust]\nmissing_docs = 'warn'\n").inherits_lints()
-        );
     }
 
     #[test]

@@ -1,8 +1,13 @@
 //! Which file is which module: follows `mod` from every crate root.
 
-use super::{PackageManifest, SourceFile};
+use super::file::{SourceFile, resolve};
+use super::manifest::PackageManifest;
 use regex_lite::Regex;
 use std::collections::BTreeMap;
+
+/// What Cargo takes as the root of a target, from the package's folder.
+const ROOTS: &str =
+    r"^(src/lib|src/main|build|(src/bin|tests|examples|benches)/[^/]+(/main)?)\.rs$";
 
 /// The module tree of every crate of the project.
 #[derive(Debug, Default)]
@@ -28,23 +33,23 @@ impl Modules {
         files: &BTreeMap<String, SourceFile>,
         manifests: &[PackageManifest],
     ) -> Modules {
+        let roots = Regex::new(ROOTS).expect("it compiles");
         let mut modules = Modules::default();
-        for root in files.keys().filter(|path| path.ends_with(".rs")) {
-            let owner = manifests
+        for file in files.keys().filter(|path| path.ends_with(".rs")) {
+            let owners = manifests
                 .iter()
-                .filter(|m| is_below(root, &m.folder))
-                .max_by_key(|m| m.folder.len());
-            if let Some(manifest) = owner.filter(|manifest| is_root(root, manifest)) {
-                let test_only = below(root, &manifest.folder).starts_with("tests/");
-                modules.follow(
-                    files,
-                    &Module {
-                        file: root.clone(),
-                        root: root.clone(),
-                        path: Vec::new(),
-                        test_only,
-                    },
-                );
+                .filter_map(|one| Some((one, one.inside(file)?)));
+            let owner = owners.min_by_key(|(_, inside)| inside.len());
+            if let Some((owner, inside)) = owner
+                && (roots.is_match(inside) || owner.target_paths.contains(file))
+            {
+                let root = Module {
+                    file: file.clone(),
+                    root: file.clone(),
+                    path: Vec::new(),
+                    test_only: inside.starts_with("tests/"),
+                };
+                modules.follow(files, &root);
             }
         }
         modules
@@ -55,6 +60,11 @@ impl Modules {
         &self.all
     }
 
+    /// The root of every crate.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &Module> {
+        self.all.iter().filter(|module| module.path.is_empty())
+    }
+
     /// Whether some crate root leads to the file.
     pub(crate) fn reaches(&self, file: &str) -> bool {
         self.all.iter().any(|module| module.file == file)
@@ -62,136 +72,47 @@ impl Modules {
 
     /// Whether every way to the file is through test builds.
     pub(crate) fn is_test_only(&self, file: &str) -> bool {
-        let mut ways = self
-            .all
-            .iter()
-            .filter(|module| module.file == file)
-            .peekable();
-        ways.peek().is_some() && ways.all(|module| module.test_only)
+        let mut ways = self.all.iter().filter(|module| module.file == file);
+        self.reaches(file) && ways.all(|module| module.test_only)
     }
 
     fn follow(&mut self, files: &BTreeMap<String, SourceFile>, module: &Module) {
-        let Some(SourceFile {
-            text: Some(text),
-            rust: Some(rust),
-            ..
-        }) = files.get(&module.file)
-        else {
+        let rust = files.get(&module.file).and_then(|file| file.rust.as_ref());
+        let Some(rust) = rust.filter(|_| !self.all.contains(module)) else {
             return;
         };
-        if self.all.contains(module) {
-            return;
-        }
         self.all.push(module.clone());
-        let outer = Regex::new(r"\bmod\s+(?:r#)?(\w+)\s*;").expect("it compiles");
-        for found in outer.captures_iter(&rust.code) {
-            let offset = found.get(0).expect("group 0 is the match").start();
-            let name = found[1].to_owned();
-            let inline: Vec<String> = rust
-                .inline_modules(offset)
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
-            let places = match path_attribute(&text[..offset]) {
-                Some(path) => vec![join(parent(&module.file), &path)],
-                None => {
-                    let folder = child_folder(module, &inline);
-                    vec![
-                        join(&folder, &format!("{name}.rs")),
-                        join(&folder, &format!("{name}/mod.rs")),
-                    ]
-                }
+        for (offset, name, stated) in &rust.children {
+            let inline = rust.inline_modules(*offset);
+            let mut folders: Vec<&str> = module.stem().into_iter().collect();
+            folders.extend(inline.iter().map(String::as_str));
+            folders.push(name);
+            let own = folders.join("/");
+            let places = match stated {
+                Some(path) => vec![path.clone()],
+                None => vec![format!("{own}.rs"), format!("{own}/mod.rs")],
             };
-            let Some(file) = places.into_iter().find(|place| files.contains_key(place)) else {
-                continue;
-            };
-            let mut path = module.path.clone();
-            path.extend(inline);
-            path.push(name);
-            let test_only = module.test_only || rust.in_test(offset);
-            self.follow(
-                files,
-                &Module {
-                    file,
-                    root: module.root.clone(),
-                    path,
-                    test_only,
-                },
-            );
+            let places = places.iter();
+            let mut places = places.filter_map(|place| resolve(&module.file, place));
+            if let Some(file) = places.find(|place| files.contains_key(place)) {
+                let mut child = module.clone();
+                child.file = file;
+                child.path.extend(inline);
+                child.path.push(name.clone());
+                child.test_only |= rust.in_test(*offset);
+                self.follow(files, &child);
+            }
         }
     }
 }
 
-/// The folder that holds the files of the module's children.
-fn child_folder(module: &Module, inline: &[String]) -> String {
-    let own = parent(&module.file);
-    let stem = module.file[own.len()..]
-        .trim_start_matches('/')
-        .trim_end_matches(".rs");
-    let mut folder = own.to_owned();
-    if module.file != module.root && stem != "mod" {
-        folder = join(&folder, stem);
+impl Module {
+    /// The folder beside the file that holds the files of its children, if it has one of its own.
+    fn stem(&self) -> Option<&str> {
+        let (_, name) = self.file.rsplit_once('/').unwrap_or(("", &self.file));
+        let stem = name.trim_end_matches(".rs");
+        (self.file != self.root && stem != "mod").then_some(stem)
     }
-    for name in inline {
-        folder = join(&folder, name);
-    }
-    folder
-}
-
-/// The value of `#[path = "…"]` among the attributes at the end of `before`.
-fn path_attribute(before: &str) -> Option<String> {
-    let last = &before[before.rfind("#[path")?..];
-    let pattern = r#"^#\[path\s*=\s*"([^"]+)"\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?$"#;
-    let found = Regex::new(pattern).expect("it compiles").captures(last)?;
-    Some(found[1].to_owned())
-}
-
-/// Whether Cargo takes the file as the root of one of the package's targets.
-fn is_root(file: &str, manifest: &PackageManifest) -> bool {
-    let inside = below(file, &manifest.folder);
-    if manifest.target_paths.iter().any(|path| path == file)
-        || ["src/lib.rs", "src/main.rs", "build.rs"].contains(&inside)
-    {
-        return true;
-    }
-    ["src/bin/", "tests/", "examples/", "benches/"]
-        .iter()
-        .any(|folder| {
-            inside
-                .strip_prefix(folder)
-                .is_some_and(|rest| match rest.split_once('/') {
-                    None => true,
-                    Some((_, rest)) => rest == "main.rs",
-                })
-        })
-}
-
-fn is_below(file: &str, folder: &str) -> bool {
-    folder.is_empty()
-        || file
-            .strip_prefix(folder)
-            .is_some_and(|rest| rest.starts_with('/'))
-}
-
-fn below<'a>(file: &'a str, folder: &str) -> &'a str {
-    file.strip_prefix(folder)
-        .map_or(file, |rest| rest.trim_start_matches('/'))
-}
-
-fn parent(file: &str) -> &str {
-    file.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-fn join(folder: &str, name: &str) -> String {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in name.split('/') {
-        match part {
-            ".." => drop(parts.pop()),
-            "." | "" => {}
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What the root's `Cargo.toml` says of the whole workspace.
 
-use toml::{Table, Value};
+use super::manifest::{get, table};
+use toml::Value;
 
 /// `[workspace.package]` and the packages of the project in `[workspace.dependencies]`.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,17 +20,14 @@ impl Workspace {
     /// # Errors
     /// The parser's message, or what is missing.
     pub(crate) fn parse(text: &str) -> Result<Workspace, String> {
-        let table: Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| error.message().to_owned())?;
-        let workspace = table.get("workspace").ok_or("there is no [workspace]")?;
+        let table = table(text)?;
+        table.get("workspace").ok_or("there is no [workspace]")?;
         let package = |field: &str| {
-            let value = workspace.get("package").and_then(|one| one.get(field));
-            let text = value.and_then(Value::as_str);
-            text.map(str::to_owned)
-                .ok_or_else(|| format!("[workspace.package] has no {field}"))
+            let value = get(&table, &format!("workspace.package.{field}"));
+            let text = value.and_then(Value::as_str).map(str::to_owned);
+            text.ok_or_else(|| format!("[workspace.package] has no {field}"))
         };
-        let stated = workspace.get("dependencies").and_then(Value::as_table);
+        let stated = get(&table, "workspace.dependencies").and_then(Value::as_table);
         let own = stated.into_iter().flatten().filter_map(|(name, value)| {
             value.get("path")?;
             let version = value.get("version").and_then(Value::as_str);

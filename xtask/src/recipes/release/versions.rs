@@ -2,7 +2,7 @@
 
 use super::super::project::Project;
 use crate::runner::Runner;
-use crate::source::Workspace;
+use crate::source::{Workspace, get, list, table};
 use std::process::Command;
 
 /// What sets versions: it knows how manifests inherit them.
@@ -81,16 +81,9 @@ pub(super) fn faults(project: &Project, workspace: &Workspace) -> Vec<String> {
 
 /// The wheel takes its version from the extension's package.
 fn dynamic(text: &str) -> Result<(), String> {
-    let table: toml::Table = text
-        .parse()
-        .map_err(|fault: toml::de::Error| fault.message().to_owned())?;
-    let project = table.get("project");
-    let dynamic = project.and_then(|one| one.get("dynamic")?.as_array());
-    let names = dynamic
-        .into_iter()
-        .flatten()
-        .filter_map(|name| name.as_str());
-    match names.into_iter().any(|name| name == "version") {
+    let table = table(text)?;
+    let mut names = list(get(&table, "project.dynamic"));
+    match names.any(|name| name.as_str() == Some("version")) {
         true => Ok(()),
         false => Err("states a version; write `dynamic = [\"version\"]`".to_owned()),
     }

@@ -1,7 +1,6 @@
 //! Every decision record is in the list of decision records.
 
-use super::links::resolve;
-use crate::source::ProjectTree;
+use crate::source::{ProjectTree, resolve};
 use crate::tidy::Finding;
 use crate::tidy::markdown::links;
 

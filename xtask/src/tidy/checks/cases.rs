@@ -49,7 +49,7 @@ impl Cases {
         let numbered = format!(r"{}_(\d{{3}}(?:_(?:to_)?\d{{3}})*)(?:_|$)", self.prefix);
         let numbered = Regex::new(&numbered).expect("it compiles");
         for (_, rust) in tree.rust() {
-            for function in rust.functions().iter().filter(|function| function.is_test) {
+            for function in rust.functions.iter().filter(|function| function.is_test) {
                 for found in numbered.captures_iter(&function.name) {
                     known.extend(named(&found[1]));
                 }

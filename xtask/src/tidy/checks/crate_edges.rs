@@ -13,7 +13,7 @@
 //!         problems (on search and sim), xtask and fuzz
 //! ```
 
-use crate::source::{Dependency, DependencyKind, ProjectTree};
+use crate::source::{Dependency, ProjectTree};
 use crate::tidy::Finding;
 
 /// A package and the ones directly below it; what those may use, it may use too.
@@ -117,9 +117,9 @@ fn is_ours(package: &str) -> bool {
 
 fn may_use(user: &str, used: &Dependency) -> bool {
     if used.package == TESTKIT {
-        return used.kind == DependencyKind::Dev;
+        return used.is_dev;
     }
-    let in_tests = used.package == PROBLEMS && used.kind == DependencyKind::Dev;
+    let in_tests = used.package == PROBLEMS && used.is_dev;
     in_tests || is_above(user, &used.package)
 }
 

@@ -1,7 +1,6 @@
 //! Every document is linked from another.
 
-use super::links::resolve;
-use crate::source::ProjectTree;
+use crate::source::{ProjectTree, resolve};
 use crate::tidy::Finding;
 use crate::tidy::markdown::links;
 use std::collections::BTreeSet;

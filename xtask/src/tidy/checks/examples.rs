@@ -7,11 +7,7 @@ use regex_lite::Regex;
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let assertion = Regex::new(r"\b(?:debug_)?assert(?:_eq|_ne|_matches)?!").expect("it compiles");
     let mut findings = Vec::new();
-    let roots = tree
-        .modules()
-        .all()
-        .iter()
-        .filter(|module| module.path.is_empty());
+    let roots = tree.modules().roots();
     for root in roots.filter(|module| is_example(&module.root)) {
         let mut parts = tree
             .modules()

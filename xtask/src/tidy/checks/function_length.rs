@@ -8,11 +8,7 @@ const LIMIT: usize = 70;
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (file, rust) in tree.rust() {
-        for function in rust
-            .functions()
-            .into_iter()
-            .filter(|function| function.lines > LIMIT)
-        {
+        for function in rust.functions.iter().filter(|one| one.lines > LIMIT) {
             findings.push(Finding::new(
                 &file.path,
                 function.line,

@@ -15,7 +15,7 @@ pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let (mut findings, mut tested) = (Vec::new(), Vec::new());
     let numbered = Regex::new(r"sem_g(\d{2,4})(?:_|$)").expect("it compiles");
     for (file, rust) in tree.rust() {
-        for function in rust.functions() {
+        for function in &rust.functions {
             for found in numbered.captures_iter(&function.name) {
                 let number = found[1].parse::<u32>().expect("at most four digits");
                 if !promises.contains_key(&number) {

@@ -1,6 +1,6 @@
 //! Every relative link of a Markdown file leads to a file, and its anchor to a heading.
 
-use crate::source::ProjectTree;
+use crate::source::{ProjectTree, resolve};
 use crate::tidy::Finding;
 use crate::tidy::markdown::{anchors, links};
 
@@ -52,23 +52,6 @@ fn fault(tree: &ProjectTree, from: &str, link: &str) -> Option<String> {
 /// checks.
 fn is_item(from: &str, link: &str) -> bool {
     link.contains("::") && from.split('/').any(|folder| folder == "src")
-}
-
-/// The path from the project's root of what the file at `from` calls `path`.
-pub(super) fn resolve(from: &str, path: &str) -> Option<String> {
-    if path.is_empty() {
-        return Some(from.to_owned());
-    }
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            ".." => drop(parts.pop()?),
-            "." | "" => {}
-            _ => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 #[cfg(test)]

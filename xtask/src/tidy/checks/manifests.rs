@@ -28,7 +28,7 @@ pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
                 ));
             }
         }
-        if !manifest.inherits_lints() {
+        if manifest.says("lints.workspace") != Some(true) {
             findings.push(Finding::new(
                 &manifest.path,
                 1,

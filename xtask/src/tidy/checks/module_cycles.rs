@@ -5,7 +5,7 @@
 //! Test code does not count: tests may look everywhere. Nor does what a module itself defines for
 //! its children.
 
-use crate::source::{Module, NamedPath, ProjectTree, Rust, named_paths};
+use crate::source::{Module, NamedPath, ProjectTree, Rust};
 use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ impl<'a> Crate<'a> {
         let modules: Vec<_> = own
             .filter_map(|module| {
                 let rust = tree.file(&module.file)?.rust.as_ref()?;
-                let mut paths = named_paths(rust);
+                let mut paths = rust.paths.clone();
                 paths.retain(|path| !rust.in_test(path.offset));
                 Some((module, rust, paths))
             })
@@ -139,7 +139,7 @@ fn absolute(module: &Module, rust: &Rust, path: &NamedPath) -> (Vec<String>, boo
     }
     let mut base = module.path.clone();
     let inline = rust.inline_modules(path.offset);
-    base.extend(inline.into_iter().map(str::to_owned));
+    base.extend(inline);
     let mut goes_up = false;
     while parts.next_if(|part| *part == "super").is_some() {
         goes_up = true;

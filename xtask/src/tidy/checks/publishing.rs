@@ -1,7 +1,7 @@
 //! What a registry would refuse: a published package that stands on one that is not, and versions
 //! that do not agree.
 
-use crate::source::{DependencyKind, PackageManifest, ProjectTree, Workspace};
+use crate::source::{PackageManifest, ProjectTree, Workspace};
 use crate::tidy::Finding;
 
 const ROOT: &str = "Cargo.toml";
@@ -74,7 +74,7 @@ fn package(tree: &ProjectTree, manifest: &PackageManifest) -> Vec<Finding> {
         })
         .collect();
     let needed = manifest.dependencies.iter();
-    let needed = needed.filter(|one| one.kind != DependencyKind::Dev);
+    let needed = needed.filter(|one| !one.is_dev);
     let hidden = needed
         .filter(|one| named(tree, &one.package).is_some_and(|manifest| !manifest.is_published()));
     findings.extend(hidden.map(|one| {

@@ -2,7 +2,7 @@
 //!
 //! Tests and examples may use what they like; programs at the edge are listed by name.
 
-use crate::source::{NamedPath, ProjectTree, Rust, SourceFile, named_paths};
+use crate::source::{NamedPath, ProjectTree, Rust, SourceFile};
 use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
 
@@ -58,7 +58,7 @@ fn concerns(tree: &ProjectTree, file: &SourceFile) -> bool {
 type Use = (usize, &'static str, &'static str);
 
 fn uses(tree: &ProjectTree, file: &SourceFile, rust: &Rust) -> Vec<Use> {
-    let paths = named_paths(rust);
+    let paths = &rust.paths;
     let aliases: Vec<&NamedPath> = paths
         .iter()
         .filter(|path| path.brings.is_some() && is_std(path))
