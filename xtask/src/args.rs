@@ -1,211 +1,136 @@
 //! The command line.
 
-use lexopt::prelude::*;
+use crate::needs::NEEDS;
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 
-/// What `cargo xtask --help` says.
-pub(crate) const HELP: &str = "\
-The project's recipes.
-
-  cargo xtask test [CRATE]   the gate: fmt, clippy, tidy, tests, doc tests, examples, models, docs
-      --quick                leave out doc tests, examples, models and docs
-      --keep-going           go on after a step that failed
-      --ci                   what is missing is a failure (also with CI=1 in the environment)
-      --optional NAME        but not this: data, python, scikit-learn, mpi,
-                             hosts, chromium or cc; may be repeated
-      --preemptions N        of each loom model (2)
-      --schedules N          of each shuttle program (1000)
-  cargo xtask preflight      fmt, clippy, tidy: before a commit
-      --keep-going
-  cargo xtask tidy           the house rules
-  cargo xtask loom [CRATE]   the models of concurrent code, every schedule of them
-      --preemptions N        switches of thread at any point of a model (2)
-      --keep-going
-  cargo xtask shuttle [CRATE]   whole programs under many random schedules
-      --schedules N          of each program and scheduler (1000)
-      --keep-going
-  cargo xtask stress [CRATE] the tests that repeat themselves, one after the other
-      --seconds N            in all (600)
-  cargo xtask deep [CRATE]   what takes longer than the gate may: tests called deep_, models
-                             with more schedules, ten minutes of stress tests
-      --keep-going
-  cargo xtask mesh           links between processes by zenoh, and `motet mesh`: lints, tests, docs
-      --keep-going
-  cargo xtask counts         instructions that the core's paths take, beside the baseline (valgrind)
-      --bless                what is counted becomes the baseline
-  cargo xtask sanitize [CRATE]   the tests under AddressSanitizer and, with nightly, ThreadSanitizer
-      --keep-going
-  cargo xtask targets        the libraries are checked for other systems
-      --keep-going
-  cargo xtask docs           the API documentation, warnings are errors
-      --open                 show it in a browser
-  cargo xtask release        what is given to others, in target/release-artefacts: packages, program,
-                             wheel, lists of what is in them, sums
-      --version X.Y.Z        only set the version, and the heading of CHANGELOG.md
-      --trial                what is not committed, or has no heading, is told and not refused
-      --keep-going
-  cargo xtask bench [ARGS]   motet bench ARGS, in release
-
-CRATE is a package, with or without `motet-`.";
-
-/// Each recipe and the options that it takes; `CRATE` is a package.
-const RECIPES: &[(&str, &[&str])] = &[
-    (
-        "test",
-        &[
-            "CRATE",
-            "quick",
-            "keep-going",
-            "ci",
-            "optional",
-            "preemptions",
-            "schedules",
-        ],
-    ),
-    ("preflight", &["keep-going"]),
-    ("tidy", &[]),
-    ("loom", &["CRATE", "keep-going", "preemptions"]),
-    ("shuttle", &["CRATE", "keep-going", "schedules"]),
-    ("stress", &["CRATE", "seconds"]),
-    ("deep", &["CRATE", "keep-going"]),
-    ("mesh", &["keep-going"]),
-    ("counts", &["bless"]),
-    ("sanitize", &["CRATE", "keep-going"]),
-    ("targets", &["keep-going"]),
-    ("docs", &["open"]),
-    ("release", &["version", "trial", "keep-going"]),
-];
+/// The project's recipes.
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", flatten_help = true, max_term_width = 100)]
+pub(crate) struct Command {
+    /// Go on after a step that failed
+    #[arg(long, global = true)]
+    pub(crate) keep_going: bool,
+    #[command(subcommand)]
+    pub(crate) recipe: Recipe,
+}
 
 /// What to do.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Command {
-    Help,
-    /// A recipe by its name, with its options.
-    Recipe(&'static str, Options),
-    /// The benchmarks, which read their own command line.
-    Bench(Vec<OsString>),
+#[derive(Debug, Subcommand)]
+pub(crate) enum Recipe {
+    /// The gate: fmt, clippy, tidy, tests, doc tests, examples, models, docs
+    Test(Test),
+    /// Fmt, clippy, tidy: before a commit
+    Preflight,
+    /// The house rules
+    Tidy,
+    /// The models of concurrent code, every schedule of them
+    Loom {
+        #[command(flatten)]
+        only: Only,
+        /// Switches of thread at any point of a model
+        #[arg(long, value_name = "N", default_value_t = 2)]
+        preemptions: usize,
+    },
+    /// Whole programs under many random schedules
+    Shuttle {
+        #[command(flatten)]
+        only: Only,
+        /// Of each program and scheduler
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        schedules: usize,
+    },
+    /// The tests that repeat themselves, one after the other
+    Stress {
+        #[command(flatten)]
+        only: Only,
+        /// In all
+        #[arg(long, value_name = "N", default_value_t = 600)]
+        seconds: u32,
+    },
+    /// What takes longer than the gate may: tests called `deep_`, models with more schedules, ten
+    /// minutes of stress tests
+    Deep(Only),
+    /// Links between processes by zenoh, and `motet mesh`: lints, tests, docs
+    Mesh,
+    /// Instructions that the core's paths take, beside the baseline (valgrind)
+    Counts {
+        /// What is counted becomes the baseline
+        #[arg(long)]
+        bless: bool,
+    },
+    /// The tests under AddressSanitizer and, with nightly, ThreadSanitizer
+    Sanitize(Only),
+    /// The libraries are checked for other systems
+    Targets,
+    /// The API documentation, warnings are errors
+    Docs {
+        /// Show it in a browser
+        #[arg(long)]
+        open: bool,
+    },
+    /// What is given to others, in target/release-artefacts: packages, program, wheel, lists of
+    /// what is in them, sums
+    Release {
+        /// Only set the version, and the heading of CHANGELOG.md
+        #[arg(long, value_name = "X.Y.Z")]
+        version: Option<semver::Version>,
+        /// What is not committed, or has no heading, is told and not refused
+        #[arg(long)]
+        trial: bool,
+    },
+    /// `motet bench`, in release
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// The benchmarks read their own command line
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
 }
 
-/// Every option that some recipe has.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Options {
-    /// Only this package.
+/// What a recipe is about.
+#[derive(Debug, Args)]
+pub(crate) struct Only {
+    /// A package, with or without `motet-`
+    #[arg(value_name = "CRATE")]
     pub(crate) package: Option<String>,
-    /// Go on after a failure.
-    pub(crate) keep_going: bool,
-    /// Leave out the slow steps.
+}
+
+/// The options of the gate.
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    #[command(flatten)]
+    pub(crate) only: Only,
+    /// Leave out doc tests, examples, models and docs
+    #[arg(long)]
     pub(crate) quick: bool,
-    /// What is missing is a failure.
+    /// What is missing is a failure (also with CI=1 in the environment)
+    #[arg(long)]
     pub(crate) ci: bool,
-    /// The needs that may be missing all the same.
+    /// But not this; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(NEEDS.map(|(name, _)| name)))]
     pub(crate) optional: Vec<String>,
-    /// The bound on preemptions of each loom model.
+    /// Of each loom model
+    #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) preemptions: usize,
-    /// The number of schedules of each shuttle program.
+    /// Of each shuttle program
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) schedules: usize,
-    /// How long stress tests take in all.
-    pub(crate) seconds: f64,
-    /// What is counted becomes the baseline.
-    pub(crate) bless: bool,
-    /// Show the documentation.
-    pub(crate) open: bool,
-    /// The version to set.
-    pub(crate) version: Option<String>,
-    /// A release that is not to be given to others.
-    pub(crate) trial: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            package: None,
-            keep_going: false,
-            quick: false,
-            ci: false,
-            optional: Vec::new(),
-            preemptions: 2,
-            schedules: 1000,
-            seconds: 600.0,
-            bless: false,
-            open: false,
-            version: None,
-            trial: false,
+impl Recipe {
+    /// The package that is asked for.
+    pub(crate) fn package(&self) -> Option<&str> {
+        match self {
+            Recipe::Test(Test { only, .. })
+            | Recipe::Loom { only, .. }
+            | Recipe::Shuttle { only, .. }
+            | Recipe::Stress { only, .. }
+            | Recipe::Deep(only)
+            | Recipe::Sanitize(only) => only.package.as_deref(),
+            _ => None,
         }
-    }
-}
-
-/// Reads the arguments that follow `cargo xtask`.
-///
-/// # Errors
-/// What is wrong with them.
-pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
-    let mut args = args.into_iter();
-    let recipe = args.next().unwrap_or_else(|| "help".into());
-    let recipe = recipe.to_string_lossy();
-    match &*recipe {
-        "bench" => return Ok(Command::Bench(args.collect())),
-        "help" | "-h" | "--help" => return Ok(Command::Help),
-        _ => {}
-    }
-    let known = RECIPES.iter().find(|(name, _)| *name == recipe);
-    let (name, known) = known.ok_or_else(|| format!("there is no recipe `{recipe}`"))?;
-    let given = Options::read(args, known).map_err(|error| format!("{recipe}: {error}"))?;
-    Ok(given.map_or(Command::Help, |options| Command::Recipe(name, options)))
-}
-
-impl Options {
-    /// The options that are given, all of them known; nothing when help is asked for.
-    fn read(
-        args: impl Iterator<Item = OsString>,
-        known: &[&str],
-    ) -> Result<Option<Options>, lexopt::Error> {
-        let mut parser = lexopt::Parser::from_args(args);
-        let mut given = Options::default();
-        while let Some(arg) = parser.next()? {
-            let name = match &arg {
-                Short('h') | Long("help") => return Ok(None),
-                Long(name) => *name,
-                Value(_) if given.package.is_none() => "CRATE",
-                _ => return Err(arg.unexpected()),
-            };
-            if !known.contains(&name) {
-                return Err(arg.unexpected());
-            }
-            match arg {
-                Value(package) => given.package = Some(package.string()?),
-                Long("keep-going") => given.keep_going = true,
-                Long("quick") => given.quick = true,
-                Long("ci") => given.ci = true,
-                Long("bless") => given.bless = true,
-                Long("open") => given.open = true,
-                Long("trial") => given.trial = true,
-                Long("version") => given.version = Some(version(parser.value()?.string()?)?),
-                Long("optional") => given.optional.push(parser.value()?.string()?),
-                Long("preemptions") => given.preemptions = parser.value()?.parse()?,
-                Long("schedules") => given.schedules = parser.value()?.parse()?,
-                Long("seconds") => {
-                    given.seconds = parser.value()?.parse()?;
-                    if !(given.seconds.is_finite() && given.seconds >= 0.0) {
-                        let seconds = given.seconds;
-                        return Err(format!("--seconds {seconds} is no length of time").into());
-                    }
-                }
-                other => return Err(other.unexpected()),
-            }
-        }
-        Ok(Some(given))
-    }
-}
-
-/// A version of three numbers, with what may follow a dash.
-fn version(text: String) -> Result<String, String> {
-    let (numbers, rest) = text.split_once('-').unwrap_or((&text, "x"));
-    let numbers: Vec<&str> = numbers.split('.').collect();
-    let all = numbers.len() == 3 && numbers.iter().all(|one| one.parse::<u32>().is_ok());
-    let named = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
-    match all && !rest.is_empty() && rest.chars().all(named) {
-        true => Ok(text),
-        false => Err(format!("--version {text} is no version; write X.Y.Z")),
     }
 }
 
@@ -213,26 +138,22 @@ fn version(text: String) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn of(line: &str) -> Result<Command, String> {
-        parse(line.split_whitespace().map(OsString::from))
+    fn of(line: &str) -> Result<Command, clap::Error> {
+        Command::try_parse_from(std::iter::once("xtask").chain(line.split_whitespace()))
     }
 
     #[test]
     fn the_gate_takes_its_options_in_any_order() {
-        let wanted = Options {
-            package: Some("ports".to_owned()),
-            preemptions: 3,
-            schedules: 9,
-            keep_going: true,
-            quick: true,
-            ci: true,
-            optional: vec!["data".to_owned()],
-            ..Options::default()
-        };
         let line =
             "test --quick ports --preemptions=3 --schedules 9 --keep-going --ci --optional data";
-        assert_eq!(of(line), Ok(Command::Recipe("test", wanted)));
-        assert_eq!(of("test"), Ok(Command::Recipe("test", Options::default())));
+        let command = of(line).unwrap();
+        assert_eq!(command.recipe.package(), Some("ports"));
+        let Recipe::Test(test) = command.recipe else {
+            panic!("{command:?}");
+        };
+        assert!(command.keep_going && test.quick && test.ci);
+        assert_eq!((test.preemptions, test.schedules), (3, 9));
+        assert_eq!(test.optional, ["data"]);
     }
 
     #[test]
@@ -241,7 +162,7 @@ mod tests {
             "preflight --keep-going",
             "loom comm --preemptions 3",
             "shuttle --schedules 5",
-            "stress ports --seconds 2.5",
+            "stress ports --seconds 2",
             "deep mpi",
             "mesh --keep-going",
             "counts --bless",
@@ -251,7 +172,7 @@ mod tests {
             "release --version 1.2.3",
             "release --version 1.2.3-rc.1",
         ] {
-            assert!(matches!(of(line), Ok(Command::Recipe(..))), "{line}");
+            assert!(of(line).is_ok(), "{line}");
         }
         for line in [
             "tidy ports",
@@ -268,6 +189,7 @@ mod tests {
             "stress --seconds -1",
             "stress --seconds x",
             "test --optional",
+            "test --optional sklearn",
             "release ports",
             "release --version 1.2",
             "release --version v1.2.3",
@@ -280,14 +202,23 @@ mod tests {
 
     #[test]
     fn the_benchmarks_take_everything_that_follows() {
-        let rest = ["ring", "--help"].map(OsString::from).to_vec();
-        assert_eq!(of("bench ring --help"), Ok(Command::Bench(rest)));
+        let Recipe::Bench { args } = of("bench ring --help").unwrap().recipe else {
+            panic!("no benchmarks");
+        };
+        assert_eq!(args, ["ring", "--help"]);
     }
 
     #[test]
-    fn nothing_and_help_are_help() {
-        for line in ["", "help", "--help", "test --help"] {
-            assert_eq!(of(line), Ok(Command::Help), "{line}");
+    fn help_names_every_option_of_every_recipe() {
+        let help = of("help").unwrap_err().to_string();
+        for word in [
+            "sanitize",
+            "--preemptions",
+            "--trial",
+            "scikit-learn",
+            "X.Y.Z",
+        ] {
+            assert!(help.contains(word), "{word}");
         }
     }
 }

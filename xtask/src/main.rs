@@ -10,6 +10,7 @@
 //! ```text
 //!  args ─► recipes ─┬─► runner   steps, child processes, the table
 //!                   ├─► needs    what some tests need of the machine
+//!                   ├─► said     programs that are asked something
 //!                   ├─► tidy     the house rules as checks
 //!                   └─► source   the project's files, for all of them
 //! ```
@@ -20,30 +21,16 @@ mod args;
 mod needs;
 mod recipes;
 mod runner;
+mod said;
 mod source;
 mod tidy;
 
-use args::Command;
+use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let command = match args::parse(std::env::args_os().skip(1)) {
-        Ok(command) => command,
-        Err(message) => {
-            eprintln!("xtask: {message}\n\n{}", args::HELP);
-            return ExitCode::from(2);
-        }
-    };
-    let outcome = match command {
-        Command::Help => {
-            println!("{}", args::HELP);
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Bench(rest) => recipes::bench(&rest),
-        Command::Recipe(name, options) => recipes::run(name, &options),
-    };
-    outcome.unwrap_or_else(|message| {
-        eprintln!("xtask: {message}");
+    recipes::run(&args::Command::parse()).unwrap_or_else(|fault| {
+        eprintln!("xtask: {fault:#}");
         ExitCode::FAILURE
     })
 }

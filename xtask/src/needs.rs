@@ -4,12 +4,14 @@
 //! `needs_mpi`, `needs_hosts`, `needs_chromium`, `needs_cc`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
+use crate::said::runs;
 use crate::source::ProjectTree;
+use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
-/// Something that tests may need.
+/// Something that tests need and the machine lacks.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     /// What it is called on the command line.
@@ -22,7 +24,8 @@ pub(crate) struct Need {
     pub(crate) tests: Vec<String>,
 }
 
-const NAMES: [(&str, &str); 7] = [
+/// What tests may need: its name on the command line, and the part of a test's name that says it.
+pub(crate) const NEEDS: [(&str, &str); 7] = [
     ("data", "needs_data"),
     ("python", "needs_python"),
     ("scikit-learn", "needs_sklearn"),
@@ -32,18 +35,8 @@ const NAMES: [(&str, &str); 7] = [
     ("cc", "needs_cc"),
 ];
 
-/// Plays two machines for a moment: namespaces of their own, and a cable.
-const HOSTS: [&str; 9] = [
-    "--net",
-    "--mount",
-    "--uts",
-    "--pid",
-    "--fork",
-    "--mount-proc",
-    "sh",
-    "-c",
-    "mount --make-rprivate / && ip link add cable0 type veth peer name cable1",
-];
+/// Plays two machines for a moment: a cable between them, in namespaces of their own.
+const CABLE: &str = "mount --make-rprivate / && ip link add cable0 type veth peer name cable1";
 
 /// Where `.ci/run` puts MPI libraries, below the folder of what is built.
 const MPI: [&str; 2] = [
@@ -54,10 +47,11 @@ const MPI: [&str; 2] = [
 /// What the machine offers to tests.
 #[derive(Debug)]
 pub(crate) struct TestMachine {
-    data: PathBuf,
-    python: OsString,
-    /// Paths of MPI libraries, as `MOTET_MPI` lists them.
-    mpi: OsString,
+    data: OsString,
+    /// The Python that tests should use.
+    pub(crate) python: OsString,
+    /// The MPI libraries that tests should use, as `MOTET_MPI` lists them.
+    pub(crate) mpi: OsString,
     chromium: OsString,
     /// What gives a program namespaces of its own.
     unshare: OsString,
@@ -69,121 +63,124 @@ impl TestMachine {
     /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`,
     /// else the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> TestMachine {
+        let stated = |name, other| env::var_os(name).unwrap_or(other);
         let peers = target.join("peers/bin/python");
+        let there = MPI.iter().map(|path| target.join(path));
+        let there = env::join_paths(there.filter(|path| path.exists()));
         TestMachine {
-            data: std::env::var_os("MOTET_DATA")
-                .map_or_else(|| root.join("../shared/data"), PathBuf::from),
-            python: std::env::var_os("MOTET_PYTHON").unwrap_or_else(|| {
-                if peers.exists() {
-                    peers.into()
-                } else {
-                    "python3".into()
-                }
-            }),
-            mpi: std::env::var_os("MOTET_MPI").unwrap_or_else(|| {
-                let there = MPI.iter().map(|path| target.join(path));
-                let there = there.filter(|path| path.exists());
-                std::env::join_paths(there).unwrap_or_default()
-            }),
-            chromium: std::env::var_os("MOTET_CHROMIUM").unwrap_or_else(|| "chromium".into()),
+            data: stated("MOTET_DATA", root.join("../shared/data").into()),
+            python: stated(
+                "MOTET_PYTHON",
+                match peers.exists() {
+                    true => peers.into(),
+                    false => "python3".into(),
+                },
+            ),
+            mpi: stated("MOTET_MPI", there.unwrap_or_default()),
+            chromium: stated("MOTET_CHROMIUM", "chromium".into()),
             unshare: "unshare".into(),
-            cc: std::env::var_os("CC").unwrap_or_else(|| "cc".into()),
+            cc: stated("CC", "cc".into()),
         }
     }
 
-    /// The MPI libraries that tests should use.
-    pub(crate) fn mpi(&self) -> &OsString {
-        &self.mpi
-    }
-
-    /// The browser that tests should use.
-    pub(crate) fn chromium(&self) -> &OsString {
-        &self.chromium
-    }
-
-    /// The Python that tests should use.
-    pub(crate) fn python(&self) -> &OsString {
-        &self.python
+    /// Tells tests that the command runs what they should use.
+    pub(crate) fn tell<'a>(&self, tests: &'a mut Command) -> &'a mut Command {
+        tests
+            .env("MOTET_PYTHON", &self.python)
+            .env("MOTET_MPI", &self.mpi)
+            .env("MOTET_CHROMIUM", &self.chromium)
     }
 
     /// The needs of tests below `folder` that the machine does not meet.
     pub(crate) fn missing(&self, tree: &ProjectTree, folder: &str) -> Vec<Need> {
-        let needs = NAMES
-            .iter()
-            .map(|(name, marker)| (name, marker, tests_named(tree, folder, marker)));
-        needs
-            .filter(|(.., tests)| !tests.is_empty())
-            .filter_map(|(name, marker, tests)| {
-                Some(Need {
-                    name,
-                    marker,
-                    missing: self.lacks(name)?,
-                    tests,
-                })
+        let missing = NEEDS.into_iter().filter_map(|(name, marker)| {
+            let tests = tests_named(tree, folder, marker);
+            let missing = (!tests.is_empty()).then(|| self.lacks(name))??;
+            Some(Need {
+                name,
+                marker,
+                missing,
+                tests,
             })
-            .collect()
+        });
+        missing.collect()
     }
 
     /// Why the machine lacks the need; `None` when it does not.
     fn lacks(&self, need: &str) -> Option<String> {
-        let python = self.python.to_string_lossy();
-        match need {
-            "data" => (!self.data.is_dir())
-                .then(|| format!("there is no folder {}; set MOTET_DATA", self.data.display())),
-            "chromium" => (!runs(&self.chromium, &["--version"])).then(|| {
-                let chromium = self.chromium.to_string_lossy();
-                format!("`{chromium}` does not run; run `.ci/run` once or set MOTET_CHROMIUM")
-            }),
-            "python" => (!self.python_runs("pass"))
-                .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
-            "mpi" => self.mpi_lacks(),
-            "cc" => (!runs(&self.cc, &["--version"])).then(|| {
-                let cc = self.cc.to_string_lossy();
-                format!("`{cc}` does not run; install a C compiler or set CC")
-            }),
-            "hosts" => (!runs(&self.unshare, &HOSTS)).then(|| {
-                "this machine cannot play two; that needs root, `unshare` (util-linux) and `ip` (iproute2)".to_owned()
-            }),
-            _ => (!self.python_runs("import sklearn")).then(|| {
-                format!("`{python}` has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON")
-            }),
-        }
+        let starts = |program: &OsStr| runs(program, &["--version"]);
+        let (well, lacks) = match need {
+            "data" => {
+                let data = Path::new(&self.data);
+                (
+                    data.is_dir(),
+                    format!("there is no folder {}; set MOTET_DATA", data.display()),
+                )
+            }
+            "python" => {
+                let python = self.python.display();
+                (
+                    self.has("pass"),
+                    format!("`{python}` does not run; install Python or set MOTET_PYTHON"),
+                )
+            }
+            "mpi" => return self.lacks_mpi(),
+            "chromium" => {
+                let chromium = self.chromium.display();
+                (
+                    starts(&self.chromium),
+                    format!("`{chromium}` does not run; run `.ci/run` once or set MOTET_CHROMIUM"),
+                )
+            }
+            "hosts" => {
+                let spaces = [
+                    "--net",
+                    "--mount",
+                    "--uts",
+                    "--pid",
+                    "--fork",
+                    "--mount-proc",
+                ];
+                let cable = [&spaces[..], &["sh", "-c", CABLE]].concat();
+                let needs = "that needs root, `unshare` (util-linux) and `ip` (iproute2)";
+                (
+                    runs(&self.unshare, &cable),
+                    format!("this machine cannot play two; {needs}"),
+                )
+            }
+            "cc" => {
+                let cc = self.cc.display();
+                (
+                    starts(&self.cc),
+                    format!("`{cc}` does not run; install a C compiler or set CC"),
+                )
+            }
+            _ => {
+                let python = self.python.display();
+                (
+                    self.has("import sklearn"),
+                    format!(
+                        "`{python}` has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON"
+                    ),
+                )
+            }
+        };
+        (!well).then_some(lacks)
     }
 
-    fn mpi_lacks(&self) -> Option<String> {
-        let mut libraries = std::env::split_paths(&self.mpi)
-            .filter(|path| !path.as_os_str().is_empty())
-            .peekable();
-        if libraries.peek().is_none() {
-            return Some("none is named; run `.ci/run` once or set MOTET_MPI".to_owned());
-        }
-        let missing = libraries.find(|path| !path.exists())?;
-        let missing = missing.display();
-        Some(format!(
-            "there is no {missing}; run `.ci/run` once or set MOTET_MPI"
-        ))
+    fn lacks_mpi(&self) -> Option<String> {
+        let lacks = match env::split_paths(&self.mpi).find(|path| !path.exists()) {
+            _ if self.mpi.is_empty() => "none is named".to_owned(),
+            Some(missing) => format!("there is no {}", missing.display()),
+            None => return None,
+        };
+        Some(format!("{lacks}; run `.ci/run` once or set MOTET_MPI"))
     }
 
     /// Whether that Python runs these lines and ends well.
-    pub(crate) fn python_runs(&self, program: &str) -> bool {
+    pub(crate) fn has(&self, program: &str) -> bool {
         runs(&self.python, &["-c", program])
     }
-}
-
-/// Whether a program runs with these arguments and ends well.
-fn runs(program: &OsStr, arguments: &[&str]) -> bool {
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-/// Whether `name` is a need that the command line may call optional.
-pub(crate) fn is_known(name: &str) -> bool {
-    NAMES.iter().any(|(known, _)| *known == name)
 }
 
 /// The tests below `folder` whose names hold `marker`.
@@ -192,10 +189,8 @@ pub(crate) fn tests_named(tree: &ProjectTree, folder: &str, marker: &str) -> Vec
         .rust()
         .filter(|(file, _)| file.path.starts_with(folder));
     let tests = sources.flat_map(|(_, rust)| &rust.functions);
-    tests
-        .filter(|function| function.is_test && function.name.contains(marker))
-        .map(|test| test.name.clone())
-        .collect()
+    let tests = tests.filter(|function| function.is_test && function.name.contains(marker));
+    tests.map(|test| test.name.clone()).collect()
 }
 
 #[cfg(test)]
@@ -252,11 +247,5 @@ mod tests {
         assert_eq!(missing(&one, ""), ["mpi"]);
         let reason = one.lacks("mpi").unwrap();
         assert!(reason.starts_with("there is no /nowhere.so"), "{reason}");
-    }
-
-    #[test]
-    fn only_known_names_may_be_optional() {
-        let known = ["data", "scikit-learn", "mpi", "hosts", "chromium", "cc"];
-        assert!(known.into_iter().all(is_known) && !is_known("sklearn"));
     }
 }

@@ -17,29 +17,42 @@ mod targets;
 mod test;
 mod tidy;
 
-use crate::args::Options;
-pub(crate) use bench::bench;
+use crate::args::{Command, Recipe};
+use crate::runner::{Children, Runner};
+use anyhow::Result;
+use models::Checker;
+use project::Project;
 use std::process::ExitCode;
 
-/// Runs the recipe of that name.
+/// Runs a recipe, and prints its table.
 ///
 /// # Errors
 /// What keeps it from starting.
-pub(crate) fn run(name: &str, options: &Options) -> Result<ExitCode, String> {
-    match name {
-        "test" => test::test(options),
-        "preflight" => preflight::preflight(options.keep_going),
-        "tidy" => tidy::tidy(),
-        "loom" => models::models(models::Checker::Loom, options),
-        "shuttle" => models::models(models::Checker::Shuttle, options),
-        "stress" => stress::stress(options),
-        "deep" => deep::deep(options),
-        "mesh" => mesh::mesh(options),
-        "counts" => counts::counts(options.bless),
-        "sanitize" => sanitize::sanitize(options),
-        "targets" => targets::targets(options.keep_going),
-        "docs" => docs::docs(options.open),
-        "release" => release::release(options),
-        _ => Err(format!("the recipe `{name}` has no program")),
+pub(crate) fn run(command: &Command) -> Result<ExitCode> {
+    let recipe = &command.recipe;
+    let project = Project::find(recipe.package())?;
+    if let Recipe::Bench { args } = recipe {
+        return bench::bench(&project, args);
     }
+    let mut runner = Runner::new(Children::watched()?, command.keep_going);
+    let run = &mut runner;
+    match recipe {
+        Recipe::Test(options) => test::steps(run, &project, options),
+        Recipe::Preflight => preflight::steps(run, &project, false),
+        Recipe::Tidy => tidy::step(run, &project),
+        Recipe::Loom { preemptions, .. } => Checker::Loom.steps(run, &project, *preemptions),
+        Recipe::Shuttle { schedules, .. } => Checker::Shuttle.steps(run, &project, *schedules),
+        Recipe::Stress { seconds, .. } => stress::step(run, &project, *seconds),
+        Recipe::Deep(_) => deep::steps(run, &project),
+        Recipe::Mesh => mesh::steps(run, &project),
+        Recipe::Counts { bless } => counts::steps(run, &project, *bless),
+        Recipe::Sanitize(_) => sanitize::steps(run, &project)?,
+        Recipe::Targets => targets::steps(run, &project),
+        Recipe::Docs { open } => docs::step(run, &project, *open),
+        Recipe::Release { version, trial } => {
+            release::steps(run, &project, version.as_ref(), *trial)?
+        }
+        Recipe::Bench { .. } => {}
+    }
+    Ok(runner.finish())
 }

@@ -14,6 +14,7 @@ mod children;
 mod output;
 mod table;
 
+use anyhow::{Result, ensure};
 pub(crate) use children::Children;
 use output::{Sink, seconds};
 use std::process::{Command, ExitCode};
@@ -53,42 +54,59 @@ impl Runner {
         }
     }
 
-    /// Runs a command as a step; `limit` is how long it may take. Whether it ran and ended well.
-    pub(crate) fn command(
-        &mut self,
-        name: &str,
-        command: &mut Command,
-        limit: Option<Duration>,
-    ) -> bool {
+    /// Runs a command as a step. Whether it ran and ended well.
+    pub(crate) fn command(&mut self, name: &str, command: &mut Command) -> bool {
+        self.run(name, command, None)
+    }
+
+    /// Runs a command that may take so long.
+    pub(crate) fn command_within(&mut self, name: &str, command: &mut Command, limit: Duration) {
+        self.run(name, command, Some(limit));
+    }
+
+    fn run(&mut self, name: &str, command: &mut Command, limit: Option<Duration>) -> bool {
         let children = self.children.clone();
         let says = output::spelled(command);
-        self.step(name, &says, |_| children.run(command, limit));
-        self.passed()
+        self.step(name, &says, |_| children.run(command, limit))
     }
 
-    /// Whether the last step has run and passed.
-    fn passed(&self) -> bool {
-        let last = self.rows.last();
-        last.is_some_and(|row| row.outcome == Outcome::Passed)
-    }
-
-    /// Runs a check in this process as a step: what it returns is shown, an error as a failure.
-    /// Whether it ran and passed.
+    /// Runs a check in this process as a step: what it returns is shown, the lines of an error as
+    /// a failure. Whether it ran and passed.
     pub(crate) fn check(
         &mut self,
         name: &str,
         says: &str,
-        work: impl FnOnce() -> Result<Vec<String>, Vec<String>>,
+        work: impl FnOnce() -> Result<Vec<String>>,
     ) -> bool {
         self.step(name, says, |sink| {
-            let result = work();
-            let lines = match &result {
-                Ok(lines) | Err(lines) => lines,
-            };
-            lines.iter().for_each(|line| sink.line(line));
+            let lines = |text: String| text.lines().map(str::to_owned).collect();
+            let result = work().map_err(|fault| lines(format!("{fault:#}")));
+            let (Ok(shown) | Err(shown)) = &result;
+            shown.iter().for_each(|line| sink.line(line));
             result.map(drop).map_err(output::last)
-        });
-        self.passed()
+        })
+    }
+
+    /// Runs a check that passes when it finds no fault.
+    pub(crate) fn faults(
+        &mut self,
+        name: &str,
+        says: &str,
+        find: impl FnOnce() -> Result<Vec<String>>,
+    ) -> bool {
+        self.check(name, says, || {
+            let faults = find()?;
+            ensure!(faults.is_empty(), faults.join("\n"));
+            Ok(faults)
+        })
+    }
+
+    /// What a step needs is missing: a failure when it must be there, else the step is left out.
+    pub(crate) fn lacking(&mut self, name: &str, lacks: String, strict: bool) {
+        match strict {
+            true => drop(self.faults(name, "what is needed", || Ok(vec![lacks]))),
+            false => self.skip(name, &lacks),
+        }
     }
 
     /// What a check may run child processes with: they end with the recipe.
@@ -165,7 +183,7 @@ impl Runner {
         name: &str,
         says: &str,
         work: impl FnOnce(&Sink) -> Result<(), Vec<String>>,
-    ) {
+    ) -> bool {
         let mut row = Row {
             name: name.to_owned(),
             outcome: Outcome::NotRun,
@@ -189,7 +207,9 @@ impl Runner {
             self.sink.line(&ended);
             self.sink.show();
         }
+        let passed = row.outcome == Outcome::Passed;
         self.rows.push(row);
+        passed
     }
 
     /// Whether a step has failed.
@@ -205,6 +225,7 @@ impl Runner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyhow::anyhow;
 
     fn outcomes(runner: &Runner) -> Vec<String> {
         let outcomes = runner.rows.iter().map(|row| row.outcome.to_string());
@@ -214,7 +235,7 @@ mod tests {
     fn results(keep_going: bool) -> Vec<String> {
         let mut runner = Runner::new(Children::unwatched(), keep_going);
         runner.check("a", "", || Ok(Vec::new()));
-        runner.command("b", Command::new("sh").args(["-c", "exit 3"]), None);
+        runner.command("b", Command::new("sh").args(["-c", "exit 3"]));
         runner.check("c", "", || Ok(Vec::new()));
         runner.skip("d", "there is no tool");
         outcomes(&runner)
@@ -233,12 +254,12 @@ mod tests {
         runner.beside(
             // It ends only while the other runs.
             move |one| {
-                one.check("a", "", || told.recv().map_err(|_| Vec::new()));
+                one.check("a", "", || Ok(told.recv()?));
             },
             |other| {
-                other.command("b", Command::new("sh").args(["-c", "exit 0"]), None);
+                other.command("b", Command::new("sh").args(["-c", "exit 0"]));
                 tell.send(Vec::new()).unwrap();
-                other.check("c", "", || Err(vec!["no".to_owned()]));
+                other.check("c", "", || Err(anyhow!("no")));
             },
         );
         runner.check("d", "", || Ok(Vec::new()));

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the experiments, in release.
 
 use super::project::Project;
+use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
@@ -10,10 +11,8 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// The reason when the program cannot be started.
-pub(crate) fn bench(rest: &[OsString]) -> Result<ExitCode, String> {
-    let project = Project::find()?;
+pub(super) fn bench(project: &Project, rest: &[OsString]) -> Result<ExitCode> {
     let mut command = project.cargo(&["run", "--release", "--package", "motet-cli"]);
     command.args(["--features", "bench", "--", "bench"]);
-    let error = command.args(rest).exec();
-    Err(format!("cannot start cargo: {error}"))
+    Err(command.args(rest).exec()).context("cannot start cargo")
 }

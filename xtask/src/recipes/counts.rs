@@ -6,12 +6,15 @@
 //! would be built longer than all rows take, and counts the bench function's own thread, where most
 //! rows here run on a worker.
 
-use super::project::{Project, Scope, runner};
+use super::project::Project;
 use crate::runner::{Children, Runner};
+use crate::said::{runs, said};
+use anyhow::{Context, Result, anyhow, ensure};
+use fs_err as fs;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 const PACKAGE: &str = "motet-counts";
@@ -35,80 +38,55 @@ const ROW_LIMIT: Duration = Duration::from_secs(300);
 /// In percent: more than this above the baseline is a failure.
 const LIMIT: u64 = 5;
 
-/// Counts every row; with `bless` what is counted becomes the baseline.
-///
-/// # Errors
-/// What keeps the recipe from starting.
-pub(super) fn counts(bless: bool) -> Result<ExitCode, String> {
-    let project = Project::find()?;
-    let mut runner = runner(false)?;
-    steps(&mut runner, &project, bless);
-    Ok(runner.finish())
-}
-
 /// The counts as steps of a larger recipe; a missing tool is a failure when `strict`.
-pub(super) fn step(runner: &mut Runner, project: &Project, scope: Scope<'_>, strict: bool) {
-    match scope {
-        Scope::Package(manifest) if !COUNTED.contains(&manifest.name.as_str()) => {}
-        _ if strict || has_valgrind() => steps(runner, project, false),
-        _ => runner.skip("counts", "there is no `valgrind`; install it"),
+pub(super) fn step(runner: &mut Runner, project: &Project, strict: bool) {
+    if COUNTED.iter().any(|name| project.concerns(name)) {
+        match strict || runs("valgrind", &["--version"]) {
+            true => steps(runner, project, false),
+            false => runner.skip("counts", "there is no `valgrind`; install it"),
+        }
     }
 }
 
-fn steps(runner: &mut Runner, project: &Project, bless: bool) {
+/// Counts every row; with `bless` what is counted becomes the baseline.
+pub(super) fn steps(runner: &mut Runner, project: &Project, bless: bool) {
     let mut build = project.cargo(&["build", "--release", "--package", PACKAGE]);
-    if !runner.command("build counts", &mut build, None) {
+    if !runner.command("build counts", &mut build) {
         return;
     }
     let children = runner.children();
     let says = "valgrind --tool=callgrind motet-counts ROW, for each row";
     runner.check("counts", says, || {
-        let counted = count_all(project, &children).map_err(|error| vec![error])?;
+        let counted = count_all(project, &children)?;
         let compiler = compiler(project);
+        let path = project.root.join(BASELINE);
         if bless {
-            let text = written(&compiler, &counted);
-            let path = project.root.join(BASELINE);
-            std::fs::write(&path, text)
-                .map_err(|error| vec![format!("cannot write {}: {error}", path.display())])?;
+            fs::write(&path, written(&compiler, &counted))?;
         }
-        let text = std::fs::read_to_string(project.root.join(BASELINE))
-            .map_err(|error| vec![format!("cannot read {BASELINE}: {error}; --bless makes it")])?;
-        let baseline = Baseline::read(&text).map_err(|error| vec![error])?;
-        let (table, faults) = compared(&counted, &baseline.rows);
-        let mut lines: Vec<String> = table.lines().map(str::to_owned).collect();
-        if faults.is_empty() {
-            return Ok(lines);
-        }
-        if baseline.compiler != compiler {
+        let text = fs::read_to_string(&path).context("--bless makes it")?;
+        let baseline = Baseline::read(&text)?;
+        let (mut lines, faults) = compared(&counted, &baseline.rows);
+        if !faults.is_empty() && baseline.compiler != compiler {
             lines.push(format!(
                 "no failure: the baseline is of {}, this is {compiler}; look, then --bless",
                 baseline.compiler
             ));
             return Ok(lines);
         }
-        lines.extend(faults);
-        Err(lines)
+        ensure!(
+            faults.is_empty(),
+            "{}\n{}",
+            lines.join("\n"),
+            faults.join("\n")
+        );
+        Ok(lines)
     });
-}
-
-fn has_valgrind() -> bool {
-    let mut command = Command::new("valgrind");
-    command
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }
 
 /// The version of the compiler; what another one makes takes other counts.
 fn compiler(project: &Project) -> String {
-    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    let said = command.arg("--version").current_dir(&project.root).output();
-    let said = said.map_or_else(
-        |_| String::new(),
-        |output| String::from_utf8_lossy(&output.stdout).into_owned(),
-    );
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let said = said(rustc.arg("--version").current_dir(&project.root)).unwrap_or_default();
     said.split_whitespace()
         .take(2)
         .collect::<Vec<_>>()
@@ -116,35 +94,28 @@ fn compiler(project: &Project) -> String {
 }
 
 /// Instructions per step of each row, in the program's order.
-fn count_all(project: &Project, children: &Children) -> Result<Vec<(String, u64)>, String> {
+fn count_all(project: &Project, children: &Children) -> Result<Vec<(String, u64)>> {
     let program = project.target.join("release").join(PACKAGE);
-    let listed = Command::new(&program)
-        .output()
-        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let listed = said(&mut Command::new(&program))?;
     let mut lines = listed.lines();
-    let steps: u64 = lines
-        .next()
-        .and_then(|line| line.parse().ok())
-        .ok_or("motet-counts does not say how many steps it takes")?;
+    let steps = lines.next().and_then(|line| line.parse::<u64>().ok());
+    let steps = steps.context("motet-counts does not say how many steps it takes")?;
     let folder = project.target.join("counts");
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    lines
-        .map(|row| {
-            let total = count(&program, row, &folder, children)?;
-            Ok((row.to_owned(), (total + steps / 2) / steps))
-        })
-        .collect()
+    fs::create_dir_all(&folder)?;
+    let rows = lines.map(|row| {
+        let total = count(&program, row, &folder, children).with_context(|| row.to_owned())?;
+        Ok((row.to_owned(), (total + steps / 2) / steps))
+    });
+    rows.collect()
 }
 
 /// Runs one row; the instructions between its beginning and its end.
-fn count(program: &Path, row: &str, folder: &Path, children: &Children) -> Result<u64, String> {
-    let out: PathBuf = folder.join(format!("{row}.out"));
+fn count(program: &Path, row: &str, folder: &Path, children: &Children) -> Result<u64> {
+    let out = folder.join(format!("{row}.out"));
     // The first part is what the row's end has had written down; what came after it is the rest.
     let part = folder.join(format!("{row}.out.1"));
     // One of an earlier run must not stand for this one's.
-    let _ = std::fs::remove_file(&part);
+    let _ = fs::remove_file(&part);
     let mut command = Command::new("valgrind");
     command
         .args(["--quiet", "--tool=callgrind"])
@@ -153,12 +124,10 @@ fn count(program: &Path, row: &str, folder: &Path, children: &Children) -> Resul
         .arg(format!("--callgrind-out-file={}", out.display()))
         .arg(program)
         .arg(row);
-    children
-        .run(&mut command, Some(ROW_LIMIT))
-        .map_err(|lines| format!("{row}: {}", lines.join("\n")))?;
-    let text = std::fs::read_to_string(&part)
-        .map_err(|error| format!("{row}: callgrind has written nothing down: {error}"))?;
-    total(&text).ok_or_else(|| format!("{row}: there is no total in {}", part.display()))
+    let done = children.run(&mut command, Some(ROW_LIMIT));
+    done.map_err(|lines| anyhow!(lines.join("\n")))?;
+    let text = fs::read_to_string(&part).context("callgrind has written nothing down")?;
+    total(&text).with_context(|| format!("there is no total in {}", part.display()))
 }
 
 /// The sum over all functions in a file of callgrind's.
@@ -169,29 +138,24 @@ fn total(text: &str) -> Option<u64> {
 }
 
 /// What is kept in the repository.
+#[derive(Default)]
 struct Baseline {
     compiler: String,
     rows: BTreeMap<String, u64>,
 }
 
 impl Baseline {
-    fn read(text: &str) -> Result<Baseline, String> {
-        let mut baseline = Baseline {
-            compiler: String::new(),
-            rows: BTreeMap::new(),
-        };
-        for (at, line) in text.lines().enumerate() {
-            if let Some(compiler) = line.strip_prefix("compiler ") {
-                compiler.trim().clone_into(&mut baseline.compiler);
-                continue;
-            }
-            if line.starts_with('#') || line.trim().is_empty() {
-                continue;
-            }
+    fn read(text: &str) -> Result<Baseline> {
+        let mut baseline = Baseline::default();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
             let row = line.split_once(char::is_whitespace);
-            let row = row.and_then(|(name, count)| Some((name, count.trim().parse().ok()?)));
-            let (name, count) =
-                row.ok_or_else(|| format!("{BASELINE}, line {}: `{line}` is no row", at + 1))?;
+            let (name, value) = row.with_context(|| format!("{BASELINE}: `{line}` is no row"))?;
+            if name == "compiler" {
+                baseline.compiler = value.to_owned();
+                continue;
+            }
+            let count = value.trim().parse();
+            let count = count.with_context(|| format!("{BASELINE}: `{line}`"))?;
             baseline.rows.insert(name.to_owned(), count);
         }
         Ok(baseline)
@@ -211,20 +175,24 @@ fn written(compiler: &str, counted: &[(String, u64)]) -> String {
 }
 
 /// A table of all rows, and what is wrong with them.
-fn compared(counted: &[(String, u64)], baseline: &BTreeMap<String, u64>) -> (String, Vec<String>) {
-    let mut table = format!(
-        "{:24}{:>10}{:>10}{:>10}",
-        "instructions per step", "baseline", "now", "change"
-    );
+fn compared(
+    counted: &[(String, u64)],
+    baseline: &BTreeMap<String, u64>,
+) -> (Vec<String>, Vec<String>) {
+    let row = |name: &str, before: &str, now: &str, change: &str| {
+        format!("{name:24}{before:>10}{now:>10}{change:>10}")
+    };
+    let mut table = vec![row("instructions per step", "baseline", "now", "change")];
     let mut faults = Vec::new();
     for (name, now) in counted {
         let Some(before) = baseline.get(name) else {
-            let _ = write!(table, "\n{name:24}{:>10}{now:>10}{:>10}", "-", "new");
+            table.push(row(name, "-", &now.to_string(), "new"));
             faults.push(format!("`{name}` has no baseline; --bless writes it"));
             continue;
         };
         let change = (*now as f64 / (*before).max(1) as f64 - 1.0) * 100.0;
-        let _ = write!(table, "\n{name:24}{before:>10}{now:>10}{change:>+9.1}%");
+        let shown = format!("{change:+.1}%");
+        table.push(row(name, &before.to_string(), &now.to_string(), &shown));
         if now * 100 > before * (100 + LIMIT) {
             faults.push(format!(
                 "`{name}` takes {now} instructions, {change:.1} % more than {before}; mend it, or \
@@ -271,8 +239,8 @@ mod tests {
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].contains("`far`"), "{faults:?}");
         assert!(
-            table.contains("+6.0%") && table.contains("-90.0%"),
-            "{table}"
+            table[3].ends_with("+6.0%") && table[4].ends_with("-90.0%"),
+            "{table:?}"
         );
     }
 

@@ -1,13 +1,12 @@
 //! `cargo xtask loom`: the models of concurrent code, every schedule of them.
 //! `cargo xtask shuttle`: whole programs, under many random schedules of each.
 
-use super::project::{Project, Scope, runner};
-use crate::args::Options;
+use super::project::Project;
 use crate::runner::Runner;
 use crate::source::ProjectTree;
 use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, ExitCode};
+use std::env;
 
 /// Who decides, in a model, which thread goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,74 +18,45 @@ pub(super) enum Checker {
 /// Libraries are built without optimisation too.
 pub(super) const PLAIN: &str = "profile.dev.package.\"*\".opt-level=0";
 
-/// Runs the models of one package or of all.
-///
-/// # Errors
-/// What keeps the recipe from starting.
-pub(super) fn models(checker: Checker, options: &Options) -> Result<ExitCode, String> {
-    let project = Project::find()?;
-    let scope = project.scope(options.package.as_deref())?;
-    let mut runner = runner(options.keep_going)?;
-    checker.steps(&mut runner, &project, scope, options);
-    Ok(runner.finish())
-}
-
-/// The models of every checker as steps of a larger recipe.
-pub(super) fn steps(runner: &mut Runner, project: &Project, scope: Scope<'_>, options: &Options) {
-    for checker in [Checker::Loom, Checker::Shuttle] {
-        checker.steps(runner, project, scope, options);
-    }
-}
-
 impl Checker {
-    fn name(self) -> &'static str {
+    /// Its name, and the variable that says how much it tries.
+    fn name(self) -> (&'static str, &'static str) {
         match self {
-            Checker::Loom => "loom",
-            Checker::Shuttle => "shuttle",
+            Checker::Loom => ("loom", "LOOM_MAX_PREEMPTIONS"),
+            Checker::Shuttle => ("shuttle", "MOTET_SCHEDULES"),
         }
-    }
-
-    /// The `cfg` that its models are built with, and under which the whole project uses it.
-    fn cfg(self) -> String {
-        format!("motet_{}", self.name())
     }
 
     /// One step for the packages that have models in the same targets: what they share is built
-    /// once.
-    fn steps(self, runner: &mut Runner, project: &Project, scope: Scope<'_>, options: &Options) {
-        let models = packages(self, &project.tree, &scope.folder());
-        if models.is_empty() {
-            runner.skip(self.name(), "there are no models here");
-        }
-        for (targets, packages) in models {
-            let mut command = self.command(project, &packages, &targets);
-            command.env("LOOM_MAX_PREEMPTIONS", options.preemptions.to_string());
-            command.env("MOTET_SCHEDULES", options.schedules.to_string());
-            runner.command(self.name(), &mut command, None);
-        }
-    }
-
+    /// once. `tries` are preemptions of a model, or schedules of a program.
+    ///
     /// Models are built with a `cfg` of their own, so in a folder of their own: switching back and
     /// forth would build everything anew each time. They carry the checker's name.
-    fn command(self, project: &Project, packages: &[&str], targets: &BTreeSet<String>) -> Command {
-        let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-        flags = format!("{flags} --cfg {}", self.cfg())
-            .trim_start()
-            .to_owned();
-        // What the models take to run is little beside what they take to be optimised.
-        let mut command = project.cargo(&["test", "--no-fail-fast", "--config", PLAIN]);
-        command.args(packages.iter().flat_map(|name| ["--package", name]));
-        for target in targets {
-            match target.as_str() {
-                "" => command.arg("--lib"),
-                test => command.args(["--test", test]),
-            };
+    pub(super) fn steps(self, runner: &mut Runner, project: &Project, tries: usize) {
+        let (name, variable) = self.name();
+        let models = packages(self, &project.tree, &project.folder());
+        if models.is_empty() {
+            runner.skip(name, "there are no models here");
         }
-        command
-            .arg(format!("{}_", self.name()))
-            .env("RUSTFLAGS", flags)
-            .env("CARGO_TARGET_DIR", project.target.join(self.name()));
-        command
+        let flags = env::var("RUSTFLAGS").unwrap_or_default();
+        let flags = format!("{flags} --cfg motet_{name}");
+        for (targets, packages) in models {
+            // What the models take to run is little beside what they take to be optimised.
+            let mut command = project.cargo(&["test", "--no-fail-fast", "--config", PLAIN]);
+            command.args(packages.iter().flat_map(|name| ["--package", name]));
+            for target in &targets {
+                match target.as_str() {
+                    "" => command.arg("--lib"),
+                    test => command.args(["--test", test]),
+                };
+            }
+            command
+                .arg(format!("{name}_"))
+                .env("RUSTFLAGS", flags.trim_start())
+                .env("CARGO_TARGET_DIR", project.target.join(name))
+                .env(variable, tries.to_string());
+            runner.command(name, &mut command);
+        }
     }
 }
 
@@ -97,37 +67,24 @@ fn packages<'a>(
     tree: &'a ProjectTree,
     folder: &str,
 ) -> BTreeMap<BTreeSet<String>, Vec<&'a str>> {
-    let cfg = checker.cfg();
-    let not = format!("not({cfg}");
-    let attribute = format!(r"#!?\[\s*cfg\s*\([^\]]*\b{cfg}\b");
+    let (name, _) = checker.name();
+    let attribute = format!(r"#!?\[\s*cfg\s*\([^\]]*\bmotet_{name}\b");
     let attribute = Regex::new(&attribute).expect("it compiles");
+    let not = format!("not(motet_{name}");
     let mut models = BTreeMap::<_, Vec<_>>::new();
-    for manifest in tree
-        .manifests()
-        .iter()
-        .filter(|m| format!("{}/", m.folder).starts_with(folder))
-    {
-        let below = format!("{}/", manifest.folder);
+    let manifests = tree.manifests().iter();
+    for manifest in manifests.filter(|one| format!("{}/", one.folder).starts_with(folder)) {
         let mut targets = BTreeSet::new();
-        for (file, rust) in tree
-            .rust()
-            .filter(|(file, _)| file.path.starts_with(&below))
-        {
-            let mut found = attribute.find_iter(&rust.code);
-            let is_model = |at: usize, text: &str| !text.contains(&not) && tree.is_test(file, at);
-            if !found.any(|found| is_model(found.start(), found.as_str())) {
+        for (file, rust) in tree.rust() {
+            let Some(inside) = manifest.inside(&file.path) else {
                 continue;
-            }
-            match file.path[below.len()..].strip_prefix("tests/") {
-                None => targets.insert(String::new()),
-                Some(test) => targets.insert(
-                    test.split('/')
-                        .next()
-                        .unwrap_or(test)
-                        .trim_end_matches(".rs")
-                        .to_owned(),
-                ),
             };
+            let mut found = attribute.find_iter(&rust.code);
+            if found.any(|at| !at.as_str().contains(&not) && tree.is_test(file, at.start())) {
+                let test = inside.strip_prefix("tests/").unwrap_or_default();
+                let test = test.split('/').next().unwrap_or_default();
+                targets.insert(test.trim_end_matches(".rs").to_owned());
+            }
         }
         if !targets.is_empty() {
             models

@@ -5,10 +5,12 @@
 //! built with it: only a nightly toolchain that has the library's source can. It does not
 //! understand fences: what crossbeam's deque does behind one is left out ([`SUPPRESSED`]).
 
-use super::project::{Project, runner};
-use crate::args::Options;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use super::project::Project;
+use crate::runner::Runner;
+use crate::said::said;
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use std::process::Command;
 
 /// The packages with `unsafe` code or with an order of memory of their own.
 const PACKAGES: [&str; 4] = ["motet-sync", "motet-dispatch", "motet-ports", "motet-comm"];
@@ -31,116 +33,75 @@ const SUPPRESSED: &str = "xtask/thread-sanitizer.txt";
 /// Runs the tests of one package, or of all that are worth it, each as a step.
 ///
 /// # Errors
-/// What keeps the recipe from starting.
-pub(super) fn sanitize(options: &Options) -> Result<ExitCode, String> {
-    let project = Project::find()?;
-    let packages = chosen(options.package.as_deref())?;
-    let mut runner = runner(options.keep_going)?;
+/// The package is none of those.
+pub(super) fn steps(runner: &mut Runner, project: &Project) -> Result<()> {
+    let chosen = |name: &&str| project.package.as_ref().is_none_or(|one| one.name == *name);
+    let packages: Vec<&str> = PACKAGES.into_iter().filter(chosen).collect();
+    ensure!(
+        !packages.is_empty(),
+        "sanitize: one of {}",
+        PACKAGES.join(", ")
+    );
     for package in &packages {
-        let mut command = tests(&project, "cargo", package, ADDRESS, "sanitize");
+        let mut command = tests(
+            project,
+            project.cargo(&["test"]),
+            package,
+            ADDRESS,
+            "sanitize",
+        );
         // The compiler has sanitizers, but promises nothing about them yet.
         command.env("RUSTC_BOOTSTRAP", "1");
         // Tests leave handlers at ports that they hold themselves: such cycles stay, as `WeakPort`
         // says.
         command.env("ASAN_OPTIONS", "detect_leaks=0");
-        runner.command(&format!("address {package}"), &mut command, None);
+        runner.command(&format!("address {package}"), &mut command);
     }
-    match nightly_source() {
-        Err(reason) => runner.skip("thread", &reason),
-        Ok(()) => {
-            let racing = packages.iter().filter(|package| RACING.contains(package));
-            for package in racing {
-                let mut command = tests(&project, "nightly", package, THREAD, "races");
-                let suppressed = project.root.join(SUPPRESSED);
-                command.args(["-Z", "build-std"]);
-                command.env(
-                    "TSAN_OPTIONS",
-                    format!("suppressions={}", suppressed.display()),
-                );
-                runner.command(&format!("thread {package}"), &mut command, None);
-            }
-        }
+    if let Err(reason) = nightly_source() {
+        runner.skip("thread", &format!("{reason:#}"));
+        return Ok(());
     }
-    Ok(runner.finish())
+    for package in packages.iter().filter(|package| RACING.contains(package)) {
+        let cargo = project.cargo_of("nightly", &["test"]);
+        let mut command = tests(project, cargo, package, THREAD, "races");
+        command.args(["-Z", "build-std"]);
+        let suppressed = project.root.join(SUPPRESSED);
+        command.env(
+            "TSAN_OPTIONS",
+            format!("suppressions={}", suppressed.display()),
+        );
+        runner.command(&format!("thread {package}"), &mut command);
+    }
+    Ok(())
 }
 
-/// The tests of a package, built by a toolchain with these flags: otherwise than the rest, so in a
-/// folder of their own.
-fn tests(project: &Project, toolchain: &str, package: &str, flags: &str, folder: &str) -> Command {
-    let mut command = match toolchain {
-        "cargo" => project.cargo(&["test"]),
-        toolchain => {
-            let mut command = Command::new("rustup");
-            command.args(["run", toolchain, "cargo", "test"]);
-            // Set by the Cargo that runs this program, for its own toolchain.
-            for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
-                command.env_remove(name);
-            }
-            command.current_dir(&project.root);
-            command
-        }
-    };
-    command
+/// The tests of a package, built with these flags: otherwise than the rest, so in a folder of
+/// their own.
+fn tests(
+    project: &Project,
+    mut cargo: Command,
+    package: &str,
+    flags: &str,
+    folder: &str,
+) -> Command {
+    cargo
         .args(["--tests", "--target", TARGET, "--package", package])
         .env("RUSTFLAGS", flags)
         .env("CARGO_TARGET_DIR", project.target.join(folder));
-    command
+    cargo
 }
 
-/// Whether a nightly toolchain has the standard library's source; else why not.
-fn nightly_source() -> Result<(), String> {
-    let said = Command::new("rustup")
-        .args(["run", "nightly", "rustc", "--print", "sysroot"])
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .output();
-    let sysroot = match said {
-        Ok(said) if said.status.success() => said.stdout,
-        _ => {
-            return Err("there is no nightly toolchain; `rustup toolchain install nightly`".into());
-        }
-    };
-    let sysroot = PathBuf::from(String::from_utf8_lossy(&sysroot).trim());
-    has_source(&sysroot).then_some(()).ok_or_else(|| {
+/// A nightly toolchain has the standard library's source; else why not.
+fn nightly_source() -> Result<()> {
+    let mut rustc = Command::new("rustup");
+    rustc.args(["run", "nightly", "rustc", "--print", "sysroot"]);
+    let sysroot = said(rustc.env_remove("RUSTUP_TOOLCHAIN"))
+        .context("there is no nightly toolchain; `rustup toolchain install nightly`")?;
+    let source = Path::new(&sysroot).join("lib/rustlib/src/rust/library/Cargo.toml");
+    ensure!(
+        source.is_file(),
         "nightly has no source of the standard library; \
          `rustup component add rust-src --toolchain nightly`"
-            .into()
-    })
-}
-
-fn has_source(sysroot: &Path) -> bool {
-    sysroot
-        .join("lib/rustlib/src/rust/library/Cargo.toml")
-        .is_file()
-}
-
-/// The packages to test: the one that is asked for, with or without `motet-`, else all.
-fn chosen(package: Option<&str>) -> Result<Vec<&'static str>, String> {
-    let Some(wanted) = package else {
-        return Ok(PACKAGES.to_vec());
-    };
-    let full = format!("motet-{wanted}");
-    let found = PACKAGES
-        .iter()
-        .find(|name| **name == wanted || **name == full);
-    found
-        .map(|name| vec![*name])
-        .ok_or_else(|| format!("sanitize: one of {}", PACKAGES.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_toolchain_without_source_is_found_out() {
-        assert!(!has_source(Path::new("nowhere")));
-    }
-
-    #[test]
-    fn packages_are_chosen_by_either_name() {
-        assert_eq!(chosen(None).unwrap(), PACKAGES);
-        assert_eq!(chosen(Some("ports")).unwrap(), ["motet-ports"]);
-        assert_eq!(chosen(Some("motet-comm")).unwrap(), ["motet-comm"]);
-        assert!(chosen(Some("cli")).is_err());
-    }
+    );
+    Ok(())
 }

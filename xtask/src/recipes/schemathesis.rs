@@ -2,6 +2,8 @@
 //! made when it is needed.
 
 use super::project::Project;
+use crate::said::{runs, said};
+use anyhow::Result;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -15,25 +17,19 @@ const LIST: &str = ".ci/schemathesis.txt";
 ///
 /// # Errors
 /// Why there is none: no Python, or no network.
-pub(super) fn python(project: &Project) -> Result<PathBuf, String> {
+pub(super) fn python(project: &Project) -> Result<PathBuf> {
     let place = project.target.join("schemathesis");
     let python = place.join("bin/python");
-    let run = |command: &mut Command| {
-        let output = command.output().map_err(|error| error.to_string())?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-        }
-    };
-    let there = ["-c", "import openapi_spec_validator, schemathesis"];
-    if run(Command::new(&python).args(there)).is_ok() {
-        return Ok(python);
+    if !runs(
+        &python,
+        &["-c", "import openapi_spec_validator, schemathesis"],
+    ) {
+        let mut venv = Command::new("python3");
+        said(venv.args(["-m", "venv", "--clear"]).arg(&place))?;
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
+        pip.args(["install", "--only-binary", ":all:", "--requirement"]);
+        said(pip.arg(project.root.join(LIST)))?;
     }
-    let mut venv = Command::new("python3");
-    run(venv.args(["-m", "venv", "--clear"]).arg(&place))?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
-    pip.args(["install", "--only-binary", ":all:", "--requirement"]);
-    run(pip.arg(project.root.join(LIST)))?;
     Ok(python)
 }

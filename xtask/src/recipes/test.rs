@@ -1,109 +1,91 @@
 //! `cargo xtask test`: the gate.
 
-use super::project::{LEFT_OUT, Project, Scope, runner};
-use super::{counts, docs, models, preflight, python, release, stress, targets};
-use crate::args::Options;
-use crate::needs::{Need, TestMachine, is_known};
+use super::models::{Checker, PLAIN};
+use super::project::{LEFT_OUT, Project};
+use super::{counts, docs, preflight, python, release, stress, targets};
+use crate::args::Test;
+use crate::needs::Need;
 use crate::runner::Runner;
 use crate::source::ProjectTree;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::time::Duration;
 
 /// An example shows something; it does not work for minutes.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(600);
 
 /// How long the stress tests go on in the gate.
-const STRESS_SECONDS: f64 = 15.0;
+const STRESS_SECONDS: u32 = 15;
+
+/// What `--quick` leaves out.
+const SLOW: [&str; 10] = [
+    "stress",
+    "doc tests",
+    "examples",
+    "loom",
+    "shuttle",
+    "counts",
+    "docs",
+    "python",
+    "targets",
+    "packages",
+];
 
 /// Runs everything that must hold before a change is merged.
-///
-/// # Errors
-/// What keeps the recipe from starting.
-pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
-    if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
-        return Err(format!(
-            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts, chromium, cc"
-        ));
-    }
-    let project = Project::find()?;
-    let scope = project.scope(options.package.as_deref())?;
-    let strict =
-        options.ci || std::env::var_os("CI").is_some_and(|value| value == "1" || value == "true");
-    let machine = TestMachine::of_environment(&project.root, &project.target);
-    let missing = machine.missing(&project.tree, &scope.folder());
-    let mut runner = runner(options.keep_going)?;
-    needs(&mut runner, &missing, strict, &options.optional);
-    preflight::steps(&mut runner, &project, scope, strict);
-    let examples = build(&mut runner, &project, scope);
-    tests(&mut runner, &project, scope, &machine, &missing);
+pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
+    let strict = options.ci || std::env::var("CI").is_ok_and(|ci| ci == "1" || ci == "true");
+    let missing = project.missing();
+    needs(runner, &missing, strict, &options.optional);
+    preflight::steps(runner, project, strict);
+    let examples = build(runner, project);
+    tests(runner, project, &missing);
     if options.quick {
-        for step in [
-            "stress",
-            "doc tests",
-            "examples",
-            "loom",
-            "shuttle",
-            "counts",
-            "docs",
-            "python",
-            "targets",
-            "packages",
-        ] {
-            runner.skip(step, "--quick");
-        }
-        return Ok(runner.finish());
+        return SLOW.iter().for_each(|step| runner.skip(step, "--quick"));
     }
-    stress::step(&mut runner, &project, scope, STRESS_SECONDS);
+    stress::step(runner, project, STRESS_SECONDS);
     // Each row has long times on one core. They share no folder of what is built for long.
     runner.beside(
         |runner| {
-            doc_tests(runner, &project, scope, &machine);
-            run_examples(runner, &project, &examples);
-            docs::step(runner, &project, scope);
-            python::step(runner, &project, scope, &machine, strict);
+            doc_tests(runner, project);
+            run_examples(runner, project, &examples);
+            docs::step(runner, project, false);
+            python::step(runner, project, strict);
         },
         |runner| {
-            models::steps(runner, &project, scope, options);
-            counts::step(runner, &project, scope, strict);
-            if matches!(scope, Scope::Workspace) {
-                targets::steps(runner, &project);
-                release::step(runner, &project);
+            Checker::Loom.steps(runner, project, options.preemptions);
+            Checker::Shuttle.steps(runner, project, options.schedules);
+            counts::step(runner, project, strict);
+            if project.package.is_none() {
+                targets::steps(runner, project);
+                release::step(runner, project);
             }
         },
     );
-    Ok(runner.finish())
 }
 
 /// Every example in the documentation.
-fn doc_tests(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &TestMachine) {
-    if !scope.has_library(&project.tree) {
-        runner.skip("doc tests", "the package has no library with such tests");
-        return;
+fn doc_tests(runner: &mut Runner, project: &Project) {
+    let has_some = project.package.as_ref().is_none_or(|package| {
+        let library = format!("{}/src/lib.rs", package.folder);
+        project.tree.has(&library) && package.says("lib.doctest") != Some(false)
+    });
+    if !has_some {
+        return runner.skip("doc tests", "the package has no library with such tests");
     }
     let mut command = project.cargo(&["test", "--doc"]);
-    let python = machine.python();
-    command.args(scope.words()).env("MOTET_PYTHON", python);
-    runner.command("doc tests", &mut command, None);
+    project.machine.tell(&mut command).args(project.words());
+    runner.command("doc tests", &mut command);
 }
 
 /// Says what is missing: as a failure when it must be there, else as left out.
 fn needs(runner: &mut Runner, missing: &[Need], strict: bool, optional: &[String]) {
-    let faults: Vec<String> = missing
-        .iter()
-        .filter(|need| strict && !optional.iter().any(|name| name == need.name))
-        .map(said)
-        .collect();
-    for need in missing.iter().filter(|need| !faults.contains(&said(need))) {
-        runner.leave_out(said(need));
-    }
+    let is_fault = |need: &&Need| strict && !optional.iter().any(|name| name == need.name);
+    let (faults, left_out): (Vec<_>, Vec<_>) = missing.iter().partition(is_fault);
+    left_out
+        .into_iter()
+        .for_each(|need| runner.leave_out(said(need)));
     if strict {
-        runner.check("needs", "what tests need of the machine", || {
-            if faults.is_empty() {
-                Ok(Vec::new())
-            } else {
-                Err(faults)
-            }
-        });
+        let faults = faults.into_iter().map(said).collect();
+        runner.faults("needs", "what tests need of the machine", || Ok(faults));
     }
 }
 
@@ -113,60 +95,40 @@ fn said(need: &Need) -> String {
 }
 
 /// Unit and integration tests; the ones whose needs are missing are left out.
-fn tests(
-    runner: &mut Runner,
-    project: &Project,
-    scope: Scope<'_>,
-    machine: &TestMachine,
-    missing: &[Need],
-) {
+fn tests(runner: &mut Runner, project: &Project, missing: &[Need]) {
     // `--tests` is what `--lib --bins --tests` is, also for a package without a library.
     let mut command = project.cargo(&["test", "--tests", "--no-fail-fast"]);
-    command
-        .args(scope.words())
-        .env("MOTET_PYTHON", machine.python())
-        .env("MOTET_MPI", machine.mpi())
-        .env("MOTET_CHROMIUM", machine.chromium());
-    if scope.has_c_library() {
+    project.machine.tell(&mut command).args(project.words());
+    if project.concerns("motet-c") {
         command.env("MOTET_C_LIBRARY", project.target.join("debug"));
     }
-    if !missing.is_empty() {
-        command.arg("--");
-        command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
+    command
+        .arg("--")
+        .args(missing.iter().flat_map(|need| ["--skip", need.marker]));
+    runner.command("tests", &mut command);
+    // What an optional feature adds is tested as well; others hand it on to this package.
+    let traced = "motet-dispatch";
+    if project.concerns(traced) {
+        let mut command = project.cargo(&["test", "--package", traced, "--features", "tracing"]);
+        // Other features of the libraries than the tests': they are built once more.
+        command.args(["--config", PLAIN, "--test", "it", "tracing::"]);
+        runner.command("tests with tracing", &mut command);
     }
-    runner.command("tests", &mut command, None);
-    traced(runner, project, scope);
-}
-
-/// What an optional feature adds is built and tested as well.
-fn traced(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
-    /// The package whose feature `tracing` the others hand on to.
-    const PACKAGE: &str = "motet-dispatch";
-    if let Scope::Package(manifest) = scope
-        && manifest.name != PACKAGE
-    {
-        return;
-    }
-    let mut command = project.cargo(&["test", "--package", PACKAGE, "--features", "tracing"]);
-    // Other features of the libraries than the tests': they are built once more.
-    command.args(["--config", models::PLAIN]);
-    command.args(["--test", "it", "tracing::"]);
-    runner.command("tests with tracing", &mut command, None);
 }
 
 /// Builds tests and examples together, so that no core waits for the last of the one; some tests
 /// start examples. The examples that there are.
-fn build(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<Example> {
+fn build(runner: &mut Runner, project: &Project) -> Vec<Example> {
     let mut build = project.cargo(&["build", "--profile", "test", "--tests"]);
-    let examples = examples(&project.tree, &scope.folder());
+    let examples = examples(&project.tree, &project.folder());
     if !examples.is_empty() {
         build.arg("--examples");
     }
-    if scope.has_c_library() {
+    if project.concerns("motet-c") {
         // By itself it would be built with other features, and all below it once more.
         build.arg("--lib");
     }
-    match runner.command("build", build.args(scope.words()), None) {
+    match runner.command("build", build.args(project.words())) {
         true => examples,
         // There may be programs of an earlier build.
         false => Vec::new(),
@@ -193,11 +155,7 @@ fn run_examples(runner: &mut Runner, project: &Project, examples: &[Example]) {
             continue;
         }
         let mut command = Command::new(project.target.join("debug/examples").join(name));
-        runner.command(
-            &step,
-            command.current_dir(&project.root),
-            Some(EXAMPLE_LIMIT),
-        );
+        runner.command_within(&step, command.current_dir(&project.root), EXAMPLE_LIMIT);
     }
 }
 

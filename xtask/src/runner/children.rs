@@ -10,6 +10,7 @@
 )]
 
 use super::output::{Sink, Tail, pass_on, program};
+use anyhow::{Context, Result};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -43,11 +44,10 @@ impl Children {
     ///
     /// # Errors
     /// The system's reason when signals cannot be watched.
-    pub(crate) fn watched() -> Result<Children, String> {
+    pub(crate) fn watched() -> Result<Children> {
         let children = Children::default();
         let told = children.clone();
-        ctrlc::set_handler(move || told.interrupt())
-            .map_err(|error| format!("cannot watch for Ctrl-C: {error}"))?;
+        ctrlc::set_handler(move || told.interrupt()).context("cannot watch for Ctrl-C")?;
         Ok(children)
     }
 

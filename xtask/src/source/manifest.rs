@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 /// A package of the project.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PackageManifest {
     /// The path of the file, from the project's root.
     pub(crate) path: String,

@@ -1,12 +1,14 @@
 //! The folder of what is given to others: it appears when everything in it is there.
 
-use std::fs;
+use anyhow::Result;
+use fs_err as fs;
 use std::path::{Path, PathBuf};
 
 /// Artefacts that are being made. Dropped before [`Folder::publish`] it leaves nothing.
 #[derive(Debug)]
 pub(super) struct Folder {
-    draft: PathBuf,
+    /// Where artefacts are written.
+    pub(super) draft: PathBuf,
     done: PathBuf,
 }
 
@@ -16,60 +18,50 @@ impl Folder {
     ///
     /// # Errors
     /// What cannot be removed or made.
-    pub(super) fn begin(target: &Path) -> Result<Folder, String> {
+    pub(super) fn begin(target: &Path) -> Result<Folder> {
         let folder = Folder {
             draft: target.join("release-artefacts.part"),
             done: target.join("release-artefacts"),
         };
         for old in [&folder.draft, &folder.done] {
             if old.exists() {
-                fs::remove_dir_all(old).map_err(|fault| said(old, &fault))?;
+                fs::remove_dir_all(old)?;
             }
         }
-        fs::create_dir_all(&folder.draft).map_err(|fault| said(&folder.draft, &fault))?;
+        fs::create_dir_all(&folder.draft)?;
         Ok(folder)
     }
 
-    /// Where artefacts are written.
-    pub(super) fn draft(&self) -> &Path {
-        &self.draft
-    }
-
-    /// Copies a file into the draft, under its own name; the file there.
+    /// Copies a file into the draft, under its own name; its bytes.
     ///
     /// # Errors
     /// What cannot be read or written.
-    pub(super) fn take(&self, file: &Path) -> Result<PathBuf, String> {
+    pub(super) fn take(&self, file: &Path) -> Result<u64> {
         let name = file.file_name().unwrap_or_default();
-        let place = self.draft.join(name);
-        fs::copy(file, &place).map_err(|fault| said(file, &fault))?;
-        Ok(place)
+        Ok(fs::copy(file, self.draft.join(name))?)
     }
 
     /// The files in the draft, by name, each with its bytes.
     ///
     /// # Errors
     /// What cannot be read.
-    pub(super) fn files(&self) -> Result<Vec<(String, u64)>, String> {
-        let read = || -> std::io::Result<Vec<(String, u64)>> {
-            let mut files = Vec::new();
-            for entry in fs::read_dir(&self.draft)? {
-                let entry = entry?;
-                let name = entry.file_name().to_string_lossy().into_owned();
-                files.push((name, entry.metadata()?.len()));
-            }
-            files.sort();
-            Ok(files)
-        };
-        read().map_err(|fault| said(&self.draft, &fault))
+    pub(super) fn files(&self) -> Result<Vec<(String, u64)>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.draft)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            files.push((name, entry.metadata()?.len()));
+        }
+        files.sort();
+        Ok(files)
     }
 
     /// The draft becomes the folder of artefacts, whose path is returned.
     ///
     /// # Errors
     /// The system's reason.
-    pub(super) fn publish(self) -> Result<PathBuf, String> {
-        fs::rename(&self.draft, &self.done).map_err(|fault| said(&self.done, &fault))?;
+    pub(super) fn publish(self) -> Result<PathBuf> {
+        fs::rename(&self.draft, &self.done)?;
         Ok(self.done.clone())
     }
 }
@@ -79,10 +71,6 @@ impl Drop for Folder {
         // There is none after it was published.
         let _ = fs::remove_dir_all(&self.draft);
     }
-}
-
-fn said(path: &Path, fault: &std::io::Error) -> String {
-    format!("`{}`: {fault}", path.display())
 }
 
 #[cfg(test)]

@@ -12,10 +12,12 @@
 use super::super::project::Project;
 use super::folder::Folder;
 use crate::runner::Runner;
+use crate::said::said;
+use anyhow::{Context, Result, ensure};
+use fs_err as fs;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -75,45 +77,32 @@ impl Package {
 pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
     let says = "the packages that are linked, with the texts of their licences";
     runner.check("notices", says, || {
-        written(project, folder).map_err(|fault| vec![fault])
+        let packages = linked(project)?;
+        let apache = read(&project.root.join("LICENSE-APACHE"))?;
+        let text = notices(&project.workspace()?.version, &packages, &apache)?;
+        fs::write(folder.draft.join(NOTICES), text)?;
+        let compiler = said(Command::new("rustc").args(["--print", "sysroot"]))?;
+        let library = Path::new(&compiler).join("share/doc/rust/COPYRIGHT-library.html");
+        fs::copy(library, folder.draft.join(LIBRARY))
+            .context("`rustup component add rustc` brings it")?;
+        Ok(vec![format!("{} packages", packages.len())])
     });
 }
 
-fn written(project: &Project, folder: &Folder) -> Result<Vec<String>, String> {
-    let packages = linked(project)?;
-    let apache = read(&project.root.join("LICENSE-APACHE"))?;
-    let version = project.workspace()?.version;
-    let text = notices(&version, &packages, &apache)?;
-    let place = folder.draft().join(NOTICES);
-    fs::write(&place, text).map_err(|fault| said(&place, &fault))?;
-    let from = sysroot()?.join("share/doc/rust/COPYRIGHT-library.html");
-    fs::copy(&from, folder.draft().join(LIBRARY)).map_err(|fault| {
-        let why = said(&from, &fault);
-        format!("{why}: `rustup component add rustc` brings it")
-    })?;
-    let counted = format!("{} packages", packages.len());
-    Ok(vec![counted])
-}
-
 /// The packages of others whose code is in an artefact, by name and version.
-fn linked(project: &Project) -> Result<Vec<Package>, String> {
+fn linked(project: &Project) -> Result<Vec<Package>> {
     let mut names = BTreeSet::new();
+    let mut metadata = project.cargo(&["metadata", "--locked", "--format-version", "1"]);
     for (package, target) in LINKED {
         let mut tree = project.cargo(&["tree", "--locked", "--prefix", "none"]);
         tree.args(["--edges", "normal,no-proc-macro", "--format", "{p}"])
             .args(["--package", package, "--target", target]);
-        names.extend(said_by(&mut tree)?.lines().filter_map(named));
-    }
-    let mut metadata = project.cargo(&["metadata", "--locked", "--format-version", "1"]);
-    for (_, target) in LINKED {
+        names.extend(said(&mut tree)?.lines().filter_map(named));
         metadata.args(["--filter-platform", target]);
     }
-    let known = packages(&said_by(&mut metadata)?, &project.root)?;
-    let is_linked = |package: &Package| {
-        let name = (package.name.clone(), package.version.clone());
-        names.contains(&name)
-    };
-    Ok(known.into_iter().filter(is_linked).collect())
+    let mut known = packages(&said(&mut metadata)?, &project.root)?;
+    known.retain(|package| names.contains(&(package.name.clone(), package.version.clone())));
+    Ok(known)
 }
 
 /// The name and the version of a line of `cargo tree`: `name v1.2.3 (where)`.
@@ -125,27 +114,26 @@ fn named(line: &str) -> Option<(String, String)> {
 }
 
 /// The packages of others that `cargo metadata` knows.
-fn packages(metadata: &str, root: &Path) -> Result<Vec<Package>, String> {
-    let known: Value =
-        serde_json::from_str(metadata).map_err(|fault| format!("`cargo metadata`: {fault}"))?;
-    let text = |package: &Value, key: &str| package[key].as_str().unwrap_or_default().to_owned();
+fn packages(metadata: &str, root: &Path) -> Result<Vec<Package>> {
+    let known: Value = serde_json::from_str(metadata).context("`cargo metadata`")?;
     let mut found = Vec::new();
     for package in known["packages"].as_array().into_iter().flatten() {
-        let manifest = PathBuf::from(text(package, "manifest_path"));
+        let text = |key: &str| package[key].as_str().unwrap_or_default().trim().to_owned();
+        let manifest = PathBuf::from(text("manifest_path"));
         // What lies in the project is of others only where it says so.
-        let is_own = package["source"].is_null() && !manifest.starts_with(root.join("third-party"));
-        if is_own {
+        if package["source"].is_null() && !manifest.starts_with(root.join("third-party")) {
             continue;
         }
         let authors = package["authors"].as_array().into_iter().flatten();
         found.push(Package {
-            name: text(package, "name"),
-            version: text(package, "version"),
-            licence: text(package, "license").trim().to_owned(),
+            name: text("name"),
+            version: text("version"),
+            licence: text("license"),
             authors: authors
-                .filter_map(|author| author.as_str().map(str::to_owned))
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
                 .collect(),
-            repository: text(package, "repository"),
+            repository: text("repository"),
             folder: manifest.parent().map(Path::to_owned).unwrap_or_default(),
         });
     }
@@ -157,40 +145,29 @@ fn packages(metadata: &str, root: &Path) -> Result<Vec<Package>, String> {
 ///
 /// # Errors
 /// A package without a text, of a licence that has no standard text here.
-fn notices(version: &str, packages: &[Package], apache: &str) -> Result<String, String> {
+fn notices(version: &str, packages: &[Package], apache: &str) -> Result<String> {
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut list, mut missing) = (String::new(), Vec::new());
     for package in packages {
-        let Package {
-            name,
-            version,
-            licence,
-            repository,
-            ..
-        } = package;
-        let _ = writeln!(list, "{name} {version}: {licence}  {repository}");
-        let own = texts_of(&package.folder)?;
-        let own = match own.is_empty() {
-            false => own,
-            true => match standard(package, apache) {
-                Some(text) => vec![text],
-                None => {
-                    missing.push(format!("{} ({licence})", package.title()));
-                    continue;
-                }
-            },
-        };
+        let (title, licence) = (package.title(), &package.licence);
+        let _ = writeln!(list, "{title}: {licence}  {}", package.repository);
+        let mut own = texts_of(&package.folder)?;
+        if own.is_empty() {
+            own.extend(standard(package, apache));
+        }
+        if own.is_empty() {
+            missing.push(format!("{title} ({licence})"));
+        }
         for text in own {
-            texts.entry(text).or_default().push(package.title());
+            texts.entry(text).or_default().push(title.clone());
         }
     }
-    if !missing.is_empty() {
-        let packages = missing.join(", ");
-        return Err(format!(
-            "no text of a licence, and no standard text of it here: {packages}; add the text to \
-             `xtask/src/recipes/release`"
-        ));
-    }
+    ensure!(
+        missing.is_empty(),
+        "no text of a licence, and no standard text of it here: {}; add the text to \
+         `xtask/src/recipes/release`",
+        missing.join(", ")
+    );
     let musl = "the C library musl, in the program for x86_64-unknown-linux-musl";
     let mit = format!("{MUSL}\n\n{MIT}");
     texts.entry(mit).or_default().push(musl.to_owned());
@@ -210,32 +187,22 @@ fn notices(version: &str, packages: &[Package], apache: &str) -> Result<String, 
 }
 
 /// The texts of licences in the sources of a package, also of what it has from others in folders.
-fn texts_of(folder: &Path) -> Result<Vec<String>, String> {
-    let mut files = Vec::new();
-    find_texts(folder, &mut files)?;
-    files.sort();
-    files.iter().map(|file| read(file)).collect()
-}
-
-fn find_texts(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-    let listed = fs::read_dir(folder).map_err(|fault| said(folder, &fault))?;
-    for entry in listed {
-        let entry = entry.map_err(|fault| said(folder, &fault))?;
-        let (path, name) = (entry.path(), entry.file_name());
-        let name = name.to_string_lossy().to_lowercase();
+fn texts_of(folder: &Path) -> Result<Vec<String>> {
+    let mut texts = Vec::new();
+    let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort_by_key(|entry| entry.path());
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().to_lowercase();
         // Not through links: they could lead round in a circle.
-        let kind = entry.file_type().map_err(|fault| said(&path, &fault))?;
+        let kind = entry.file_type()?;
+        let begins = BEGINS.iter().any(|begin| name.starts_with(begin));
         if kind.is_dir() && !APART.contains(&name.as_str()) {
-            find_texts(&path, files)?;
-            continue;
-        }
-        let is_text = BEGINS.iter().any(|begin| name.starts_with(begin));
-        let is_code = CODE.iter().any(|end| name.ends_with(end));
-        if kind.is_file() && is_text && !is_code {
-            files.push(path);
+            texts.extend(texts_of(&entry.path())?);
+        } else if kind.is_file() && begins && !CODE.iter().any(|end| name.ends_with(end)) {
+            texts.push(read(&entry.path())?);
         }
     }
-    Ok(())
+    Ok(texts)
 }
 
 /// The standard text of a licence that a package names, if there is one here.
@@ -258,35 +225,10 @@ fn standard(package: &Package, apache: &str) -> Option<String> {
     names("MIT").then(|| format!("Copyright {whose}\n\n{MIT}"))
 }
 
-/// The folder of the compiler.
-fn sysroot() -> Result<PathBuf, String> {
-    let mut rustc = Command::new("rustc");
-    let said = said_by(rustc.args(["--print", "sysroot"]))?;
-    Ok(PathBuf::from(said.trim()))
-}
-
-/// What a program writes.
-fn said_by(command: &mut Command) -> Result<String, String> {
-    let done = command.output();
-    let done = done.map_err(|fault| format!("`{command:?}`: {fault}"))?;
-    match done.status.success() {
-        true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-        false => {
-            let why = String::from_utf8_lossy(&done.stderr);
-            Err(format!("`{command:?}`: {}", why.trim()))
-        }
-    }
-}
-
 /// A text, with line feeds alone.
-fn read(path: &Path) -> Result<String, String> {
-    let bytes = fs::read(path).map_err(|fault| said(path, &fault))?;
-    let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+fn read(path: &Path) -> Result<String> {
+    let text = String::from_utf8_lossy(&fs::read(path)?).replace("\r\n", "\n");
     Ok(text.trim().to_owned())
-}
-
-fn said(path: &Path, fault: &std::io::Error) -> String {
-    format!("`{}`: {fault}", path.display())
 }
 
 #[cfg(test)]
@@ -353,7 +295,7 @@ mod tests {
         let told = of("MIT").unwrap();
         assert!(told.contains("Copyright Ada <ada@example.org>\n\nPermission is hereby granted"));
         for licence in ["EPL-2.0", "MIT AND BSD-3-Clause", ""] {
-            let fault = of(licence).unwrap_err();
+            let fault = of(licence).unwrap_err().to_string();
             assert!(
                 fault.contains(&format!("bare 1.0.0 ({licence})")),
                 "{fault}"
@@ -363,7 +305,7 @@ mod tests {
 
     #[test]
     fn all_that_this_project_links_has_a_text() {
-        let project = Project::find().unwrap();
+        let project = Project::find(None).unwrap();
         let packages = linked(&project).unwrap();
         let apache = read(&project.root.join("LICENSE-APACHE")).unwrap();
         let told = notices("0.1.0", &packages, &apache).unwrap();

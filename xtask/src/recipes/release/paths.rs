@@ -1,9 +1,9 @@
 //! No folder of the machine that builds is named in what it builds.
 
 use super::super::project::Project;
+use anyhow::Result;
+use fs_err as fs;
 use std::env;
-use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,37 +36,36 @@ impl Paths {
 
     /// Has compilers of Rust and C that a command starts call folders as they are called here.
     pub(super) fn hide(&self, command: &mut Command) {
-        let given = env::var("CARGO_ENCODED_RUSTFLAGS").ok();
-        let given = given.or_else(|| {
-            let words = env::var("RUSTFLAGS").ok()?;
-            Some(words.split_whitespace().collect::<Vec<_>>().join(PARTED))
-        });
-        let mut rust: Vec<String> = given
-            .into_iter()
-            .filter(|words| !words.is_empty())
-            .collect();
-        let mut c: Vec<String> = env::var("CFLAGS").into_iter().collect();
+        let mut rust = match env::var("CARGO_ENCODED_RUSTFLAGS") {
+            Ok(words) => words,
+            Err(_) => env::var("RUSTFLAGS")
+                .unwrap_or_default()
+                .replace(' ', PARTED),
+        };
+        let mut c = env::var("CFLAGS").unwrap_or_default();
         for (path, name) in &self.0 {
             let path = path.display();
-            rust.push(format!("--remap-path-prefix={path}={name}"));
-            c.push(format!("-ffile-prefix-map={path}={name}"));
+            rust += &format!("{PARTED}--remap-path-prefix={path}={name}");
+            c += &format!(" -ffile-prefix-map={path}={name}");
         }
         command
-            .env("CARGO_ENCODED_RUSTFLAGS", rust.join(PARTED))
-            .env("CFLAGS", c.join(" "));
+            .env("CARGO_ENCODED_RUSTFLAGS", rust.trim_start_matches(PARTED))
+            .env("CFLAGS", c);
     }
 
-    /// What bytes name of the machine: the text round each folder that is found first.
+    /// What bytes name of the machine: the text from each folder on that is found first.
     pub(super) fn named_in(&self, bytes: &[u8]) -> Vec<String> {
         let found = self.0.iter().filter_map(|(path, _)| {
             // A folder that begins with the same letters is another one.
-            let mut folder = OsString::from(path);
-            folder.push("/");
-            let folder = folder.into_encoded_bytes();
+            let folder = format!("{}/", path.display()).into_bytes();
             let at = bytes
                 .windows(folder.len())
                 .position(|part| part == folder)?;
-            Some(text_round(bytes, at))
+            let text = bytes[at..]
+                .iter()
+                .take(100)
+                .take_while(|byte| byte.is_ascii_graphic());
+            Some(text.map(|byte| char::from(*byte)).collect())
         });
         found.collect()
     }
@@ -75,35 +74,20 @@ impl Paths {
     ///
     /// # Errors
     /// What cannot be read.
-    pub(super) fn faults(&self, place: &Path) -> Result<Vec<String>, String> {
-        let told = |fault: std::io::Error| format!("`{}`: {fault}", place.display());
-        if !place.is_dir() {
-            let bytes = fs::read(place).map_err(told)?;
-            let name = place.file_name().unwrap_or_default().to_string_lossy();
-            let faults = self.named_in(&bytes).into_iter();
-            return Ok(faults
-                .map(|text| format!("{name} names a folder of this machine: {text}"))
-                .collect());
-        }
+    pub(super) fn faults(&self, place: &Path) -> Result<Vec<String>> {
         let mut faults = Vec::new();
-        for entry in fs::read_dir(place).map_err(told)? {
-            faults.extend(self.faults(&entry.map_err(told)?.path())?);
+        if place.is_dir() {
+            for entry in fs::read_dir(place)? {
+                faults.extend(self.faults(&entry?.path())?);
+            }
+        } else {
+            let name = place.file_name().unwrap_or_default().display();
+            let named = self.named_in(&fs::read(place)?).into_iter();
+            faults
+                .extend(named.map(|text| format!("{name} names a folder of this machine: {text}")));
         }
         Ok(faults)
     }
-}
-
-/// The letters round a place, up to 100 to the right.
-fn text_round(bytes: &[u8], at: usize) -> String {
-    let is_letter = |byte: &&u8| byte.is_ascii_graphic();
-    let before = bytes[..at]
-        .iter()
-        .rev()
-        .take(20)
-        .take_while(is_letter)
-        .count();
-    let behind = bytes[at..].iter().take(100).take_while(is_letter).count();
-    String::from_utf8_lossy(&bytes[at - before..at + behind]).into_owned()
 }
 
 #[cfg(test)]
@@ -124,7 +108,7 @@ mod tests {
         let found = paths().named_in(b"\0\x01src/x.rs\0/home/ada/.cargo/a.rs\0more");
         assert_eq!(found, ["/home/ada/.cargo/a.rs"]);
         let both = paths().named_in(b"<file:/home/ada/motet/b.rs>\0");
-        assert_eq!(both, ["<file:/home/ada/motet/b.rs>"; 2]);
+        assert_eq!(both, ["/home/ada/motet/b.rs>"; 2]);
         assert!(paths().named_in(b"/home/adam/a.rs /cargo/a.rs").is_empty());
         assert!(paths().named_in(b"").is_empty());
     }

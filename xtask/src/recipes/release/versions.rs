@@ -3,7 +3,7 @@
 use super::super::project::Project;
 use crate::runner::Runner;
 use crate::source::{Workspace, get, list, table};
-use std::process::Command;
+use anyhow::{Result, bail, ensure};
 
 /// What sets versions: it knows how manifests inherit them.
 const TOOL: &str = "cargo install --locked cargo-release@1.1.6";
@@ -12,38 +12,48 @@ const TOOL: &str = "cargo install --locked cargo-release@1.1.6";
 /// `CHANGELOG.md` that is not released yet this version as its heading. `release.toml` says how.
 pub(super) fn set(runner: &mut Runner, project: &Project, version: &str) {
     if !project.has_cargo("release") {
-        runner.check("version", "what sets versions", || {
-            Err(vec![format!("there is no cargo-release; run `{TOOL}`")])
-        });
-        return;
+        return runner.lacking(
+            "version",
+            format!("there is no cargo-release; run `{TOOL}`"),
+            true,
+        );
     }
     let says = "one heading `## Unreleased` in CHANGELOG.md";
     let log = project.tree.text("CHANGELOG.md").unwrap_or_default();
     if !runner.check("unreleased", says, || movable(log, version)) {
         return;
     }
-    let step = |words: &[&str]| -> Command {
-        let mut command = project.cargo(&["release"]);
-        command.args(words).args(["--execute", "--no-confirm"]);
-        command
-    };
-    let mut version = step(&["version", version, "--workspace"]);
-    runner.command("version", &mut version, None);
+    let set = [
+        "release",
+        "version",
+        version,
+        "--workspace",
+        "--execute",
+        "--no-confirm",
+    ];
+    runner.command("version", &mut project.cargo(&set));
     // After that the version is the new one: what is replaced takes it from there.
-    let mut replace = step(&["replace", "--workspace"]);
-    runner.command("heading", &mut replace, None);
+    let replace = [
+        "release",
+        "replace",
+        "--workspace",
+        "--execute",
+        "--no-confirm",
+    ];
+    runner.command("heading", &mut project.cargo(&replace));
 }
 
 /// Whether the heading can become that of the version.
-fn movable(log: &str, version: &str) -> Result<Vec<String>, Vec<String>> {
-    if heading(log, version).is_some() {
-        return Err(vec![format!("CHANGELOG.md has a heading of {version}")]);
-    }
+fn movable(log: &str, version: &str) -> Result<Vec<String>> {
+    ensure!(
+        heading(log, version).is_none(),
+        "CHANGELOG.md has a heading of {version}"
+    );
     match log.lines().filter(|line| *line == "## Unreleased").count() {
         1 => Ok(Vec::new()),
-        count => Err(vec![format!(
+        count => bail!(
             "CHANGELOG.md has {count} headings `## Unreleased`; one holds what {version} brings"
-        )]),
+        ),
     }
 }
 
@@ -105,7 +115,7 @@ mod tests {
     #[test]
     fn the_unreleased_part_can_take_a_new_version_only() {
         assert!(movable(LOG, "0.2.0").is_ok());
-        let fault = |log: &str, version: &str| movable(log, version).unwrap_err().remove(0);
+        let fault = |log: &str, version: &str| movable(log, version).unwrap_err().to_string();
         assert_eq!(fault(LOG, "0.1.0"), "CHANGELOG.md has a heading of 0.1.0");
         assert!(fault("# Changes\n", "0.2.0").contains("has 0 headings"));
     }
