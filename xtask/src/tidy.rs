@@ -11,7 +11,7 @@ mod markdown;
 
 use crate::source::ProjectTree;
 use checks::CHECKS;
-pub(crate) use finding::Finding;
+use finding::{Finding, HouseRule};
 
 /// Runs every check; findings by check name, in the order of the table.
 pub(crate) fn run(tree: &ProjectTree) -> Vec<(&'static str, Finding)> {

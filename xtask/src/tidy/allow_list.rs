@@ -3,9 +3,18 @@
 //! An entry that ends in `/` stands for a folder. An entry without a reason and an entry that
 //! allows nothing any more are findings, so that a list never grows stale.
 
-use super::Finding;
+use super::{Finding, HouseRule};
 use crate::source::ProjectTree;
 use std::cell::Cell;
+
+const JUDGED: HouseRule = HouseRule(
+    "an exception nobody can judge stays for ever",
+    "write the reason after the path",
+);
+const STALE: HouseRule = HouseRule(
+    "a stale exception hides the next real one",
+    "delete the line",
+);
 
 /// A list of named exceptions.
 #[derive(Debug)]
@@ -47,39 +56,29 @@ impl AllowList {
 
     /// Whether an entry allows the file; that entry counts as used.
     pub(crate) fn allows(&self, file: &str) -> bool {
-        let covers = |entry: &&Entry| {
-            entry.allows == file || (entry.allows.ends_with('/') && file.starts_with(&entry.allows))
+        let covers = |Entry { allows, .. }: &&Entry| {
+            allows == file || (allows.ends_with('/') && file.starts_with(allows))
         };
-        match self.entries.iter().find(covers) {
-            Some(entry) => {
-                entry.used.set(true);
-                true
-            }
-            None => false,
-        }
+        let entry = self.entries.iter().find(covers);
+        entry.is_some_and(|entry| {
+            entry.used.set(true);
+            true
+        })
     }
 
     /// What is wrong with the list itself, once every file was asked about.
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         for entry in &self.entries {
+            let mut find = |rule: HouseRule, what| {
+                let what = format!("`{}` {what}", entry.allows);
+                findings.push(rule.at(self.path, entry.line, what));
+            };
             if !entry.has_reason {
-                findings.push(Finding::new(
-                    self.path,
-                    entry.line,
-                    format!("`{}` has no reason", entry.allows),
-                    "an exception nobody can judge stays for ever",
-                    "write the reason after the path",
-                ));
+                find(JUDGED, "has no reason");
             }
             if !entry.used.get() {
-                findings.push(Finding::new(
-                    self.path,
-                    entry.line,
-                    format!("`{}` allows nothing that is there", entry.allows),
-                    "a stale exception hides the next real one",
-                    "delete the line",
-                ));
+                find(STALE, "allows nothing that is there");
             }
         }
         findings

@@ -1,24 +1,15 @@
 //! The table of checks.
 
-mod adr_index;
-mod cases;
 mod columns;
 mod crate_edges;
-mod dead_docs;
-mod dead_rust;
-mod examples;
-mod file_length;
-mod function_length;
-mod guarantees;
-mod leftovers;
-mod links;
+mod documents;
+mod length;
 mod listings;
 mod manifests;
 mod module_cycles;
-mod module_docs;
-mod paper_map;
-mod publishing;
+mod numbers;
 mod required;
+mod sources;
 mod std_primitives;
 mod type_names;
 mod unsafe_code;
@@ -34,25 +25,16 @@ type Check = fn(&ProjectTree) -> Vec<Finding>;
 pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("required", required::check),
     ("manifests", manifests::check),
-    ("publishing", publishing::check),
     ("crate-edges", crate_edges::check),
     ("module-cycles", module_cycles::check),
-    ("dead-rust", dead_rust::check),
-    ("file-length", file_length::check),
-    ("function-length", function_length::check),
+    ("sources", sources::check),
+    ("length", length::check),
     ("columns", columns::check),
-    ("module-docs", module_docs::check),
     ("unsafe", unsafe_code::check),
     ("std-primitives", std_primitives::check),
-    ("leftovers", leftovers::check),
-    ("type-names", type_names::check),
     ("words", words::check),
-    ("examples", examples::check),
+    ("type-names", type_names::check),
     ("listings", listings::check),
-    ("guarantees", guarantees::check),
-    ("cases", cases::check),
-    ("links", links::check),
-    ("dead-docs", dead_docs::check),
-    ("adr-index", adr_index::check),
-    ("paper-map", paper_map::check),
+    ("numbers", numbers::check),
+    ("documents", documents::check),
 ];

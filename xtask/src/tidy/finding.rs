@@ -2,6 +2,23 @@
 
 use std::fmt;
 
+/// Why something is against the rules, and what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HouseRule(pub(crate) &'static str, pub(crate) &'static str);
+
+impl HouseRule {
+    /// A place that breaks the rule: the file from the project's root, the line from 1, and what is
+    /// there.
+    pub(crate) fn at(self, path: &str, line: usize, what: impl Into<String>) -> Finding {
+        Finding {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+            rule: self,
+        }
+    }
+}
+
 /// One place that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
@@ -11,28 +28,7 @@ pub(crate) struct Finding {
     pub(crate) line: usize,
     /// What is there.
     pub(crate) what: String,
-    /// Why that is against the rules.
-    pub(crate) why: &'static str,
-    /// What to do about it.
-    pub(crate) remedy: String,
-}
-
-impl Finding {
-    pub(crate) fn new(
-        path: &str,
-        line: usize,
-        what: impl Into<String>,
-        why: &'static str,
-        remedy: impl Into<String>,
-    ) -> Finding {
-        Finding {
-            path: path.to_owned(),
-            line,
-            what: what.into(),
-            why,
-            remedy: remedy.into(),
-        }
-    }
+    rule: HouseRule,
 }
 
 impl fmt::Display for Finding {
@@ -41,8 +37,7 @@ impl fmt::Display for Finding {
             path,
             line,
             what,
-            why,
-            remedy,
+            rule: HouseRule(why, remedy),
         } = self;
         write!(f, "{path}:{line}: {what}; {why}; {remedy}")
     }
@@ -50,11 +45,11 @@ impl fmt::Display for Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::Finding;
+    use super::HouseRule;
 
     #[test]
     fn a_finding_says_where_what_why_and_what_to_do() {
-        let finding = Finding::new("a/b.rs", 3, "no header", "readers start there", "add one");
+        let finding = HouseRule("readers start there", "add one").at("a/b.rs", 3, "no header");
         assert_eq!(
             finding.to_string(),
             "a/b.rs:3: no header; readers start there; add one"

@@ -1,109 +1,85 @@
 //! What checks ask of a Markdown text: its links, its code spans, its anchors.
 
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-/// A link or a code span and the line where it stands, from 1.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MarkdownSpan {
-    /// The line.
-    pub(crate) line: usize,
-    /// The link's target, or what the code span holds.
-    pub(crate) text: String,
-}
+/// Targets of links, or what code spans hold, each with its line, from 1.
+type Spans = Vec<(usize, String)>;
 
 /// The targets of every link and picture outside of code.
-pub(crate) fn links(text: &str) -> Vec<MarkdownSpan> {
-    let patterns = [
-        r"\]\(\s*<?([^)\s>]+)>?[^)]*\)",
-        r"^\s{0,3}\[[^\]]+\]:\s*<?([^\s>]+)>?",
-        r#"(?:href|src)="([^"]+)""#,
-    ];
-    let patterns = patterns.map(|pattern| Regex::new(pattern).expect("it compiles"));
+pub(crate) fn links(text: &str) -> Spans {
+    let attribute = Regex::new(r#"(?:href|src)="([^"]+)""#).expect("it compiles");
     let mut found = Vec::new();
-    for (line, text) in prose(text) {
-        let text = without_code(text);
-        for pattern in &patterns {
-            let targets = pattern.captures_iter(&text).map(|link| link[1].to_owned());
-            found.extend(targets.map(|text| MarkdownSpan { line, text }));
+    for (event, place) in Parser::new(text).into_offset_iter() {
+        let line = line(text, &place);
+        match event {
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                found.push((line, dest_url.to_string()));
+            }
+            Event::Html(html) | Event::InlineHtml(html) => {
+                let targets = attribute.captures_iter(&html);
+                found.extend(targets.map(|target| (line, target[1].to_owned())));
+            }
+            _ => {}
         }
     }
     found
 }
 
 /// What stands between backquotes outside of code blocks.
-pub(crate) fn code_spans(text: &str) -> Vec<MarkdownSpan> {
-    let span = Regex::new(r"`([^`]+)`").expect("it compiles");
-    let mut found = Vec::new();
-    for (line, text) in prose(text) {
-        found.extend(span.captures_iter(text).map(|code| MarkdownSpan {
-            line,
-            text: code[1].to_owned(),
-        }));
-    }
-    found
+pub(crate) fn code_spans(text: &str) -> Spans {
+    let events = Parser::new(text).into_offset_iter();
+    let codes = events.filter_map(|(event, place)| match event {
+        Event::Code(code) => Some((line(text, &place), code.to_string())),
+        _ => None,
+    });
+    codes.collect()
 }
 
 /// The anchors of the headings, as code hosts make them, and those set by hand.
 pub(crate) fn anchors(text: &str) -> BTreeSet<String> {
     let by_hand = Regex::new(r#"<a\s+(?:id|name)="([^"]+)""#).expect("it compiles");
-    let link = Regex::new(r"\[([^\]]*)\]\([^)]*\)").expect("it compiles");
     let mut anchors = BTreeSet::new();
     let mut times = BTreeMap::<String, usize>::new();
-    for (_, line) in prose(text) {
-        anchors.extend(by_hand.captures_iter(line).map(|found| found[1].to_owned()));
-        let title = line.trim_start_matches('#');
-        if title.len() == line.len() || !title.starts_with(' ') {
-            continue;
+    let mut title = None;
+    for event in Parser::new(text) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => title = Some(String::new()),
+            Event::Text(part) | Event::Code(part) => {
+                title.iter_mut().for_each(|title| title.push_str(&part));
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                let slug = slug(&title.take().unwrap_or_default());
+                let before = times.entry(slug.clone()).or_default();
+                anchors.insert(match before {
+                    0 => slug,
+                    _ => format!("{slug}-{before}"),
+                });
+                *before += 1;
+            }
+            Event::Html(html) | Event::InlineHtml(html) => {
+                anchors.extend(
+                    by_hand
+                        .captures_iter(&html)
+                        .map(|found| found[1].to_owned()),
+                );
+            }
+            _ => {}
         }
-        let slug = slug(&link.replace_all(title.trim(), "$1"));
-        let before = times.entry(slug.clone()).or_default();
-        anchors.insert(if *before == 0 {
-            slug
-        } else {
-            format!("{slug}-{before}")
-        });
-        *before += 1;
     }
     anchors
 }
 
-/// The lines outside of fenced code blocks, with their numbers.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut fence: Option<String> = None;
-    text.lines().enumerate().filter_map(move |(at, line)| {
-        let bare = line.trim_start();
-        let mark: String = bare
-            .chars()
-            .take_while(|c| matches!(c, '`' | '~'))
-            .collect();
-        match &fence {
-            Some(open) => {
-                if mark.starts_with(open.as_str()) && bare.trim_end() == mark {
-                    fence = None;
-                }
-                None
-            }
-            None if mark.len() >= 3 => {
-                fence = Some(mark);
-                None
-            }
-            None => Some((at + 1, line)),
-        }
-    })
-}
-
-fn without_code(line: &str) -> String {
-    Regex::new(r"`[^`]*`")
-        .expect("it compiles")
-        .replace_all(line, "``")
-        .into_owned()
+fn line(text: &str, place: &Range<usize>) -> usize {
+    text[..place.start].matches('\n').count() + 1
 }
 
 fn slug(title: &str) -> String {
     let kept = title
         .chars()
-        .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.flat_map(char::to_lowercase)
         .map(|c| if c == ' ' { '-' } else { c })
         .collect()
@@ -114,13 +90,13 @@ mod tests {
     use super::*;
 
     fn targets(text: &str) -> Vec<String> {
-        links(text).into_iter().map(|span| span.text).collect()
+        links(text).into_iter().map(|(_, target)| target).collect()
     }
 
     #[test]
     fn links_of_every_form_are_found() {
-        let text =
-            "[a](x.md) ![p](p.svg \"title\") [b](<y.md#z>)\n[ref]: z.md\n<a href=\"w.md\">w</a>";
+        let text = "[a](x.md) ![p](p.svg \"title\") [b](<y.md#z>) [c][ref]\n\
+                    <a href=\"w.md\">w</a>\n\n[ref]: z.md";
         assert_eq!(targets(text), ["x.md", "p.svg", "y.md#z", "z.md", "w.md"]);
     }
 
@@ -133,11 +109,8 @@ mod tests {
     #[test]
     fn code_spans_know_their_line() {
         let spans = code_spans("a `b`\n```\n`c`\n```\n`d` and `e`");
-        let found: Vec<_> = spans
-            .iter()
-            .map(|span| (span.line, span.text.as_str()))
-            .collect();
-        assert_eq!(found, [(1, "b"), (5, "d"), (5, "e")]);
+        let wanted = [(1, "b"), (5, "d"), (5, "e")];
+        assert_eq!(spans, wanted.map(|(line, code)| (line, code.to_owned())));
     }
 
     #[test]

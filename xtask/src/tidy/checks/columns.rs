@@ -4,39 +4,39 @@
 //! a heading, one that holds a link, and a literal in code.
 
 use crate::source::{ProjectTree, SourceFile};
-use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
+use crate::tidy::{Finding, HouseRule};
 
 const LIST: &str = "xtask/allow-columns.txt";
 const LIMIT: usize = 100;
 
+const BROKEN: HouseRule = HouseRule(
+    "two files beside each other should fit a screen",
+    "break the line, or the sentence",
+);
+
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
     let kinds = [".rs", ".md"];
-    let files = tree.files();
     let mut findings = Vec::new();
-    for file in files.filter(|file| kinds.iter().any(|kind| file.path.ends_with(kind))) {
-        let long = long_lines(file).into_iter();
-        let mut long = long.peekable();
-        if long.peek().is_none() || allowed.allows(&file.path) {
-            continue;
+    for file in tree
+        .files()
+        .filter(|file| kinds.iter().any(|kind| file.path.ends_with(kind)))
+    {
+        let long = long_lines(file);
+        if !long.is_empty() && !allowed.allows(&file.path) {
+            findings.extend(long.into_iter().map(|(line, columns)| {
+                let what = format!("{columns} columns, more than {LIMIT}");
+                BROKEN.at(&file.path, line, what)
+            }));
         }
-        findings.extend(long.map(|(at, line)| {
-            Finding::new(
-                &file.path,
-                at + 1,
-                format!("{} columns, more than {LIMIT}", line.chars().count()),
-                "two files beside each other should fit a screen",
-                "break the line, or the sentence",
-            )
-        }));
     }
     findings.extend(allowed.findings());
     findings
 }
 
-/// The lines that are too long and could be broken, with their places.
-fn long_lines(file: &SourceFile) -> Vec<(usize, &str)> {
+/// The lines that are too long and could be broken, with their columns.
+fn long_lines(file: &SourceFile) -> Vec<(usize, usize)> {
     let text = file.text.as_deref().unwrap_or_default();
     // Literals are blank in it.
     let code = file.rust.as_ref().map_or(text, |rust| &rust.code);
@@ -48,8 +48,9 @@ fn long_lines(file: &SourceFile) -> Vec<(usize, &str)> {
         let whole =
             fenced || bare.starts_with(['|', '#']) || bare.contains("](") || bare.contains("://");
         let literal = !comment && code != line && !line.contains(" // ");
-        if line.chars().count() > LIMIT && !whole && !literal {
-            long.push((at, line));
+        let columns = line.chars().count();
+        if columns > LIMIT && !whole && !literal {
+            long.push((at + 1, columns));
         }
     }
     long

@@ -14,66 +14,10 @@
 //! ```
 
 use crate::source::{Dependency, ProjectTree};
-use crate::tidy::Finding;
+use crate::tidy::{Finding, HouseRule};
 
-/// A package and the ones directly below it; what those may use, it may use too.
-const BELOW: &[(&str, &[&str])] = &[
-    ("motet-sync", &[]),
-    ("motet-dispatch", &["motet-sync"]),
-    ("motet-ports", &["motet-dispatch"]),
-    ("motet-sums", &[]),
-    ("motet-trace", &["motet-sync"]),
-    ("motet-machine", &["motet-sync"]),
-    ("motet-comm", &["motet-ports", "motet-sums", "motet-trace"]),
-    ("motet-mining", &["motet-comm"]),
-    ("motet-mpi", &["motet-comm"]),
-    ("motet-search", &["motet-comm"]),
-    ("motet-sim", &["motet-comm"]),
-    ("motet-window", &["motet-comm"]),
-    ("motet-files", &["motet-comm"]),
-    ("motet-service-macros", &[]),
-    (
-        "motet-service",
-        &["motet-comm", "motet-mesh", "motet-service-macros"],
-    ),
-    ("motet-http", &["motet-service"]),
-    ("motet-mesh", &["motet-ports"]),
-    ("motet-mesh-zenoh", &["motet-mesh"]),
-    (
-        "motet",
-        &[
-            "motet-mining",
-            "motet-mpi",
-            "motet-search",
-            "motet-sim",
-            "motet-window",
-            "motet-files",
-            "motet-service",
-            "motet-http",
-            "motet-mesh",
-            "motet-patterns",
-        ],
-    ),
-    (
-        "motet-python",
-        &["motet", "motet-service", "motet-http", "motet-cli"],
-    ),
-    ("motet-c", &["motet"]),
-    ("motet-patterns", &["motet-comm"]),
-    ("motet-problems", &["motet-search", "motet-sim"]),
-    (
-        "motet-bench",
-        &["motet", "motet-machine", "motet-patterns", "motet-problems"],
-    ),
-    (
-        "motet-cli",
-        &["motet-bench", "motet-machine", "motet-mesh-zenoh"],
-    ),
-    ("motet-counts", &["motet-patterns"]),
-    (TESTKIT, &["motet-comm"]),
-    ("motet-fuzz", &["motet"]),
-    ("xtask", &[]),
-];
+/// A package on each line, and the ones directly below it.
+const LAYERS: &str = include_str!("../../../layers.txt");
 
 /// Any package may use it in its tests, none elsewhere.
 const TESTKIT: &str = "motet-testkit";
@@ -82,63 +26,59 @@ const TESTKIT: &str = "motet-testkit";
 const PROBLEMS: &str = "motet-problems";
 
 const WHY: &str = "layers are crates, and a layer knows only what is below it";
+const PLACED: HouseRule = HouseRule(
+    WHY,
+    "add it to xtask/layers.txt and to the architecture's drawing",
+);
+const DOWNWARD: HouseRule = HouseRule(
+    WHY,
+    "move the code to the layer that may, or turn the dependency round",
+);
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for manifest in tree.manifests() {
-        if !BELOW.iter().any(|(name, _)| *name == manifest.name) {
-            findings.push(Finding::new(
-                &manifest.path,
-                1,
-                format!("`{}` is in no layer", manifest.name),
-                WHY,
-                "add it to the table in xtask/src/tidy/checks/crate_edges.rs and to the architecture's drawing",
-            ));
+        let (path, name) = (&manifest.path, &manifest.name);
+        if below(name).is_none() {
+            findings.push(PLACED.at(path, 1, format!("`{name}` is in no layer")));
             continue;
         }
         for dependency in &manifest.dependencies {
-            if is_ours(&dependency.package) && !may_use(&manifest.name, dependency) {
-                findings.push(Finding::new(
-                    &manifest.path,
-                    line_of(tree, &manifest.path, &dependency.package),
-                    format!("`{}` depends on `{}`", manifest.name, dependency.package),
-                    WHY,
-                    "move the code to the layer that may, or turn the dependency round",
-                ));
+            let used = &dependency.package;
+            let is_ours = used.starts_with("motet-") || below(used).is_some();
+            if is_ours && !may_use(name, dependency) {
+                let line = line_of(tree, path, used);
+                findings.push(DOWNWARD.at(path, line, format!("`{name}` depends on `{used}`")));
             }
         }
     }
     findings
 }
 
-fn is_ours(package: &str) -> bool {
-    package == "xtask" || package == "motet" || package.starts_with("motet-")
+/// The packages directly below one.
+fn below(package: &str) -> Option<impl Iterator<Item = &'static str>> {
+    let mut layers = LAYERS.lines().filter_map(|line| line.split_once(':'));
+    let (_, below) = layers.find(|(name, _)| *name == package)?;
+    Some(below.split_whitespace())
 }
 
-fn may_use(user: &str, used: &Dependency) -> bool {
-    if used.package == TESTKIT {
-        return used.is_dev;
+fn may_use(user: &str, Dependency { package, is_dev }: &Dependency) -> bool {
+    match package.as_str() {
+        TESTKIT => *is_dev,
+        package => (package == PROBLEMS && *is_dev) || is_above(user, package),
     }
-    let in_tests = used.package == PROBLEMS && used.is_dev;
-    in_tests || is_above(user, &used.package)
 }
 
 fn is_above(upper: &str, lower: &str) -> bool {
-    let below = BELOW
-        .iter()
-        .find(|(name, _)| *name == upper)
-        .map_or(&[][..], |(_, below)| below);
-    below
-        .iter()
-        .any(|name| *name == lower || is_above(name, lower))
+    let mut below = below(upper).into_iter().flatten();
+    below.any(|name| name == lower || is_above(name, lower))
 }
 
 fn line_of(tree: &ProjectTree, path: &str, package: &str) -> usize {
     let text = tree.text(path).unwrap_or_default();
     let starts = |line: &str| {
-        line.trim_start()
-            .strip_prefix(package)
-            .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+        let rest = line.trim_start().strip_prefix(package);
+        rest.is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
     };
     text.lines().position(starts).map_or(1, |at| at + 1)
 }

@@ -1,131 +1,90 @@
 //! Every example and every benchmark is listed where readers look for it, and what is listed
-//! exists.
+//! exists. An example proves what it shows: it asserts something.
 
 use crate::source::ProjectTree;
-use crate::tidy::Finding;
+use crate::tidy::{Finding, HouseRule};
 use regex_lite::Regex;
-
-/// A folder that holds one program or case per file, and the file that lists them.
-struct Listing {
-    folder: Folder,
-    list: &'static str,
-    what: &'static str,
-}
-
-enum Folder {
-    /// A folder of this name in any package.
-    Named(&'static str),
-    /// This folder.
-    At(&'static str),
-}
 
 const EXAMPLES: &str = "crates/motet/README.md";
 const BENCHES: &str = "bench/README.md";
 
-const LISTINGS: &[Listing] = &[
-    Listing {
-        folder: Folder::Named("examples"),
-        list: EXAMPLES,
-        what: "example",
-    },
-    Listing {
-        folder: Folder::Named("benches"),
-        list: BENCHES,
-        what: "benchmark",
-    },
-    Listing {
-        folder: Folder::At("bench/src/bin"),
-        list: BENCHES,
-        what: "benchmark",
-    },
-    Listing {
-        folder: Folder::At("bench/src/experiments"),
-        list: BENCHES,
-        what: "experiment",
-    },
+/// A folder that holds one program or case per file, the file that lists them, and what they are.
+const LISTINGS: [(&str, &str, &str); 4] = [
+    ("/examples/", EXAMPLES, "example"),
+    ("/benches/", BENCHES, "benchmark"),
+    ("bench/src/bin/", BENCHES, "benchmark"),
+    ("bench/src/experiments/", BENCHES, "experiment"),
 ];
 
-pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let mut findings = unlisted(tree);
-    findings.extend(unknown(tree));
-    findings
-}
+const UNLISTED: HouseRule = HouseRule("nobody finds what no list names", "add a row to it");
+const UNKNOWN: HouseRule = HouseRule("a reader who types it gets an error", "correct the name");
+const MUTE: HouseRule = HouseRule(
+    "examples are run as tests, and a test must be able to fail",
+    "end it with `assert!` on what it shows",
+);
 
-fn unlisted(tree: &ProjectTree) -> Vec<Finding> {
+pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for listing in LISTINGS {
-        let text = tree.text(listing.list).unwrap_or_default();
-        for (path, name) in entries(tree, &listing.folder) {
+    for (folder, list, kind) in LISTINGS {
+        let text = tree.text(list).unwrap_or_default();
+        for (path, name) in entries(tree, folder) {
             let named = Regex::new(&format!(r"\b{name}\b")).expect("a file's name is a word");
             if !named.is_match(text) {
-                findings.push(Finding::new(
-                    &path,
-                    1,
-                    format!("the {} `{name}` is not listed", listing.what),
-                    "nobody finds what no list names",
-                    format!("add a row to {}", listing.list),
-                ));
+                let what = format!("the {kind} `{name}` is not listed in {list}");
+                findings.push(UNLISTED.at(path, 1, what));
             }
         }
     }
+    findings.extend(unknown(tree));
+    findings.extend(mute(tree));
     findings
 }
 
 /// The files of a folder that stand for one entry each, with their names.
-fn entries(tree: &ProjectTree, folder: &Folder) -> Vec<(String, String)> {
-    let folders: Vec<String> = match folder {
-        Folder::At(folder) => vec![format!("{folder}/")],
-        Folder::Named(name) => tree
-            .manifests()
-            .iter()
-            .map(|m| {
-                format!("{}/{name}/", m.folder)
-                    .trim_start_matches('/')
-                    .to_owned()
-            })
-            .collect(),
-    };
-    let mut entries = Vec::new();
-    for (file, _) in tree.rust() {
-        let inside = folders
-            .iter()
-            .find_map(|folder| file.path.strip_prefix(folder.as_str()));
-        let name = match inside
-            .map(|inside| inside.strip_suffix(".rs").unwrap_or(inside).split_once('/'))
-        {
-            Some(None) => inside.and_then(|inside| inside.strip_suffix(".rs")),
-            Some(Some((name, "main"))) => Some(name),
-            _ => None,
-        };
-        if let Some(name) = name.filter(|name| *name != "mod") {
-            entries.push((file.path.clone(), name.to_owned()));
-        }
-    }
-    entries
+fn entries<'a>(tree: &'a ProjectTree, folder: &str) -> Vec<(&'a str, &'a str)> {
+    let entries = tree.rust().filter_map(|(file, _)| {
+        let (_, inside) = file.path.split_once(folder)?;
+        let inside = inside.strip_suffix(".rs")?;
+        let name = inside.strip_suffix("/main").unwrap_or(inside);
+        (!name.contains('/') && name != "mod").then_some((file.path.as_str(), name))
+    });
+    entries.collect()
 }
 
 /// Examples that some text tells the reader to run and that do not exist.
 fn unknown(tree: &ProjectTree) -> Vec<Finding> {
     let run = Regex::new(r"--example[ =](\w+)").expect("it compiles");
-    let known: Vec<String> = entries(tree, &Folder::Named("examples"))
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect();
+    let known = entries(tree, "/examples/");
     let mut findings = Vec::new();
     for (file, text) in tree.markdown() {
         for (at, line) in text.lines().enumerate() {
-            for found in run
-                .captures_iter(line)
-                .filter(|found| !known.contains(&found[1].to_owned()))
-            {
-                findings.push(Finding::new(
-                    &file.path,
-                    at + 1,
-                    format!("there is no example `{}`", &found[1]),
-                    "a reader who types it gets an error",
-                    "correct the name",
-                ));
+            let named = run.captures_iter(line).map(|found| found[1].to_owned());
+            for name in named.filter(|name| !known.iter().any(|(_, known)| known == name)) {
+                let what = format!("there is no example `{name}`");
+                findings.push(UNKNOWN.at(&file.path, at + 1, what));
             }
+        }
+    }
+    findings
+}
+
+/// Examples without an assertion, in any of their files.
+fn mute(tree: &ProjectTree) -> Vec<Finding> {
+    let assertion = Regex::new(r"\b(?:debug_)?assert(?:_eq|_ne|_matches)?!").expect("it compiles");
+    let mut findings = Vec::new();
+    let roots = tree.modules().roots().map(|module| &module.root);
+    for root in roots.filter(|root| root.split('/').any(|folder| folder == "examples")) {
+        let mut parts = tree
+            .modules()
+            .all()
+            .iter()
+            .filter(|module| module.root == *root);
+        let asserts = parts.any(|part| {
+            let rust = tree.file(&part.file).and_then(|file| file.rust.as_ref());
+            rust.is_some_and(|rust| assertion.is_match(&rust.code))
+        });
+        if !asserts {
+            findings.push(MUTE.at(root, 1, "an example without an assertion"));
         }
     }
     findings
@@ -141,10 +100,9 @@ mod tests {
             ("bench/Cargo.toml", "[package]\nname = 'b'\n"),
         ];
         all.extend(files);
-        check(&ProjectTree::of(&all))
-            .into_iter()
-            .map(|finding| finding.path)
-            .collect()
+        let mut findings = check(&ProjectTree::of(&all));
+        findings.retain(|one| *one != MUTE.at(&one.path, 1, &*one.what));
+        findings.into_iter().map(|finding| finding.path).collect()
     }
 
     #[test]
@@ -180,5 +138,22 @@ mod tests {
             ),
         ];
         assert_eq!(found(&more), ["README.md"]);
+    }
+
+    #[test]
+    fn only_the_example_that_asserts_nothing_is_found() {
+        let tree = ProjectTree::of(&[
+            ("a/Cargo.toml", "[package]\nname = 'a'\n"),
+            ("a/src/lib.rs", ""),
+            ("a/examples/good.rs", "fn main() { assert_eq!(1, 1); }"),
+            ("a/examples/parts/main.rs", "mod part; fn main() {}"),
+            ("a/examples/parts/part.rs", "fn f() { assert!(true); }"),
+            ("a/examples/mute.rs", "fn main() { /* assert!(x) */ }"),
+        ]);
+        let found: Vec<_> = mute(&tree)
+            .into_iter()
+            .map(|finding| finding.path)
+            .collect();
+        assert_eq!(found, ["a/examples/mute.rs"]);
     }
 }

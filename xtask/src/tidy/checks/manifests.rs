@@ -1,41 +1,106 @@
-//! Every package says what it is, under which licence, and takes the workspace's lints.
+//! Every package says what it is, under which licence, and takes the workspace's lints; what is
+//! published has nothing that a registry would refuse: it stands on no package that is not, and all
+//! versions agree.
 
-use crate::source::ProjectTree;
-use crate::tidy::Finding;
+use crate::source::{PackageManifest, ProjectTree, Workspace};
+use crate::tidy::{Finding, HouseRule};
 
-const FIELDS: [(&str, &str); 2] = [
-    ("license", "license.workspace = true"),
-    ("description", "description = \"…\""),
-];
+const ROOT: &str = "Cargo.toml";
+
+/// What a published package takes from the workspace.
+const INHERITED: [&str; 3] = ["version", "rust-version", "exclude"];
+
+const READ: HouseRule = HouseRule("Cargo cannot read it", "mend it");
+const FIELD: HouseRule = HouseRule(
+    "registries and readers ask for it",
+    "add it to [package]; the licence is `license.workspace = true`",
+);
+const LINTS: HouseRule = HouseRule(
+    "the same rules hold everywhere",
+    "add `[lints]` with `workspace = true`",
+);
+const STATED: HouseRule = HouseRule("packages inherit it", "add it");
+const SAME: HouseRule = HouseRule(
+    "all published packages have the same",
+    "add `….workspace = true`, or `publish = false`, to [package]",
+);
+const HIDDEN: HouseRule = HouseRule(
+    "a registry takes no package whose dependencies it does not have",
+    "publish both or neither",
+);
+const FOUND: HouseRule = HouseRule(
+    "packages are published under one version, and find each other by it",
+    "write it, or let `cargo xtask release` set it",
+);
+const UNFOUND: HouseRule = HouseRule(
+    "it is not published, and so what names its version cannot be",
+    "leave out its version",
+);
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = tree
-        .broken_manifests()
-        .iter()
-        .map(|(path, message)| {
-            Finding::new(path, 1, message.clone(), "Cargo cannot read it", "mend it")
-        })
+    let mut findings = whole(tree);
+    if let Some(text) = tree.text(ROOT) {
+        match Workspace::parse(text) {
+            Ok(workspace) => findings.extend(publishing(tree, &workspace)),
+            Err(fault) => findings.push(STATED.at(ROOT, 1, fault)),
+        }
+    }
+    findings
+}
+
+/// What any package lacks.
+fn whole(tree: &ProjectTree) -> Vec<Finding> {
+    let broken = tree.broken_manifests().iter();
+    let mut findings: Vec<_> = broken
+        .map(|(path, fault)| READ.at(path, 1, fault))
         .collect();
     for manifest in tree.manifests() {
-        for (field, line) in FIELDS {
+        let (path, name) = (&manifest.path, &manifest.name);
+        for field in ["license", "description"] {
             if !manifest.has_field(field) {
-                findings.push(Finding::new(
-                    &manifest.path,
-                    1,
-                    format!("`{}` has no {field}", manifest.name),
-                    "registries and readers ask for it",
-                    format!("add `{line}` to [package]"),
-                ));
+                findings.push(FIELD.at(path, 1, format!("`{name}` has no {field}")));
             }
         }
         if manifest.says("lints.workspace") != Some(true) {
-            findings.push(Finding::new(
-                &manifest.path,
-                1,
-                format!("`{}` does not take the workspace's lints", manifest.name),
-                "the same rules hold everywhere",
-                "add `[lints]` with `workspace = true`",
-            ));
+            let what = format!("`{name}` does not take the workspace's lints");
+            findings.push(LINTS.at(path, 1, what));
+        }
+    }
+    findings
+}
+
+/// What a registry would refuse. A dependency inside the project has a version where it is
+/// published, and only there: Cargo drops a test's dependency that has none, and refuses to publish
+/// what needs one that has none.
+fn publishing(tree: &ProjectTree, workspace: &Workspace) -> Vec<Finding> {
+    let named = |name: &str| tree.manifests().iter().find(|one| one.name == name);
+    let is_published = |name: &str| named(name).is_some_and(PackageManifest::is_published);
+    let mut findings = Vec::new();
+    for (name, version) in &workspace.own {
+        let (what, wanted) = (
+            format!("`{name}` of [workspace.dependencies]"),
+            &workspace.version,
+        );
+        match (is_published(name), version) {
+            (true, version) if version.as_ref() != Some(wanted) => {
+                findings.push(FOUND.at(ROOT, 1, format!("{what} has not the version {wanted}")));
+            }
+            (false, Some(_)) => findings.push(UNFOUND.at(ROOT, 1, format!("{what} has a version"))),
+            _ => {}
+        }
+    }
+    for manifest in tree.manifests().iter().filter(|one| one.is_published()) {
+        let (path, name) = (&manifest.path, &manifest.name);
+        for field in INHERITED.iter().filter(|field| !manifest.inherits(field)) {
+            let what = format!("`{name}` does not take the workspace's {field}");
+            findings.push(SAME.at(path, 1, what));
+        }
+        for needed in manifest.dependencies.iter().filter(|needed| !needed.is_dev) {
+            let needed = &needed.package;
+            if named(needed).is_some() && !is_published(needed) {
+                let what = format!("`{name}` needs `{needed}`, which is not published");
+                findings.push(HIDDEN.at(path, 1, what));
+            }
         }
     }
     findings
@@ -47,10 +112,10 @@ mod tests {
 
     #[test]
     fn a_whole_manifest_is_well_and_each_gap_is_found() {
-        let whole = "[package]\nname = 'x'\nlicense.workspace = true\ndescription = 'it'\n[lints]\nworkspace = true\n";
-        assert!(check(&ProjectTree::of(&[("x/Cargo.toml", whole)])).is_empty());
+        let all = "[package]\nname = 'x'\nlicense.workspace = true\ndescription = 'it'\n[lints]\nworkspace = true\n";
+        assert!(whole(&ProjectTree::of(&[("x/Cargo.toml", all)])).is_empty());
         assert_eq!(
-            check(&ProjectTree::of(&[(
+            whole(&ProjectTree::of(&[(
                 "x/Cargo.toml",
                 "[package]\nname = 'x'\n"
             )]))
@@ -62,8 +127,62 @@ mod tests {
     #[test]
     fn a_manifest_that_does_not_parse_is_found() {
         assert_eq!(
-            check(&ProjectTree::of(&[("x/Cargo.toml", "[package")]))[0].path,
+            whole(&ProjectTree::of(&[("x/Cargo.toml", "[package")]))[0].path,
             "x/Cargo.toml"
         );
+    }
+    const ROOT_TEXT: &str = "[workspace.package]\nversion = '0.2.0'\nrust-version = '1.95'\n\
+                             [workspace.dependencies]\n";
+    const OPEN: &str = "version.workspace = true\nrust-version.workspace = true\n\
+                        exclude.workspace = true\n";
+
+    fn found(own: &str, a: &str, b: &str) -> Vec<String> {
+        let root = format!("{ROOT_TEXT}{own}");
+        let a = format!("[package]\nname = 'a'\n{a}");
+        let b = format!("[package]\nname = 'b'\n{b}");
+        let files = [
+            ("Cargo.toml", &*root),
+            ("a/Cargo.toml", &*a),
+            ("b/Cargo.toml", &*b),
+        ];
+        let workspace = Workspace::parse(&root).unwrap();
+        let findings = publishing(&ProjectTree::of(&files), &workspace);
+        findings.into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn a_published_package_and_a_helper_of_its_tests_are_well() {
+        let a = format!("{OPEN}[dev-dependencies]\nb.workspace = true\n");
+        let own = "a = { path = 'a', version = '0.2.0' }\nb = { path = 'b' }\n";
+        assert!(found(own, &a, "publish = false\n").is_empty());
+    }
+
+    #[test]
+    fn a_version_is_where_it_is_published_and_nowhere_else() {
+        let own = "a = { path = 'a', version = '0.1.0' }\nb = { path = 'b', version = '0.2.0' }\n";
+        let wanted = [
+            "`a` of [workspace.dependencies] has not the version 0.2.0",
+            "`b` of [workspace.dependencies] has a version",
+        ];
+        assert_eq!(found(own, OPEN, "publish = false\n"), wanted);
+    }
+
+    #[test]
+    fn what_is_published_needs_nothing_that_is_not() {
+        let a = format!("{OPEN}[dependencies]\nb.workspace = true\n");
+        let wanted = ["`a` needs `b`, which is not published"];
+        assert_eq!(found("", &a, "publish = false\n"), wanted);
+    }
+
+    #[test]
+    fn a_field_of_its_own_is_found() {
+        let found = found("", "version = '1.0.0'\n", "publish = false\n");
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+
+    #[test]
+    fn a_root_without_a_version_is_found() {
+        let tree = ProjectTree::of(&[("Cargo.toml", "[workspace]\n")]);
+        assert_eq!(check(&tree).len(), 1);
     }
 }

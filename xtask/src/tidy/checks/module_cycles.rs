@@ -6,11 +6,16 @@
 //! its children.
 
 use crate::source::{Module, NamedPath, ProjectTree, Rust};
-use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
+use crate::tidy::{Finding, HouseRule};
 use std::collections::{BTreeMap, BTreeSet};
 
 const LIST: &str = "xtask/allow-cycles.txt";
+
+const APART: HouseRule = HouseRule(
+    "a reader of one must read them all",
+    "move what both need into a module below them, or turn one of the uses round",
+);
 
 /// For each module the modules beside it that it names, with the first place where it does.
 type Graph = BTreeMap<String, BTreeMap<String, (String, usize)>>;
@@ -21,7 +26,7 @@ pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let roots: BTreeSet<&str> = modules.iter().map(|module| module.root.as_str()).collect();
     let mut findings = Vec::new();
     for root in roots {
-        for graph in Crate::of(tree, root).graphs().values() {
+        for graph in Crate::of(tree, root).graphs().into_values() {
             let cycles = cycles(graph).into_iter();
             findings.extend(cycles.filter(|cycle| !allowed.allows(&cycle.path)));
         }
@@ -149,55 +154,44 @@ fn absolute(module: &Module, rust: &Rust, path: &NamedPath) -> (Vec<String>, boo
     (base, goes_up)
 }
 
-/// One finding for each set of modules that name each other: the shortest cycle through its first.
-fn cycles(graph: &Graph) -> Vec<Finding> {
-    let (mut findings, mut told) = (Vec::new(), BTreeSet::new());
-    for start in graph.keys() {
-        if told.contains(start) {
-            continue;
-        }
-        let Some(cycle) = shortest_cycle(graph, start) else {
-            continue;
+/// A finding for each cycle; cycles that share a module are told as one.
+fn cycles(mut graph: Graph) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    loop {
+        // What names none of the others that are left is on no cycle.
+        let left: BTreeSet<String> = graph.keys().cloned().collect();
+        graph.retain(|_, others| {
+            others.retain(|name, _| left.contains(name));
+            !others.is_empty()
+        });
+        let Some(first) = graph.keys().next() else {
+            return findings;
         };
-        told.extend(cycle.iter().cloned());
-        let steps = cycle.iter().zip(cycle.iter().cycle().skip(1));
-        let places: Vec<String> = steps
-            .map(|(from, to)| {
-                let (file, line) = &graph[from][to];
-                format!("{from} -> {to} ({file}:{line})")
-            })
-            .collect();
-        let (file, line) = &graph[&cycle[0]][cycle.get(1).unwrap_or(&cycle[0])];
-        findings.push(Finding::new(
-            file,
-            *line,
-            format!("modules form a cycle: {}", places.join(", ")),
-            "a reader of one must read them all",
-            "move what both need into a module below them, or turn one of the uses round",
-        ));
-    }
-    findings
-}
-
-fn shortest_cycle(graph: &Graph, start: &str) -> Option<Vec<String>> {
-    let mut ways = vec![vec![start.to_owned()]];
-    let mut seen = BTreeSet::new();
-    while !ways.is_empty() {
-        let mut longer = Vec::new();
-        for way in ways {
-            let last = way.last().expect("a way has a start");
-            for next in graph.get(last).into_iter().flat_map(BTreeMap::keys) {
-                if next == start {
-                    return Some(way);
-                }
-                if seen.insert(next.clone()) {
-                    longer.push(way.iter().cloned().chain([next.clone()]).collect());
-                }
-            }
+        if graph.len() < left.len() {
+            continue;
         }
-        ways = longer;
+        let mut way = vec![first];
+        let cycle = loop {
+            let next = graph[way[way.len() - 1]]
+                .keys()
+                .next()
+                .expect("it names another");
+            match way.iter().position(|module| *module == next) {
+                Some(begin) => break way.split_off(begin),
+                None => way.push(next),
+            }
+        };
+        let mut told = Vec::new();
+        for (from, to) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
+            let (file, line) = &graph[*from][*to];
+            told.push(format!("{from} -> {to} ({file}:{line})"));
+        }
+        let (file, line) = &graph[cycle[0]][cycle[1 % cycle.len()]];
+        let what = format!("modules form a cycle: {}", told.join(", "));
+        findings.push(APART.at(file, *line, what));
+        let cycle: BTreeSet<String> = cycle.into_iter().cloned().collect();
+        graph.retain(|module, _| !cycle.contains(module));
     }
-    None
 }
 
 #[cfg(test)]

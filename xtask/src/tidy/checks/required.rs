@@ -4,50 +4,24 @@
 //! there is something to list.
 
 use crate::source::ProjectTree;
-use crate::tidy::Finding;
+use crate::tidy::{Finding, HouseRule};
 
-/// A file, the path whose presence makes it due (empty: always) and what it is for.
-const REQUIRED: &[(&str, &str, &str)] = &[
-    ("LICENSE-MIT", "", "the manifests name this licence"),
-    ("LICENSE-APACHE", "", "the manifests name this licence"),
-    ("CONTRIBUTING.md", "", "newcomers start there"),
-    ("README.md", "crates/motet", "users start there"),
-    ("CHANGELOG.md", "crates/motet", "users read what changed"),
-    (
-        "crates/motet/README.md",
-        "crates/motet/examples",
-        "the examples are listed there",
-    ),
-    (
-        "bench/README.md",
-        "bench",
-        "the benchmarks are listed there",
-    ),
-    ("docs/ARCHITECTURE.md", "docs", "it is the map"),
-    (
-        "docs/SEMANTICS.md",
-        "crates/motet",
-        "it numbers what the project promises",
-    ),
-    (
-        "docs/PAPER-MAP.md",
-        "bench",
-        "it says which result of which paper is where",
-    ),
-    (
-        "docs/adr/README.md",
-        "docs/adr",
-        "the decisions are listed there",
-    ),
-];
+/// A file on each line, the path whose presence makes it due, and what it is for.
+const REQUIRED: &str = include_str!("../../../required.txt");
+
+const WRITTEN: HouseRule = HouseRule("readers look for it", "write it");
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let missing = REQUIRED
-        .iter()
-        .filter(|(path, due, _)| tree.has(due) && tree.file(path).is_none());
-    missing
-        .map(|(path, _, why)| Finding::new(path, 1, "this file is missing", why, "write it"))
-        .collect()
+    let mut findings = Vec::new();
+    for line in REQUIRED.lines().filter(|line| !line.starts_with('#')) {
+        let [path, due, why] = line.splitn(3, "  ").collect::<Vec<_>>()[..] else {
+            panic!("xtask/required.txt: `{line}`");
+        };
+        if tree.has(due.trim_start_matches('.')) && tree.file(path).is_none() {
+            findings.push(WRITTEN.at(path, 1, format!("this file is missing: {why}")));
+        }
+    }
+    findings
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 //! Tests and examples may use what they like; programs at the edge are listed by name.
 
 use crate::source::{NamedPath, ProjectTree, Rust, SourceFile};
-use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
+use crate::tidy::{Finding, HouseRule};
+use std::collections::BTreeMap;
 
 const LIST: &str = "xtask/allow-std.txt";
 
@@ -24,81 +25,68 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("thread::sleep", "a timer, or motet_sync::Parker"),
 ];
 
+const SEEN: HouseRule = HouseRule(
+    "the model checker cannot see it",
+    "use what motet has, or name the file and the reason in xtask/allow-std.txt",
+);
+
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
     let mut findings = Vec::new();
     for (file, rust) in tree.rust().filter(|(file, _)| concerns(tree, file)) {
         let uses = uses(tree, file, rust);
-        if uses.is_empty() || allowed.allows(&file.path) {
-            continue;
-        }
-        for (offset, name, instead) in uses {
-            findings.push(Finding::new(
-                &file.path,
-                rust.line(offset),
-                format!("`std::{name}`"),
-                "the model checker cannot see it",
-                format!("use {instead}, or name the file and the reason in {LIST}"),
-            ));
+        if !uses.is_empty() && !allowed.allows(&file.path) {
+            let found = uses.into_iter().map(|(line, (name, instead))| {
+                let what = format!("`std::{name}`, where motet has {instead}");
+                SEEN.at(&file.path, line, what)
+            });
+            findings.extend(found);
         }
     }
     findings.extend(allowed.findings());
     findings
 }
 
-fn concerns(tree: &ProjectTree, file: &SourceFile) -> bool {
-    !file.path.starts_with(FACADE)
-        && !tree.modules().is_test_only(&file.path)
-        && !file
-            .path
-            .split('/')
-            .any(|folder| folder == "examples" || folder == "benches")
+fn concerns(tree: &ProjectTree, SourceFile { path, .. }: &SourceFile) -> bool {
+    let mut folders = path.split('/');
+    !path.starts_with(FACADE)
+        && !tree.modules().is_test_only(path)
+        && !folders.any(|folder| folder == "examples" || folder == "benches")
 }
 
-type Use = (usize, &'static str, &'static str);
-
-fn uses(tree: &ProjectTree, file: &SourceFile, rust: &Rust) -> Vec<Use> {
-    let paths = &rust.paths;
-    let aliases: Vec<&NamedPath> = paths
+/// The lines that name what is forbidden, each with the first of it.
+fn uses(
+    tree: &ProjectTree,
+    file: &SourceFile,
+    rust: &Rust,
+) -> BTreeMap<usize, (&'static str, &'static str)> {
+    let is_std = |path: &&NamedPath| ["std", "core"].contains(&path.parts[0].as_str());
+    let std = rust.paths.iter().filter(is_std);
+    let brought = std.filter_map(|path| Some((path.brings.as_deref()?, &path.parts)));
+    let brought: BTreeMap<&str, &Vec<String>> = brought.collect();
+    let mut uses = BTreeMap::new();
+    for path in rust
+        .paths
         .iter()
-        .filter(|path| path.brings.is_some() && is_std(path))
-        .collect();
-    let mut uses = Vec::new();
-    for path in paths.iter().filter(|path| !tree.is_test(file, path.offset)) {
-        let mut whole = path.parts.clone();
-        if path.brings.is_none() {
-            let alias = aliases
-                .iter()
-                .find(|alias| alias.brings.as_ref() == path.parts.first());
-            if let Some(alias) = alias {
-                whole.splice(0..1, alias.parts.clone());
-            }
+        .filter(|path| !tree.is_test(file, path.offset))
+    {
+        let alias = brought
+            .get(path.parts[0].as_str())
+            .filter(|_| path.brings.is_none());
+        let whole = match alias {
+            Some(alias) => [alias, &path.parts[1..]].concat(),
+            None => path.parts.clone(),
+        };
+        if !["std", "core"].contains(&whole[0].as_str()) {
+            continue;
         }
-        uses.extend(forbidden(&whole).map(|(name, instead)| (path.offset, name, instead)));
+        let spelled = whole[1..].join("::") + "::";
+        let begins = |(name, _): &&(&str, &str)| spelled.starts_with(&format!("{name}::"));
+        if let Some(found) = FORBIDDEN.iter().find(begins) {
+            uses.entry(rust.line(path.offset)).or_insert(*found);
+        }
     }
-    uses.sort_unstable();
-    uses.dedup_by_key(|(offset, ..)| rust.line(*offset));
     uses
-}
-
-fn is_std(path: &NamedPath) -> bool {
-    path.parts
-        .first()
-        .is_some_and(|first| first == "std" || first == "core")
-}
-
-fn forbidden(parts: &[String]) -> Option<(&'static str, &'static str)> {
-    let (first, rest) = parts.split_first()?;
-    if first != "std" && first != "core" {
-        return None;
-    }
-    let spelled = rest.join("::");
-    let begins = |name: &str| {
-        spelled
-            .strip_prefix(name)
-            .is_some_and(|more| more.is_empty() || more.starts_with("::"))
-    };
-    FORBIDDEN.iter().copied().find(|(name, _)| begins(name))
 }
 
 #[cfg(test)]

@@ -1,12 +1,17 @@
 //! A type that a whole crate sees has a name that no other crate gives to another type.
 
 use crate::source::ProjectTree;
-use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
+use crate::tidy::{Finding, HouseRule};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
 
 const LIST: &str = "xtask/allow-type-names.txt";
+
+const MEANT: HouseRule = HouseRule(
+    "a name that means two things has to be looked up each time",
+    "rename one, or say in xtask/allow-type-names.txt why both mean the same",
+);
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
@@ -27,13 +32,8 @@ pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
             }
             let other = *first.entry(name.to_owned()).or_insert(package);
             if other != package && !allowed.allows(name) {
-                findings.push(Finding::new(
-                    &file.path,
-                    rust.line(at.end()),
-                    format!("{other} has a type `{name}`, too"),
-                    "a name that means two things has to be looked up each time",
-                    format!("rename one, or say in {LIST} why both mean the same"),
-                ));
+                let what = format!("{other} has a type `{name}`, too");
+                findings.push(MEANT.at(&file.path, rust.line(at.end()), what));
             }
         }
     }

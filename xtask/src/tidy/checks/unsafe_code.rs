@@ -1,29 +1,28 @@
 //! `unsafe` stands in named files only.
 
 use crate::source::ProjectTree;
-use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
+use crate::tidy::{Finding, HouseRule};
 use regex_lite::Regex;
 
 const LIST: &str = "xtask/allow-unsafe.txt";
+
+const AUDITED: HouseRule = HouseRule(
+    "what must be audited should be few files that everyone knows",
+    "use a safe way, or name the file and the reason in xtask/allow-unsafe.txt",
+);
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let allowed = AllowList::read(tree, LIST);
     let word = Regex::new(r"\bunsafe\b").expect("it compiles");
     let mut findings = Vec::new();
     for (file, rust) in tree.rust() {
-        if let Some(found) = word
+        let found = word
             .find(&rust.code)
-            .filter(|_| !allowed.allows(&file.path))
-        {
-            findings.push(Finding::new(
-                &file.path,
-                rust.line(found.start()),
-                "`unsafe` outside of the named files",
-                "what must be audited should be few files that everyone knows",
-                format!("use a safe way, or name the file and the reason in {LIST}"),
-            ));
-        }
+            .filter(|_| !allowed.allows(&file.path));
+        let line = found.map(|found| rust.line(found.start()));
+        let what = "`unsafe` outside of the named files";
+        findings.extend(line.map(|line| AUDITED.at(&file.path, line, what)));
     }
     findings.extend(allowed.findings());
     findings
