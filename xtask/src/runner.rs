@@ -14,7 +14,7 @@ mod children;
 mod output;
 mod table;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 pub(crate) use children::Children;
 use output::{Sink, seconds};
 use std::process::{Command, ExitCode};
@@ -56,22 +56,23 @@ impl Runner {
 
     /// Runs a command as a step. Whether it ran and ended well.
     pub(crate) fn command(&mut self, name: &str, command: &mut Command) -> bool {
-        self.run(name, command, None)
+        self.command_within(name, command, Duration::MAX)
     }
 
     /// Runs a command that may take so long.
-    pub(crate) fn command_within(&mut self, name: &str, command: &mut Command, limit: Duration) {
-        self.run(name, command, Some(limit));
-    }
-
-    fn run(&mut self, name: &str, command: &mut Command, limit: Option<Duration>) -> bool {
+    pub(crate) fn command_within(
+        &mut self,
+        name: &str,
+        command: &mut Command,
+        limit: Duration,
+    ) -> bool {
         let children = self.children.clone();
         let says = output::spelled(command);
         self.step(name, &says, |_| children.run(command, limit))
     }
 
-    /// Runs a check in this process as a step: what it returns is shown, the lines of an error as
-    /// a failure. Whether it ran and passed.
+    /// Runs a check in this process as a step: what it returns is shown, an error as a failure.
+    /// Whether it ran and passed.
     pub(crate) fn check(
         &mut self,
         name: &str,
@@ -79,11 +80,13 @@ impl Runner {
         work: impl FnOnce() -> Result<Vec<String>>,
     ) -> bool {
         self.step(name, says, |sink| {
-            let lines = |text: String| text.lines().map(str::to_owned).collect();
-            let result = work().map_err(|fault| lines(format!("{fault:#}")));
-            let (Ok(shown) | Err(shown)) = &result;
+            let shown = work().map_err(|fault| {
+                let fault = format!("{fault:#}");
+                sink.line(&fault);
+                anyhow!(output::last(&fault))
+            })?;
             shown.iter().for_each(|line| sink.line(line));
-            result.map(drop).map_err(output::last)
+            Ok(())
         })
     }
 
@@ -147,12 +150,17 @@ impl Runner {
 
     /// Notes a step that does not run, with the reason.
     pub(crate) fn skip(&mut self, name: &str, reason: &str) {
-        self.rows.push(Row {
-            name: name.to_owned(),
-            outcome: Outcome::Skipped,
-            time: Duration::ZERO,
-        });
+        self.row(name, Outcome::Skipped, None);
         self.leave_out(format!("{name}: {reason}"));
+    }
+
+    fn row(&mut self, name: &str, outcome: Outcome, time: Option<Duration>) {
+        let name = name.to_owned();
+        self.rows.push(Row {
+            name,
+            outcome,
+            time,
+        });
     }
 
     /// Notes a part of a step that does not run, with the reason.
@@ -165,10 +173,8 @@ impl Runner {
         // After a single step its last lines stand just above.
         let repeated = self.rows.len() > 1;
         let total = self.began.elapsed();
-        println!(
-            "\n{}",
-            table::table(&self.rows, total, &self.left_out, repeated)
-        );
+        let table = table::table(&self.rows, total, &self.left_out, repeated);
+        println!("\n{table}");
         if self.children.interrupted() {
             return ExitCode::from(INTERRUPTED);
         }
@@ -178,37 +184,27 @@ impl Runner {
         }
     }
 
-    fn step(
-        &mut self,
-        name: &str,
-        says: &str,
-        work: impl FnOnce(&Sink) -> Result<(), Vec<String>>,
-    ) -> bool {
-        let mut row = Row {
-            name: name.to_owned(),
-            outcome: Outcome::NotRun,
-            time: Duration::ZERO,
-        };
-        if !self.stopped() {
-            if self.sink.keeps() {
-                println!("\n==> {name}, beside others");
-            }
-            self.sink.line(&format!("\n==> {name}: {says}"));
-            let begin = Instant::now();
-            row.outcome = match work(&self.sink) {
-                Ok(()) => Outcome::Passed,
-                Err(lines) => Outcome::Failed(lines),
-            };
-            row.time = begin.elapsed();
-            if matches!(row.outcome, Outcome::Failed(_)) {
-                self.failed.store(true, Ordering::Relaxed);
-            }
-            let ended = format!("<== {name}: {}, {}", row.outcome, seconds(row.time));
-            self.sink.line(&ended);
-            self.sink.show();
+    fn step(&mut self, name: &str, says: &str, work: impl FnOnce(&Sink) -> Result<()>) -> bool {
+        if self.children.interrupted() || (self.has_failed() && !self.keep_going) {
+            self.row(name, Outcome::NotRun, None);
+            return false;
         }
-        let passed = row.outcome == Outcome::Passed;
-        self.rows.push(row);
+        if self.sink.keeps() {
+            println!("\n==> {name}, beside others");
+        }
+        self.sink.line(&format!("\n==> {name}: {says}"));
+        let begin = Instant::now();
+        let result = work(&self.sink);
+        let (time, passed) = (begin.elapsed(), result.is_ok());
+        let outcome = match result {
+            Ok(()) => Outcome::Passed,
+            Err(fault) => Outcome::Failed(format!("{fault:#}")),
+        };
+        self.failed.fetch_or(!passed, Ordering::Relaxed);
+        let ended = format!("<== {name}: {}, {}", outcome.name(), seconds(time));
+        self.sink.line(&ended);
+        self.sink.show();
+        self.row(name, outcome, Some(time));
         passed
     }
 
@@ -216,20 +212,15 @@ impl Runner {
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
-
-    fn stopped(&self) -> bool {
-        self.children.interrupted() || (self.has_failed() && !self.keep_going)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::anyhow;
 
     fn outcomes(runner: &Runner) -> Vec<String> {
-        let outcomes = runner.rows.iter().map(|row| row.outcome.to_string());
-        outcomes.collect()
+        let rows = runner.rows.iter();
+        rows.map(|row| row.outcome.name().to_owned()).collect()
     }
 
     fn results(keep_going: bool) -> Vec<String> {

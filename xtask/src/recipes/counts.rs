@@ -9,7 +9,7 @@
 use super::project::Project;
 use crate::runner::{Children, Runner};
 use crate::said::{runs, said};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -124,8 +124,7 @@ fn count(program: &Path, row: &str, folder: &Path, children: &Children) -> Resul
         .arg(format!("--callgrind-out-file={}", out.display()))
         .arg(program)
         .arg(row);
-    let done = children.run(&mut command, Some(ROW_LIMIT));
-    done.map_err(|lines| anyhow!(lines.join("\n")))?;
+    children.run(&mut command, ROW_LIMIT)?;
     let text = fs::read_to_string(&part).context("callgrind has written nothing down")?;
     total(&text).with_context(|| format!("there is no total in {}", part.display()))
 }

@@ -9,8 +9,8 @@
     reason = "recipes must build when the project's own locks and threads do not"
 )]
 
-use super::output::{Sink, Tail, pass_on, program};
-use anyhow::{Context, Result};
+use super::output::{Sink, last, pass_on, program};
+use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -72,45 +72,39 @@ impl Children {
     ///
     /// # Errors
     /// Its last lines, and at the end how it ended, when that was not well.
-    pub(crate) fn run(
-        &self,
-        command: &mut Command,
-        limit: Option<Duration>,
-    ) -> Result<(), Vec<String>> {
+    pub(crate) fn run(&self, command: &mut Command, limit: Duration) -> Result<()> {
         let name = program(command);
-        let mut child = match self.spawn(command) {
-            Ok(Some(child)) => child,
-            Ok(None) => return Err(vec!["interrupted before it began".to_owned()]),
-            Err(error) => return Err(vec![format!("cannot start `{name}`: {error}")]),
-        };
-        let group = group_of(&child);
-        let (out, err) = (child.stdout.take(), child.stderr.take());
-        let (sink, also) = (self.sink.clone(), self.sink.clone());
-        let out = thread::spawn(move || out.map(|from| pass_on(from, &sink, io::stdout())));
-        let err = thread::spawn(move || err.map(|from| pass_on(from, &also, io::stderr())));
+        let child = self.spawn(command);
+        let child = child.with_context(|| format!("cannot start `{name}`"))?;
+        let mut child = child.context("interrupted before it began")?;
+        let (out, err) = child
+            .stdout
+            .take()
+            .zip(child.stderr.take())
+            .context("no pipes")?;
         let (ended, waits) = channel::<()>();
-        let timer = limit.map(|limit| thread::spawn(move || end_after(limit, group, &waits)));
-        let status = self.reap(&mut child);
-        drop(ended);
-        let overdue = timer.is_some_and(|timer| timer.join().unwrap_or(false));
-        let tails = [out, err].map(|pump| pump.join().ok().flatten());
+        let group = group_of(&child);
+        let (status, overdue, said) = thread::scope(|scope| {
+            let out = scope.spawn(|| pass_on(out, &self.sink, io::stdout()));
+            let err = scope.spawn(|| pass_on(err, &self.sink, io::stderr()));
+            let timer = scope.spawn(move || end_after(limit, group, &waits));
+            let status = self.reap(&mut child);
+            drop(ended);
+            let said = [out, err].map(|pump| last(&pump.join().unwrap_or_default()));
+            (status, timer.join().unwrap_or(false), said)
+        });
         let fault = match status {
             _ if self.interrupted() => "interrupted".to_owned(),
-            _ if overdue => format!(
-                "ended: it took more than {} s",
-                limit.unwrap_or_default().as_secs()
-            ),
+            _ if overdue => format!("ended: it took more than {} s", limit.as_secs()),
             Ok(status) if status.success() => return Ok(()),
             Ok(status) => format!("`{name}` ended with {status}"),
             Err(error) => format!("cannot wait for `{name}`: {error}"),
         };
-        let mut lines: Vec<String> = tails
+        let [out, err] = said;
+        let told = [out, err, fault]
             .into_iter()
-            .flatten()
-            .flat_map(Tail::into_lines)
-            .collect();
-        lines.push(fault);
-        Err(lines)
+            .filter(|text| !text.is_empty());
+        bail!(told.collect::<Vec<_>>().join("\n"))
     }
 
     /// Starts the command unless the recipe is ending. The lock is held meanwhile: a child is known
@@ -188,6 +182,12 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
+    /// The lines of its failure.
+    fn failed(children: &Children, command: &mut Command, limit: Duration) -> Vec<String> {
+        let fault = children.run(command, limit).unwrap_err();
+        format!("{fault:#}").lines().map(str::to_owned).collect()
+    }
+
     fn sh(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
@@ -196,9 +196,8 @@ mod tests {
 
     #[test]
     fn a_failure_carries_the_last_lines_of_both_streams() {
-        let lines = Children::unwatched()
-            .run(&mut sh("echo out; echo err >&2; exit 3"), None)
-            .unwrap_err();
+        let mut command = sh("echo out; echo err >&2; exit 3");
+        let lines = failed(&Children::unwatched(), &mut command, Duration::MAX);
         assert_eq!(lines[..2], ["out", "err"]);
         assert!(lines[2].contains('3'), "{lines:?}");
     }
@@ -207,10 +206,10 @@ mod tests {
     fn a_child_that_takes_too_long_is_ended_with_what_it_started() {
         let begin = Instant::now();
         let script = "trap '' TERM; sleep 600 & echo $!; wait";
-        let within = |limit| Children::unwatched().run(&mut sh(script), Some(limit));
+        let within = |limit| failed(&Children::unwatched(), &mut sh(script), limit);
         // On a busy machine the shell may not have begun when its time is up.
         let lines = (0..6)
-            .map(|turn| within(Duration::from_millis(200 << turn)).unwrap_err())
+            .map(|turn| within(Duration::from_millis(200 << turn)))
             .find(|lines| lines.len() > 1)
             .expect("the shell begins");
         assert!(begin.elapsed() < Duration::from_secs(300));
@@ -223,7 +222,7 @@ mod tests {
     fn what_a_child_leaves_behind_is_ended() {
         let begin = Instant::now();
         Children::unwatched()
-            .run(&mut sh("sleep 60 & exit 0"), None)
+            .run(&mut sh("sleep 60 & exit 0"), Duration::MAX)
             .unwrap();
         assert!(begin.elapsed() < Duration::from_secs(30));
     }
@@ -238,17 +237,16 @@ mod tests {
             }
             told.signal(Signal::SIGTERM);
         });
-        let lines = children.run(&mut sh("sleep 60"), None).unwrap_err();
+        let lines = failed(&children, &mut sh("sleep 60"), Duration::MAX);
         teller.join().unwrap();
         assert_eq!(lines, ["interrupted"]);
-        assert!(children.run(&mut sh("exit 0"), None).is_err());
+        assert!(children.run(&mut sh("exit 0"), Duration::MAX).is_err());
     }
 
     #[test]
     fn a_program_that_is_not_there_is_said() {
-        let lines = Children::unwatched()
-            .run(&mut Command::new("no-such-program"), None)
-            .unwrap_err();
+        let mut command = Command::new("no-such-program");
+        let lines = failed(&Children::unwatched(), &mut command, Duration::MAX);
         assert!(lines[0].contains("no-such-program"), "{lines:?}");
     }
 

@@ -1,7 +1,6 @@
 //! The table at the end of a recipe.
 
 use super::output::seconds;
-use std::fmt;
 use std::time::Duration;
 
 /// What became of a step.
@@ -9,20 +8,21 @@ use std::time::Duration;
 pub(super) enum Outcome {
     Passed,
     /// With its last lines.
-    Failed(Vec<String>),
+    Failed(String),
     Skipped,
     /// A step before it failed.
     NotRun,
 }
 
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Outcome {
+    /// What the table says.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
             Outcome::Passed => "ok",
             Outcome::Failed(_) => "FAILED",
             Outcome::Skipped => "skipped",
             Outcome::NotRun => "not run",
-        })
+        }
     }
 }
 
@@ -31,72 +31,62 @@ impl fmt::Display for Outcome {
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) outcome: Outcome,
-    pub(super) time: Duration,
+    /// How long it ran, if it did.
+    pub(super) time: Option<Duration>,
 }
 
 /// The last lines of what failed when they are to be `repeated`, then the table with the time of
 /// all, then what was left out and why.
 pub(super) fn table(rows: &[Row], all: Duration, left_out: &[String], repeated: bool) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for row in rows.iter().filter(|_| repeated) {
-        if let Outcome::Failed(lines) = &row.outcome {
-            text += &format!("--- {} failed; its last lines:\n", row.name);
-            lines
-                .iter()
-                .for_each(|line| text += &format!("    {line}\n"));
-            text += "\n";
+        if let Outcome::Failed(said) = &row.outcome {
+            lines.push(format!("--- {} failed; its last lines:", row.name));
+            lines.extend(said.lines().map(|line| format!("    {line}")));
+            lines.push(String::new());
         }
     }
-    let width = rows
-        .iter()
-        .map(|row| row.name.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max("step".len());
-    text += &format!("{:width$}  {:8}  {:>9}\n", "step", "result", "time");
-    for row in rows {
-        let ran = matches!(row.outcome, Outcome::Passed | Outcome::Failed(_));
-        let time = if ran {
-            seconds(row.time)
-        } else {
-            String::new()
-        };
-        text += format!("{:width$}  {:8}  {time:>9}", row.name, row.outcome).trim_end();
-        text += "\n";
-    }
-    let total = seconds(all);
-    text += &format!("{:width$}  {:8}  {total:>9}\n", "total", "");
+    let widths = rows.iter().map(|row| row.name.chars().count());
+    let width = widths.max().unwrap_or(0).max("step".len());
+    let line = |name: &str, result: &str, time: &str| {
+        let line = format!("{name:width$}  {result:8}  {time:>9}");
+        line.trim_end().to_owned()
+    };
+    lines.push(line("step", "result", "time"));
+    lines.extend(rows.iter().map(|row| {
+        let time = row.time.map(seconds).unwrap_or_default();
+        line(&row.name, row.outcome.name(), &time)
+    }));
+    lines.push(line("total", "", &seconds(all)));
     if !left_out.is_empty() {
-        text += "\nLeft out:\n";
-        left_out
-            .iter()
-            .for_each(|what| text += &format!("  - {what}\n"));
+        lines.push("\nLeft out:".to_owned());
+        lines.extend(left_out.iter().map(|what| format!("  - {what}")));
     }
-    text
+    lines.join("\n") + "\n"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(name: &str, outcome: Outcome, millis: u64) -> Row {
+    fn row(name: &str, outcome: Outcome, millis: Option<u64>) -> Row {
         Row {
             name: name.to_owned(),
             outcome,
-            time: Duration::from_millis(millis),
+            time: millis.map(Duration::from_millis),
         }
     }
 
     #[test]
     fn failures_come_first_and_reasons_last() {
         let rows = [
-            row("fmt", Outcome::Passed, 1500),
+            row("fmt", Outcome::Passed, Some(1500)),
             row(
                 "doc tests",
-                Outcome::Failed(vec!["assertion failed".to_owned()]),
-                60_000,
+                Outcome::Failed("assertion failed".to_owned()),
+                Some(60_000),
             ),
-            row("loom", Outcome::NotRun, 0),
+            row("loom", Outcome::NotRun, None),
         ];
         let wanted = "--- doc tests failed; its last lines:\n    assertion failed\n\n\
             step       result         time\n\
