@@ -7,7 +7,7 @@
 use crate::said::runs;
 use crate::source::ProjectTree;
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -35,8 +35,9 @@ pub(crate) const NEEDS: [(&str, &str); 7] = [
     ("cc", "needs_cc"),
 ];
 
-/// Plays two machines for a moment: a cable between them, in namespaces of their own.
-const CABLE: &str = "mount --make-rprivate / && ip link add cable0 type veth peer name cable1";
+/// Plays two machines for a moment: namespaces of their own, and a cable.
+const HOSTS: &str = "exec unshare --net --mount --uts --pid --fork --mount-proc sh -c \
+    'mount --make-rprivate / && ip link add cable0 type veth peer name cable1'";
 
 /// Where `.ci/run` puts MPI libraries, below the folder of what is built.
 const MPI: [&str; 2] = [
@@ -53,8 +54,7 @@ pub(crate) struct TestMachine {
     /// The MPI libraries that tests should use, as `MOTET_MPI` lists them.
     pub(crate) mpi: OsString,
     chromium: OsString,
-    /// What gives a program namespaces of its own.
-    unshare: OsString,
+    shell: OsString,
     cc: OsString,
 }
 
@@ -64,21 +64,16 @@ impl TestMachine {
     /// else the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> TestMachine {
         let stated = |name, other| env::var_os(name).unwrap_or(other);
-        let peers = target.join("peers/bin/python");
+        let peers = Some(target.join("peers/bin/python").into());
+        let peers = peers.filter(|python: &OsString| Path::new(python).exists());
         let there = MPI.iter().map(|path| target.join(path));
         let there = env::join_paths(there.filter(|path| path.exists()));
         TestMachine {
             data: stated("MOTET_DATA", root.join("../shared/data").into()),
-            python: stated(
-                "MOTET_PYTHON",
-                match peers.exists() {
-                    true => peers.into(),
-                    false => "python3".into(),
-                },
-            ),
+            python: stated("MOTET_PYTHON", peers.unwrap_or_else(|| "python3".into())),
             mpi: stated("MOTET_MPI", there.unwrap_or_default()),
             chromium: stated("MOTET_CHROMIUM", "chromium".into()),
-            unshare: "unshare".into(),
+            shell: "sh".into(),
             cc: stated("CC", "cc".into()),
         }
     }
@@ -108,64 +103,29 @@ impl TestMachine {
 
     /// Why the machine lacks the need; `None` when it does not.
     fn lacks(&self, need: &str) -> Option<String> {
-        let starts = |program: &OsStr| runs(program, &["--version"]);
-        let (well, lacks) = match need {
-            "data" => {
-                let data = Path::new(&self.data);
-                (
-                    data.is_dir(),
-                    format!("there is no folder {}; set MOTET_DATA", data.display()),
-                )
-            }
-            "python" => {
-                let python = self.python.display();
-                (
-                    self.has("pass"),
-                    format!("`{python}` does not run; install Python or set MOTET_PYTHON"),
-                )
-            }
+        let (program, words) = match need {
+            "data" => return self.lacks_data(),
             "mpi" => return self.lacks_mpi(),
-            "chromium" => {
-                let chromium = self.chromium.display();
-                (
-                    starts(&self.chromium),
-                    format!("`{chromium}` does not run; run `.ci/run` once or set MOTET_CHROMIUM"),
-                )
-            }
-            "hosts" => {
-                let spaces = [
-                    "--net",
-                    "--mount",
-                    "--uts",
-                    "--pid",
-                    "--fork",
-                    "--mount-proc",
-                ];
-                let cable = [&spaces[..], &["sh", "-c", CABLE]].concat();
-                let needs = "that needs root, `unshare` (util-linux) and `ip` (iproute2)";
-                (
-                    runs(&self.unshare, &cable),
-                    format!("this machine cannot play two; {needs}"),
-                )
-            }
-            "cc" => {
-                let cc = self.cc.display();
-                (
-                    starts(&self.cc),
-                    format!("`{cc}` does not run; install a C compiler or set CC"),
-                )
-            }
-            _ => {
-                let python = self.python.display();
-                (
-                    self.has("import sklearn"),
-                    format!(
-                        "`{python}` has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON"
-                    ),
-                )
-            }
+            "python" => (&self.python, &["-c", "pass"][..]),
+            "scikit-learn" => (&self.python, &["-c", "import sklearn"][..]),
+            "chromium" => (&self.chromium, &["--version"][..]),
+            "cc" => (&self.cc, &["--version"][..]),
+            _ => (&self.shell, &["-c", HOSTS][..]),
         };
-        (!well).then_some(lacks)
+        let lacks = match need {
+            "python" => "does not run; install Python or set MOTET_PYTHON",
+            "scikit-learn" => "has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON",
+            "chromium" => "does not run; run `.ci/run` once or set MOTET_CHROMIUM",
+            "cc" => "does not run; install a C compiler or set CC",
+            _ => "cannot play two machines; that needs root, util-linux and `ip` (iproute2)",
+        };
+        (!runs(program, words)).then(|| format!("`{}` {lacks}", program.display()))
+    }
+
+    fn lacks_data(&self) -> Option<String> {
+        let data = Path::new(&self.data);
+        let lacks = || format!("there is no folder {}; set MOTET_DATA", data.display());
+        (!data.is_dir()).then(lacks)
     }
 
     fn lacks_mpi(&self) -> Option<String> {
@@ -207,7 +167,7 @@ mod tests {
             // Whatever stands for Python stands for the browser too.
             chromium: python.into(),
             // As Python: a program that does what it is told, or is not there.
-            unshare: python.into(),
+            shell: python.into(),
             cc: python.into(),
         }
     }

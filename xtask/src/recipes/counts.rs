@@ -12,7 +12,6 @@ use crate::said::{runs, said};
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -21,6 +20,11 @@ const PACKAGE: &str = "motet-counts";
 
 /// Row and instructions per step, one to a line; `#` begins a comment.
 const BASELINE: &str = "crates/counts/baseline.txt";
+
+const HEAD: &str = "\
+# Machine instructions per step of each row of crates/counts; `cargo xtask counts` compares,
+# `cargo xtask counts --bless` writes this file.
+";
 
 /// The packages whose code is counted.
 const COUNTED: [&str; 6] = [
@@ -73,12 +77,9 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, bless: bool) {
             ));
             return Ok(lines);
         }
-        ensure!(
-            faults.is_empty(),
-            "{}\n{}",
-            lines.join("\n"),
-            faults.join("\n")
-        );
+        let failed = !faults.is_empty();
+        lines.extend(faults);
+        ensure!(!failed, lines.join("\n"));
         Ok(lines)
     });
 }
@@ -87,10 +88,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, bless: bool) {
 fn compiler(project: &Project) -> String {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     let said = said(rustc.arg("--version").current_dir(&project.root)).unwrap_or_default();
-    said.split_whitespace()
-        .take(2)
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words: Vec<&str> = said.split_whitespace().take(2).collect();
+    words.join(" ")
 }
 
 /// Instructions per step of each row, in the program's order.
@@ -131,9 +130,8 @@ fn count(program: &Path, row: &str, folder: &Path, children: &Children) -> Resul
 
 /// The sum over all functions in a file of callgrind's.
 fn total(text: &str) -> Option<u64> {
-    text.lines()
-        .find_map(|line| line.strip_prefix("totals: "))
-        .and_then(|number| number.trim().parse().ok())
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
+    total?.trim().parse().ok()
 }
 
 /// What is kept in the repository.
@@ -163,14 +161,10 @@ impl Baseline {
 
 /// The baseline's file.
 fn written(compiler: &str, counted: &[(String, u64)]) -> String {
-    let mut text = "# Machine instructions per step of each row of crates/counts; `cargo xtask counts` compares,\n\
-         # `cargo xtask counts --bless` writes this file.\n"
-        .to_owned();
-    let _ = writeln!(text, "compiler {compiler}");
-    for (name, count) in counted {
-        let _ = writeln!(text, "{name:24}{count:>6}");
-    }
-    text
+    let rows = counted
+        .iter()
+        .map(|(name, count)| format!("{name:24}{count:>6}\n"));
+    format!("{HEAD}compiler {compiler}\n{}", rows.collect::<String>())
 }
 
 /// A table of all rows, and what is wrong with them.

@@ -24,6 +24,8 @@ pub(super) struct Project {
     pub(super) package: Option<PackageManifest>,
     /// What tests may use.
     pub(super) machine: TestMachine,
+    /// What Cargo says of the packages.
+    metadata: Value,
 }
 
 /// The package that the gate does not build: zenoh takes longer than the gate may, and has a recipe
@@ -37,9 +39,9 @@ impl Project {
     /// # Errors
     /// What is missing or cannot be read.
     pub(super) fn find(package: Option<&str>) -> Result<Project> {
-        let metadata = ["metadata", "--no-deps", "--format-version", "1"];
-        let known: Value = serde_json::from_str(&said(Command::new(cargo()).args(metadata))?)?;
-        let folder = |key: &str| PathBuf::from(known[key].as_str().unwrap_or_default());
+        let words = ["metadata", "--no-deps", "--format-version", "1"];
+        let metadata: Value = serde_json::from_str(&said(Command::new(cargo()).args(words))?)?;
+        let folder = |key: &str| PathBuf::from(metadata[key].as_str().unwrap_or_default());
         let (root, target) = (folder("workspace_root"), folder("target_directory"));
         let tree = ProjectTree::load(&root)?;
         let package = package.map(|name| named(&tree, name)).transpose()?;
@@ -50,7 +52,20 @@ impl Project {
             tree,
             package,
             machine,
+            metadata,
         })
+    }
+
+    /// The targets that the recipe is about, as Cargo describes them; not those of [`LEFT_OUT`],
+    /// unless it is about that.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &Value> {
+        let packages = self.metadata["packages"].as_array().into_iter().flatten();
+        let named = |one: &&Value| match &self.package {
+            None => one["name"] != LEFT_OUT,
+            Some(package) => one["name"] == *package.name,
+        };
+        let targets = packages.filter(named).map(|one| &one["targets"]);
+        targets.filter_map(Value::as_array).flatten()
     }
 
     /// What the root's manifest says for all packages.

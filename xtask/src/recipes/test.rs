@@ -6,7 +6,7 @@ use super::{counts, docs, preflight, python, release, stress, targets};
 use crate::args::Test;
 use crate::needs::Need;
 use crate::runner::Runner;
-use crate::source::ProjectTree;
+use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;
 
@@ -17,18 +17,8 @@ const EXAMPLE_LIMIT: Duration = Duration::from_secs(600);
 const STRESS_SECONDS: u32 = 15;
 
 /// What `--quick` leaves out.
-const SLOW: [&str; 10] = [
-    "stress",
-    "doc tests",
-    "examples",
-    "loom",
-    "shuttle",
-    "counts",
-    "docs",
-    "python",
-    "targets",
-    "packages",
-];
+const SLOW: &str = "--quick: stress, doc tests, examples, models, counts, docs, python, targets, \
+                    packages";
 
 /// Runs everything that must hold before a change is merged.
 pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
@@ -36,17 +26,21 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
     let missing = project.missing();
     needs(runner, &missing, strict, &options.optional);
     preflight::steps(runner, project, strict);
-    let examples = build(runner, project);
+    let built = build(runner, project);
     tests(runner, project, &missing);
     if options.quick {
-        return SLOW.iter().for_each(|step| runner.skip(step, "--quick"));
+        return runner.skip("the rest", SLOW);
     }
     stress::step(runner, project, STRESS_SECONDS);
     // Each row has long times on one core. They share no folder of what is built for long.
     runner.beside(
         |runner| {
             doc_tests(runner, project);
-            run_examples(runner, project, &examples);
+            match built {
+                true => run_examples(runner, project),
+                // There may be programs of an earlier build.
+                false => runner.skip("examples", "not all has been built"),
+            }
             docs::step(runner, project, false);
             python::step(runner, project, strict);
         },
@@ -64,11 +58,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
 
 /// Every example in the documentation.
 fn doc_tests(runner: &mut Runner, project: &Project) {
-    let has_some = project.package.as_ref().is_none_or(|package| {
-        let library = format!("{}/src/lib.rs", package.folder);
-        project.tree.has(&library) && package.says("lib.doctest") != Some(false)
-    });
-    if !has_some {
+    if !project.targets().any(|target| target["doctest"] == true) {
         return runner.skip("doc tests", "the package has no library with such tests");
     }
     let mut command = project.cargo(&["test", "--doc"]);
@@ -80,9 +70,9 @@ fn doc_tests(runner: &mut Runner, project: &Project) {
 fn needs(runner: &mut Runner, missing: &[Need], strict: bool, optional: &[String]) {
     let is_fault = |need: &&Need| strict && !optional.iter().any(|name| name == need.name);
     let (faults, left_out): (Vec<_>, Vec<_>) = missing.iter().partition(is_fault);
-    left_out
-        .into_iter()
-        .for_each(|need| runner.leave_out(said(need)));
+    for need in left_out {
+        runner.leave_out(said(need));
+    }
     if strict {
         let faults = faults.into_iter().map(said).collect();
         runner.faults("needs", "what tests need of the machine", || Ok(faults));
@@ -117,41 +107,40 @@ fn tests(runner: &mut Runner, project: &Project, missing: &[Need]) {
 }
 
 /// Builds tests and examples together, so that no core waits for the last of the one; some tests
-/// start examples. The examples that there are.
-fn build(runner: &mut Runner, project: &Project) -> Vec<Example> {
+/// start examples. Whether all is built.
+fn build(runner: &mut Runner, project: &Project) -> bool {
     let mut build = project.cargo(&["build", "--profile", "test", "--tests"]);
-    let examples = examples(&project.tree, &project.folder());
-    if !examples.is_empty() {
+    if project.targets().any(is_example) {
         build.arg("--examples");
     }
     if project.concerns("motet-c") {
         // By itself it would be built with other features, and all below it once more.
         build.arg("--lib");
     }
-    match runner.command("build", build.args(project.words())) {
-        true => examples,
-        // There may be programs of an earlier build.
-        false => Vec::new(),
-    }
+    runner.command("build", build.args(project.words()))
 }
 
-/// An example of a package.
-#[derive(Debug, PartialEq, Eq)]
-struct Example {
-    name: String,
-    /// What it needs that the gate does not build.
-    lacks: Option<String>,
+fn is_example(target: &Value) -> bool {
+    target["kind"][0] == "example"
 }
 
 /// Runs each example that has been built.
-fn run_examples(runner: &mut Runner, project: &Project, examples: &[Example]) {
-    if examples.is_empty() {
-        runner.skip("examples", "none has been built here");
+fn run_examples(runner: &mut Runner, project: &Project) {
+    if project.concerns(LEFT_OUT) {
+        runner.leave_out(format!("examples of {LEFT_OUT}: run `cargo xtask mesh`"));
     }
-    for Example { name, lacks } in examples {
-        let step = format!("example {name}");
-        if let Some(lacks) = lacks {
-            runner.skip(&step, &format!("needs {lacks}"));
+    if project
+        .package
+        .as_ref()
+        .is_some_and(|package| package.name == LEFT_OUT)
+    {
+        return;
+    }
+    for target in project.targets().filter(|target| is_example(target)) {
+        let name = target["name"].as_str().unwrap_or_default();
+        let (step, lacks) = (format!("example {name}"), &target["required-features"]);
+        if lacks.is_array() {
+            runner.skip(&step, &format!("it needs the features {lacks}"));
             continue;
         }
         let mut command = Command::new(project.target.join("debug/examples").join(name));
@@ -159,60 +148,9 @@ fn run_examples(runner: &mut Runner, project: &Project, examples: &[Example]) {
     }
 }
 
-/// The examples below `folder`.
-fn examples(tree: &ProjectTree, folder: &str) -> Vec<Example> {
-    let roots = tree.modules().roots();
-    let roots = roots.filter(|module| module.root.starts_with(folder));
-    let examples = roots.filter_map(|module| {
-        let (package, name) = module.root.rsplit_once("/examples/")?;
-        let name = name.trim_end_matches("/main.rs").trim_end_matches(".rs");
-        let manifest = tree.manifests().iter().find(|one| one.folder == package)?;
-        let features = manifest.example_features(name).join(", ");
-        let lacks = match () {
-            () if manifest.name == LEFT_OUT => Some(format!("{LEFT_OUT}: cargo xtask mesh")),
-            () if features.is_empty() => None,
-            () => Some(format!("the feature {features}")),
-        };
-        let name = name.to_owned();
-        Some(Example { name, lacks })
-    });
-    examples.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn examples_are_known_by_file_or_folder_with_the_features_they_need() {
-        let tree = ProjectTree::of(&[
-            (
-                "crates/a/Cargo.toml",
-                "[package]\nname = 'a'\n[[example]]\nname = 'big'\nrequired-features = ['f']\n",
-            ),
-            ("crates/a/examples/hello.rs", ""),
-            ("crates/a/examples/big/main.rs", "mod part;"),
-            ("crates/a/examples/big/part.rs", ""),
-            ("crates/a/src/lib.rs", ""),
-            (
-                "crates/z/Cargo.toml",
-                "[package]\nname = 'motet-mesh-zenoh'\n",
-            ),
-            ("crates/z/examples/far.rs", ""),
-        ]);
-        let example = |name: &str, lacks: Option<&str>| Example {
-            name: name.to_owned(),
-            lacks: lacks.map(str::to_owned),
-        };
-        let wanted = [
-            example("big", Some("the feature f")),
-            example("hello", None),
-            example("far", Some("motet-mesh-zenoh: cargo xtask mesh")),
-        ];
-        assert_eq!(examples(&tree, ""), wanted);
-        assert_eq!(examples(&tree, "crates/a/"), wanted[..2]);
-        assert!(examples(&tree, "crates/b/").is_empty());
-    }
 
     #[test]
     fn a_need_is_said_with_its_tests_and_its_remedy() {

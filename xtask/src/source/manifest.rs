@@ -13,8 +13,6 @@ pub(crate) struct PackageManifest {
     pub(crate) name: String,
     /// What it depends on.
     pub(crate) dependencies: Vec<Dependency>,
-    /// Target roots that stand where Cargo would not look for them, from the project's root.
-    pub(crate) target_paths: Vec<String>,
     table: Table,
 }
 
@@ -45,7 +43,6 @@ impl PackageManifest {
             folder: folder.to_owned(),
             name: name.ok_or("[package] has no name")?.to_owned(),
             dependencies: dependencies(&table),
-            target_paths: target_paths(&table, folder),
             table,
         }))
     }
@@ -78,15 +75,6 @@ impl PackageManifest {
     /// Yes or no, when it is stated: `lib.doctest`.
     pub(crate) fn says(&self, path: &str) -> Option<bool> {
         get(&self.table, path)?.as_bool()
-    }
-
-    /// The features without which cargo does not build the example; most need none.
-    pub(crate) fn example_features(&self, example: &str) -> Vec<&str> {
-        let is_it = |stated: &&Value| stated.get("name").and_then(Value::as_str) == Some(example);
-        let stated = list(self.table.get("example")).find(is_it);
-        list(stated.and_then(|stated| stated.get("required-features")))
-            .filter_map(Value::as_str)
-            .collect()
     }
 }
 
@@ -131,24 +119,6 @@ fn dependencies(table: &Table) -> Vec<Dependency> {
         }
     }
     found
-}
-
-fn target_paths(table: &Table, folder: &str) -> Vec<String> {
-    let targets = ["bin", "example", "test", "bench"]
-        .into_iter()
-        .flat_map(|kind| list(table.get(kind)));
-    let paths = table
-        .get("lib")
-        .into_iter()
-        .chain(targets)
-        .filter_map(|target| target.get("path")?.as_str());
-    paths
-        .map(|path| {
-            format!("{folder}/{path}")
-                .trim_start_matches('/')
-                .to_owned()
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -209,28 +179,6 @@ mod tests {
         for unsaid in ["lib.test", "lib.doctest.x", "bin", "package.name"] {
             assert_eq!(manifest.says(unsaid), None, "{unsaid}");
         }
-    }
-
-    #[test]
-    fn an_example_needs_the_features_that_are_stated_for_it() {
-        let manifest = parse(
-            "[package]\nname = 'x'\n[[example]]\nname = 'a'\nrequired-features = ['f', 'g']\n\
-             [[example]]\nname = 'b'\n",
-        );
-        assert_eq!(manifest.example_features("a"), ["f", "g"]);
-        assert!(manifest.example_features("b").is_empty());
-        assert!(manifest.example_features("c").is_empty());
-    }
-
-    #[test]
-    fn odd_target_paths_are_kept() {
-        let manifest = parse(
-            "[package]\nname = 'x'\n[lib]\npath = 'a.rs'\n[[bin]]\nname = 'b'\npath = 'odd/b.rs'\n",
-        );
-        assert_eq!(
-            manifest.target_paths,
-            ["crates/x/a.rs", "crates/x/odd/b.rs"]
-        );
     }
 
     #[test]

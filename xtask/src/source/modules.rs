@@ -36,13 +36,9 @@ impl Modules {
         let roots = Regex::new(ROOTS).expect("it compiles");
         let mut modules = Modules::default();
         for file in files.keys().filter(|path| path.ends_with(".rs")) {
-            let owners = manifests
-                .iter()
-                .filter_map(|one| Some((one, one.inside(file)?)));
-            let owner = owners.min_by_key(|(_, inside)| inside.len());
-            if let Some((owner, inside)) = owner
-                && (roots.is_match(inside) || owner.target_paths.contains(file))
-            {
+            let inside = manifests.iter().filter_map(|one| one.inside(file));
+            let inside = inside.min_by_key(|inside| inside.len());
+            if let Some(inside) = inside.filter(|inside| roots.is_match(inside)) {
                 let root = Module {
                     file: file.clone(),
                     root: file.clone(),

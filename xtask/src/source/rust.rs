@@ -194,10 +194,7 @@ impl Rust {
             };
             let offset = place(token).start;
             let end = more.iter().position(|token| is(token, ';'));
-            if word == "use"
-                && let Some(end) = end
-                && !is(&more[0], '<')
-            {
+            if let Some(end) = end.filter(|_| word == "use" && !is(&more[0], '<')) {
                 self.uses.push(offset..place(&more[end]).start);
                 self.used(&more[..end], &[]);
                 rest = &more[end..];
@@ -224,17 +221,13 @@ impl Rust {
 
     /// Writes out a list of `use` trees, below a path.
     fn used(&mut self, trees: &[TokenTree], below: &[String]) {
-        for tree in trees
-            .split(|token| is(token, ','))
-            .filter(|tree| !tree.is_empty())
-        {
+        for tree in listed(trees) {
             let alias = tree.iter().position(|token| named(token, "as"));
-            let path = tree[..alias.unwrap_or(tree.len())]
-                .iter()
-                .filter_map(|token| match token {
-                    TokenTree::Ident(word) => Some(bare(word)),
-                    token => is(token, '*').then(|| "*".to_owned()),
-                });
+            let path = tree[..alias.unwrap_or(tree.len())].iter();
+            let path = path.filter_map(|token| match token {
+                TokenTree::Ident(word) => Some(bare(word)),
+                token => is(token, '*').then(|| "*".to_owned()),
+            });
             let mut parts: Vec<String> = below.iter().cloned().chain(path).collect();
             if let Some(TokenTree::Group(group)) = tree.last() {
                 self.used(&within(group), &parts);
@@ -258,6 +251,12 @@ impl Rust {
 
 fn within(group: &Group) -> Vec<TokenTree> {
     group.stream().into_iter().collect()
+}
+
+/// What stands between commas.
+fn listed(tokens: &[TokenTree]) -> impl Iterator<Item = &[TokenTree]> {
+    let parts = tokens.split(|token| is(token, ','));
+    parts.filter(|part| !part.is_empty())
 }
 
 fn place(token: &TokenTree) -> Range<usize> {
@@ -308,9 +307,7 @@ fn implies_test(predicate: &[TokenTree]) -> bool {
         return rest.is_empty() && named(name, "test");
     };
     let list = within(list);
-    let mut parts = list
-        .split(|token| is(token, ','))
-        .filter(|part| !part.is_empty());
+    let mut parts = listed(&list);
     match named(name, "all") {
         true => parts.any(implies_test),
         false => named(name, "any") && !list.is_empty() && parts.all(implies_test),

@@ -35,12 +35,9 @@ impl ProjectTree {
     /// A tree of the given paths and texts, for tests.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> ProjectTree {
-        ProjectTree::new(
-            files
-                .iter()
-                .map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned())))
-                .collect(),
-        )
+        let files = files.iter();
+        let files = files.map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned())));
+        ProjectTree::new(files.collect())
     }
 
     fn new(texts: Vec<(String, Option<String>)>) -> ProjectTree {
@@ -54,10 +51,8 @@ impl ProjectTree {
             }
         }
         let files = texts.into_iter().map(|(path, text)| {
-            let rust = text
-                .as_deref()
-                .filter(|_| path.ends_with(".rs"))
-                .map(Rust::parse);
+            let rust = text.as_deref().filter(|_| path.ends_with(".rs"));
+            let rust = rust.map(Rust::parse);
             (path.clone(), SourceFile { path, text, rust })
         });
         let files = files.collect();
@@ -103,11 +98,7 @@ impl ProjectTree {
         let below = format!("{path}/");
         path.is_empty()
             || self.files.contains_key(path)
-            || self
-                .files
-                .range(below.clone()..)
-                .next()
-                .is_some_and(|(next, _)| next.starts_with(&below))
+            || self.files.keys().any(|file| file.starts_with(&below))
     }
 
     /// The packages.

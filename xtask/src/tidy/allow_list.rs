@@ -5,7 +5,6 @@
 
 use super::{Finding, HouseRule};
 use crate::source::ProjectTree;
-use std::cell::Cell;
 
 const JUDGED: HouseRule = HouseRule(
     "an exception nobody can judge stays for ever",
@@ -16,101 +15,72 @@ const STALE: HouseRule = HouseRule(
     "delete the line",
 );
 
-/// A list of named exceptions.
-#[derive(Debug)]
-pub(crate) struct AllowList {
-    path: &'static str,
-    entries: Vec<Entry>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    line: usize,
-    allows: String,
-    has_reason: bool,
-    used: Cell<bool>,
-}
-
-impl AllowList {
-    /// The list at `path`; empty when there is no such file.
-    pub(crate) fn read(tree: &ProjectTree, path: &'static str) -> AllowList {
-        let lines = tree.text(path).unwrap_or_default().lines().enumerate();
-        let entries = lines.filter_map(|(at, line)| {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                return None;
-            }
-            let (allows, reason) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            Some(Entry {
-                line: at + 1,
-                allows: allows.to_owned(),
-                has_reason: !reason.trim().is_empty(),
-                used: Cell::new(false),
-            })
+/// The findings that the list at `path` does not allow by what they are `about`, and what is wrong
+/// with the list itself. Without such a file nothing is allowed.
+pub(crate) fn excuse(
+    tree: &ProjectTree,
+    path: &str,
+    mut findings: Vec<Finding>,
+    about: impl Fn(&Finding) -> &str,
+) -> Vec<Finding> {
+    let mut faults = Vec::new();
+    let lines = tree.text(path).unwrap_or_default().lines().map(str::trim);
+    for (at, line) in lines.enumerate() {
+        let (allowed, reason) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        if allowed.is_empty() || allowed.starts_with('#') {
+            continue;
+        }
+        if reason.is_empty() {
+            faults.push(JUDGED.at(path, at + 1, format!("`{allowed}` has no reason")));
+        }
+        let before = findings.len();
+        findings.retain(|finding| {
+            let is_below = allowed.ends_with('/') && about(finding).starts_with(allowed);
+            about(finding) != allowed && !is_below
         });
-        AllowList {
-            path,
-            entries: entries.collect(),
+        if findings.len() == before {
+            let what = format!("`{allowed}` allows nothing that is there");
+            faults.push(STALE.at(path, at + 1, what));
         }
     }
-
-    /// Whether an entry allows the file; that entry counts as used.
-    pub(crate) fn allows(&self, file: &str) -> bool {
-        let covers = |Entry { allows, .. }: &&Entry| {
-            allows == file || (allows.ends_with('/') && file.starts_with(allows))
-        };
-        let entry = self.entries.iter().find(covers);
-        entry.is_some_and(|entry| {
-            entry.used.set(true);
-            true
-        })
-    }
-
-    /// What is wrong with the list itself, once every file was asked about.
-    pub(crate) fn findings(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for entry in &self.entries {
-            let mut find = |rule: HouseRule, what| {
-                let what = format!("`{}` {what}", entry.allows);
-                findings.push(rule.at(self.path, entry.line, what));
-            };
-            if !entry.has_reason {
-                find(JUDGED, "has no reason");
-            }
-            if !entry.used.get() {
-                find(STALE, "allows nothing that is there");
-            }
-        }
-        findings
-    }
+    findings.extend(faults);
+    findings
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn list(text: &str) -> AllowList {
-        AllowList::read(&ProjectTree::of(&[("list.txt", text)]), "list.txt")
+    const RULE: HouseRule = HouseRule("why", "remedy");
+
+    /// What is left of findings in these files.
+    fn left(list: &str, files: &[&str]) -> Vec<(String, usize)> {
+        let tree = ProjectTree::of(&[("list.txt", list)]);
+        let findings = files.iter().map(|file| RULE.at(file, 7, "what"));
+        let left = excuse(&tree, "list.txt", findings.collect(), |one| &one.path);
+        left.into_iter().map(|one| (one.path, one.line)).collect()
     }
 
     #[test]
     fn files_and_folders_are_allowed_by_name() {
-        let list = list("# comment\n\na/b.rs  the reason\nc/  another\n");
-        assert!(list.allows("a/b.rs") && list.allows("c/d/e.rs"));
-        assert!(!list.allows("a/b.rs.old") && !list.allows("a/c.rs") && !list.allows("cc/d.rs"));
-        assert!(list.findings().is_empty());
+        let list = "# comment\n\na/b.rs  the reason\nc/  another\n";
+        let files = ["a/b.rs", "c/d/e.rs", "a/b.rs.old", "a/c.rs", "cc/d.rs"];
+        let wanted = ["a/b.rs.old", "a/c.rs", "cc/d.rs"];
+        assert_eq!(left(list, &files), wanted.map(|file| (file.to_owned(), 7)));
     }
 
     #[test]
     fn an_unused_entry_and_one_without_reason_are_findings() {
-        let list = list("a.rs because\nb.rs\n");
-        assert!(list.allows("b.rs"));
-        let lines: Vec<usize> = list.findings().iter().map(|finding| finding.line).collect();
-        assert_eq!(lines, [1, 2]);
+        let faults = left("a.rs because\nb.rs\n", &["b.rs"]);
+        assert_eq!(faults, [1, 2].map(|line| ("list.txt".to_owned(), line)));
     }
 
     #[test]
     fn a_missing_list_allows_nothing() {
-        assert!(!AllowList::read(&ProjectTree::of(&[]), "list.txt").allows("a.rs"));
+        let tree = ProjectTree::of(&[]);
+        let left = excuse(&tree, "list.txt", vec![RULE.at("a.rs", 1, "")], |one| {
+            &one.path
+        });
+        assert_eq!(left.len(), 1);
     }
 }

@@ -15,6 +15,7 @@ use crate::runner::Runner;
 use crate::said::said;
 use anyhow::{Context, Result, ensure};
 use fs_err as fs;
+use regex_lite::Regex;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -33,18 +34,9 @@ const LINKED: [(&str, &str); 2] = [
     ("motet-python", "x86_64-unknown-linux-gnu"),
 ];
 
-/// How names of files with licences begin.
-const BEGINS: [&str; 6] = [
-    "licen",
-    "copying",
-    "notice",
-    "unlicense",
-    "copyright",
-    "authors",
-];
-
-/// Files that only begin so.
-const CODE: [&str; 4] = [".rs", ".toml", ".json", ".html"];
+/// Names of files with licences, and of those that only look so.
+const TEXTS: &str = "(?i)^(?:licen|copying|notice|unlicense|copyright|authors)";
+const CODE: &str = r"(?i)\.(?:rs|toml|json|html)$";
 
 /// Folders of a package whose contents are not linked.
 const APART: [&str; 5] = [".git", "tests", "benches", "examples", "target"];
@@ -188,17 +180,17 @@ fn notices(version: &str, packages: &[Package], apache: &str) -> Result<String> 
 
 /// The texts of licences in the sources of a package, also of what it has from others in folders.
 fn texts_of(folder: &Path) -> Result<Vec<String>> {
+    let [is_text, is_code] = [TEXTS, CODE].map(|names| Regex::new(names).expect("it compiles"));
     let mut texts = Vec::new();
     let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
     entries.sort_by_key(|entry| entry.path());
     for entry in entries {
-        let name = entry.file_name().to_string_lossy().to_lowercase();
+        let name = entry.file_name().to_string_lossy().into_owned();
         // Not through links: they could lead round in a circle.
         let kind = entry.file_type()?;
-        let begins = BEGINS.iter().any(|begin| name.starts_with(begin));
         if kind.is_dir() && !APART.contains(&name.as_str()) {
             texts.extend(texts_of(&entry.path())?);
-        } else if kind.is_file() && begins && !CODE.iter().any(|end| name.ends_with(end)) {
+        } else if kind.is_file() && is_text.is_match(&name) && !is_code.is_match(&name) {
             texts.push(read(&entry.path())?);
         }
     }

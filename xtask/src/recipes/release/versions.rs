@@ -12,35 +12,24 @@ const TOOL: &str = "cargo install --locked cargo-release@1.1.6";
 /// `CHANGELOG.md` that is not released yet this version as its heading. `release.toml` says how.
 pub(super) fn set(runner: &mut Runner, project: &Project, version: &str) {
     if !project.has_cargo("release") {
-        return runner.lacking(
-            "version",
-            format!("there is no cargo-release; run `{TOOL}`"),
-            true,
-        );
+        let lacks = format!("there is no cargo-release; run `{TOOL}`");
+        return runner.lacking("version", lacks, true);
     }
     let says = "one heading `## Unreleased` in CHANGELOG.md";
     let log = project.tree.text("CHANGELOG.md").unwrap_or_default();
     if !runner.check("unreleased", says, || movable(log, version)) {
         return;
     }
-    let set = [
-        "release",
-        "version",
-        version,
-        "--workspace",
-        "--execute",
-        "--no-confirm",
-    ];
-    runner.command("version", &mut project.cargo(&set));
+    let step = |words: &[&str]| {
+        let mut command = project.cargo(&["release"]);
+        command
+            .args(words)
+            .args(["--workspace", "--execute", "--no-confirm"]);
+        command
+    };
+    runner.command("version", &mut step(&["version", version]));
     // After that the version is the new one: what is replaced takes it from there.
-    let replace = [
-        "release",
-        "replace",
-        "--workspace",
-        "--execute",
-        "--no-confirm",
-    ];
-    runner.command("heading", &mut project.cargo(&replace));
+    runner.command("heading", &mut step(&["replace"]));
 }
 
 /// Whether the heading can become that of the version.

@@ -4,7 +4,7 @@
 //! a heading, one that holds a link, and a literal in code.
 
 use crate::source::{ProjectTree, SourceFile};
-use crate::tidy::allow_list::AllowList;
+use crate::tidy::allow_list::excuse;
 use crate::tidy::{Finding, HouseRule};
 
 const LIST: &str = "xtask/allow-columns.txt";
@@ -16,23 +16,17 @@ const BROKEN: HouseRule = HouseRule(
 );
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let allowed = AllowList::read(tree, LIST);
-    let kinds = [".rs", ".md"];
     let mut findings = Vec::new();
     for file in tree
         .files()
-        .filter(|file| kinds.iter().any(|kind| file.path.ends_with(kind)))
+        .filter(|file| file.rust.is_some() || file.path.ends_with(".md"))
     {
-        let long = long_lines(file);
-        if !long.is_empty() && !allowed.allows(&file.path) {
-            findings.extend(long.into_iter().map(|(line, columns)| {
-                let what = format!("{columns} columns, more than {LIMIT}");
-                BROKEN.at(&file.path, line, what)
-            }));
+        for (line, columns) in long_lines(file) {
+            let what = format!("{columns} columns, more than {LIMIT}");
+            findings.push(BROKEN.at(&file.path, line, what));
         }
     }
-    findings.extend(allowed.findings());
-    findings
+    excuse(tree, LIST, findings, |finding| &finding.path)
 }
 
 /// The lines that are too long and could be broken, with their columns.

@@ -6,7 +6,7 @@
 //! its children.
 
 use crate::source::{Module, NamedPath, ProjectTree, Rust};
-use crate::tidy::allow_list::AllowList;
+use crate::tidy::allow_list::excuse;
 use crate::tidy::{Finding, HouseRule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,18 +21,14 @@ const APART: HouseRule = HouseRule(
 type Graph = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let allowed = AllowList::read(tree, LIST);
-    let modules = tree.modules().all();
-    let roots: BTreeSet<&str> = modules.iter().map(|module| module.root.as_str()).collect();
-    let mut findings = Vec::new();
-    for root in roots {
-        for graph in Crate::of(tree, root).graphs().into_values() {
-            let cycles = cycles(graph).into_iter();
-            findings.extend(cycles.filter(|cycle| !allowed.allows(&cycle.path)));
-        }
-    }
-    findings.extend(allowed.findings());
-    findings
+    let crates = tree
+        .modules()
+        .roots()
+        .map(|module| Crate::of(tree, &module.root));
+    let graphs = crates.flat_map(|one| one.graphs().into_values());
+    excuse(tree, LIST, graphs.flat_map(cycles).collect(), |cycle| {
+        &cycle.path
+    })
 }
 
 /// The modules of one crate.
@@ -40,7 +36,7 @@ struct Crate<'a> {
     modules: Vec<(&'a Module, &'a Rust, Vec<NamedPath>)>,
     paths: BTreeSet<&'a [String]>,
     /// For each module the names that it brings into scope from below it, and from which module.
-    exports: BTreeMap<&'a [String], BTreeMap<String, BTreeSet<Vec<String>>>>,
+    exports: BTreeMap<&'a [String], BTreeSet<(String, Vec<String>)>>,
 }
 
 impl<'a> Crate<'a> {
@@ -61,14 +57,14 @@ impl<'a> Crate<'a> {
             modules,
             exports: BTreeMap::new(),
         };
-        let mut exports = BTreeMap::<_, BTreeMap<String, BTreeSet<_>>>::new();
+        let mut exports = BTreeMap::<_, BTreeSet<_>>::new();
         for (module, rust, paths) in &own.modules {
             for path in paths {
                 let Some(name) = &path.brings else { continue };
                 let from = own.place(&absolute(module, rust, path).0);
                 if from.len() > module.path.len() && from.starts_with(&module.path) {
                     let names = exports.entry(&module.path[..]).or_default();
-                    names.entry(name.clone()).or_default().insert(from);
+                    names.insert((name.clone(), from));
                 }
             }
         }
@@ -88,22 +84,10 @@ impl<'a> Crate<'a> {
     /// The modules where what the path names may be defined.
     fn places(&self, path: &[String]) -> Vec<Vec<String>> {
         let place = self.place(path);
-        let names = self.exports.get(&place[..]);
-        let found: Vec<_> = match path.get(place.len()).map(String::as_str) {
-            None => Vec::new(),
-            Some("*") => names
-                .into_iter()
-                .flat_map(BTreeMap::values)
-                .flatten()
-                .cloned()
-                .collect(),
-            Some(name) => names
-                .and_then(|names| names.get(name))
-                .into_iter()
-                .flatten()
-                .cloned()
-                .collect(),
-        };
+        let named = path.get(place.len()).map_or("", String::as_str);
+        let exports = self.exports.get(&place[..]).into_iter().flatten();
+        let named = exports.filter(|(name, _)| name == named || named == "*");
+        let found: Vec<_> = named.map(|(_, from)| from.clone()).collect();
         if found.is_empty() { vec![place] } else { found }
     }
 
@@ -134,17 +118,13 @@ impl<'a> Crate<'a> {
 
 /// The path from the crate's root, and whether it says so itself; else it begins where it stands.
 fn absolute(module: &Module, rust: &Rust, path: &NamedPath) -> (Vec<String>, bool) {
-    let mut parts = path
-        .parts
-        .iter()
-        .skip_while(|part| *part == "self")
-        .peekable();
+    let parts = path.parts.iter().skip_while(|part| *part == "self");
+    let mut parts = parts.peekable();
     if parts.next_if(|part| *part == "crate").is_some() {
         return (parts.cloned().collect(), true);
     }
     let mut base = module.path.clone();
-    let inline = rust.inline_modules(path.offset);
-    base.extend(inline);
+    base.extend(rust.inline_modules(path.offset));
     let mut goes_up = false;
     while parts.next_if(|part| *part == "super").is_some() {
         goes_up = true;
@@ -172,10 +152,9 @@ fn cycles(mut graph: Graph) -> Vec<Finding> {
         }
         let mut way = vec![first];
         let cycle = loop {
-            let next = graph[way[way.len() - 1]]
-                .keys()
-                .next()
-                .expect("it names another");
+            let (next, _) = graph[way[way.len() - 1]]
+                .first_key_value()
+                .expect("it names one");
             match way.iter().position(|module| *module == next) {
                 Some(begin) => break way.split_off(begin),
                 None => way.push(next),

@@ -3,7 +3,7 @@
 //! Tests and examples may use what they like; programs at the edge are listed by name.
 
 use crate::source::{NamedPath, ProjectTree, Rust, SourceFile};
-use crate::tidy::allow_list::AllowList;
+use crate::tidy::allow_list::excuse;
 use crate::tidy::{Finding, HouseRule};
 use std::collections::BTreeMap;
 
@@ -31,20 +31,14 @@ const SEEN: HouseRule = HouseRule(
 );
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let allowed = AllowList::read(tree, LIST);
     let mut findings = Vec::new();
     for (file, rust) in tree.rust().filter(|(file, _)| concerns(tree, file)) {
-        let uses = uses(tree, file, rust);
-        if !uses.is_empty() && !allowed.allows(&file.path) {
-            let found = uses.into_iter().map(|(line, (name, instead))| {
-                let what = format!("`std::{name}`, where motet has {instead}");
-                SEEN.at(&file.path, line, what)
-            });
-            findings.extend(found);
+        for (line, (name, instead)) in uses(tree, file, rust) {
+            let what = format!("`std::{name}`, where motet has {instead}");
+            findings.push(SEEN.at(&file.path, line, what));
         }
     }
-    findings.extend(allowed.findings());
-    findings
+    excuse(tree, LIST, findings, |finding| &finding.path)
 }
 
 fn concerns(tree: &ProjectTree, SourceFile { path, .. }: &SourceFile) -> bool {

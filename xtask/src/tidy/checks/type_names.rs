@@ -1,7 +1,7 @@
 //! A type that a whole crate sees has a name that no other crate gives to another type.
 
 use crate::source::ProjectTree;
-use crate::tidy::allow_list::AllowList;
+use crate::tidy::allow_list::excuse;
 use crate::tidy::{Finding, HouseRule};
 use regex_lite::Regex;
 use std::collections::BTreeMap;
@@ -14,7 +14,6 @@ const MEANT: HouseRule = HouseRule(
 );
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let allowed = AllowList::read(tree, LIST);
     let declared = Regex::new(
         r"(?m)^\s*pub(?:\(crate\))?\s+(?:unsafe\s+)?(?:struct|enum|union|trait|type)\s+(\w+)",
     );
@@ -31,14 +30,15 @@ pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
                 continue;
             }
             let other = *first.entry(name.to_owned()).or_insert(package);
-            if other != package && !allowed.allows(name) {
-                let what = format!("{other} has a type `{name}`, too");
+            if other != package {
+                let what = format!("`{name}` is a type of {other}, too");
                 findings.push(MEANT.at(&file.path, rust.line(at.end()), what));
             }
         }
     }
-    findings.extend(allowed.findings());
-    findings
+    excuse(tree, LIST, findings, |finding| {
+        finding.what.split('`').nth(1).unwrap_or_default()
+    })
 }
 
 #[cfg(test)]

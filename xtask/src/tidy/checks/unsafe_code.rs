@@ -1,7 +1,7 @@
 //! `unsafe` stands in named files only.
 
 use crate::source::ProjectTree;
-use crate::tidy::allow_list::AllowList;
+use crate::tidy::allow_list::excuse;
 use crate::tidy::{Finding, HouseRule};
 use regex_lite::Regex;
 
@@ -13,19 +13,14 @@ const AUDITED: HouseRule = HouseRule(
 );
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
-    let allowed = AllowList::read(tree, LIST);
     let word = Regex::new(r"\bunsafe\b").expect("it compiles");
     let mut findings = Vec::new();
     for (file, rust) in tree.rust() {
-        let found = word
-            .find(&rust.code)
-            .filter(|_| !allowed.allows(&file.path));
-        let line = found.map(|found| rust.line(found.start()));
+        let line = word.find(&rust.code).map(|found| rust.line(found.start()));
         let what = "`unsafe` outside of the named files";
         findings.extend(line.map(|line| AUDITED.at(&file.path, line, what)));
     }
-    findings.extend(allowed.findings());
-    findings
+    excuse(tree, LIST, findings, |finding| &finding.path)
 }
 
 #[cfg(test)]
