@@ -11,7 +11,6 @@ mod project;
 mod python;
 mod release;
 mod sanitize;
-mod schemathesis;
 mod stress;
 mod targets;
 mod test;

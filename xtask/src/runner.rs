@@ -6,8 +6,9 @@
 //!                        └ ends with the recipe: on Ctrl-C, on its time limit
 //! ```
 #![expect(
+    clippy::disallowed_types,
     clippy::disallowed_methods,
-    reason = "recipes must build when the project's own threads do not"
+    reason = "recipes must build when the project's own locks and threads do not"
 )]
 
 mod children;

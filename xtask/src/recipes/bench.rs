@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// # Errors
 /// The reason when the program cannot be started.
 pub(super) fn bench(project: &Project, rest: &[OsString]) -> Result<ExitCode> {
-    let mut command = project.cargo(&["run", "--release", "--package", "motet-cli"]);
+    let mut command = project.cargo("run --release --package motet-cli");
     command.args(["--features", "bench", "--", "bench"]);
     Err(command.args(rest).exec()).context("cannot start cargo")
 }

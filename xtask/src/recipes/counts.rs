@@ -54,8 +54,8 @@ pub(super) fn step(runner: &mut Runner, project: &Project, strict: bool) {
 
 /// Counts every row; with `bless` what is counted becomes the baseline.
 pub(super) fn steps(runner: &mut Runner, project: &Project, bless: bool) {
-    let mut build = project.cargo(&["build", "--release", "--package", PACKAGE]);
-    if !runner.command("build counts", &mut build) {
+    let mut build = project.cargo("build --release --package");
+    if !runner.command("build counts", build.arg(PACKAGE)) {
         return;
     }
     let children = runner.children();

@@ -2,12 +2,15 @@
 
 use super::models::Checker;
 use super::project::Project;
-use super::{python, schemathesis, stress};
+use super::{python, stress};
 use crate::runner::Runner;
 
 /// The part of a test's name that says that it is for this recipe. Such a test is `#[ignore]`d, so
 /// that the gate passes it.
 const MARKER: &str = "deep_";
+
+/// The part of a test's name that says that it needs an environment with schemathesis.
+const SCHEMATHESIS: &str = "by_schemathesis";
 
 /// Switches of thread in a loom model; the gate has two.
 const PREEMPTIONS: usize = 3;
@@ -28,12 +31,12 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) {
     if project.tests_named(MARKER).is_empty() {
         runner.skip("long tests", "there are none here");
     } else {
-        let mut command = project.cargo(&["test", "--tests"]);
+        let mut command = project.cargo("test --tests");
         project.machine.tell(&mut command).args(project.words());
         // One after the other: each may take all cores and much memory.
         command.args(["--", "--ignored", MARKER, "--test-threads", "1"]);
-        if !project.tests_named(schemathesis::MARKER).is_empty() {
-            match schemathesis::python(project) {
+        if !project.tests_named(SCHEMATHESIS).is_empty() {
+            match python::schemathesis(project) {
                 Ok(python) => drop(command.env("MOTET_SCHEMATHESIS", python)),
                 Err(why) => runner.leave_out(format!("tests by schemathesis: {why:#}")),
             }

@@ -42,7 +42,8 @@ impl Checker {
         let flags = format!("{flags} --cfg motet_{name}");
         for (targets, packages) in models {
             // What the models take to run is little beside what they take to be optimised.
-            let mut command = project.cargo(&["test", "--no-fail-fast", "--config", PLAIN]);
+            let mut command = project.cargo("test --no-fail-fast --config");
+            command.arg(PLAIN);
             command.args(packages.iter().flat_map(|name| ["--package", name]));
             for target in &targets {
                 match target.as_str() {

@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 /// Form, lints and house rules as steps, also of a larger recipe; a missing tool is a failure when
 /// `strict`.
 pub(super) fn steps(runner: &mut Runner, project: &Project, strict: bool) {
-    let mut fmt = project.cargo(&["fmt", "--check"]);
+    let mut fmt = project.cargo("fmt --check");
     match &project.package {
         None => fmt.arg("--all"),
         Some(package) => fmt.args(["--package", &package.name]),
@@ -17,7 +17,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, strict: bool) {
         // Unlike Cargo, rustfmt colours whatever it writes to.
         fmt.args(["--", "--color", "never"]);
     }
-    let mut clippy = project.cargo(&["clippy", "--all-targets"]);
+    let mut clippy = project.cargo("clippy --all-targets");
     clippy
         .args(project.all_words())
         .args(["--", "-D", "warnings"]);

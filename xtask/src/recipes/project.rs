@@ -6,7 +6,7 @@ use crate::source::{PackageManifest, ProjectTree, Workspace};
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::Command;
@@ -78,9 +78,11 @@ impl Project {
     }
 
     /// Cargo in the project's folder, with colours where they show.
-    pub(super) fn cargo(&self, words: &[&str]) -> Command {
+    pub(super) fn cargo(&self, words: &str) -> Command {
         let mut command = Command::new(cargo());
-        command.args(words).current_dir(&self.root);
+        command
+            .args(words.split_whitespace())
+            .current_dir(&self.root);
         if std::io::stdout().is_terminal() && env::var_os("CARGO_TERM_COLOR").is_none() {
             command.env("CARGO_TERM_COLOR", "always");
         }
@@ -88,12 +90,12 @@ impl Project {
     }
 
     /// Cargo of another toolchain, in the project's folder.
-    pub(super) fn cargo_of(&self, toolchain: &str, words: &[&str]) -> Command {
+    pub(super) fn cargo_of(&self, toolchain: &str, words: &str) -> Command {
         let mut command = Command::new("rustup");
         command
             .args(["run", toolchain, "cargo"])
-            .args(words)
-            .current_dir(&self.root);
+            .args(words.split_whitespace());
+        command.current_dir(&self.root);
         // Set by the Cargo that runs this program, for its own toolchain.
         for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
             command.env_remove(name);
@@ -107,9 +109,16 @@ impl Project {
     }
 
     /// The Python that tests should use, in the project's folder.
-    pub(super) fn python(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.machine.python);
-        command.args(words).current_dir(&self.root);
+    pub(super) fn python(&self, words: &str) -> Command {
+        self.python_at(&self.machine.python, words)
+    }
+
+    /// Another Python, in the project's folder.
+    pub(super) fn python_at(&self, python: impl AsRef<OsStr>, words: &str) -> Command {
+        let mut command = Command::new(python);
+        command
+            .args(words.split_whitespace())
+            .current_dir(&self.root);
         command
     }
 
@@ -126,22 +135,20 @@ impl Project {
     /// The words that choose what the recipe is about, after a Cargo command, with all that the
     /// program can have but [`LEFT_OUT`].
     pub(super) fn all_words(&self) -> Vec<&str> {
-        let features = ["--features", "motet-cli/bench"];
         let mut words = match &self.package {
             None => vec!["--workspace", "--exclude", LEFT_OUT],
             Some(package) => vec!["--package", &package.name],
         };
         if self.concerns("motet-cli") {
-            words.extend(features);
+            words.extend(["--features", "motet-cli/bench"]);
         }
         words
     }
 
     /// Whether the package is among what the recipe is about.
     pub(super) fn concerns(&self, name: &str) -> bool {
-        self.package
-            .as_ref()
-            .is_none_or(|package| package.name == name)
+        let package = self.package.as_ref();
+        package.is_none_or(|package| package.name == name)
     }
 
     /// The folder that the recipe is about, with a slash; empty for the whole project.
@@ -166,15 +173,9 @@ fn named(tree: &ProjectTree, name: &str) -> Result<PackageManifest> {
     let mut packages = tree.manifests().iter();
     let found = packages.find(|package| package.name == full || package.name == name);
     found.cloned().with_context(|| {
-        let names: Vec<&str> = tree
-            .manifests()
-            .iter()
-            .map(|one| one.name.as_str())
-            .collect();
-        format!(
-            "there is no package `{name}`; there are {}",
-            names.join(", ")
-        )
+        let names = tree.manifests().iter().map(|one| one.name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        format!("there is no package `{name}`; there are {names}")
     })
 }
 

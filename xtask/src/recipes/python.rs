@@ -3,11 +3,14 @@
 
 use super::project::Project;
 use crate::runner::Runner;
-use crate::said::said;
+use crate::said::{runs, said};
 use anyhow::Result;
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// A Python in an environment.
+const PYTHON: &str = "bin/python";
 
 /// What builds and tests the package; the environment of the peers has it.
 const TOOLS: &str = "import maturin, mypy, pytest, ruff, sklearn";
@@ -16,8 +19,8 @@ const TOOLS: &str = "import maturin, mypy, pytest, ruff, sklearn";
 const LIBRARIES: &str = "import furo, hmmlearn, matplotlib, myst_parser, pandas, polars, pyarrow, \
                          sphinxcontrib.programoutput, tqdm";
 
-/// What installs packages, from Python.
-const PIP: [&str; 4] = ["-m", "pip", "--quiet", "--disable-pip-version-check"];
+/// Where a Python has its packages.
+const PACKAGES: &str = "import sysconfig; print(sysconfig.get_path('purelib'))";
 
 /// Builds the wheel, as the tests are built, installs it and runs its tests, its examples and its
 /// checks.
@@ -33,7 +36,7 @@ pub(super) fn step(runner: &mut Runner, project: &Project, strict: bool) {
     // The extension calls only what every Python from 3.10 on has.
     match project.machine.has("import abi3audit") {
         true => {
-            let mut audit = project.python(&["-m", "abi3audit", "--strict"]);
+            let mut audit = project.python("-m abi3audit --strict");
             runner.command("python abi", audit.arg(&wheel));
         }
         false => runner.skip("python abi", "there is no abi3audit; run `.ci/run` once"),
@@ -43,23 +46,16 @@ pub(super) fn step(runner: &mut Runner, project: &Project, strict: bool) {
 /// Builds and installs the wheel, and runs the tests of which the gate leaves out a part.
 pub(super) fn deep(runner: &mut Runner, project: &Project) {
     if let Some((place, _)) = installed(runner, project, false) {
-        let mut tests = pytest(
-            project,
-            &place,
-            &["-s", "python/tests/test_mpi4py_suite.py"],
-        );
+        let mut tests = pytest(project, &place, "-s python/tests/test_mpi4py_suite.py");
         runner.command("mpi4py's tests", tests.env("MOTET_DEEP", "1"));
     }
 }
 
 /// Tests of the package as it is installed at `place`.
-fn pytest(project: &Project, place: &Path, words: &[&str]) -> Command {
-    let mut tests = Command::new(place.join("bin/python"));
-    tests
-        .args(["-m", "pytest", "-q", "-c", "python/pyproject.toml"])
-        .args(words)
-        .env("MOTET_MPI", &project.machine.mpi)
-        .current_dir(&project.root);
+fn pytest(project: &Project, place: &Path, words: &str) -> Command {
+    let words = format!("-m pytest -q -c python/pyproject.toml {words}");
+    let mut tests = project.python_at(place.join(PYTHON), &words);
+    tests.env("MOTET_MPI", &project.machine.mpi);
     tests
 }
 
@@ -77,7 +73,7 @@ fn installed(runner: &mut Runner, project: &Project, strict: bool) -> Option<(Pa
     let (wheels, place) = (project.target.join("wheels"), project.target.join("python"));
     // An older one would be installed beside it. There may be none.
     let _ = fs::remove_dir_all(&wheels);
-    let mut build = project.python(&["-m", "maturin", "build", "--profile", "dev", "--out"]);
+    let mut build = project.python("-m maturin build --profile dev --out");
     build.arg(&wheels).current_dir(project.root.join("python"));
     if !runner.command("python wheel", &mut build) {
         return None;
@@ -99,30 +95,20 @@ fn size(wheel: &Path) -> Result<String> {
 
 /// Tests of the package as it is installed at `place`, and what looks at its text.
 fn checks(runner: &mut Runner, project: &Project, place: &Path) {
-    runner.command(
-        "python tests",
-        &mut pytest(project, place, &["python/tests"]),
-    );
-    let mut examples = Command::new(place.join("bin/python"));
-    examples.args([
-        "-m",
-        "pytest",
-        "-q",
-        "--doctest-modules",
-        "--pyargs",
-        "motet",
-    ]);
+    runner.command("python tests", &mut pytest(project, place, "python/tests"));
+    let words = "-m pytest -q --doctest-modules --pyargs motet";
+    let mut examples = project.python_at(place.join(PYTHON), words);
     runner.command("python examples", examples.current_dir(place));
-    let mut style = project.python(&["-m", "ruff", "check", "--no-cache", "python"]);
+    let mut style = project.python("-m ruff check --no-cache python");
     runner.command("python style", &mut style);
-    let mut types = project.python(&["-m", "mypy", "--ignore-missing-imports", "--cache-dir"]);
+    let mut types = project.python("-m mypy --ignore-missing-imports --cache-dir");
     types.arg(project.target.join("mypy")).arg("python/motet");
     runner.command("python types", &mut types);
 }
 
 /// Whether all is there that tests and documentation would leave out where it is missing.
 fn complete(runner: &mut Runner, place: &Path, strict: bool) -> bool {
-    let asked = said(Command::new(place.join("bin/python")).args(["-c", LIBRARIES]));
+    let asked = said(Command::new(place.join(PYTHON)).args(["-c", LIBRARIES]));
     let Err(fault) = asked else { return true };
     let fault = fault.to_string();
     let missing = fault.lines().next_back().unwrap_or_default();
@@ -136,23 +122,10 @@ fn documents(runner: &mut Runner, project: &Project, place: &Path) {
     let site = project.target.join("site");
     let library = std::env::split_paths(&project.machine.mpi).next();
     let sphinx = |builder: &str, out: &Path| {
-        let mut sphinx = Command::new(place.join("bin/python"));
-        sphinx
-            .args([
-                "-m",
-                "sphinx",
-                "-q",
-                "-W",
-                "--keep-going",
-                "-b",
-                builder,
-                "-d",
-            ])
-            .arg(site.join(".doctrees"))
-            .arg("docs")
-            .arg(out)
-            .env("MOTET_MPI_LIB", library.clone().unwrap_or_default())
-            .current_dir(&project.root);
+        let words = format!("-m sphinx -q -W --keep-going -b {builder} docs");
+        let mut sphinx = project.python_at(place.join(PYTHON), &words);
+        sphinx.arg(out).arg("-d").arg(site.join(".doctrees"));
+        sphinx.env("MOTET_MPI_LIB", library.clone().unwrap_or_default());
         sphinx
     };
     if runner.command("python docs", sphinx("html", &site).arg("-E")) {
@@ -163,23 +136,34 @@ fn documents(runner: &mut Runner, project: &Project, place: &Path) {
 
 /// Makes an environment with the wheel, and with what the environment of the peers has.
 fn install(project: &Project, place: &Path, wheel: &Path) -> Result<()> {
-    let python = place.join("bin/python");
-    said(
-        project
-            .python(&["-m", "venv", "--clear", "--without-pip"])
-            .arg(place),
-    )?;
-    let mut pip = project.python(&PIP);
-    pip.arg("--python").arg(&python);
-    said(pip.args(["install", "--no-deps"]).arg(wheel))?;
-    let packages = [
-        "-c",
-        "import sysconfig; print(sysconfig.get_path('purelib'))",
-    ];
-    let peers = said(&mut project.python(&packages))?;
-    let own = said(Command::new(&python).args(packages))?;
+    let python = place.join(PYTHON);
+    said(project.python("-m venv --clear --without-pip").arg(place))?;
+    let mut pip = project.python("-m pip --quiet --disable-pip-version-check --python");
+    said(pip.arg(&python).args(["install", "--no-deps"]).arg(wheel))?;
+    let peers = said(project.python("-c").arg(PACKAGES))?;
+    let own = said(project.python_at(&python, "-c").arg(PACKAGES))?;
     fs::write(Path::new(&own).join("peers.pth"), format!("{peers}\n"))?;
     Ok(())
+}
+
+/// The Python of an environment with schemathesis, which asks a server for what its description
+/// says. It is made when it is needed.
+///
+/// # Errors
+/// Why there is none: no Python, or no network.
+pub(super) fn schemathesis(project: &Project) -> Result<PathBuf> {
+    let place = project.target.join("schemathesis");
+    let python = place.join(PYTHON);
+    if !runs(
+        &python,
+        &["-c", "import openapi_spec_validator, schemathesis"],
+    ) {
+        said(project.python_at("python3", "-m venv --clear").arg(&place))?;
+        let install = "-m pip --quiet --disable-pip-version-check install --only-binary :all:";
+        let mut pip = project.python_at(&python, install);
+        said(pip.args(["--requirement", ".ci/schemathesis.txt"]))?;
+    }
+    Ok(python)
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn oldest(runner: &mut Runner, project: &Project, rust: &str) {
         let install = format!("rustup toolchain install {full} --profile minimal");
         return runner.skip(name, &format!("there is no Rust {full}; run `{install}`"));
     }
-    let mut check = project.cargo_of(&full, &["check", "--workspace"]);
+    let mut check = project.cargo_of(&full, "check --workspace");
     runner.command(
         name,
         check.env("CARGO_TARGET_DIR", project.target.join("oldest")),

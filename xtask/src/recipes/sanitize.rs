@@ -43,13 +43,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) -> Result<()> {
         PACKAGES.join(", ")
     );
     for package in &packages {
-        let mut command = tests(
-            project,
-            project.cargo(&["test"]),
-            package,
-            ADDRESS,
-            "sanitize",
-        );
+        let mut command = tests(project, project.cargo("test"), package, ADDRESS, "sanitize");
         // The compiler has sanitizers, but promises nothing about them yet.
         command.env("RUSTC_BOOTSTRAP", "1");
         // Tests leave handlers at ports that they hold themselves: such cycles stay, as `WeakPort`
@@ -62,7 +56,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) -> Result<()> {
         return Ok(());
     }
     for package in packages.iter().filter(|package| RACING.contains(package)) {
-        let cargo = project.cargo_of("nightly", &["test"]);
+        let cargo = project.cargo_of("nightly", "test");
         let mut command = tests(project, cargo, package, THREAD, "races");
         command.args(["-Z", "build-std"]);
         let suppressed = project.root.join(SUPPRESSED);

@@ -15,7 +15,7 @@ pub(super) fn step(runner: &mut Runner, project: &Project, seconds: u32) {
     }
     // One after the other: each is meant to have the machine to itself.
     let each = f64::from(seconds) / tests as f64;
-    let mut command = project.cargo(&["test", "--tests"]);
+    let mut command = project.cargo("test --tests");
     command
         .args(project.words())
         .args(["--", MARKER, "--test-threads", "1"]);

@@ -36,7 +36,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) {
             runner.skip(&name, &reason);
             continue;
         }
-        let mut command = project.cargo(&["check", "--target", target]);
+        let mut command = project.cargo(&format!("check --target {target}"));
         command.args(PACKAGES.iter().flat_map(|name| ["--package", name]));
         runner.command(&name, &mut command);
     }

@@ -61,7 +61,7 @@ fn doc_tests(runner: &mut Runner, project: &Project) {
     if !project.targets().any(|target| target["doctest"] == true) {
         return runner.skip("doc tests", "the package has no library with such tests");
     }
-    let mut command = project.cargo(&["test", "--doc"]);
+    let mut command = project.cargo("test --doc");
     project.machine.tell(&mut command).args(project.words());
     runner.command("doc tests", &mut command);
 }
@@ -87,7 +87,7 @@ fn said(need: &Need) -> String {
 /// Unit and integration tests; the ones whose needs are missing are left out.
 fn tests(runner: &mut Runner, project: &Project, missing: &[Need]) {
     // `--tests` is what `--lib --bins --tests` is, also for a package without a library.
-    let mut command = project.cargo(&["test", "--tests", "--no-fail-fast"]);
+    let mut command = project.cargo("test --tests --no-fail-fast");
     project.machine.tell(&mut command).args(project.words());
     if project.concerns("motet-c") {
         command.env("MOTET_C_LIBRARY", project.target.join("debug"));
@@ -99,9 +99,9 @@ fn tests(runner: &mut Runner, project: &Project, missing: &[Need]) {
     // What an optional feature adds is tested as well; others hand it on to this package.
     let traced = "motet-dispatch";
     if project.concerns(traced) {
-        let mut command = project.cargo(&["test", "--package", traced, "--features", "tracing"]);
+        let mut command = project.cargo("test --features tracing --package");
         // Other features of the libraries than the tests': they are built once more.
-        command.args(["--config", PLAIN, "--test", "it", "tracing::"]);
+        command.args([traced, "--config", PLAIN, "--test", "it", "tracing::"]);
         runner.command("tests with tracing", &mut command);
     }
 }
@@ -109,7 +109,7 @@ fn tests(runner: &mut Runner, project: &Project, missing: &[Need]) {
 /// Builds tests and examples together, so that no core waits for the last of the one; some tests
 /// start examples. Whether all is built.
 fn build(runner: &mut Runner, project: &Project) -> bool {
-    let mut build = project.cargo(&["build", "--profile", "test", "--tests"]);
+    let mut build = project.cargo("build --profile test --tests");
     if project.targets().any(is_example) {
         build.arg("--examples");
     }

@@ -3,11 +3,6 @@
 //! Each child leads a process group of its own, so that ending it ends what it started: a test
 //! program that Cargo runs, a rank that a test program runs. Ctrl-C and a request to end reach this
 //! process only, and it passes them on.
-#![expect(
-    clippy::disallowed_types,
-    clippy::disallowed_methods,
-    reason = "recipes must build when the project's own locks and threads do not"
-)]
 
 use super::output::{Sink, last, pass_on, program};
 use anyhow::{Context, Result, bail};

@@ -1,8 +1,4 @@
 //! What a child writes: passed on at once or kept, the last lines kept for the end.
-#![expect(
-    clippy::disallowed_types,
-    reason = "recipes must build when the project's own locks do not"
-)]
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};

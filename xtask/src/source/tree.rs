@@ -16,7 +16,6 @@ const TEXT_LIMIT: u64 = 2_000_000;
 pub(crate) struct ProjectTree {
     files: BTreeMap<String, SourceFile>,
     manifests: Vec<PackageManifest>,
-    broken_manifests: Vec<(String, String)>,
     modules: Modules,
 }
 
@@ -41,15 +40,16 @@ impl ProjectTree {
     }
 
     fn new(texts: Vec<(String, Option<String>)>) -> ProjectTree {
-        let (mut manifests, mut broken_manifests) = (Vec::new(), Vec::new());
-        for (path, text) in &texts {
-            if path == "Cargo.toml" || path.ends_with("/Cargo.toml") {
-                match PackageManifest::parse(path, text.as_deref().unwrap_or_default()) {
-                    Ok(manifest) => manifests.extend(manifest),
-                    Err(message) => broken_manifests.push((path.clone(), message)),
-                }
-            }
-        }
+        let manifests = texts
+            .iter()
+            .filter(|(path, _)| path.ends_with("Cargo.toml"));
+        let manifests = manifests.filter_map(|(path, text)| {
+            // Cargo says what is wrong with one: it reads them all before it runs this program.
+            PackageManifest::parse(path, text.as_deref()?)
+                .ok()
+                .flatten()
+        });
+        let manifests = manifests.collect::<Vec<_>>();
         let files = texts.into_iter().map(|(path, text)| {
             let rust = text.as_deref().filter(|_| path.ends_with(".rs"));
             let rust = rust.map(Rust::parse);
@@ -60,7 +60,6 @@ impl ProjectTree {
         ProjectTree {
             files,
             manifests,
-            broken_manifests,
             modules,
         }
     }
@@ -104,11 +103,6 @@ impl ProjectTree {
     /// The packages.
     pub(crate) fn manifests(&self) -> &[PackageManifest] {
         &self.manifests
-    }
-
-    /// Manifests that cannot be read, with the reason.
-    pub(crate) fn broken_manifests(&self) -> &[(String, String)] {
-        &self.broken_manifests
     }
 
     /// Which file is which module.

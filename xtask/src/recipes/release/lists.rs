@@ -29,11 +29,11 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
         runner.skip("licences", &reason);
         return runner.skip("advisories", &reason);
     }
-    let mut licences = project.cargo(&["deny", "--all-features", "check", "licenses", "sources"]);
+    let mut licences = project.cargo("deny --all-features check licenses sources");
     runner.command("licences", &mut licences);
-    match said(&mut project.cargo(&["deny", "fetch", "db"])) {
+    match said(&mut project.cargo("deny fetch db")) {
         Ok(_) => {
-            let mut known = project.cargo(&["deny", "--all-features", "check"]);
+            let mut known = project.cargo("deny --all-features check");
             runner.command("advisories", known.args(["--disable-fetch", "advisories"]));
         }
         Err(_) => runner.skip("advisories", "the database of RustSec cannot be fetched"),
@@ -46,7 +46,7 @@ fn packages(runner: &mut Runner, project: &Project, folder: &Folder) {
     if !runner.check("copy", "git archive HEAD", || copied(project, &copy)) {
         return;
     }
-    let mut list = project.cargo(&["cyclonedx", "--format", "json", "--quiet"]);
+    let mut list = project.cargo("cyclonedx --format json --quiet");
     list.args(["--spec-version", "1.5", "--override-filename", "list"])
         .args(["--target", "x86_64-unknown-linux-gnu"])
         .current_dir(&copy);

@@ -84,9 +84,9 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
 /// The packages of others whose code is in an artefact, by name and version.
 fn linked(project: &Project) -> Result<Vec<Package>> {
     let mut names = BTreeSet::new();
-    let mut metadata = project.cargo(&["metadata", "--locked", "--format-version", "1"]);
+    let mut metadata = project.cargo("metadata --locked --format-version 1");
     for (package, target) in LINKED {
-        let mut tree = project.cargo(&["tree", "--locked", "--prefix", "none"]);
+        let mut tree = project.cargo("tree --locked --prefix none");
         tree.args(["--edges", "normal,no-proc-macro", "--format", "{p}"])
             .args(["--package", package, "--target", target]);
         names.extend(said(&mut tree)?.lines().filter_map(named));

@@ -45,7 +45,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder, all
 /// Cargo packs the published crates. Those that are not published need each other without versions,
 /// so Cargo must not be asked for the whole workspace.
 fn packing(project: &Project) -> Command {
-    let mut command = project.cargo(&["package"]);
+    let mut command = project.cargo("package");
     command.args(published(project).flat_map(|manifest| ["--package", &manifest.name]));
     command
 }

@@ -41,8 +41,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
         let reason = format!("there is no {COMPILER}; run `apt-get install musl-tools`");
         return runner.skip("program", &reason);
     }
-    let mut build = project.cargo(&["build", "--profile", "dist", "--target", TARGET]);
-    build.args(["--package", "motet-cli"]);
+    let mut build = project.cargo("build --profile dist --package motet-cli --target");
+    build.arg(TARGET);
     let paths = Paths::of(project);
     paths.hide(&mut build);
     if !runner.command("program", &mut build) {

@@ -21,7 +21,7 @@ pub(super) fn set(runner: &mut Runner, project: &Project, version: &str) {
         return;
     }
     let step = |words: &[&str]| {
-        let mut command = project.cargo(&["release"]);
+        let mut command = project.cargo("release");
         command
             .args(words)
             .args(["--workspace", "--execute", "--no-confirm"]);

@@ -10,6 +10,9 @@ use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
+/// Packs the wheels in a folder again.
+const PACK: &str = include_str!("pack_wheel.py");
+
 /// More is a failure: whoever installs it waits for it. In bytes.
 const LIMIT: u64 = 10_000_000;
 
@@ -20,7 +23,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
         let reason = format!("`{python}` has no maturin; run `.ci/run` once, which installs it");
         return runner.skip("wheel", &reason);
     }
-    let mut build = project.python(&["-m", "maturin", "build", "--locked", "--profile", "wheel"]);
+    let mut build = project.python("-m maturin build --locked --profile wheel");
     build
         .args(["--compression-level", "9", "--out"])
         .arg(&folder.draft)
@@ -40,8 +43,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder) {
     // Maturin packs by zlib.
     match project.machine.has("import zopfli") {
         true => {
-            let mut pack = project.python(&["-c", include_str!("pack_wheel.py")]);
-            runner.command("wheel packed", pack.arg(&folder.draft));
+            let mut pack = project.python("-c");
+            runner.command("wheel packed", pack.arg(PACK).arg(&folder.draft));
         }
         false => runner.skip("wheel packed", "there is no zopfli; run `.ci/run` once"),
     }
@@ -82,7 +85,7 @@ fn contents(
     let (wheel, _) = wheel(folder)?;
     // There may be one of an earlier run.
     let _ = fs::remove_dir_all(place);
-    let mut zip = project.python(&["-m", "zipfile", "-e"]);
+    let mut zip = project.python("-m zipfile -e");
     said(zip.arg(folder.draft.join(wheel)).arg(place))?;
     let mut faults = paths.faults(place)?;
     let missing = [NOTICES, LIBRARY]

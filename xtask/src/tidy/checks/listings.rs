@@ -74,11 +74,8 @@ fn mute(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let roots = tree.modules().roots().map(|module| &module.root);
     for root in roots.filter(|root| root.split('/').any(|folder| folder == "examples")) {
-        let mut parts = tree
-            .modules()
-            .all()
-            .iter()
-            .filter(|module| module.root == *root);
+        let modules = tree.modules().all().iter();
+        let mut parts = modules.filter(|module| module.root == *root);
         let asserts = parts.any(|part| {
             let rust = tree.file(&part.file).and_then(|file| file.rust.as_ref());
             rust.is_some_and(|rust| assertion.is_match(&rust.code))

@@ -12,8 +12,10 @@ const LIST: &str = "xtask/allow-std.txt";
 /// The crate that the rule is about.
 const FACADE: &str = "crates/sync/";
 
+type Forbidden = (&'static str, &'static str);
+
 /// What `std` offers, and what stands in its place.
-const FORBIDDEN: &[(&str, &str)] = &[
+const FORBIDDEN: &[Forbidden] = &[
     ("sync::atomic", "motet_sync::atomic"),
     ("sync::Mutex", "motet_sync::Mutex"),
     ("sync::RwLock", "motet_sync::Mutex"),
@@ -49,23 +51,16 @@ fn concerns(tree: &ProjectTree, SourceFile { path, .. }: &SourceFile) -> bool {
 }
 
 /// The lines that name what is forbidden, each with the first of it.
-fn uses(
-    tree: &ProjectTree,
-    file: &SourceFile,
-    rust: &Rust,
-) -> BTreeMap<usize, (&'static str, &'static str)> {
+fn uses(tree: &ProjectTree, file: &SourceFile, rust: &Rust) -> BTreeMap<usize, Forbidden> {
     let is_std = |path: &&NamedPath| ["std", "core"].contains(&path.parts[0].as_str());
     let std = rust.paths.iter().filter(is_std);
     let brought = std.filter_map(|path| Some((path.brings.as_deref()?, &path.parts)));
     let brought: BTreeMap<&str, &Vec<String>> = brought.collect();
     let mut uses = BTreeMap::new();
-    for path in rust
-        .paths
-        .iter()
-        .filter(|path| !tree.is_test(file, path.offset))
-    {
+    let paths = rust.paths.iter();
+    for path in paths.filter(|path| !tree.is_test(file, path.offset)) {
         let alias = brought
-            .get(path.parts[0].as_str())
+            .get(&*path.parts[0])
             .filter(|_| path.brings.is_none());
         let whole = match alias {
             Some(alias) => [alias, &path.parts[1..]].concat(),
@@ -75,7 +70,7 @@ fn uses(
             continue;
         }
         let spelled = whole[1..].join("::") + "::";
-        let begins = |(name, _): &&(&str, &str)| spelled.starts_with(&format!("{name}::"));
+        let begins = |(name, _): &&Forbidden| spelled.starts_with(&format!("{name}::"));
         if let Some(found) = FORBIDDEN.iter().find(begins) {
             uses.entry(rust.line(path.offset)).or_insert(*found);
         }

@@ -22,65 +22,61 @@ enum Where {
 }
 use Where::{Code, Product, Text};
 
-const UNFINISHED: HouseRule = HouseRule(
-    "it is not meant for the user's hands",
-    "write it, leave the function out, or delete it",
-);
-const SWITCHED_OFF: HouseRule = HouseRule(
-    "a test that does not run proves nothing",
-    "mend the test, delete it, or, if it takes long, call it `deep_…`",
-);
+const UNFINISHED: &str = "it is not meant for the user's hands";
+const FINISHED: &str = "write it, leave the function out, or delete it";
+const SWITCHED_OFF: &str = "a test that does not run proves nothing";
+const MENDED: &str = "mend the test, delete it, or, if it takes long, call it `deep_…`";
 
-const WORDS: &[(Where, &str, HouseRule)] = &[
+/// Where, what, why not, and what to do.
+const WORDS: &[(Where, &str, &str, &str)] = &[
     (
         Product,
         r#"(?m)(?:^|[\s"'`(=:<])/(?:work|root|tmp|home|Users)/[\w.]"#,
-        HouseRule(
-            "a path of one machine means nothing on another",
-            "use a path from the project's root, a temporary folder of the system, or an option",
-        ),
+        "a path of one machine means nothing on another",
+        "use a path from the project's root, a temporary folder of the system, or an option",
     ),
     (
         Text,
         r"\b(?:TODO|FIXME|XXX|HACK)\b",
-        HouseRule(
-            "a note to oneself is not the reader's business",
-            "do it, or write it where work is planned",
-        ),
+        "a note to oneself is not the reader's business",
+        "do it, or write it where work is planned",
     ),
     (
         Text,
         r"(?i)\b(?:issue|pull request|pr|bug)\s*#\d+",
-        HouseRule("a number sends the reader away", "say the reason itself"),
+        "a number sends the reader away",
+        "say the reason itself",
     ),
     (
         Product,
         r"\bmod\s+(?:utils?|helpers?|misc|common)\b\s*[;{]",
-        HouseRule(
-            "a drawer for anything fills with anything",
-            "name it after what it is about; a helper lives beside its user until it has two",
-        ),
+        "a drawer for anything fills with anything",
+        "name it after what it is about; a helper lives beside its user until it has two",
     ),
     (
         Text,
         r"(?m)^\s*//[/!]\s*```(?:.*\b)?ignore\b",
-        HouseRule(
-            "nothing keeps an example true that is not compiled",
-            "let it run, mark it `no_run` or `compile_fail`, or `text` when it is no code",
-        ),
+        "nothing keeps an example true that is not compiled",
+        "let it run, mark it `no_run` or `compile_fail`, or `text` when it is no code",
     ),
-    (Code, r"\b(?:todo|unimplemented|dbg)!", UNFINISHED),
+    (Code, r"\b(?:todo|unimplemented|dbg)!", UNFINISHED, FINISHED),
     (
         Code,
         r"#\[\s*ignore\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*(?:async\s+)?fn\s+\w+",
         SWITCHED_OFF,
+        MENDED,
     ),
-    (Code, r"\bcfg_attr\s*\([^)]*\bignore\b", SWITCHED_OFF),
+    (
+        Code,
+        r"\bcfg_attr\s*\([^)]*\bignore\b",
+        SWITCHED_OFF,
+        MENDED,
+    ),
 ];
 
 pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (place, pattern, rule) in WORDS {
+    for (place, pattern, why, remedy) in WORDS {
         let pattern = Regex::new(pattern).expect("it compiles");
         for file in tree.files().filter(|file| file.path != SELF) {
             let text = text(file, *place).unwrap_or_default();
@@ -91,7 +87,7 @@ pub(super) fn check(tree: &ProjectTree) -> Vec<Finding> {
                 if !is_free && !word.contains("fn deep_") {
                     let line = text[..at].matches('\n').count() + 1;
                     let what = word.lines().next().unwrap_or_default();
-                    findings.push(rule.at(&file.path, line, format!("`{what}`")));
+                    findings.push(HouseRule(why, remedy).at(&file.path, line, format!("`{what}`")));
                 }
             }
         }
