@@ -14,7 +14,6 @@ mod sanitize;
 mod stress;
 mod targets;
 mod test;
-mod tidy;
 
 use crate::args::{Command, Recipe};
 use crate::runner::{Children, Runner};
@@ -38,7 +37,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode> {
     match recipe {
         Recipe::Test(options) => test::steps(run, &project, options),
         Recipe::Preflight => preflight::steps(run, &project, false),
-        Recipe::Tidy => tidy::step(run, &project),
+        Recipe::Tidy => preflight::tidy(run, &project),
         Recipe::Loom { preemptions, .. } => Checker::Loom.steps(run, &project, *preemptions),
         Recipe::Shuttle { schedules, .. } => Checker::Shuttle.steps(run, &project, *schedules),
         Recipe::Stress { seconds, .. } => stress::step(run, &project, *seconds),

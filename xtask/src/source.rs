@@ -8,11 +8,9 @@ mod manifest;
 mod modules;
 mod rust;
 mod tree;
-mod workspace;
 
 pub(crate) use file::{SourceFile, resolve};
-pub(crate) use manifest::{Dependency, PackageManifest, get, list, table};
+pub(crate) use manifest::{Dependency, PackageManifest, Workspace, get, list, table};
 pub(crate) use modules::{Module, Modules};
 pub(crate) use rust::{NamedPath, Rust, RustFunction};
 pub(crate) use tree::ProjectTree;
-pub(crate) use workspace::Workspace;

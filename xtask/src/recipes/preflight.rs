@@ -1,8 +1,8 @@
 //! `cargo xtask preflight`: what takes seconds, before each commit.
 
 use super::project::Project;
-use super::tidy;
 use crate::runner::Runner;
+use crate::tidy;
 use std::io::IsTerminal;
 
 /// Form, lints and house rules as steps, also of a larger recipe; a missing tool is a failure when
@@ -29,5 +29,17 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, strict: bool) {
             runner.skip(name, &format!("it is not installed; run `{install}`"));
         }
     }
-    tidy::step(runner, project);
+    tidy(runner, project);
+}
+
+/// `cargo xtask tidy`: the house rules over the project's files; every finding is a line.
+pub(super) fn tidy(runner: &mut Runner, project: &Project) {
+    runner.faults("tidy", "the house rules", || {
+        let findings = tidy::run(&project.tree);
+        let lines = findings
+            .iter()
+            .map(|(check, finding)| format!("{finding} [{check}]"));
+        let count = (!findings.is_empty()).then(|| format!("{} findings", findings.len()));
+        Ok(lines.chain(count).collect())
+    });
 }

@@ -37,13 +37,17 @@ const SUPPRESSED: &str = "xtask/thread-sanitizer.txt";
 pub(super) fn steps(runner: &mut Runner, project: &Project) -> Result<()> {
     let chosen = |name: &&str| project.package.as_ref().is_none_or(|one| one.name == *name);
     let packages: Vec<&str> = PACKAGES.into_iter().filter(chosen).collect();
-    ensure!(
-        !packages.is_empty(),
-        "sanitize: one of {}",
-        PACKAGES.join(", ")
-    );
+    let known = PACKAGES.join(", ");
+    ensure!(!packages.is_empty(), "sanitize: one of {known}");
+    // Built otherwise than the rest, so in a folder of their own.
+    let tests = |mut cargo: Command, package: &str, flags: &str, folder: &str| {
+        cargo.args(["test", "--tests", "--target", TARGET, "--package", package]);
+        cargo.env("RUSTFLAGS", flags);
+        cargo.env("CARGO_TARGET_DIR", project.target.join(folder));
+        cargo
+    };
     for package in &packages {
-        let mut command = tests(project, project.cargo("test"), package, ADDRESS, "sanitize");
+        let mut command = tests(project.cargo(""), package, ADDRESS, "sanitize");
         // The compiler has sanitizers, but promises nothing about them yet.
         command.env("RUSTC_BOOTSTRAP", "1");
         // Tests leave handlers at ports that they hold themselves: such cycles stay, as `WeakPort`
@@ -56,33 +60,15 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) -> Result<()> {
         return Ok(());
     }
     for package in packages.iter().filter(|package| RACING.contains(package)) {
-        let cargo = project.cargo_of("nightly", "test");
-        let mut command = tests(project, cargo, package, THREAD, "races");
+        let cargo = project.cargo_of("nightly", "");
+        let mut command = tests(cargo, package, THREAD, "races");
         command.args(["-Z", "build-std"]);
         let suppressed = project.root.join(SUPPRESSED);
-        command.env(
-            "TSAN_OPTIONS",
-            format!("suppressions={}", suppressed.display()),
-        );
+        let options = format!("suppressions={}", suppressed.display());
+        command.env("TSAN_OPTIONS", options);
         runner.command(&format!("thread {package}"), &mut command);
     }
     Ok(())
-}
-
-/// The tests of a package, built with these flags: otherwise than the rest, so in a folder of
-/// their own.
-fn tests(
-    project: &Project,
-    mut cargo: Command,
-    package: &str,
-    flags: &str,
-    folder: &str,
-) -> Command {
-    cargo
-        .args(["--tests", "--target", TARGET, "--package", package])
-        .env("RUSTFLAGS", flags)
-        .env("CARGO_TARGET_DIR", project.target.join(folder));
-    cargo
 }
 
 /// A nightly toolchain has the standard library's source; else why not.

@@ -14,18 +14,10 @@ const TARGETS: [&str; 3] = [
 ];
 
 /// What is checked: what a program that uses motet may be built from.
-const PACKAGES: [&str; 10] = [
-    "motet-sync",
-    "motet-dispatch",
-    "motet-ports",
-    "motet-comm",
-    "motet-mpi",
-    "motet-mining",
-    "motet-search",
-    "motet-sim",
-    "motet-window",
-    "motet-files",
-];
+const PACKAGES: &str = "--package motet-sync --package motet-dispatch --package motet-ports \
+                        --package motet-comm --package motet-mpi --package motet-mining \
+                        --package motet-search --package motet-sim --package motet-window \
+                        --package motet-files";
 
 /// Checks the packages for each system.
 pub(super) fn steps(runner: &mut Runner, project: &Project) {
@@ -36,9 +28,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) {
             runner.skip(&name, &reason);
             continue;
         }
-        let mut command = project.cargo(&format!("check --target {target}"));
-        command.args(PACKAGES.iter().flat_map(|name| ["--package", name]));
-        runner.command(&name, &mut command);
+        let words = format!("check --target {target} {PACKAGES}");
+        runner.command(&name, &mut project.cargo(&words));
     }
 }
 

@@ -42,7 +42,12 @@ impl Children {
     pub(crate) fn watched() -> Result<Children> {
         let children = Children::default();
         let told = children.clone();
-        ctrlc::set_handler(move || told.interrupt()).context("cannot watch for Ctrl-C")?;
+        let interrupt = move || {
+            told.signal(Signal::SIGTERM);
+            thread::sleep(GRACE);
+            told.signal(Signal::SIGKILL);
+        };
+        ctrlc::set_handler(interrupt).context("cannot watch for Ctrl-C")?;
         Ok(children)
     }
 
@@ -132,12 +137,6 @@ impl Children {
             let _ = killpg(group, Signal::SIGKILL);
         });
         child.wait()
-    }
-
-    fn interrupt(&self) {
-        self.signal(Signal::SIGTERM);
-        thread::sleep(GRACE);
-        self.signal(Signal::SIGKILL);
     }
 
     fn signal(&self, signal: Signal) {

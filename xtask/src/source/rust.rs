@@ -140,7 +140,16 @@ impl Rust {
                     self.tests.extend(of_tests.then(|| round.clone()));
                 }
                 [TokenTree::Ident(word), TokenTree::Ident(name), rest @ ..] if word == "fn" => {
-                    self.function(name, place(token).start, rest, &attributes);
+                    let end = rest.iter().find(|next| is(next, ';') || is_block(next));
+                    let body = end.filter(|end| is_block(end)).map(place);
+                    let line = self.line(place(token).start);
+                    let function = body.map(|body| RustFunction {
+                        name: bare(name),
+                        line,
+                        lines: self.line(body.end - 1) - line + 1,
+                        is_test: attributes.iter().any(|attribute| is_test(attribute)),
+                    });
+                    self.functions.extend(function);
                 }
                 [TokenTree::Ident(word), TokenTree::Ident(name), next, ..] if word == "mod" => {
                     let (start, name) = (place(token).start, bare(name));
@@ -160,28 +169,6 @@ impl Rust {
             }
         }
         self.tests.extend(test.map(|begin| begin..round.end));
-    }
-
-    /// Takes the function whose `fn` is at `start`, if it has a body.
-    fn function(
-        &mut self,
-        name: &Ident,
-        start: usize,
-        rest: &[TokenTree],
-        attributes: &[Vec<TokenTree>],
-    ) {
-        let end = rest.iter().find(|token| is(token, ';') || is_block(token));
-        let line = self.line(start);
-        let is_test =
-            |attribute: &Vec<TokenTree>| attribute.len() == 1 && named(&attribute[0], "test");
-        if let Some(body) = end.filter(|end| is_block(end)) {
-            self.functions.push(RustFunction {
-                name: bare(name),
-                line,
-                lines: self.line(place(body).end - 1) - line + 1,
-                is_test: attributes.iter().any(is_test),
-            });
-        }
     }
 
     /// Finds the paths in `use`, in expressions and in types.
@@ -287,6 +274,10 @@ fn path_in(attribute: &[TokenTree]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn is_test(attribute: &[TokenTree]) -> bool {
+    attribute.len() == 1 && named(&attribute[0], "test")
 }
 
 /// Whether an attribute is a `cfg` that holds only in test builds.

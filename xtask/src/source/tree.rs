@@ -121,11 +121,9 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<(String, Option<String>)>) 
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if prefix.is_empty() {
-            name.clone()
-        } else {
-            format!("{prefix}/{name}")
-        };
+        let path = format!("{prefix}/{name}")
+            .trim_start_matches('/')
+            .to_owned();
         let place = entry.path();
         if name.starts_with('.') && !matches!(name.as_str(), ".ci" | ".cargo" | ".gitignore") {
             continue;
@@ -140,19 +138,14 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<(String, Option<String>)>) 
                 walk(&place, &path, files)?;
             }
         } else if kind.is_file() {
-            files.push((path, read_text(&place)?));
+            let text = match entry.metadata()?.len() > TEXT_LIMIT {
+                true => None,
+                false => String::from_utf8(fs::read(&place)?).ok(),
+            };
+            files.push((path, text.filter(|text| !text.contains('\0'))));
         }
     }
     Ok(())
-}
-
-fn read_text(path: &Path) -> io::Result<Option<String>> {
-    if fs::metadata(path)?.len() > TEXT_LIMIT {
-        return Ok(None);
-    }
-    Ok(String::from_utf8(fs::read(path)?)
-        .ok()
-        .filter(|text| !text.contains('\0')))
 }
 
 #[cfg(test)]
