@@ -54,6 +54,7 @@ pub(crate) struct TestMachine {
     /// The MPI libraries that tests should use, as `MOTET_MPI` lists them.
     pub(crate) mpi: OsString,
     chromium: OsString,
+    /// What runs [`HOSTS`].
     shell: OsString,
     cc: OsString,
 }

@@ -92,9 +92,8 @@ fn tests(runner: &mut Runner, project: &Project, missing: &[Need]) {
     if project.concerns("motet-c") {
         command.env("MOTET_C_LIBRARY", project.target.join("debug"));
     }
-    command
-        .arg("--")
-        .args(missing.iter().flat_map(|need| ["--skip", need.marker]));
+    let skipped = missing.iter().flat_map(|need| ["--skip", need.marker]);
+    command.arg("--").args(skipped);
     runner.command("tests", &mut command);
     // What an optional feature adds is tested as well; others hand it on to this package.
     let traced = "motet-dispatch";
