@@ -8,6 +8,7 @@ use ::rayon::ThreadPool;
 use motet_sync::thread;
 use std::cell::OnceCell;
 use std::fmt;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Hot enough that every point of the mixture has a share in every cluster: no exponential is left
@@ -26,6 +27,16 @@ impl<T> Lazy<T> {
             made: OnceCell::new(),
             make: Box::new(make),
         }
+    }
+
+    /// The same, for several to share.
+    pub(crate) fn shared(make: impl Fn() -> Result<T, String> + 'static) -> Rc<Lazy<T>> {
+        Rc::new(Lazy::new(make))
+    }
+
+    /// What has been made so far.
+    pub(crate) fn made(&self) -> Option<&T> {
+        self.made.get()?.as_ref().ok()
     }
 
     pub(crate) fn get(&self) -> Result<&T, String> {

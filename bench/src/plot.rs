@@ -2,7 +2,7 @@
 
 use crate::picture::{Panel, panels};
 use crate::results::Results;
-use crate::suite::{About, Experiment, all};
+use crate::suite::{Experiment, all};
 use crate::tables::{Sheet, csv, sheets};
 
 /// A file to be written.
@@ -34,10 +34,13 @@ pub fn files(results: &Results) -> Vec<PlotFile> {
             });
         }
         let about = experiment.about();
-        let rows = results.of(about.key);
-        let path = |ending: &str| format!("tables/{}.{ending}", about.key.to_lowercase());
-        let mut text = format!("# {} {}\n\n{}\n", about.key, about.title, about.question);
-        for sheet in tables(&about, results) {
+        let rows = results.of(experiment.key);
+        let path = |ending: &str| format!("tables/{}.{ending}", experiment.key.to_lowercase());
+        let mut text = format!(
+            "# {} {}\n\n{}\n",
+            experiment.key, about.title, about.question
+        );
+        for sheet in tables(experiment, results) {
             text += &format!("\n{}", sheet.markdown());
         }
         files.push(PlotFile {
@@ -53,22 +56,28 @@ pub fn files(results: &Results) -> Vec<PlotFile> {
 }
 
 /// The experiments that have rows, in the papers' order.
-pub(crate) fn measured(results: &Results) -> Vec<&'static dyn Experiment> {
+pub(crate) fn measured(results: &Results) -> Vec<&'static Experiment> {
     let all = all().iter().copied();
-    let measured = all.filter(|experiment| !results.of(experiment.about().key).is_empty());
+    let measured = all.filter(|experiment| !results.of(experiment.key).is_empty());
     measured.collect()
 }
 
 /// The pictures of an experiment that can be drawn.
-pub(crate) fn drawn(experiment: &dyn Experiment, results: &Results) -> Vec<Panel> {
-    let rows = results.of(experiment.about().key);
-    let pictures = experiment.pictures();
-    let drawn = pictures.iter().flat_map(|picture| panels(picture, &rows));
+pub(crate) fn drawn(experiment: &Experiment, results: &Results) -> Vec<Panel> {
+    let rows = results.of(experiment.key);
+    let drawn = experiment
+        .pictures
+        .iter()
+        .flat_map(|picture| panels(picture, &rows));
     drawn.collect()
 }
 
 /// The tables of an experiment.
-pub(crate) fn tables(about: &About, results: &Results) -> Vec<Sheet> {
-    let order: Vec<&str> = about.parameters.iter().map(|(name, _)| *name).collect();
-    sheets(&order, &results.of(about.key))
+pub(crate) fn tables(experiment: &Experiment, results: &Results) -> Vec<Sheet> {
+    let order: Vec<&str> = experiment
+        .parameters
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
+    sheets(&order, &results.of(experiment.key))
 }

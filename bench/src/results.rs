@@ -77,7 +77,7 @@ impl Results {
             });
         }
         // Only keys: rows are looked up by them.
-        let known = |key: &str| all().iter().any(|experiment| experiment.about().key == key);
+        let known = |key: &str| all().iter().any(|experiment| experiment.key == key);
         if let Some(row) = rows.iter().find(|row| !known(&row.experiment)) {
             return Err(ReadError::Experiment {
                 folder: folder.to_owned(),

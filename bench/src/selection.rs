@@ -27,6 +27,17 @@ pub enum Effort {
     Full,
 }
 
+impl Effort {
+    /// What belongs to the effort.
+    pub(crate) fn pick<T>(self, trial: T, quick: T, full: T) -> T {
+        match self {
+            Effort::Trial => trial,
+            Effort::Quick => quick,
+            Effort::Full => full,
+        }
+    }
+}
+
 /// A row, or a peer, that could not be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
@@ -55,11 +66,7 @@ impl Selection {
 
     /// The number that belongs to the effort.
     pub(crate) fn by_effort(&self, trial: u64, quick: u64, full: u64) -> u64 {
-        match self.effort {
-            Effort::Trial => trial,
-            Effort::Quick => quick,
-            Effort::Full => full,
-        }
+        self.effort.pick(trial, quick, full)
     }
 
     /// The number of rounds that belongs to the effort.

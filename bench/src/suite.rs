@@ -1,10 +1,10 @@
 //! The measurement suite: every experiment of the papers, with today's peers beside motet.
 //!
-//! Each experiment is one file that says what is asked, what is measured and what may mislead, and
-//! makes [`Case`]s: a point, quantities, and a program for each series. One [`MeasuringMethod`]
-//! runs them all, so that no experiment has a clock policy of its own. What comes out are [`Row`]s,
-//! one JSON object per line, and a record of the [`Machine`]; tables, pictures and verdicts are
-//! made from these files alone.
+//! Each experiment says what is asked, what is measured and what may mislead, and makes [`Case`]s:
+//! a point, quantities, and a program for each series. One [`MeasuringMethod`] runs them all, so
+//! that no experiment has a clock policy of its own. What comes out are [`Row`]s, one JSON object
+//! per line, and a record of the [`Machine`]; tables, pictures and verdicts are made from these
+//! files alone.
 //!
 //! ```text
 //!  registry ──> Experiment ── cases(Setting) ──> Case ──> MeasuringMethod ──> Row ──> RowStore (rows.jsonl, machine.json)
@@ -13,29 +13,22 @@
 //!
 //! Read next: [`Experiment`], then one file of `suite/experiments`.
 
-mod against_stages;
 mod case;
-mod contenders;
-mod copies;
 mod experiment;
 mod experiments;
-mod layouts;
 mod load;
 mod machine;
 mod method;
-mod overhead;
 mod picture;
 mod plan;
 mod registry;
 mod row;
 mod run;
 mod setting;
-mod shown;
 mod stages;
 mod store;
-mod synchronised;
 
-pub use case::{Case, CaseProgram, Quantity, Series};
+pub use case::{Case, CaseProgram, CaseValues, Quantity, Series};
 pub use experiment::{About, Experiment};
 pub use machine::{Identity, Machine, Measures};
 pub use method::{Listener, Measurer, MeasuringMethod, Stop};

@@ -184,31 +184,30 @@ impl Plan<'_> {
     /// The papers' lines.
     fn facts(&self) -> Vec<Draft> {
         let mut drafts: Vec<Draft> = Vec::new();
-        for beside in &self.picture.beside {
-            let Some(table) = papers::table(beside.table) else {
+        let Some(beside) = &self.picture.beside else {
+            return drafts;
+        };
+        let table = papers::table(beside.table);
+        let facts = table.iter().flat_map(|table| table.rows());
+        for fact in facts.filter(|fact| self.belongs(beside, fact)) {
+            let Some(value) = fact.number(beside.y) else {
                 continue;
             };
-            for fact in table.rows().filter(|fact| self.belongs(beside, fact)) {
-                let Some(value) = fact.number(beside.y) else {
-                    continue;
-                };
-                let name = fact_label(beside, &fact);
-                let text = fact.get(beside.x);
-                let place = text.parse().map_err(|_| text.to_owned());
-                let value = Seen {
-                    place,
-                    values: [value; 3],
-                    factors: Vec::new(),
-                };
-                match drafts.iter_mut().find(|draft| draft.label == name) {
-                    Some(draft) => draft.values.push(value),
-                    None => drafts.push(Draft {
-                        label: name,
-                        origin: Origin::Paper,
-                        turn: drafts.len(),
-                        values: vec![value],
-                    }),
-                }
+            let name = fact_label(beside, &fact);
+            let text = fact.get(beside.x);
+            let value = Seen {
+                place: text.parse().map_err(|_| text.to_owned()),
+                values: [value; 3],
+                factors: Vec::new(),
+            };
+            match drafts.iter_mut().find(|draft| draft.label == name) {
+                Some(draft) => draft.values.push(value),
+                None => drafts.push(Draft {
+                    label: name,
+                    origin: Origin::Paper,
+                    turn: drafts.len(),
+                    values: vec![value],
+                }),
             }
         }
         drafts

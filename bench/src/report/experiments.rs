@@ -4,7 +4,7 @@ use super::html::Html;
 use crate::picture::Panel;
 use crate::plot::{drawn, tables};
 use crate::results::Results;
-use crate::suite::{About, Experiment, RowOutcome};
+use crate::suite::{Experiment, RowOutcome};
 use crate::tables::{Cell, Reason, Sheet};
 use crate::text::{number, slug};
 
@@ -21,38 +21,39 @@ pub(super) fn picture_anchor(panel: &Panel) -> String {
     format!("fig-{}", panel.file)
 }
 
-pub(super) fn section(html: &mut Html, experiment: &dyn Experiment, results: &Results) {
+pub(super) fn section(html: &mut Html, experiment: &Experiment, results: &Results) {
     let about = experiment.about();
     html.open("section", &[]);
     html.heading(
         2,
-        &anchor(about.key),
-        &format!("{} {}", about.key, about.title),
+        &anchor(experiment.key),
+        &format!("{} {}", experiment.key, about.title),
     );
-    html.element("p", &[("class", "question")], about.question);
-    definition(html, &about);
+    html.element("p", &[("class", "question")], &about.question);
+    definition(html, experiment);
     for panel in drawn(experiment, results) {
         html.open("figure", &[("id", &picture_anchor(&panel))]);
         html.markup(&panel.svg());
         html.close("figure");
     }
-    for sheet in tables(&about, results) {
+    for sheet in tables(experiment, results) {
         table(html, &sheet);
     }
-    once(html, &about, results);
+    once(html, experiment, results);
     html.open("p", &[("class", "threats")]);
     html.element("strong", &[], "What may mislead: ");
-    html.text(about.threats);
+    html.text(&about.threats);
     html.close("p");
     html.close("section");
 }
 
-fn definition(html: &mut Html, about: &About) {
+fn definition(html: &mut Html, experiment: &Experiment) {
+    let about = experiment.about();
     html.open("details", &[]);
     html.element("summary", &[], "Definition, parameters, sources");
-    html.p(about.definition);
+    html.p(&about.definition);
     html.open("dl", &[]);
-    for (name, meaning) in about.parameters {
+    for (name, meaning) in experiment.parameters {
         html.element("dt", &[], name);
         html.element("dd", &[], meaning);
     }
@@ -94,8 +95,8 @@ fn table(html: &mut Html, sheet: &Sheet) {
 }
 
 /// How many of the values are of one run.
-fn once(html: &mut Html, about: &About, results: &Results) {
-    let rows = results.of(about.key);
+fn once(html: &mut Html, experiment: &Experiment, results: &Results) {
+    let rows = results.of(experiment.key);
     let runs = rows.iter().filter_map(|row| match row.outcome {
         RowOutcome::Measured { runs, .. } => Some(runs),
         RowOutcome::Absent { .. } => None,

@@ -157,14 +157,14 @@ fn contents(html: &mut Html, results: &Results) {
     for experiment in measured(results) {
         let about = experiment.about();
         entry(
-            &anchor(about.key),
-            &format!("{} {}", about.key, about.title),
+            &anchor(experiment.key),
+            &format!("{} {}", experiment.key, about.title),
         );
     }
     entry("claims", "Claims");
     entry("figures", "Figures");
     html.close("ul");
-    let all = all().iter().map(|experiment| experiment.about().key);
+    let all = all().iter().map(|experiment| experiment.key);
     let missing: Vec<&str> = all.filter(|key| results.of(key).is_empty()).collect();
     if !missing.is_empty() {
         let text = format!("Not measured: {}.", missing.join(", "));

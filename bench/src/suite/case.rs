@@ -1,6 +1,7 @@
 //! What is measured at one point.
 
 use super::row::Point;
+use super::setting::Setting;
 use std::fmt;
 
 /// Runs once and returns one value for each quantity of its case, in their order.
@@ -17,6 +18,30 @@ pub struct Case {
     pub quantities: Vec<Quantity>,
     /// Motet, its forms and the peers; the first is the one the others are paired with.
     pub series: Vec<Series>,
+}
+
+/// What a program tells: a value for each quantity of its case.
+pub trait CaseValues {
+    /// All of them.
+    fn values(self) -> Vec<f64>;
+}
+
+impl CaseValues for f64 {
+    fn values(self) -> Vec<f64> {
+        vec![self]
+    }
+}
+
+impl<const N: usize> CaseValues for [f64; N] {
+    fn values(self) -> Vec<f64> {
+        self.into()
+    }
+}
+
+impl CaseValues for Vec<f64> {
+    fn values(self) -> Vec<f64> {
+        self
+    }
 }
 
 /// What is measured, and in what.
@@ -49,23 +74,37 @@ impl Case {
 
     /// One more series.
     #[must_use]
-    pub fn with(
+    pub fn with<V: CaseValues>(
         mut self,
         name: impl Into<String>,
-        program: impl FnMut() -> Result<Vec<f64>, String> + 'static,
+        mut program: impl FnMut() -> Result<V, String> + 'static,
     ) -> Case {
         self.series.push(Series {
             name: name.into(),
-            program: Box::new(program),
+            program: Box::new(move || program().map(V::values)),
         });
         self
+    }
+
+    /// A peer's series, if it is wanted.
+    #[must_use]
+    pub fn beside<V: CaseValues>(
+        self,
+        setting: &Setting,
+        name: &str,
+        program: impl FnMut() -> Result<V, String> + 'static,
+    ) -> Case {
+        match setting.wants(name) {
+            true => self.with(name, program),
+            false => self,
+        }
     }
 
     /// A series of which it is known already that it cannot run here.
     #[must_use]
     pub fn absent(self, name: impl Into<String>, reason: impl Into<String>) -> Case {
         let reason = reason.into();
-        self.with(name, move || Err(reason.clone()))
+        self.with(name, move || Err::<f64, _>(reason.clone()))
     }
 }
 

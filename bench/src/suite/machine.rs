@@ -3,7 +3,6 @@
 use super::row::SCHEMA;
 use super::setting::Setting;
 use crate::limits;
-use crate::selection::Effort;
 use crate::statistics::median;
 use crate::system::{Cache, Cores, SystemMemory, processor, system};
 use serde::{Deserialize, Serialize};
@@ -75,12 +74,7 @@ impl Machine {
                 allocation_us: limits::spawn_us(),
             },
             versions: versions(),
-            effort: match setting.config().effort {
-                Effort::Trial => "trial",
-                Effort::Quick => "quick",
-                Effort::Full => "full",
-            }
-            .to_owned(),
+            effort: setting.by_effort("trial", "quick", "full").to_owned(),
             pinned: setting.config().pinned,
         }
     }

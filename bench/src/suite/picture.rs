@@ -1,7 +1,7 @@
 //! What is drawn, described plainly: the report draws it from the rows alone.
 
 /// One picture of an experiment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Picture {
     /// The name of its file, without folder and ending.
@@ -23,7 +23,7 @@ pub struct Picture {
     /// What is fitted through each line.
     pub fit: Option<LineFit>,
     /// The papers' rows beside.
-    pub beside: Vec<PaperBeside>,
+    pub beside: Option<PaperBeside>,
 }
 
 /// One axis.
@@ -78,7 +78,7 @@ pub struct PaperBeside {
 impl Picture {
     /// Lines of a quantity over a parameter, one for each series.
     #[must_use]
-    pub fn new(key: &'static str, title: &'static str, x: Axis, y: Axis) -> Picture {
+    pub const fn new(key: &'static str, title: &'static str, x: Axis, y: Axis) -> Picture {
         Picture {
             key,
             title,
@@ -89,13 +89,13 @@ impl Picture {
             panels_by: &[],
             only: &[],
             fit: None,
-            beside: Vec::new(),
+            beside: None,
         }
     }
 
     /// As bars.
     #[must_use]
-    pub fn bars(self) -> Picture {
+    pub const fn bars(self) -> Picture {
         Picture {
             shape: LineShape::Bars,
             ..self
@@ -104,25 +104,25 @@ impl Picture {
 
     /// Lines of their own for each value of these parameters.
     #[must_use]
-    pub fn series_by(self, series_by: &'static [&'static str]) -> Picture {
+    pub const fn series_by(self, series_by: &'static [&'static str]) -> Picture {
         Picture { series_by, ..self }
     }
 
     /// Pictures of their own for each value of these parameters.
     #[must_use]
-    pub fn panels_by(self, panels_by: &'static [&'static str]) -> Picture {
+    pub const fn panels_by(self, panels_by: &'static [&'static str]) -> Picture {
         Picture { panels_by, ..self }
     }
 
     /// Only rows with these values.
     #[must_use]
-    pub fn only(self, only: &'static [(&'static str, &'static str)]) -> Picture {
+    pub const fn only(self, only: &'static [(&'static str, &'static str)]) -> Picture {
         Picture { only, ..self }
     }
 
     /// With a fit through each line.
     #[must_use]
-    pub fn fit(self, fit: LineFit) -> Picture {
+    pub const fn fit(self, fit: LineFit) -> Picture {
         Picture {
             fit: Some(fit),
             ..self
@@ -131,9 +131,11 @@ impl Picture {
 
     /// With rows of the papers beside.
     #[must_use]
-    pub fn beside(mut self, beside: PaperBeside) -> Picture {
-        self.beside.push(beside);
-        self
+    pub const fn beside(self, beside: PaperBeside) -> Picture {
+        Picture {
+            beside: Some(beside),
+            ..self
+        }
     }
 }
 

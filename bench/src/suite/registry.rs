@@ -1,63 +1,36 @@
 //! The experiments there are.
 
 use super::experiment::Experiment;
-use super::experiments as e;
+use super::experiments::{
+    against_stages::{E03, E04, E05, E15},
+    clustering::{E12, E18},
+    container::E10,
+    copies::{E07, E08},
+    drawings::{E02, E11, E13},
+    forms_of_code::E36,
+    gene_clusters::E24,
+    generators::R147,
+    kernel::{E20, E22, E23},
+    layouts::experiments::{E25, E26, E27, E28, E29, E30, E31, E32, R154, R155},
+    map_reduce::R124,
+    products::{E33, E34, E35},
+    separation::E19,
+    services::{E09, E17},
+    stage_overheads::{E06, E14, E16, E21, R131, R163},
+    unit::E01,
+};
 use std::fmt;
 
 /// All of them, in the papers' order.
-static ALL: &[&dyn Experiment] = &[
-    &e::e01_unit::UnitTime,
-    &e::e02_structure::Structure,
-    &e::e03_four::Four,
-    &e::e04_two::Two,
-    &e::e05_exchange::Exchange,
-    &e::e06_patterns::Patterns,
-    &e::e07_stage_bandwidth::StageBandwidth,
-    &e::e08_size_bandwidth::SizeBandwidth,
-    &e::e09_services::Services,
-    &e::e10_container::WebContainer,
-    &e::e11_models::Models,
-    &e::e12_grain_size::GrainSize,
-    &e::e13_drawings::Drawings,
-    &e::e14_modes::Modes,
-    &e::e15_rendezvous::RendezvousRanks,
-    &e::e16_java_mpi::JavaMpi,
-    &e::e17_service_latency::ServiceLatency,
-    &e::e18_clusters::ClusterCount,
-    &e::e19_separation::Separation,
-    &e::e20_clustering_kernel::ClusteringKernel,
-    &e::e21_exchange_latency::ExchangeLatency,
-    &e::e22_fluctuation::Fluctuation,
-    &e::e23_spread::SpreadThreads,
-    &e::e24_gene_clusters::GeneClusters,
-    &e::e25_pattern_time::PatternTime,
-    &e::e26_thread_overhead::ThreadOverhead,
-    &e::e27_low_parallelism::LowParallelism,
-    &e::e28_size_threads::SizeThreads,
-    &e::e29_difference_threads::DifferenceThreads,
-    &e::e30_process_overhead::ProcessOverhead,
-    &e::e31_size_processes::SizeProcesses,
-    &e::e32_difference_processes::DifferenceProcesses,
-    &e::e33_matrix_multiplication::MatrixMultiplication,
-    &e::e34_matrix_efficiency::MatrixEfficiency,
-    &e::e35_matrix_machines::MatrixMachines,
-    &e::e36_forms_of_code::FormsOfCode,
-    &e::r124_map_reduce::MapReduce,
-    &e::r131_computations::Computations,
-    &e::r147_generators::Generators,
-    &e::r154_large_processes::LargeProcesses,
-    &e::r155_linear_models::LinearModels,
-    &e::r163_tiny_stages::TinyStages,
+static ALL: &[&Experiment] = &[
+    &E01, &E02, &E03, &E04, &E05, &E06, &E07, &E08, &E09, &E10, &E11, &E12, &E13, &E14, &E15, &E16,
+    &E17, &E18, &E19, &E20, &E21, &E22, &E23, &E24, &E25, &E26, &E27, &E28, &E29, &E30, &E31, &E32,
+    &E33, &E34, &E35, &E36, &R124, &R131, &R147, &R154, &R155, &R163,
 ];
-
-/// Whether an experiment is one of the papers', and none that explains a limit of theirs.
-fn is_of_papers(experiment: &dyn Experiment) -> bool {
-    experiment.about().key.starts_with('E')
-}
 
 /// All experiments, in the papers' order.
 #[must_use]
-pub fn all() -> &'static [&'static dyn Experiment] {
+pub fn all() -> &'static [&'static Experiment] {
     ALL
 }
 
@@ -70,26 +43,22 @@ pub fn all() -> &'static [&'static dyn Experiment] {
 /// ```
 /// use motet_bench::suite::find;
 ///
-/// assert_eq!(find("e01").unwrap()[0].about().key, "E01");
+/// assert_eq!(find("e01").unwrap()[0].key, "E01");
 /// assert!(find("E99").is_err());
 /// ```
-pub fn find(name: &str) -> Result<Vec<&'static dyn Experiment>, Unknown> {
-    let some = |of_papers| {
-        let wanted = |experiment: &&&dyn Experiment| is_of_papers(**experiment) == of_papers;
-        ALL.iter().filter(wanted).copied().collect()
+pub fn find(name: &str) -> Result<Vec<&'static Experiment>, Unknown> {
+    let wanted = |experiment: &&&Experiment| match name {
+        "all" => experiment.key.starts_with('E'),
+        "limits" => !experiment.key.starts_with('E'),
+        name => {
+            experiment.key.eq_ignore_ascii_case(name)
+                || experiment.about().name.eq_ignore_ascii_case(name)
+        }
     };
-    match name {
-        "all" => return Ok(some(true)),
-        "limits" => return Ok(some(false)),
-        _ => {}
-    }
-    let named = |experiment: &&&dyn Experiment| {
-        let about = experiment.about();
-        about.key.eq_ignore_ascii_case(name) || about.name.eq_ignore_ascii_case(name)
-    };
-    match ALL.iter().find(named) {
-        Some(experiment) => Ok(vec![*experiment]),
-        None => Err(Unknown(name.to_owned())),
+    let found: Vec<_> = ALL.iter().filter(wanted).copied().collect();
+    match found.is_empty() {
+        false => Ok(found),
+        true => Err(Unknown(name.to_owned())),
     }
 }
 
@@ -99,7 +68,7 @@ pub struct Unknown(pub String);
 
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys: Vec<&str> = ALL.iter().map(|e| e.about().key).collect();
+        let keys: Vec<&str> = ALL.iter().map(|e| e.key).collect();
         write!(
             f,
             "there is no experiment {}: name all, limits, or one of {}",
@@ -118,8 +87,8 @@ mod tests {
 
     #[test]
     fn keys_and_names_are_unique() {
-        let keys: BTreeSet<&str> = ALL.iter().map(|e| e.about().key).collect();
-        let names: BTreeSet<&str> = ALL.iter().map(|e| e.about().name).collect();
+        let keys: BTreeSet<&str> = ALL.iter().map(|e| e.key).collect();
+        let names: BTreeSet<&str> = ALL.iter().map(|e| e.about().name.as_str()).collect();
         assert_eq!((keys.len(), names.len()), (ALL.len(), ALL.len()));
         let (papers, limits) = (find("all").unwrap().len(), find("limits").unwrap().len());
         assert_eq!((papers + limits, papers), (ALL.len(), 36));
@@ -130,17 +99,17 @@ mod tests {
     fn every_experiment_is_in_the_paper_map() {
         let map = include_str!("../../../docs/PAPER-MAP.md");
         for experiment in ALL {
-            let row = format!("| {}", experiment.about().key);
+            let row = format!("| {}", experiment.key);
             assert!(map.contains(&row), "{row} …: a row belongs there");
         }
     }
 
     #[test]
     fn keys_are_found_in_order() {
-        let keys: Vec<&str> = ALL.iter().map(|e| e.about().key).collect();
+        let keys: Vec<&str> = ALL.iter().map(|e| e.key).collect();
         assert!(keys.is_sorted(), "{keys:?}");
         for key in keys {
-            assert_eq!(find(&key.to_lowercase()).unwrap()[0].about().key, key);
+            assert_eq!(find(&key.to_lowercase()).unwrap()[0].key, key);
         }
         let unknown = find("E99").err().unwrap().to_string();
         assert!(

@@ -19,7 +19,7 @@ pub trait RunListener {
         &mut self,
         rounds: (usize, usize),
         place: (usize, usize),
-        experiment: &dyn Experiment,
+        experiment: &Experiment,
     );
 
     /// A case begins: its place from 0, how many there are, and what it is.
@@ -27,7 +27,7 @@ pub trait RunListener {
 
     /// All has been measured, or it was cancelled: the rows of an experiment follow, which has had
     /// so many rounds in so much time.
-    fn results(&mut self, experiment: &dyn Experiment, rounds: usize, spent: Duration);
+    fn results(&mut self, experiment: &Experiment, rounds: usize, spent: Duration);
 
     /// A row, which is written.
     fn row(&mut self, row: &Row);
@@ -55,9 +55,9 @@ pub trait RunListener {
 ///
 /// struct Quiet;
 /// impl RunListener for Quiet {
-///     fn experiment(&mut self, _: (usize, usize), _: (usize, usize), _: &dyn Experiment) {}
+///     fn experiment(&mut self, _: (usize, usize), _: (usize, usize), _: &Experiment) {}
 ///     fn case(&mut self, _: usize, _: usize, _: &Case) {}
-///     fn results(&mut self, _: &dyn Experiment, _: usize, _: std::time::Duration) {}
+///     fn results(&mut self, _: &Experiment, _: usize, _: std::time::Duration) {}
 ///     fn row(&mut self, _: &Row) {}
 ///     fn disturbed(&mut self, _: &Case, _: f64, _: bool) {}
 ///     fn cancelled(&self) -> bool { false }
@@ -71,7 +71,7 @@ pub trait RunListener {
 /// ```
 pub fn run(
     setting: &Setting,
-    experiments: &[&'static dyn Experiment],
+    experiments: &[&'static Experiment],
     out: &Path,
     progress: &mut dyn RunListener,
 ) -> Result<(), Stop> {
@@ -79,11 +79,11 @@ pub fn run(
     if let Ok(before) = read_machine(out) {
         machine.keep_versions(before);
     }
-    let keys: Vec<&str> = experiments.iter().map(|e| e.about().key).collect();
+    let keys: Vec<&str> = experiments.iter().map(|e| e.key).collect();
     let mut store = RowStore::open(out, &machine, &keys).map_err(failed)?;
     let method = MeasuringMethod::of(setting.config().effort);
     let mut measurer = Measurer::new(method);
-    let mut all: Vec<Measured> = experiments.iter().map(|e| Measured::new(*e)).collect();
+    let mut all: Vec<Measured> = experiments.iter().map(|e| Measured::new(e)).collect();
     let ended = rounds(
         &mut measurer,
         &method,
@@ -106,7 +106,7 @@ pub fn run(
         }
         // One that has never begun keeps the rows that it had.
         if !matches!(measured.state, State::Named) {
-            store.end(measured.experiment.about().key).map_err(failed)?;
+            store.end(measured.experiment.key).map_err(failed)?;
         }
     }
     machine.add_built(setting);
@@ -116,7 +116,7 @@ pub fn run(
 
 /// An experiment, as far as it has come.
 struct Measured {
-    experiment: &'static dyn Experiment,
+    experiment: &'static Experiment,
     state: State,
 }
 
@@ -167,7 +167,7 @@ fn rounds(
 }
 
 impl Measured {
-    fn new(experiment: &'static dyn Experiment) -> Measured {
+    fn new(experiment: &'static Experiment) -> Measured {
         Measured {
             experiment,
             state: State::Named,
@@ -175,10 +175,10 @@ impl Measured {
     }
 
     fn begin(&mut self, setting: &Setting) {
-        let key = self.experiment.about().key;
-        self.state = match self.experiment.cases(setting) {
+        let key = self.experiment.key;
+        self.state = match (self.experiment.cases)(setting) {
             Ok(cases) => State::Planned(CasePlan::new(key, cases)),
-            Err(missing) => State::Absent(Box::new(absent(key, missing.reason))),
+            Err(reason) => State::Absent(Box::new(absent(key, reason))),
         };
     }
 

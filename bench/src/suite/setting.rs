@@ -1,5 +1,6 @@
 //! What a run of the suite is given: effort, peers, tools.
 
+use crate::kernels::Lazy;
 use crate::peers::csharp::CSharp;
 use crate::peers::floor::Floor;
 use crate::peers::go::Go;
@@ -82,14 +83,14 @@ pub struct SuiteConfig {
 pub struct Setting {
     config: SuiteConfig,
     unit: Unit,
-    floor: OnceCell<Rc<Result<Floor, String>>>,
-    csharp: OnceCell<Rc<Result<CSharp, String>>>,
-    go: OnceCell<Rc<Result<Go, String>>>,
-    java: OnceCell<Rc<Result<Java, String>>>,
+    floor: Rc<Lazy<Floor>>,
+    csharp: Rc<Lazy<CSharp>>,
+    go: Rc<Lazy<Go>>,
+    java: Rc<Lazy<Java>>,
     mpi: OnceCell<Rc<[Mpi]>>,
-    mpj: OnceCell<Rc<Result<JavaMpiPrograms, String>>>,
-    intel: OnceCell<Rc<Result<JavaMpiPrograms, String>>>,
-    openmp: OnceCell<Rc<Result<OpenMp, String>>>,
+    mpj: Rc<Lazy<JavaMpiPrograms>>,
+    intel: Rc<Lazy<JavaMpiPrograms>>,
+    openmp: Rc<Lazy<OpenMp>>,
 }
 
 impl SuiteConfig {
@@ -110,17 +111,21 @@ impl Setting {
     /// Finds the length of the unit of work here and now.
     #[must_use]
     pub fn new(config: SuiteConfig) -> Setting {
+        let (with_cc, with_openmp, with_go) =
+            (config.cc.clone(), config.cc.clone(), config.go.clone());
+        let [kits, for_mpj, for_intel] = [(); 3].map(|()| config.java.clone());
+        let installations = config.mpi.clone();
         Setting {
-            config,
             unit: Unit::calibrate(),
-            floor: OnceCell::new(),
-            csharp: OnceCell::new(),
-            go: OnceCell::new(),
-            java: OnceCell::new(),
+            floor: Lazy::shared(move || Floor::build(&with_cc)),
+            csharp: Lazy::shared(|| CSharp::build(Path::new("mcs"))),
+            go: Lazy::shared(move || Go::build(&with_go)),
+            java: Lazy::shared(move || Java::build(&kits)),
             mpi: OnceCell::new(),
-            mpj: OnceCell::new(),
-            intel: OnceCell::new(),
-            openmp: OnceCell::new(),
+            mpj: Lazy::shared(move || JavaMpiPrograms::mpj(&for_mpj)),
+            intel: Lazy::shared(move || JavaMpiPrograms::intel(&for_intel, &installations)),
+            openmp: Lazy::shared(move || OpenMp::build(&with_openmp)),
+            config,
         }
     }
 
@@ -139,11 +144,7 @@ impl Setting {
     /// The number that belongs to the effort.
     #[must_use]
     pub fn by_effort<T>(&self, trial: T, quick: T, full: T) -> T {
-        match self.config.effort {
-            Effort::Trial => trial,
-            Effort::Quick => quick,
-            Effort::Full => full,
-        }
+        self.config.effort.pick(trial, quick, full)
     }
 
     /// Whether a peer is wanted.
@@ -159,46 +160,37 @@ impl Setting {
         self.config.pinned && threads == thread::cores()
     }
 
-    /// The C program of stages, on threads that are bound to cores and spin.
-    pub(crate) fn floor(&self) -> Rc<Result<Floor, String>> {
-        let built = || Rc::new(Floor::build(&self.config.cc));
-        Rc::clone(self.floor.get_or_init(built))
+    /// The C programs of stages and of the clustering kernel.
+    pub(crate) fn floor(&self) -> Rc<Lazy<Floor>> {
+        Rc::clone(&self.floor)
     }
 
     /// The C# program of stages, by Mono's compiler on the search path.
-    pub(crate) fn csharp(&self) -> Rc<Result<CSharp, String>> {
-        let built = || Rc::new(CSharp::build(Path::new("mcs")));
-        Rc::clone(self.csharp.get_or_init(built))
+    pub(crate) fn csharp(&self) -> Rc<Lazy<CSharp>> {
+        Rc::clone(&self.csharp)
     }
 
-    /// The Java program of stages.
-    pub(crate) fn java(&self) -> Rc<Result<Java, String>> {
-        let built = || Rc::new(Java::build(&self.config.java));
-        Rc::clone(self.java.get_or_init(built))
+    /// The Java programs.
+    pub(crate) fn java(&self) -> Rc<Lazy<Java>> {
+        Rc::clone(&self.java)
     }
 
     /// The program of stages for an MPI in Java.
-    pub(crate) fn java_mpi(&self, ranks: JavaRanks) -> Rc<Result<JavaMpiPrograms, String>> {
-        let (kits, folders) = (&self.config.java, &self.config.mpi);
-        let built = match ranks {
-            JavaRanks::Intel => self
-                .intel
-                .get_or_init(|| Rc::new(JavaMpiPrograms::intel(kits, folders))),
-            _ => self.mpj.get_or_init(|| Rc::new(JavaMpiPrograms::mpj(kits))),
-        };
-        Rc::clone(built)
+    pub(crate) fn java_mpi(&self, ranks: JavaRanks) -> Rc<Lazy<JavaMpiPrograms>> {
+        Rc::clone(match ranks {
+            JavaRanks::Intel => &self.intel,
+            JavaRanks::MpjThreads | JavaRanks::MpjProcesses => &self.mpj,
+        })
     }
 
-    /// The Go program of stages.
-    pub(crate) fn go(&self) -> Rc<Result<Go, String>> {
-        let built = || Rc::new(Go::build(&self.config.go));
-        Rc::clone(self.go.get_or_init(built))
+    /// The Go programs.
+    pub(crate) fn go(&self) -> Rc<Lazy<Go>> {
+        Rc::clone(&self.go)
     }
 
     /// The OpenMP programs of loops and matrices.
-    pub(crate) fn openmp(&self) -> Rc<Result<OpenMp, String>> {
-        let built = || Rc::new(OpenMp::build(&self.config.cc));
-        Rc::clone(self.openmp.get_or_init(built))
+    pub(crate) fn openmp(&self) -> Rc<Lazy<OpenMp>> {
+        Rc::clone(&self.openmp)
     }
 
     /// The MPI installations with their programs.
@@ -210,21 +202,33 @@ impl Setting {
     /// The versions of the peers that have been built so far.
     pub(crate) fn built(&self) -> Vec<(&'static str, String)> {
         let mut built = Vec::new();
-        if let Some(Ok(_)) = self.go.get().map(|go| go.as_ref()) {
-            built.extend(said(&self.config.go, "version").map(|version| ("Go", version)));
-        }
-        if let Some(Ok(_)) = self.floor.get().map(|floor| floor.as_ref()) {
-            built.extend(said(&self.config.cc, "--version").map(|version| ("C", version)));
-        }
-        if let Some(Ok(_)) = self.csharp.get().map(|csharp| csharp.as_ref()) {
-            built.extend(said(Path::new("mono"), "--version").map(|version| ("C#", version)));
-        }
-        if let Some(Ok(java)) = self.java.get().map(|java| java.as_ref()) {
-            built.push(("Java", java.version().to_string()));
-        }
-        if let Some(Ok(mpj)) = self.mpj.get().map(|mpj| mpj.as_ref()) {
-            built.extend(mpj.mpj_version().map(|version| ("MPJ Express", version)));
-        }
+        let mut say = |peer, version: Option<String>| {
+            built.extend(version.map(|version| (peer, version)));
+        };
+        let config = &self.config;
+        say(
+            "Go",
+            self.go.made().and_then(|_| said(&config.go, "version")),
+        );
+        say(
+            "C",
+            self.floor
+                .made()
+                .and_then(|_| said(&config.cc, "--version")),
+        );
+        let mono = Path::new("mono");
+        say(
+            "C#",
+            self.csharp.made().and_then(|_| said(mono, "--version")),
+        );
+        say(
+            "Java",
+            self.java.made().map(|java| java.version().to_string()),
+        );
+        say(
+            "MPJ Express",
+            self.mpj.made().and_then(JavaMpiPrograms::mpj_version),
+        );
         for mpi in self.mpi.get().into_iter().flat_map(|all| all.iter()) {
             built.push((mpi.name, mpi.said.clone()));
         }

@@ -92,6 +92,14 @@ impl Peer {
         Peer::JavaMpi,
     ];
 
+    /// All that have a program of this mode.
+    pub(super) fn of(mode: StageMode) -> &'static [Peer] {
+        match mode {
+            StageMode::Spawned => Peer::SPAWNED,
+            StageMode::Rendezvous => Peer::RENDEZVOUS,
+        }
+    }
+
     /// Its name in rows.
     fn name(self) -> &'static str {
         match self {
@@ -119,39 +127,23 @@ impl Peer {
             (Peer::Rayon, StageMode::Rendezvous) | (Peer::Mpi | Peer::JavaMpi, _) => return None,
             (Peer::Go, _) => {
                 let go = setting.go();
-                Rc::new(move |program| {
-                    go.as_ref()
-                        .as_ref()
-                        .map_err(Clone::clone)?
-                        .run(mode, program)
-                })
+                Rc::new(move |program| go.get()?.run(mode, program))
             }
             (Peer::Java, _) => {
                 let java = setting.java();
-                Rc::new(move |program| {
-                    java.as_ref()
-                        .as_ref()
-                        .map_err(Clone::clone)?
-                        .run(mode, program)
-                })
+                Rc::new(move |program| java.get()?.run(mode, program))
             }
             (Peer::CSharp, _) => {
                 let csharp = setting.csharp();
-                Rc::new(move |program| csharp.as_ref().as_ref().map_err(Clone::clone)?.run(program))
+                Rc::new(move |program| csharp.get()?.run(program))
             }
-            (Peer::Floor | Peer::Locks, _) => {
+            (Peer::Floor, _) => {
                 let floor = setting.floor();
-                let wait = match self {
-                    Peer::Locks => "locks",
-                    _ => "spin",
-                };
-                Rc::new(move |program| {
-                    floor
-                        .as_ref()
-                        .as_ref()
-                        .map_err(Clone::clone)?
-                        .run(program, wait)
-                })
+                Rc::new(move |program| floor.get()?.run(program, "spin"))
+            }
+            (Peer::Locks, _) => {
+                let floor = setting.floor();
+                Rc::new(move |program| floor.get()?.run(program, "locks"))
             }
         })
     }
@@ -160,11 +152,7 @@ impl Peer {
 impl Stages {
     /// The point.
     pub(super) fn point(&self, setting: &Setting) -> Point {
-        let pinned = if setting.pins(self.threads) {
-            "yes"
-        } else {
-            "no"
-        };
+        let pinned = ["no", "yes"][usize::from(setting.pins(self.threads))];
         Point::new()
             .with("pattern", self.pattern.name())
             .with("mode", self.mode.name())
@@ -184,21 +172,16 @@ impl Stages {
     pub(super) fn case_at(&self, point: Point, setting: &Setting, peers: &[Peer]) -> Case {
         let (mode, program) = (self.mode, self.program(setting));
         let own: Run = Rc::new(move |program| Ok(run(mode, program)));
-        let mut case = Case::new(point, &[OVERHEAD, RUN_TIME, IDEAL_TIME]);
-        case = case.with("motet", move || overhead(&program, &own));
-        for &peer in peers {
-            if peer == Peer::Mpi {
-                case = self.with_mpi(case, setting);
-            } else if peer == Peer::JavaMpi {
-                case = self.with_java_mpi(case, setting);
-            } else if let Some(run) = peer
-                .run(mode, setting)
-                .filter(|_| setting.wants(peer.name()))
-            {
-                case = case.with(peer.name(), move || overhead(&program, &run));
-            }
-        }
-        case
+        let case = Case::new(point, &[OVERHEAD, RUN_TIME, IDEAL_TIME])
+            .with("motet", move || overhead(&program, &own));
+        peers.iter().fold(case, |case, peer| match peer {
+            Peer::Mpi => self.with_mpi(case, setting),
+            Peer::JavaMpi => self.with_java_mpi(case, setting),
+            peer => match peer.run(mode, setting) {
+                Some(run) => case.beside(setting, peer.name(), move || overhead(&program, &run)),
+                None => case,
+            },
+        })
     }
 
     /// The program.
@@ -242,14 +225,11 @@ impl Stages {
     /// A series for each MPI in Java, with a rank for each computation.
     fn with_java_mpi(&self, case: Case, setting: &Setting) -> Case {
         let (program, budget_us) = (self.program(setting), budget_us(setting));
-        let wanted = JavaRanks::ALL
-            .into_iter()
-            .filter(|r| setting.wants(r.name()));
-        wanted.fold(case, |case, ranks| {
+        JavaRanks::ALL.into_iter().fold(case, |case, ranks| {
             let mpi = setting.java_mpi(ranks);
-            case.with(ranks.name(), move || {
-                let mpi = mpi.as_ref().as_ref().map_err(Clone::clone)?;
-                Ok(scaled(&program, mpi.stages(ranks, &program, budget_us)?))
+            case.beside(setting, ranks.name(), move || {
+                let us = mpi.get()?.stages(ranks, &program, budget_us)?;
+                Ok(scaled(&program, us))
             })
         })
     }
@@ -273,19 +253,15 @@ fn budget_us(setting: &Setting) -> f64 {
 }
 
 /// The quantities of a program by the times of a stage and of its work.
-fn scaled(program: &WorkProgram, (stage_us, work_us): (f64, f64)) -> Vec<f64> {
+fn scaled(program: &WorkProgram, (stage_us, work_us): (f64, f64)) -> [f64; 3] {
     let seconds = |us: f64| us * program.stages as f64 / 1e6;
-    vec![stage_us - work_us, seconds(stage_us), seconds(work_us)]
+    [stage_us - work_us, seconds(stage_us), seconds(work_us)]
 }
 
 /// One pair of runs.
-fn overhead(program: &WorkProgram, run: &Run) -> Result<Vec<f64>, String> {
+fn overhead(program: &WorkProgram, run: &Run) -> Result<[f64; 3], String> {
     let (once, rounds) = one_stage(program);
     let ideal = run(&once)?.as_secs_f64() * rounds;
     let time = run(program)?.as_secs_f64();
-    Ok(vec![
-        (time - ideal) * 1e6 / program.stages as f64,
-        time,
-        ideal,
-    ])
+    Ok([(time - ideal) * 1e6 / program.stages as f64, time, ideal])
 }

@@ -50,12 +50,11 @@ fn every_picture_has_a_name_of_its_own_and_is_in_the_paper_map() {
     let map = include_str!("../../../docs/PAPER-MAP.md");
     let mut keys: Vec<&str> = Vec::new();
     for experiment in all() {
-        let about = experiment.about();
-        for picture in experiment.pictures() {
-            let begin = format!("| {0} | {1}", about.key, about.key.to_lowercase());
+        let key = experiment.key;
+        for picture in experiment.pictures {
+            let begin = format!("| {key} | {}", key.to_lowercase());
             let row = map.lines().find(|line| line.starts_with(&begin));
-            let row =
-                row.unwrap_or_else(|| panic!("{} has pictures: a row belongs there", about.key));
+            let row = row.unwrap_or_else(|| panic!("{key} has pictures: a row belongs there"));
             assert!(row.contains(picture.key), "{}: {row}", picture.key);
             keys.push(picture.key);
         }
@@ -125,7 +124,7 @@ fn models_of_factors_are_fitted_at_the_marks() {
         })
         .to_vec();
     let fitted = |factors| {
-        let [panel] = drawn(&picture.clone().fit(LineFit::Factors(factors)), &rows)
+        let [panel] = drawn(&picture.fit(LineFit::Factors(factors)), &rows)
             .try_into()
             .unwrap();
         panel
@@ -157,7 +156,7 @@ fn models_of_factors_are_fitted_at_the_marks() {
         Axis::linear("p", ""),
         Axis::linear("time", ""),
     );
-    let [together] = drawn(&over_p.clone().fit(LineFit::ThroughOrigin), &twice)
+    let [together] = drawn(&over_p.fit(LineFit::ThroughOrigin), &twice)
         .try_into()
         .unwrap();
     assert_eq!(
@@ -291,7 +290,7 @@ fn facts_in_another_unit_are_no_neighbours() {
 
 #[test]
 fn facts_stand_in_the_panel_of_their_place_and_units() {
-    let bandwidth = all().iter().flat_map(|experiment| experiment.pictures());
+    let bandwidth = all().iter().flat_map(|experiment| experiment.pictures);
     let bandwidth = bandwidth.into_iter().find(|p| p.key == "e08-bandwidth");
     let rows = ["inside", "outside", "stepped"].map(|place| {
         let point = Point::new().with("place", place).with("units", 40);
@@ -301,7 +300,7 @@ fn facts_stand_in_the_panel_of_their_place_and_units() {
             ..row("motet", point.with("words", 100_000), 1.0)
         }
     });
-    let panels = drawn(&bandwidth.unwrap(), &rows);
+    let panels = drawn(bandwidth.unwrap(), &rows);
     assert_eq!(panels.len(), 3);
     for (panel, row) in panels.iter().zip(&rows) {
         let papers = panel.lines.iter();

@@ -189,7 +189,7 @@ fn who_cannot_run_is_not_asked_again() {
     let case = Case::new(Point::new(), &[TIME])
         .with("gone", move || {
             *count.borrow_mut() += 1;
-            Err("there is none".to_owned())
+            Err::<f64, _>("there is none".to_owned())
         })
         .with("odd", || Ok(vec![1.0, 2.0]))
         .with("wrong", || Ok(vec![f64::NAN]))

@@ -20,7 +20,7 @@ impl RunListener for Heard {
         &mut self,
         (round, most): (usize, usize),
         (at, of): (usize, usize),
-        _: &dyn Experiment,
+        _: &Experiment,
     ) {
         assert!(at < of && round < most);
     }
@@ -30,8 +30,8 @@ impl RunListener for Heard {
         self.cases += 1;
     }
 
-    fn results(&mut self, experiment: &dyn Experiment, _: usize, _: Duration) {
-        self.experiments.push(experiment.about().key);
+    fn results(&mut self, experiment: &Experiment, _: usize, _: Duration) {
+        self.experiments.push(experiment.key);
     }
 
     fn row(&mut self, row: &Row) {
@@ -65,20 +65,17 @@ fn every_experiment_runs_and_its_rows_are_sane() {
     let rows = read(&out).unwrap();
     assert_eq!(rows.len(), heard.rows);
     for experiment in all() {
-        let about = experiment.about();
-        let own: Vec<&Row> = rows
+        let key = experiment.key;
+        let own: Vec<&Row> = rows.iter().filter(|row| row.experiment == key).collect();
+        assert!(!own.is_empty(), "{key} has no row");
+        let names: BTreeSet<&str> = experiment
+            .parameters
             .iter()
-            .filter(|row| row.experiment == about.key)
+            .map(|(name, _)| *name)
             .collect();
-        assert!(!own.is_empty(), "{} has no row", about.key);
-        let names: BTreeSet<&str> = about.parameters.iter().map(|(name, _)| *name).collect();
         for row in own {
             for (name, _) in row.point.iter() {
-                assert!(
-                    names.contains(name),
-                    "{}: {name} is not explained",
-                    about.key
-                );
+                assert!(names.contains(name), "{key}: {name} is not explained");
             }
             match &row.outcome {
                 RowOutcome::Measured {
@@ -112,12 +109,12 @@ fn every_experiment_runs_and_its_rows_are_sane() {
                 assert!(row.quantity == "shown by" || needs, "{row:?}");
             }
         }
-        for picture in experiment.pictures() {
+        for picture in experiment.pictures {
             // A series is a row's own.
             let x = |row: &&Row| picture.x.of == "series" || row.point.get(picture.x.of).is_some();
             let mut drawn = rows
                 .iter()
-                .filter(|row| row.experiment == about.key && row.quantity == picture.y.of);
+                .filter(|row| row.experiment == key && row.quantity == picture.y.of);
             assert!(drawn.any(|row| x(&row)), "{} draws nothing", picture.key);
         }
     }

@@ -24,7 +24,7 @@ struct Listed {
     name: &'static str,
     title: &'static str,
     question: &'static str,
-    sources: &'static [&'static str],
+    sources: &'static [String],
 }
 
 /// Prints the experiments there are.
@@ -33,15 +33,15 @@ pub(super) fn list(args: PrintArgs) -> Result<(), CliError> {
     for experiment in all() {
         let about = experiment.about();
         let listed = Listed {
-            key: about.key,
-            name: about.name,
-            title: about.title,
-            question: about.question,
-            sources: about.sources,
+            key: experiment.key,
+            name: &about.name,
+            title: &about.title,
+            question: &about.question,
+            sources: &about.sources,
         };
         sheet.row(
             &listed,
-            &[about.key, about.name, about.title].map(str::to_owned),
+            &[&about.key, &about.name, &about.title].map(String::clone),
         )?;
     }
     Ok(())
@@ -49,11 +49,11 @@ pub(super) fn list(args: PrintArgs) -> Result<(), CliError> {
 
 /// Measures the experiments that are named.
 pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
-    let mut experiments: Vec<&'static dyn Experiment> = Vec::new();
+    let mut experiments: Vec<&'static Experiment> = Vec::new();
     for name in &args.names {
         for experiment in find(name).map_err(BenchError::from)? {
-            let key = experiment.about().key;
-            if !experiments.iter().any(|known| known.about().key == key) {
+            let key = experiment.key;
+            if !experiments.iter().any(|known| known.key == key) {
                 experiments.push(experiment);
             }
         }
@@ -203,12 +203,12 @@ impl RunListener for Screen {
         &mut self,
         rounds: (usize, usize),
         place: (usize, usize),
-        experiment: &dyn Experiment,
+        experiment: &Experiment,
     ) {
         self.now = Some(Now {
             rounds,
             place,
-            key: experiment.about().key,
+            key: experiment.key,
         });
     }
 
@@ -234,10 +234,10 @@ impl RunListener for Screen {
         self.bar.at(share, format!("{place}: {}{left}", case.point));
     }
 
-    fn results(&mut self, experiment: &dyn Experiment, rounds: usize, spent: Duration) {
+    fn results(&mut self, experiment: &Experiment, rounds: usize, spent: Duration) {
         self.finish();
         let about = experiment.about();
-        self.ended = Some((about.key, about.title));
+        self.ended = Some((experiment.key, &about.title));
         self.counts.rounds = rounds;
         self.counts.spent = spent;
     }

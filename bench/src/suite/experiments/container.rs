@@ -1,0 +1,66 @@
+//! E10: services beside containers of Web services.
+
+mod client;
+mod servers;
+
+use crate::peers::java::JavaServer as Server;
+use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use client::{Ask, Form, rate};
+use servers::{Axum, Served};
+
+/// A Web service container.
+pub(crate) const E10: Experiment = Experiment {
+    key: "E10",
+    parameters: &[
+        ("connections", "connections, each with a client of its own"),
+        ("message", "whether it reads or changes the state"),
+    ],
+    cases,
+    pictures: &[Picture::new(
+        "e10-rate",
+        "A Web service container",
+        Axis::log("connections", ""),
+        Axis::log("two-way messages per second", "1/s"),
+    )],
+};
+
+/// Servers in Java, and how they are asked.
+const IN_JAVA: [(&str, Server, Form); 3] = [
+    ("Jetty", Server::Jetty, Form::Json),
+    ("Java", Server::Kit, Form::Json),
+    ("Axis2", Server::Axis2, Form::Soap),
+];
+
+fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+    let messages = setting.by_effort(64, 4_000, 40_000);
+    let case = |connections: usize, ask: Ask| {
+        let point = Point::new()
+            .with("connections", connections)
+            .with("message", ask.name());
+        let asked = (ask, Form::Json);
+        let case = Case::new(
+            point,
+            &[Quantity::new("two-way messages per second", "1/s")],
+        )
+        .with("motet", move || {
+            rate(Served::start()?.at(), connections, asked, messages)
+        })
+        .beside(setting, "axum", move || {
+            rate(Axum::start()?.at(), connections, asked, messages)
+        });
+        IN_JAVA
+            .into_iter()
+            .fold(case, |case, (name, server, form)| {
+                let java = setting.java();
+                case.beside(setting, name, move || {
+                    let (at, _kept) = java.get()?.container(server)?;
+                    // What runs first is interpreted.
+                    rate(at, connections, (ask, form), messages)?;
+                    rate(at, connections, (ask, form), messages)
+                })
+            })
+    };
+    let cases =
+        [1, 64].map(|connections| [Ask::Read, Ask::Change].map(|ask| case(connections, ask)));
+    Ok(cases.into_iter().flatten().collect())
+}

@@ -1,0 +1,97 @@
+//! E36: what a block costs in the forms in which a parallel loop can be written.
+
+use crate::kernels::loops::{LoopSplit, Loops};
+use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
+use crate::peers::rayon;
+use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::hint::black_box;
+
+const LOOP: Quantity = Quantity::new("time of a loop", "us");
+const BLOCK: Quantity = Quantity::new("overhead per block", "us");
+
+/// The loop forms of code.
+pub(crate) const E36: Experiment = Experiment {
+    key: "E36",
+    parameters: &[
+        ("blocks", "blocks of the loop"),
+        ("threads", "threads"),
+        ("units", "units of work in each block"),
+    ],
+    cases,
+    pictures: &[Picture::new(
+        "e36-block",
+        "What a block costs",
+        Axis::log("blocks", "blocks"),
+        Axis::log(BLOCK.name, "us"),
+    )
+    .panels_by(&["threads", "units"])],
+};
+
+fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for threads in thread_counts() {
+        for blocks in setting.by_effort(
+            vec![5],
+            vec![threads, 100, 10_000],
+            vec![threads, 100, 1_000, 10_000, 100_000],
+        ) {
+            for units in setting.by_effort(vec![1], vec![0, 1], vec![0, 1, 20]) {
+                cases.push(case(setting, (blocks, threads, units)));
+            }
+        }
+    }
+    Ok(cases)
+}
+
+fn case(setting: &Setting, (blocks, threads, units): (usize, usize, u64)) -> Case {
+    let budget = setting.by_effort(1.0, 4_000.0, 40_000.0);
+    let (unit, pin) = (setting.unit(), setting.pins(threads));
+    let point = Point::new()
+        .with("blocks", blocks)
+        .with("threads", threads)
+        .with("units", units);
+    // The loop's time, beside what the work alone takes just before it.
+    let told = move |us: &mut dyn FnMut() -> Result<f64, String>| {
+        let rounds = blocks.div_ceil(threads) as f64;
+        let work = rounds * units as f64 * unit.time_us(200);
+        let us = us()?;
+        Ok([us, (us - work) / blocks as f64])
+    };
+    let body = move |block: usize| {
+        unit.compute(units);
+        black_box(block);
+    };
+    let mut case = Case::new(point, &[LOOP, BLOCK]);
+    for split in LoopSplit::BOTH {
+        let loops = Lazy::new(move || Loops::new(threads, pin));
+        case = case.with(split.name(), move || {
+            let loops = loops.get()?;
+            told(&mut || time_us(budget, |rounds| loops.run(split, (blocks, rounds), body)))
+        });
+    }
+    let pool = Lazy::new(move || rayon::pool(threads, pin));
+    case = case.beside(setting, "rayon", move || {
+        let pool = pool.get()?;
+        let round = || (0..blocks).into_par_iter().for_each(body);
+        told(&mut || time_us(budget, |rounds| Ok(rayon_rounds(pool, rounds, round))))
+    });
+    for (name, split) in [
+        ("OpenMP static", LoopSplit::Static),
+        ("OpenMP dynamic", LoopSplit::Dynamic),
+    ] {
+        let openmp = setting.openmp();
+        case = case.beside(setting, name, move || {
+            let openmp = openmp.get()?;
+            told(&mut || {
+                let loops = openmp.loops((blocks, threads), (units, unit), split, budget)?;
+                let known = (0..blocks).sum::<usize>() as f64;
+                match loops.sum == known {
+                    true => Ok(loops.us),
+                    false => Err(format!("its blocks add up to {}, not {known}", loops.sum)),
+                }
+            })
+        });
+    }
+    case
+}

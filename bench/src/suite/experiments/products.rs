@@ -1,0 +1,300 @@
+//! E33 to E35: the product of two matrices with a static and a dynamic split: its time, its
+//! efficiency, and that on different processors.
+
+use crate::kernels::loops::{LoopSplit, Loops};
+use crate::kernels::matrices::Matrices;
+use crate::kernels::{Lazy, thread_counts, time_us};
+use crate::peers::openblas::OpenBlas;
+use crate::peers::openmp::OpenMp;
+use crate::peers::rayon;
+use crate::suite::{Axis, Case, Experiment, Identity, Picture, Point, Quantity, Setting};
+use ::rayon::ThreadPool;
+use motet_sync::thread;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+const SIZE: Axis = Axis::log("size", "rows");
+const EFFICIENCY: Axis = Axis::linear("efficiency", "");
+
+/// Time and rate of a product.
+pub(crate) const E33: Experiment = Experiment {
+    key: "E33",
+    parameters: &[("size", "rows of the matrices"), ("threads", "threads")],
+    cases: times_and_rates,
+    pictures: &[
+        Picture::new(
+            "e33-time",
+            "Time of a product",
+            SIZE,
+            Axis::log("time", "ms"),
+        )
+        .panels_by(&["threads"]),
+        Picture::new(
+            "e33-rate",
+            "Rate of a product",
+            SIZE,
+            Axis::linear("rate", "GFLOP/s"),
+        )
+        .panels_by(&["threads"]),
+    ],
+};
+
+/// How much of so many threads a product gets.
+pub(crate) const E34: Experiment = Experiment {
+    key: "E34",
+    parameters: &[("size", "rows of the matrices"), ("threads", "threads")],
+    cases: |setting| efficiencies(setting, &Point::new()),
+    pictures: &[Picture::new(
+        "e34-efficiency",
+        "Efficiency of a product",
+        SIZE,
+        EFFICIENCY,
+    )
+    .panels_by(&["threads"])],
+};
+
+/// The same, by processor.
+pub(crate) const E35: Experiment = Experiment {
+    key: "E35",
+    parameters: &[
+        ("processor", "the model that the system names"),
+        ("size", "rows of the matrices"),
+        ("threads", "threads"),
+    ],
+    cases: |setting| {
+        let here = Identity::here();
+        let processor = here.model.unwrap_or(here.architecture);
+        efficiencies(setting, &Point::new().with("processor", processor))
+    },
+    pictures: &[Picture::new(
+        "e35-processors",
+        "Efficiency of a product by processor",
+        SIZE,
+        EFFICIENCY,
+    )
+    .series_by(&["processor"])
+    .panels_by(&["threads"])],
+};
+
+fn times_and_rates(setting: &Setting) -> Result<Vec<Case>, String> {
+    let products = Products::new(setting);
+    let sizes: &[usize] = setting.by_effort(
+        &[24],
+        &[64, 256, 1024],
+        &[32, 64, 128, 256, 512, 1024, 2048],
+    );
+    let quantities = [
+        Quantity::new("time", "ms"),
+        Quantity::new("rate", "GFLOP/s"),
+    ];
+    let mut cases = Vec::new();
+    for threads in thread_counts() {
+        for &size in sizes {
+            let point = Point::new().with("size", size).with("threads", threads);
+            let values = move |us: &mut ProductTime<'_>| {
+                let us = us(threads)?;
+                Ok(vec![us / 1e3, Matrices::operations(size) / us / 1e3])
+            };
+            let case = Case::new(point, &quantities);
+            cases.push(Products::case(&products, setting, case, size, values));
+        }
+    }
+    Ok(cases)
+}
+
+/// The efficiencies of all sizes and threads, at points that begin so.
+fn efficiencies(setting: &Setting, place: &Point) -> Result<Vec<Case>, String> {
+    let products = Products::new(setting);
+    let sizes: &[usize] = setting.by_effort(
+        &[24],
+        &[32, 64, 128, 256, 512],
+        &[32, 64, 128, 256, 512, 1024, 2048],
+    );
+    let mut cases = Vec::new();
+    for threads in thread_counts().into_iter().filter(|&threads| threads > 1) {
+        for &size in sizes {
+            let point = place.clone().with("size", size).with("threads", threads);
+            let values = move |us: &mut ProductTime<'_>| {
+                let (one, all) = (us(1)?, us(threads)?);
+                Ok(vec![one / (threads as f64 * all)])
+            };
+            let case = Case::new(point, &[Quantity::new("efficiency", "")]);
+            cases.push(Products::case(&products, setting, case, size, values));
+        }
+    }
+    match cases.is_empty() {
+        false => Ok(cases),
+        true => Err("there is one core only, whose efficiency is 1 by definition".into()),
+    }
+}
+
+/// The time of a product on so many threads, in µs.
+type ProductTime<'a> = dyn FnMut(usize) -> Result<f64, String> + 'a;
+
+/// A form of motet, or a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Contender {
+    Motet(LoopSplit),
+    Rayon,
+    OpenMp(LoopSplit),
+    OpenBlas,
+}
+
+/// What all of them need, made when it is first wanted and kept.
+#[derive(Debug)]
+struct Products {
+    budget_us: f64,
+    /// Threads that fill the machine are bound to their cores.
+    pinned: bool,
+    loops: BTreeMap<usize, Loops>,
+    pools: BTreeMap<usize, ThreadPool>,
+    /// The last ones: points come one after the other.
+    matrices: Option<(usize, usize, Arc<Matrices>)>,
+    openmp: Rc<Lazy<OpenMp>>,
+    openblas: OpenBlas,
+}
+
+impl Contender {
+    /// All of them; motet's static form first, with which the others are paired.
+    const ALL: [Contender; 6] = [
+        Contender::Motet(LoopSplit::Static),
+        Contender::Motet(LoopSplit::Dynamic),
+        Contender::Rayon,
+        Contender::OpenMp(LoopSplit::Static),
+        Contender::OpenMp(LoopSplit::Dynamic),
+        Contender::OpenBlas,
+    ];
+
+    /// The name of its series.
+    fn name(self) -> &'static str {
+        match self {
+            Contender::Motet(split) => split.name(),
+            Contender::Rayon => "rayon",
+            Contender::OpenMp(LoopSplit::Static) => "OpenMP static",
+            Contender::OpenMp(LoopSplit::Dynamic) => "OpenMP dynamic",
+            Contender::OpenBlas => "OpenBLAS",
+        }
+    }
+}
+
+impl Products {
+    /// Nothing is started or built yet.
+    fn new(setting: &Setting) -> Rc<RefCell<Products>> {
+        Rc::new(RefCell::new(Products {
+            budget_us: setting.by_effort(1.0, 10_000.0, 100_000.0),
+            pinned: setting.config().pinned,
+            loops: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            matrices: None,
+            openmp: setting.openmp(),
+            openblas: OpenBlas::new(&setting.config().python),
+        }))
+    }
+
+    /// The case with all that are wanted; `values` makes the quantities of a contender's times,
+    /// which it asks for by the number of threads.
+    fn case(
+        products: &Rc<RefCell<Products>>,
+        setting: &Setting,
+        case: Case,
+        size: usize,
+        values: impl Fn(&mut ProductTime<'_>) -> Result<Vec<f64>, String> + Copy + 'static,
+    ) -> Case {
+        Contender::ALL.into_iter().fold(case, |case, contender| {
+            let products = Rc::clone(products);
+            let program = move || {
+                let mut products = products.borrow_mut();
+                values(&mut |threads| products.us(contender, size, threads))
+            };
+            match contender {
+                Contender::Motet(_) => case.with(contender.name(), program),
+                _ => case.beside(setting, contender.name(), program),
+            }
+        })
+    }
+
+    /// The time of a product, in µs; its checksum has been looked at.
+    fn us(&mut self, contender: Contender, size: usize, threads: usize) -> Result<f64, String> {
+        let budget = self.budget_us;
+        match contender {
+            Contender::Motet(split) => {
+                let bands = Matrices::bands(split, threads, size);
+                let matrices = self.matrices(size, bands);
+                let loops = self.loops(threads)?;
+                let us = time_us(budget, |rounds| matrices.multiply(loops, split, rounds))?;
+                checked(us, matrices.checksum(), size)
+            }
+            Contender::Rayon => {
+                let bands = Matrices::bands(LoopSplit::Dynamic, threads, size);
+                let matrices = self.matrices(size, bands);
+                let pool = self.pool(threads)?;
+                let us = time_us(
+                    budget,
+                    |rounds| Ok(matrices.multiply_by_rayon(pool, rounds)),
+                )?;
+                checked(us, matrices.checksum(), size)
+            }
+            Contender::OpenMp(split) => {
+                let told = self.openmp.get()?.product(size, threads, split, budget)?;
+                checked(told.us, told.sum, size)
+            }
+            Contender::OpenBlas => {
+                let (us, sum) = self.openblas.product(size, threads, budget)?;
+                checked(us, sum, size)
+            }
+        }
+    }
+
+    fn pins(&self, threads: usize) -> bool {
+        self.pinned && threads == thread::cores()
+    }
+
+    fn matrices(&mut self, size: usize, bands: usize) -> Arc<Matrices> {
+        match &self.matrices {
+            Some((rows, cut, there)) if (*rows, *cut) == (size, bands) => Arc::clone(there),
+            _ => {
+                let new = Matrices::new(size, bands);
+                self.matrices = Some((size, bands, Arc::clone(&new)));
+                new
+            }
+        }
+    }
+
+    fn loops(&mut self, threads: usize) -> Result<&Loops, String> {
+        if !self.loops.contains_key(&threads) {
+            let pin = self.pins(threads);
+            self.loops.insert(threads, Loops::new(threads, pin)?);
+        }
+        Ok(&self.loops[&threads])
+    }
+
+    fn pool(&mut self, threads: usize) -> Result<&ThreadPool, String> {
+        if !self.pools.contains_key(&threads) {
+            let pin = self.pins(threads);
+            self.pools.insert(threads, rayon::pool(threads, pin)?);
+        }
+        Ok(&self.pools[&threads])
+    }
+}
+
+/// The time, if the product is right.
+fn checked(us: f64, checksum: f64, size: usize) -> Result<f64, String> {
+    let known = Matrices::known(size);
+    match checksum == known {
+        true => Ok(us),
+        false => Err(format!("the product's checksum is {checksum}, not {known}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_product_is_told() {
+        assert_eq!(checked(2.0, Matrices::known(5), 5), Ok(2.0));
+        assert!(checked(2.0, Matrices::known(5) + 1.0, 5).is_err());
+    }
+}
