@@ -21,7 +21,7 @@
 //! assert!((model.coefficients[1] - 0.002).abs() < 1e-12);
 //! ```
 
-use std::fmt;
+use thiserror::Error;
 
 /// A model y = Σ aᵢ·xᵢ with the least sum of squared residuals.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,10 +41,11 @@ pub struct Fit<const N: usize> {
 pub struct StraightLine(Fit<2>);
 
 /// Why no model can be fitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FitError {
     /// There are fewer points than coefficients.
+    #[error("{points} points do not determine {needed} coefficients: measure at least {needed}")]
     TooFew {
         /// How many there are.
         points: usize,
@@ -52,11 +53,15 @@ pub enum FitError {
         needed: usize,
     },
     /// A point is infinite or no number.
+    #[error("point {} is not a finite number: leave it out", .point + 1)]
     NotFinite {
         /// Which, from 0.
         point: usize,
     },
     /// A factor is 0 everywhere, or follows from those before it.
+    #[error(
+        "factor {factor} is 0 or follows from the others at every point: vary it by itself, or fit without it"
+    )]
     Dependent {
         /// Which, from 1.
         factor: usize,
@@ -180,28 +185,6 @@ impl StraightLine {
         self.0.r_squared
     }
 }
-
-impl fmt::Display for FitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FitError::TooFew { points, needed } => write!(
-                f,
-                "{points} points do not determine {needed} coefficients: measure at least {needed}"
-            ),
-            FitError::NotFinite { point } => write!(
-                f,
-                "point {} is not a finite number: leave it out",
-                point + 1
-            ),
-            FitError::Dependent { factor } => write!(
-                f,
-                "factor {factor} is 0 or follows from the others at every point: vary it by itself, or fit without it"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for FitError {}
 
 /// 1 − Σ residual² / `total`; for a total of 0, 1: there is nothing that is not explained.
 fn explained(residuals: &[f64], total: f64) -> f64 {

@@ -8,42 +8,49 @@
 //! Rows keep their machine: those of the second stay in a folder of their own, with its record.
 
 use crate::results::{BESIDE, ReadError, Results};
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Why two runs cannot be joined.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunsJoinError {
     /// A folder cannot be used.
-    Read(ReadError),
+    #[error("{0}")]
+    Read(#[from] ReadError),
     /// A folder has no record of its machine.
+    #[error("{folder} has no machine.json: nobody knows what it was measured on; run it again")]
     NoRecord {
         /// The folder.
         folder: PathBuf,
     },
     /// A folder has two machines already.
+    #[error("{folder} has the rows of two machines already: name the folders of single runs")]
     Joined {
         /// The folder.
         folder: PathBuf,
     },
     /// Both runs are of one machine.
+    #[error("both runs are of one machine, {machine}: motet bench compare says how they differ")]
     OneMachine {
         /// Its name.
         machine: String,
     },
     /// The folder that is to be written has something in it.
+    #[error("{folder} is not empty: name another folder with --out")]
     NotEmpty {
         /// The folder.
         folder: PathBuf,
     },
     /// A file cannot be copied.
+    #[error("{path}: {error}")]
     File {
         /// The file.
         path: PathBuf,
         /// Why.
+        #[source]
         error: io::Error,
     },
 }
@@ -66,7 +73,7 @@ pub enum RunsJoinError {
 /// ```
 pub fn join(first: &Path, second: &Path, out: &Path) -> Result<Results, RunsJoinError> {
     let machines = [first, second].map(|folder| {
-        let results = Results::read(folder).map_err(RunsJoinError::Read)?;
+        let results = Results::read(folder)?;
         if results.beside.is_some() {
             return Err(RunsJoinError::Joined {
                 folder: folder.to_owned(),
@@ -91,7 +98,7 @@ pub fn join(first: &Path, second: &Path, out: &Path) -> Result<Results, RunsJoin
     }
     copy(second, &out.join(BESIDE))?;
     copy(first, out)?;
-    Results::read(out).map_err(RunsJoinError::Read)
+    Ok(Results::read(out)?)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), RunsJoinError> {
@@ -105,44 +112,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), RunsJoinError> {
         fs::copy(from.join(name), &path).map_err(failed(&path))?;
     }
     Ok(())
-}
-
-impl fmt::Display for RunsJoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RunsJoinError::Read(error) => write!(f, "{error}"),
-            RunsJoinError::NoRecord { folder } => write!(
-                f,
-                "{} has no machine.json: nobody knows what it was measured on; run it again",
-                folder.display()
-            ),
-            RunsJoinError::Joined { folder } => write!(
-                f,
-                "{} has the rows of two machines already: name the folders of single runs",
-                folder.display()
-            ),
-            RunsJoinError::OneMachine { machine } => write!(
-                f,
-                "both runs are of one machine, {machine}: motet bench compare says how they differ"
-            ),
-            RunsJoinError::NotEmpty { folder } => write!(
-                f,
-                "{} is not empty: name another folder with --out",
-                folder.display()
-            ),
-            RunsJoinError::File { path, error } => write!(f, "{}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for RunsJoinError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            RunsJoinError::Read(error) => Some(error),
-            RunsJoinError::File { error, .. } => Some(error),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]

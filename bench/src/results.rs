@@ -1,10 +1,10 @@
 //! What a run of the suite has left in its folder, as pictures, tables and the report take it.
 
 use crate::suite::{Machine, Row, RowOutcome, StoreError, all, read, read_machine};
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The rows of a folder, and the machine that they were measured on.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,17 +23,22 @@ pub struct Results {
 pub(crate) const BESIDE: &str = "beside";
 
 /// Why a folder cannot be used.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// A file cannot be read or understood.
-    Store(StoreError),
+    #[error("{0}")]
+    Store(#[source] StoreError),
     /// There are no rows.
+    #[error("{folder} has no rows: measure some with motet bench run all --out {folder}")]
     Empty {
         /// The folder.
         folder: PathBuf,
     },
     /// A row belongs to an experiment that is not known.
+    #[error("{} has rows of {key}, which is no experiment of this program: use the motet that wrote them; motet bench list \
+         names those there are",
+        .folder.join("rows.jsonl").display())]
     Experiment {
         /// The folder.
         folder: PathBuf,
@@ -116,34 +121,6 @@ impl Results {
 
 fn is_missing(error: &StoreError) -> bool {
     matches!(error, StoreError::File { error, .. } if error.kind() == io::ErrorKind::NotFound)
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Store(error) => write!(f, "{error}"),
-            ReadError::Empty { folder } => write!(
-                f,
-                "{0} has no rows: measure some with motet bench run all --out {0}",
-                folder.display()
-            ),
-            ReadError::Experiment { folder, key } => write!(
-                f,
-                "{} has rows of {key}, which is no experiment of this program: use the motet that wrote them; motet bench list \
-                 names those there are",
-                folder.join("rows.jsonl").display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ReadError::Store(error) => Some(error),
-            ReadError::Empty { .. } | ReadError::Experiment { .. } => None,
-        }
-    }
 }
 
 #[cfg(test)]

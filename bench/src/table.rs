@@ -1,10 +1,10 @@
 //! Data sets in CSV files, compressed or not.
 
 use flate2::read::GzDecoder;
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The cells of a file with a header line.
 #[derive(Debug)]
@@ -15,24 +15,29 @@ pub(crate) struct CsvTable {
 }
 
 /// A file cannot be used.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TableError {
     /// It cannot be read.
+    #[error("{path}: {error}; name the folder of the data sets")]
     Read {
         /// The file.
         path: PathBuf,
         /// Why.
+        #[source]
         error: io::Error,
     },
     /// It is not the table it should be.
+    #[error("{path}: {error}")]
     Shape {
         /// The file.
         path: PathBuf,
         /// What is wrong.
+        #[source]
         error: csv::Error,
     },
     /// A column is missing.
+    #[error("{path}: there is no column {column}")]
     Column {
         /// The file.
         path: PathBuf,
@@ -40,6 +45,7 @@ pub enum TableError {
         column: String,
     },
     /// A cell holds no number.
+    #[error("{path}:{line}: column {column} holds {cell:?} where a number belongs")]
     Number {
         /// The file.
         path: PathBuf,
@@ -115,42 +121,6 @@ impl CsvTable {
             path: self.path.clone(),
             column: column.to_owned(),
         })
-    }
-}
-
-impl fmt::Display for TableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TableError::Read { path, error } => write!(
-                f,
-                "{}: {error}; name the folder of the data sets",
-                path.display()
-            ),
-            TableError::Shape { path, error } => write!(f, "{}: {error}", path.display()),
-            TableError::Column { path, column } => {
-                write!(f, "{}: there is no column {column}", path.display())
-            }
-            TableError::Number {
-                path,
-                line,
-                column,
-                cell,
-            } => write!(
-                f,
-                "{}:{line}: column {column} holds {cell:?} where a number belongs",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TableError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            TableError::Read { error, .. } => Some(error),
-            TableError::Shape { error, .. } => Some(error),
-            TableError::Column { .. } | TableError::Number { .. } => None,
-        }
     }
 }
 

@@ -34,9 +34,9 @@ use motet_mining::{Annealing, Clusters, MiningError, Points};
 pub(crate) use plan::AnnealingPlan;
 use plan::{Times, fit};
 use serde::Serialize;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
+use thiserror::Error;
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,15 +127,18 @@ pub struct WholeRecord {
 }
 
 /// Why a measurement cannot be done.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AnnealingError {
     /// A number that must not be 0 is, or a list is empty.
+    #[error("--{0} must be at least 1")]
     Zero(&'static str),
     /// The points have no fit with this many clusters that cools all of them.
+    #[error("no fit cools {0} clusters; use fewer --clusters or more --points")]
     NotReached(usize),
     /// A run failed.
-    Run(RunError<MiningError>),
+    #[error("a run failed")]
+    Run(#[from] RunError<MiningError>),
 }
 
 /// The repetitions of one number of clusters and threads.
@@ -305,34 +308,6 @@ fn whole(config: &AnnealingConfig, points: &Points) -> Result<Vec<WholeRecord>, 
             }
         })
         .collect())
-}
-
-impl From<RunError<MiningError>> for AnnealingError {
-    fn from(error: RunError<MiningError>) -> Self {
-        AnnealingError::Run(error)
-    }
-}
-
-impl fmt::Display for AnnealingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AnnealingError::Zero(what) => write!(f, "--{what} must be at least 1"),
-            AnnealingError::NotReached(clusters) => write!(
-                f,
-                "no fit cools {clusters} clusters; use fewer --clusters or more --points"
-            ),
-            AnnealingError::Run(_) => f.write_str("a run failed"),
-        }
-    }
-}
-
-impl std::error::Error for AnnealingError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            AnnealingError::Run(error) => Some(error),
-            AnnealingError::Zero(_) | AnnealingError::NotReached(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]

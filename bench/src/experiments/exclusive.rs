@@ -20,10 +20,10 @@ use motet_ports::{FromHandler, Interleave, Port, Receive};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use serde::Serialize;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 const POSTERS: usize = 8;
 /// Items that each poster posts before it waits for the others.
@@ -55,12 +55,14 @@ pub struct ExclusiveRecord {
 }
 
 /// What went wrong.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ExclusiveError {
     /// A handler saw what it must not see.
+    #[error("{0}")]
     Broken(String),
     /// Nothing more was handled.
+    #[error("nothing was handled for {} s: {handled} of {posted} handlers of the burst have ended", PATIENCE.as_secs())]
     Stuck {
         /// Handlers that have ended in this burst.
         handled: u64,
@@ -68,6 +70,7 @@ pub enum ExclusiveError {
         posted: u64,
     },
     /// The memory has grown.
+    #[error("the memory has grown from {:.0} MB to {:.0} MB", .from / 1e6, .to / 1e6)]
     Grows {
         /// Bytes after a tenth of the time.
         from: f64,
@@ -259,27 +262,6 @@ impl Memory {
         Ok(())
     }
 }
-
-impl fmt::Display for ExclusiveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ExclusiveError::Broken(what) => f.write_str(what),
-            ExclusiveError::Stuck { handled, posted } => write!(
-                f,
-                "nothing was handled for {} s: {handled} of {posted} handlers of the burst have ended",
-                PATIENCE.as_secs()
-            ),
-            ExclusiveError::Grows { from, to } => write!(
-                f,
-                "the memory has grown from {:.0} MB to {:.0} MB",
-                from / 1e6,
-                to / 1e6
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ExclusiveError {}
 
 #[cfg(test)]
 mod tests {

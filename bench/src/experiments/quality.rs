@@ -32,9 +32,9 @@ use motet_mining::{
 use serde::Serialize;
 pub(crate) use sets::census;
 use sets::{Labelled, labelled};
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
+use thiserror::Error;
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,19 +119,24 @@ pub struct CensusRecord {
 }
 
 /// Why a measurement cannot be done.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum QualityError {
     /// A number that must not be 0 is.
+    #[error("--{0} must be at least 1")]
     Zero(&'static str),
     /// There is no set of this name.
+    #[error("there is no set {0}: name one of {labelled}, {census}", labelled = LABELLED.join(", "), census = CENSUS.join(", "))]
     NoSuchSet(String),
     /// A file cannot be used.
-    Table(TableError),
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The points of a set cannot be clustered.
+    #[error("set {0}: {1}")]
     Data(String, DataError),
     /// A run failed.
-    Run(RunError<MiningError>),
+    #[error("a run failed")]
+    Run(#[from] RunError<MiningError>),
 }
 
 /// Measures; calls `progress` with the name of each set when it is done.
@@ -297,45 +302,6 @@ impl QualityConfig {
 
 fn joined(parts: Vec<Clustering>) -> Clustering {
     Clustering::join(parts).expect("the parts of all ranks, in order")
-}
-
-impl From<TableError> for QualityError {
-    fn from(error: TableError) -> Self {
-        QualityError::Table(error)
-    }
-}
-
-impl From<RunError<MiningError>> for QualityError {
-    fn from(error: RunError<MiningError>) -> Self {
-        QualityError::Run(error)
-    }
-}
-
-impl fmt::Display for QualityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            QualityError::Zero(what) => write!(f, "--{what} must be at least 1"),
-            QualityError::NoSuchSet(name) => write!(
-                f,
-                "there is no set {name}: name one of {}, {}",
-                LABELLED.join(", "),
-                CENSUS.join(", ")
-            ),
-            QualityError::Table(error) => write!(f, "{error}"),
-            QualityError::Data(set, error) => write!(f, "set {set}: {error}"),
-            QualityError::Run(_) => f.write_str("a run failed"),
-        }
-    }
-}
-
-impl std::error::Error for QualityError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            QualityError::Run(error) => Some(error),
-            QualityError::Table(error) => error.source(),
-            QualityError::Data(..) | QualityError::Zero(_) | QualityError::NoSuchSet(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]

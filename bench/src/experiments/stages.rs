@@ -26,8 +26,8 @@ use crate::statistics::{median, range};
 use crate::unit::{Unit, Units};
 use motet_sync::thread;
 use serde::Serialize;
-use std::fmt;
 use std::time::Duration;
+use thiserror::Error;
 
 /// What to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,12 +82,14 @@ pub struct StagesRecord {
 }
 
 /// Why a measurement cannot be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StagesError {
     /// The pattern is not defined for the mode.
+    #[error("{}", undefined(*.0, *.1))]
     Undefined(Pattern, StageMode),
     /// A number that must not be 0 is.
+    #[error("--{0} must be at least 1")]
     Zero(&'static str),
 }
 
@@ -214,21 +216,14 @@ impl StagesConfig {
     }
 }
 
-impl fmt::Display for StagesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StagesError::Undefined(Pattern::TwoShifts, _) => f.write_str(
-                "two-shifts is a spawned pattern (it tests MultipleItemReceive); \
-                 use --mode spawned, or --pattern shift",
-            ),
-            StagesError::Undefined(pattern, mode) => write!(
-                f,
-                "{pattern} is not defined as {mode}: a handler has no second half of a stage to \
-                 wait in; use --mode rendezvous, or --pattern exchange"
-            ),
-            StagesError::Zero(what) => write!(f, "--{what} must be at least 1"),
-        }
+fn undefined(pattern: Pattern, mode: StageMode) -> String {
+    match pattern {
+        Pattern::TwoShifts => "two-shifts is a spawned pattern (it tests MultipleItemReceive); \
+                               use --mode spawned, or --pattern shift"
+            .to_owned(),
+        pattern => format!(
+            "{pattern} is not defined as {mode}: a handler has no second half of a stage to wait \
+             in; use --mode rendezvous, or --pattern exchange"
+        ),
     }
 }
-
-impl std::error::Error for StagesError {}

@@ -16,6 +16,7 @@ use super::plan::{CasePlan, PlannedCase, Run};
 use crate::selection::Effort;
 use std::fmt;
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// How often, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +54,14 @@ pub trait Listener {
 }
 
 /// Measuring has ended early.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Stop {
     /// Somebody asked for it.
+    #[error("it was cancelled")]
     Cancelled,
     /// A row cannot be kept.
+    #[error("{0}")]
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -207,17 +210,6 @@ impl fmt::Debug for Measurer {
             .finish_non_exhaustive()
     }
 }
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Stop::Cancelled => f.write_str("it was cancelled"),
-            Stop::Failed(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for Stop {}
 
 fn go_on(listener: &dyn Listener) -> Result<(), Stop> {
     match listener.cancelled() {

@@ -19,7 +19,7 @@ use super::experiments::{
     stage_overheads::{E06, E14, E16, E21, R131, R163},
     unit::E01,
 };
-use std::fmt;
+use thiserror::Error;
 
 /// All of them, in the papers' order.
 static ALL: &[&Experiment] = &[
@@ -63,22 +63,12 @@ pub fn find(name: &str) -> Result<Vec<&'static Experiment>, Unknown> {
 }
 
 /// There is no experiment of this name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "there is no experiment {0}: name all, limits, or one of {keys}",
+    keys = ALL.iter().map(|e| e.key).collect::<Vec<_>>().join(", ")
+)]
 pub struct Unknown(pub String);
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys: Vec<&str> = ALL.iter().map(|e| e.key).collect();
-        write!(
-            f,
-            "there is no experiment {}: name all, limits, or one of {}",
-            self.0,
-            keys.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for Unknown {}
 
 #[cfg(test)]
 mod tests {

@@ -13,9 +13,9 @@ use crate::system::said;
 use crate::unit::Unit;
 use motet_sync::thread;
 use std::cell::OnceCell;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use thiserror::Error;
 
 /// The names of all peers of the suite; several series of one begin with it.
 const PEERS: &[&str] = &[
@@ -49,7 +49,11 @@ const PEERS: &[&str] = &[
 ];
 
 /// There is no peer whose name begins so.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "there is no peer {0}: name none, or beginnings of {peers}",
+    peers = PEERS.join(", ")
+)]
 pub struct UnknownPeer(pub String);
 
 /// How the suite is run.
@@ -257,19 +261,6 @@ impl Default for SuiteConfig {
 fn begins(peer: &str, part: &str) -> bool {
     peer.to_lowercase().starts_with(&part.to_lowercase())
 }
-
-impl fmt::Display for UnknownPeer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "there is no peer {}: name none, or beginnings of {}",
-            self.0,
-            PEERS.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownPeer {}
 
 #[cfg(test)]
 mod tests {

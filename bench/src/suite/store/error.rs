@@ -2,31 +2,36 @@
 
 use crate::suite::machine::Identity;
 use crate::suite::row::SCHEMA;
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// A folder of rows cannot be used.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Something cannot be read or written.
+    #[error("{path}: {error}: name another folder")]
     File {
         /// What.
         path: PathBuf,
         /// Why.
+        #[source]
         error: io::Error,
     },
     /// A line is no row.
+    #[error("{path}:{line}: this is no row: {error}: remove the line, or name another folder")]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
         /// What is wrong.
+        #[source]
         error: serde_json::Error,
     },
     /// A row has another form.
+    #[error("{path}:{line}: rows have form {found} there and {SCHEMA} here: name another folder")]
     Schema {
         /// The file.
         path: PathBuf,
@@ -36,13 +41,16 @@ pub enum StoreError {
         found: u32,
     },
     /// The record of the machine cannot be understood.
+    #[error("{path}: this is no record of a machine: {error}: name another folder")]
     Record {
         /// The file.
         path: PathBuf,
         /// What is wrong.
+        #[source]
         error: serde_json::Error,
     },
     /// The rows were measured on another machine.
+    #[error("{dir}: its rows were measured on {there}, this is {here}: name another folder")]
     OtherMachine {
         /// The folder.
         dir: PathBuf,
@@ -52,6 +60,10 @@ pub enum StoreError {
         here: Box<Identity>,
     },
     /// The rows were measured in another manner.
+    #[error(
+        "{dir} holds {there} rows, and these would be {here}: name another folder with --out, or measure all its \
+             experiments again"
+    )]
     OtherManner {
         /// The folder.
         dir: PathBuf,
@@ -61,6 +73,9 @@ pub enum StoreError {
         here: String,
     },
     /// The record of the machine has another form.
+    #[error(
+        "{path}: the record of the machine has form {found} there and {SCHEMA} here: name another folder"
+    )]
     RecordSchema {
         /// The file.
         path: PathBuf,
@@ -68,79 +83,15 @@ pub enum StoreError {
         found: u32,
     },
     /// Another run writes into the folder.
+    #[error("another run writes into {dir}: wait for its end, or name another folder with --out")]
     Locked {
         /// The folder.
         dir: PathBuf,
     },
     /// There are rows, and no record of the machine.
+    #[error("{dir}: it has rows and no machine.json that says whose: name another folder")]
     NoRecord {
         /// The folder.
         dir: PathBuf,
     },
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreError::File { path, error } => {
-                write!(f, "{}: {error}: name another folder", path.display())
-            }
-            StoreError::Line { path, line, error } => write!(
-                f,
-                "{}:{line}: this is no row: {error}: remove the line, or name another folder",
-                path.display()
-            ),
-            StoreError::Schema { path, line, found } => write!(
-                f,
-                "{}:{line}: rows have form {found} there and {SCHEMA} here: name another folder",
-                path.display()
-            ),
-            StoreError::Record { path, error } => write!(
-                f,
-                "{}: this is no record of a machine: {error}: name another folder",
-                path.display()
-            ),
-            StoreError::OtherMachine { dir, there, here } => write!(
-                f,
-                "{}: its rows were measured on {there}, this is {here}: name another folder",
-                dir.display()
-            ),
-            StoreError::OtherManner { dir, there, here } => write!(
-                f,
-                "{} holds {there} rows, and these would be {here}: name another folder with --out, or measure all its \
-                 experiments again",
-                dir.display()
-            ),
-            StoreError::RecordSchema { path, found } => write!(
-                f,
-                "{}: the record of the machine has form {found} there and {SCHEMA} here: name another folder",
-                path.display()
-            ),
-            StoreError::Locked { dir } => write!(
-                f,
-                "another run writes into {}: wait for its end, or name another folder with --out",
-                dir.display()
-            ),
-            StoreError::NoRecord { dir } => write!(
-                f,
-                "{}: it has rows and no machine.json that says whose: name another folder",
-                dir.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for StoreError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StoreError::File { error, .. } => Some(error),
-            StoreError::Line { error, .. } | StoreError::Record { error, .. } => Some(error),
-            StoreError::Schema { .. }
-            | StoreError::OtherMachine { .. }
-            | StoreError::OtherManner { .. }
-            | StoreError::RecordSchema { .. }
-            | StoreError::Locked { .. }
-            | StoreError::NoRecord { .. } => None,
-        }
-    }
 }
