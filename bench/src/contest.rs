@@ -99,6 +99,44 @@ struct Pairs {
 }
 
 impl Contest {
+    /// Motet alone, for information.
+    pub(crate) fn new(
+        row: impl Into<String>,
+        unit: &'static str,
+        motet: impl FnMut() -> Result<f64, String> + 'static,
+    ) -> Contest {
+        Contest {
+            row: row.into(),
+            unit,
+            motet: Box::new(motet),
+            peers: Vec::new(),
+            bars: Vec::new(),
+            limit: None,
+            cold: false,
+        }
+    }
+
+    /// Beside one more peer.
+    pub(crate) fn beside(
+        mut self,
+        name: &'static str,
+        peer: impl FnMut() -> Result<f64, String> + 'static,
+    ) -> Contest {
+        self.peers.push((name, Box::new(peer)));
+        self
+    }
+
+    /// With one more bar.
+    pub(crate) fn bar(mut self, bar: Bar) -> Contest {
+        self.bars.push(bar);
+        self
+    }
+
+    /// Of which only the first run of a process says anything.
+    pub(crate) fn cold(self) -> Contest {
+        Contest { cold: true, ..self }
+    }
+
     /// Runs motet and each peer in turn, `runs` times.
     ///
     /// # Errors

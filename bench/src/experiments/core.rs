@@ -13,12 +13,12 @@
 pub use crate::contest::CoreRecord;
 
 use crate::contest::Contest;
+use crate::kernels::Lazy;
 use crate::peers::go::Go;
 use crate::rows::{fork_join, handlers, interleaves, joins, posters, spawned_stages, threads};
 use crate::selection::{Missing, Selection};
 use crate::uts;
 use std::path::PathBuf;
-use std::rc::Rc;
 
 /// What to measure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,10 +56,8 @@ fn groups(config: &CoreConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, us
     const TREE: &str = "T1";
     let selection = &config.selection;
     let by_effort = |trial, quick, full| selection.by_effort(trial, quick, full);
-    let go = Rc::new(match selection.wants("spawned") {
-        true => Go::build(&selection.go),
-        false => Err("not asked for".to_owned()),
-    });
+    let compiler = selection.go.clone();
+    let go = Lazy::shared(move || Go::build(&compiler));
     let tree = config
         .data
         .as_deref()

@@ -11,6 +11,7 @@
 //! longer than measuring them, so that pairs lie further apart than those of `core`.
 
 use crate::contest::{Contest, CoreRecord};
+use crate::kernels::Lazy;
 use crate::peers::go::Go;
 use crate::peers::mpi::Mpi;
 use crate::rows::rank_stages::Peers;
@@ -65,10 +66,8 @@ fn groups(config: &RanksConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, u
         true => installations(config, missing),
         false => Rc::from([]),
     };
-    let go = Rc::new(match with_peers {
-        true => Go::build(&selection.go),
-        false => Err("not asked for".to_owned()),
-    });
+    let compiler = selection.go.clone();
+    let go = Lazy::shared(move || Go::build(&compiler));
     let peers = Peers {
         mpi: &mpi,
         go: &go,

@@ -37,11 +37,7 @@ const LONG: Duration = Duration::from_micros(10);
 /// The rows. `python` is one that has SimPy.
 pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
     // A trial is to be over at once, a quick run in seconds.
-    let shorter = match effort {
-        Effort::Trial => 100,
-        Effort::Quick => 4,
-        Effort::Full => 1,
-    };
+    let shorter = effort.pick(100, 4, 1);
     let until = |given: Phold| Phold {
         end: given.end / shorter,
         ..given
@@ -65,15 +61,15 @@ pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
             sequential(many),
             plain(many),
         ),
-        beside_nexosim(
-            beside_plain(
-                "PHOLD 256 × 16, sequential",
-                0.6,
-                sequential(few),
-                plain(few),
-            ),
-            few,
-        ),
+        // nexosim takes five times as long or more.
+        beside_plain(
+            "PHOLD 256 × 16, sequential",
+            0.6,
+            sequential(few),
+            plain(few),
+        )
+        .beside("nexosim", move || nexosim::phold(few))
+        .bar(Bar::AtMostTimes(0.2, "nexosim")),
         beside_plain("M/M/1, sequential", 0.4, queue(queues), plain_queue(queues)),
         shared(
             "PHOLD 1024 × 16, windows, 1 rank",
@@ -99,36 +95,16 @@ pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
 
 /// On one rank, beside the plain loop, of whose speed a share is to be reached.
 fn beside_plain(row: &str, share: f64, motet: ContestProgram, plain: ContestProgram) -> Contest {
-    Contest {
-        row: row.to_owned(),
-        unit: "ns per event",
-        motet,
-        peers: vec![("plain", plain)],
-        bars: vec![Bar::AtMostTimes(1.0 / share, "plain")],
-        limit: None,
-        cold: false,
-    }
-}
-
-/// The same row beside nexosim too, which takes five times as long or more.
-fn beside_nexosim(mut contest: Contest, given: Phold) -> Contest {
-    let peer: ContestProgram = Box::new(move || nexosim::phold(given));
-    contest.peers.push(("nexosim", peer));
-    contest.bars.push(Bar::AtMostTimes(0.2, "nexosim"));
-    contest
+    Contest::new(row, "ns per event", motet)
+        .beside("plain", plain)
+        .bar(Bar::AtMostTimes(1.0 / share, "plain"))
 }
 
 /// A mode beside the sequential one, which it is to be so many times as fast as.
 fn shared(row: impl Into<String>, times: f64, [motet, sequential]: [ContestProgram; 2]) -> Contest {
-    Contest {
-        row: row.into(),
-        unit: "ns per event",
-        motet,
-        peers: vec![("motet, sequential", sequential)],
-        bars: vec![Bar::AtMostTimes(1.0 / times, "motet, sequential")],
-        limit: None,
-        cold: false,
-    }
+    Contest::new(row, "ns per event", motet)
+        .beside("motet, sequential", sequential)
+        .bar(Bar::AtMostTimes(1.0 / times, "motet, sequential"))
 }
 
 fn sequential(given: Phold) -> ContestProgram {
@@ -202,20 +178,14 @@ fn station(seconds: Time, python: Option<&Path>) -> Contest {
         Some(python) => SimPy::start(python),
         None => Err("not asked for".to_owned()),
     };
-    let simpy: ContestProgram = Box::new(move || {
-        let peer = peer.as_mut().map_err(|reason| reason.clone())?;
-        let (cars, taken) = peer.gas_station(seconds)?;
-        Ok(taken * 1e6 / cars as f64)
-    });
-    Contest {
-        row: "gas station, processes".to_owned(),
-        unit: "µs per car",
-        motet: Box::new(move || gas_station(seconds)),
-        peers: vec![("SimPy", simpy)],
-        bars: vec![Bar::AtMostTimes(1.0 / 20.0, "SimPy")],
-        limit: None,
-        cold: false,
-    }
+    let motet = move || gas_station(seconds);
+    Contest::new("gas station, processes", "µs per car", motet)
+        .beside("SimPy", move || {
+            let peer = peer.as_mut().map_err(|reason| reason.clone())?;
+            let (cars, taken) = peer.gas_station(seconds)?;
+            Ok(taken * 1e6 / cars as f64)
+        })
+        .bar(Bar::AtMostTimes(1.0 / 20.0, "SimPy"))
 }
 
 /// The time of a car, in µs.

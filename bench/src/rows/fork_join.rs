@@ -29,28 +29,18 @@ const BUDGET: u64 = 256;
 
 /// The rows; `tree` is the unbalanced one with its name and number of nodes, when there is data.
 pub(crate) fn contests(fibonacci: u32, tree: Option<(&str, Uts, u64)>) -> Vec<Contest> {
-    let row = |row: String, motet, peer| Contest {
-        row,
-        unit: "ms",
-        motet,
-        peers: vec![("rayon", peer)],
-        bars: vec![Bar::AtMostTimes(1.2, "rayon")],
-        limit: None,
-        cold: false,
-    };
-    let mut contests = vec![row(
-        format!("fork-join, fib {fibonacci}, cut-off {CUT_OFF}"),
-        Box::new(move || fork_fibonacci(fibonacci)),
-        Box::new(move || join_fibonacci(fibonacci)),
-    )];
-    contests.extend(tree.map(|(name, tree, nodes)| {
-        row(
-            format!("fork-join, UTS {name}"),
-            Box::new(move || share_tree(tree, nodes)),
-            Box::new(move || map_tree(&tree, nodes)),
-        )
-    }));
+    let row = format!("fork-join, fib {fibonacci}, cut-off {CUT_OFF}");
+    let fibonacci = Contest::new(row, "ms", move || fork_fibonacci(fibonacci))
+        .beside("rayon", move || join_fibonacci(fibonacci));
+    let tree = tree.map(|(name, tree, nodes)| {
+        let row = format!("fork-join, UTS {name}");
+        Contest::new(row, "ms", move || share_tree(tree, nodes))
+            .beside("rayon", move || map_tree(&tree, nodes))
+    });
+    let contests = [fibonacci].into_iter().chain(tree);
     contests
+        .map(|contest| contest.bar(Bar::AtMostTimes(1.2, "rayon")))
+        .collect()
 }
 
 /// Where the two halves of a call meet.

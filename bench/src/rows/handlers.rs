@@ -23,16 +23,9 @@ const AT_ONCE: u64 = 1_000;
 
 /// The rows.
 pub(crate) fn contests(handlers: u64) -> Vec<Contest> {
-    let row = |row: &str, wait: fn(u64) -> Result<f64, String>| Contest {
-        row: row.to_owned(),
-        unit: "bytes each",
-        motet: Box::new(move || wait(handlers)),
-        peers: Vec::new(),
-        bars: vec![Bar::AtMost(BYTES)],
-        limit: None,
-        cold: true,
-    };
-    vec![row("waiting handlers, one port", on_one_port)]
+    let motet = move || on_one_port(handlers);
+    let row = Contest::new("waiting handlers, one port", "bytes each", motet);
+    vec![row.bar(Bar::AtMost(BYTES)).cold()]
 }
 
 fn on_one_port(handlers: u64) -> Result<f64, String> {

@@ -25,22 +25,16 @@ enum Form {
 
 /// The rows.
 pub(crate) fn contests(laps: u64) -> Vec<Contest> {
-    let row = |name: &str, form: Form, bars: Vec<Bar>| Contest {
-        row: format!("interleave, {name}"),
-        unit: "million handlers a second",
-        motet: Box::new(move || throughput(form, laps)),
-        peers: vec![(
-            "plain receives",
-            Box::new(move || throughput(Form::Plain, laps)),
-        )],
-        bars,
-        limit: None,
-        cold: false,
+    let row = |name: &str, form: Form| {
+        let name = format!("interleave, {name}");
+        let motet = move || throughput(form, laps);
+        Contest::new(name, "million handlers a second", motet)
+            .beside("plain receives", move || throughput(Form::Plain, laps))
     };
     let bar = Bar::AtLeastTimes(0.9, "plain receives");
     vec![
-        row("only concurrent work", Form::Concurrent, vec![bar]),
-        row("only exclusive work", Form::Exclusive, Vec::new()),
+        row("only concurrent work", Form::Concurrent).bar(bar),
+        row("only exclusive work", Form::Exclusive),
     ]
 }
 

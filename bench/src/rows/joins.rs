@@ -16,24 +16,16 @@ use std::time::Instant;
 /// The rows.
 pub(crate) fn contests(steps: u64) -> Vec<Contest> {
     vec![
-        Contest {
-            row: "join of two items".to_owned(),
-            unit: "ns a pair",
-            motet: timed(steps, joined),
-            peers: vec![("two receives", timed(steps, in_turn))],
-            bars: vec![Bar::AtMostTimes(1.5, "two receives")],
-            limit: None,
-            cold: false,
-        },
-        Contest {
-            row: "choice of two, uncontended".to_owned(),
-            unit: "ns a choice",
-            motet: timed(steps, chosen),
-            peers: vec![("receive", timed(steps, received))],
-            bars: vec![Bar::AtMostOver(100.0, "receive")],
-            limit: None,
-            cold: false,
-        },
+        Contest::new("join of two items", "ns a pair", timed(steps, joined))
+            .beside("two receives", timed(steps, in_turn))
+            .bar(Bar::AtMostTimes(1.5, "two receives")),
+        Contest::new(
+            "choice of two, uncontended",
+            "ns a choice",
+            timed(steps, chosen),
+        )
+        .beside("receive", timed(steps, received))
+        .bar(Bar::AtMostOver(100.0, "receive")),
     ]
 }
 

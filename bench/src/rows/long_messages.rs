@@ -7,12 +7,11 @@
 //! place. Threats: nobody reads what came, as nobody does there; the copy finds its numbers where
 //! it left them.
 
-use crate::contest::{Bar, Contest, ContestProgram as Run};
+use crate::contest::{Bar, Contest};
 use crate::rows::rank_stages::Peers;
 use motet_comm::{CommError, World};
 use motet_sync::thread;
 use std::hint::black_box;
-use std::rc::Rc;
 use std::time::Instant;
 
 const LENGTHS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
@@ -25,58 +24,32 @@ const COPY: &str = "memcpy";
 
 /// Two rows for each length.
 pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
+    let beside_mpi = |row, length: usize| {
+        peers.beside_mpi(row, 1.0, move |mpi, budget_us| {
+            mpi.run("bandwidth", 2, &[length.to_string(), budget_us.to_string()])
+        })
+    };
     let moved_rows = LENGTHS.map(|length| {
-        let mut row = contest(
-            length,
-            "moved",
-            peers,
-            Box::new(move || moved(length, rounds)),
-        );
-        if length > LENGTHS[0] {
-            let shortest: Run = Box::new(move || moved(LENGTHS[0], rounds));
-            row.peers.push((SHORTEST, shortest));
-            row.bars.push(Bar::AtMostTimes(SAME, SHORTEST));
+        let name = format!("{length} f64, moved");
+        let row = Contest::new(name, "µs a message", move || moved(length, rounds));
+        let row = beside_mpi(row, length);
+        match length > LENGTHS[0] {
+            true => row
+                .beside(SHORTEST, move || moved(LENGTHS[0], rounds))
+                .bar(Bar::AtMostTimes(SAME, SHORTEST)),
+            false => row,
         }
-        row
     });
     let in_place_rows = LENGTHS.map(|length| {
         // A copy takes time with its length.
         let rounds = (rounds * 10_000 / length as u64).max(3);
-        let run: Run = Box::new(move || in_place(length, rounds));
-        let mut row = contest(length, "in place", peers, run);
-        row.peers
-            .push((COPY, Box::new(move || Ok(copied(length, rounds)))));
-        row.bars.push(Bar::AtMostTimes(COPIES, COPY));
-        row
+        let name = format!("{length} f64, in place");
+        let row = Contest::new(name, "µs a message", move || in_place(length, rounds));
+        beside_mpi(row, length)
+            .beside(COPY, move || Ok(copied(length, rounds)))
+            .bar(Bar::AtMostTimes(COPIES, COPY))
     });
     moved_rows.into_iter().chain(in_place_rows).collect()
-}
-
-/// A row with MPI's peers and their bars.
-fn contest(length: usize, how: &str, peers: Peers<'_>, motet: Run) -> Contest {
-    Contest {
-        row: format!("{length} f64, {how}"),
-        unit: "µs a message",
-        motet,
-        peers: (0..peers.mpi.len())
-            .map(|at| (peers.mpi[at].name, on_mpi(peers, at, length)))
-            .collect(),
-        bars: peers
-            .mpi
-            .iter()
-            .map(|mpi| Bar::AtMostTimes(1.0, mpi.name))
-            .collect(),
-        limit: None,
-        cold: false,
-    }
-}
-
-fn on_mpi(peers: Peers<'_>, at: usize, length: usize) -> Run {
-    let (all, budget_us) = (Rc::clone(peers.mpi), peers.budget_us);
-    Box::new(move || {
-        let arguments = [length.to_string(), budget_us.to_string()];
-        all[at].run("bandwidth", 2, &arguments)
-    })
 }
 
 /// The time of a message that is moved, in µs.

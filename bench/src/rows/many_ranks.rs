@@ -20,17 +20,13 @@ const STAGE_US: f64 = 0.1;
 
 /// The rows of memory: they come first.
 pub(crate) fn memory(ranks: [usize; 2]) -> Vec<Contest> {
-    ranks
-        .map(|ranks| Contest {
-            row: format!("memory of {ranks} ranks"),
-            unit: "bytes a rank",
-            motet: Box::new(move || bytes(ranks)),
-            peers: Vec::new(),
-            bars: vec![Bar::AtMost(BYTES)],
-            limit: None,
-            cold: true,
-        })
-        .into()
+    let row = |ranks| {
+        let name = format!("memory of {ranks} ranks");
+        Contest::new(name, "bytes a rank", move || bytes(ranks))
+            .bar(Bar::AtMost(BYTES))
+            .cold()
+    };
+    ranks.map(row).into()
 }
 
 /// The rows of time; `steps` is about how many times a rank runs.
@@ -47,15 +43,9 @@ pub(crate) fn stages(ranks: [usize; 2], steps: usize) -> Vec<Contest> {
                 work: Units { unit, count: 0 },
             };
             let times = (program.stages * ranks as u64) as f64;
-            Contest {
-                row: format!("exchange of {ranks} ranks"),
-                unit: "µs a rank and stage",
-                motet: Box::new(move || Ok(rendezvous::run(&program).as_secs_f64() * 1e6 / times)),
-                peers: Vec::new(),
-                bars: vec![Bar::AtMost(STAGE_US)],
-                limit: None,
-                cold: false,
-            }
+            let motet = move || Ok(rendezvous::run(&program).as_secs_f64() * 1e6 / times);
+            let name = format!("exchange of {ranks} ranks");
+            Contest::new(name, "µs a rank and stage", motet).bar(Bar::AtMost(STAGE_US))
         })
         .into()
 }

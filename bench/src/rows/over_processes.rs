@@ -91,95 +91,64 @@ struct Side {
 }
 
 /// One rank in each of two processes, beside the C program.
-fn beside_c(program: RankProgram, in_c: &'static str, side: &Side) -> Contest {
-    let name = side.all[side.at].name;
-    Contest {
-        row: format!("over {name}, {program}, t = 1, m = 2"),
-        unit: "µs a round",
-        motet: side.motet(program, 1, 2),
-        peers: vec![(name, side.in_c(in_c, 2))],
-        bars: vec![Bar::Within(1.15, 0.3, name)],
-        limit: None,
-        cold: false,
-    }
+fn beside_c(program: RankProgram, in_c: &str, side: &Side) -> Contest {
+    let name = side.name();
+    side.row(program, (1, 2), "")
+        .beside(name, side.in_c(in_c, 2))
+        .bar(Bar::Within(1.15, 0.3, name))
 }
 
 /// One rank in each of so many processes, beside the library's own call.
 fn beside_call(program: RankProgram, length: usize, processes: usize, side: &Side) -> Contest {
-    let name = side.all[side.at].name;
     // They have the same names in C.
     let in_c = format!("collectives {}", program.to_string().replace(':', " "));
-    let times = if length * size_of::<f64>() < LONG {
-        2.0
-    } else {
-        1.5
-    };
-    Contest {
-        row: format!("over {name}, {program}, t = 1, m = {processes}, its own call"),
-        unit: "µs a round",
-        motet: side.motet(program, 1, processes),
-        peers: vec![(name, side.in_c(&in_c, processes))],
-        bars: vec![Bar::AtMostTimes(times, name)],
-        limit: None,
-        cold: false,
-    }
+    let long = length * size_of::<f64>() >= LONG;
+    side.row(program, (1, processes), ", its own call")
+        .beside(side.name(), side.in_c(&in_c, processes))
+        .bar(Bar::AtMostTimes(if long { 1.5 } else { 2.0 }, side.name()))
 }
 
 /// A put and a fence of one rank in each of two processes, beside those of the library.
 fn beside_window(length: usize, side: &Side) -> Contest {
-    let name = side.all[side.at].name;
-    let program = RankProgram::Put(length);
+    let name = side.name();
     let shared = match name {
         "Intel MPI" => "Intel MPI, its own memory",
         _ => "MPICH, its own memory",
     };
     let in_c = |memory: &str| side.in_c(&format!("windows {memory} {length}"), 2);
-    Contest {
-        row: format!("over {name}, {program}, t = 1, m = 2, its own window"),
-        unit: "µs a round",
-        motet: side.motet(program, 1, 2),
-        peers: vec![(name, in_c("create")), (shared, in_c("allocate"))],
-        bars: vec![Bar::AtMostTimes(1.5, name)],
-        limit: None,
-        cold: false,
-    }
+    side.row(RankProgram::Put(length), (1, 2), ", its own window")
+        .beside(name, in_c("create"))
+        .beside(shared, in_c("allocate"))
+        .bar(Bar::AtMostTimes(1.5, name))
 }
 
 /// Two ranks in each of two processes, beside four in one and one in each of four.
 fn layouts(program: RankProgram, side: &Side) -> Contest {
-    Contest {
-        row: format!("over {}, {program}, t = 2, m = 2", side.all[side.at].name),
-        unit: "µs a round",
-        motet: side.motet(program, 2, 2),
-        peers: vec![
-            ("motet, t = 1, m = 4", side.motet(program, 1, 4)),
-            ("motet, t = 4, m = 1", side.motet(program, 4, 1)),
-        ],
-        bars: vec![Bar::AtMostTimes(1.0, "motet, t = 1, m = 4")],
-        limit: None,
-        cold: false,
-    }
+    side.row(program, (2, 2), "")
+        .beside("motet, t = 1, m = 4", side.motet(program, 1, 4))
+        .beside("motet, t = 4, m = 1", side.motet(program, 4, 1))
+        .bar(Bar::AtMostTimes(1.0, "motet, t = 1, m = 4"))
 }
 
 /// A tree that two processes search, beside two threads.
 fn tree(side: &Side) -> Contest {
     let threads = "motet, t = 2, m = 1";
-    Contest {
-        row: format!(
-            "over {}, {}, t = 1, m = 2",
-            side.all[side.at].name,
-            RankProgram::Uts
-        ),
-        unit: "µs a round",
-        motet: side.motet(RankProgram::Uts, 1, 2),
-        peers: vec![(threads, side.motet(RankProgram::Uts, 2, 1))],
-        bars: vec![Bar::AtMostTimes(1.0 / 0.9, threads)],
-        limit: None,
-        cold: false,
-    }
+    side.row(RankProgram::Uts, (1, 2), "")
+        .beside(threads, side.motet(RankProgram::Uts, 2, 1))
+        .bar(Bar::AtMostTimes(1.0 / 0.9, threads))
 }
 
 impl Side {
+    fn name(&self) -> &'static str {
+        self.all[self.at].name
+    }
+
+    /// Motet with t ranks in each of m processes.
+    fn row(&self, program: RankProgram, (t, m): (usize, usize), what: &str) -> Contest {
+        let name = format!("over {}, {program}, t = {t}, m = {m}{what}", self.name());
+        Contest::new(name, "µs a round", self.motet(program, t, m))
+    }
+
     fn motet(&self, program: RankProgram, threads: usize, processes: usize) -> ContestProgram {
         let side = self.clone();
         Box::new(move || {

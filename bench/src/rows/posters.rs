@@ -29,18 +29,14 @@ pub(crate) fn contests(items: u64) -> Vec<Contest> {
             Err(format!("the items add up to {sum}"))
         }
     };
-    let row = |way: &str, run: fn(u64) -> Result<(Duration, u64), String>, bars| Contest {
-        row: format!("{POSTERS} posters, one port, {way}"),
-        unit: "million items a second",
-        motet: Box::new(move || throughput(run)),
-        peers: vec![("crossbeam", Box::new(move || throughput(channel)))],
-        bars,
-        limit: None,
-        cold: false,
+    let row = |way: &str, run: fn(u64) -> Result<(Duration, u64), String>| {
+        let name = format!("{POSTERS} posters, one port, {way}");
+        Contest::new(name, "million items a second", move || throughput(run))
+            .beside("crossbeam", move || throughput(channel))
     };
     vec![
-        row("recv", takers, vec![Bar::AtLeastTimes(1.0, "crossbeam")]),
-        row("a handler each", handlers, Vec::new()),
+        row("recv", takers).bar(Bar::AtLeastTimes(1.0, "crossbeam")),
+        row("a handler each", handlers),
     ]
 }
 

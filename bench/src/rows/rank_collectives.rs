@@ -8,12 +8,11 @@
 //! they cannot do without stand beside them, alone: no bar, but the limit. Threats: starting
 //! processes takes longer than measuring them.
 
-use crate::contest::{Bar, Contest, ContestProgram as Run};
+use crate::contest::{Bar, Contest};
 use crate::peers::copies::{self, CopiedCollective};
 use crate::rows::rank_stages::Peers;
 use motet_comm::{CommError, Communicator, World};
 use motet_sync::thread;
-use std::rc::Rc;
 use std::time::Instant;
 
 /// The numbers of a long vector.
@@ -51,43 +50,30 @@ pub(crate) fn contests(peers: Peers<'_>) -> Vec<Contest> {
         .into_iter()
         .flat_map(|(operation, length)| [2, 8].map(|ranks| (operation, length, ranks)));
     let beside_mpi = each.map(|(operation, length, ranks)| {
+        let motet = move || run(operation, length, ranks, budget_us);
+        let row = Contest::new(row(operation, length, ranks), "µs a round", motet);
         let times = if ranks <= 2 { 1.0 } else { PART };
-        let mpi = (0..peers.mpi.len()).map(|at| {
-            let run = on_mpi(peers, at, operation, length, ranks);
-            (peers.mpi[at].name, run)
+        let row = peers.beside_mpi(row, times, move |mpi, budget_us| {
+            let numbers = [length.to_string(), budget_us.to_string()];
+            let arguments = [vec![operation.name().to_owned()], numbers.to_vec()].concat();
+            mpi.run("collectives", ranks, &arguments)
         });
-        let copies = operation.copies().filter(|_| ranks > 2).map(|copies| {
-            let run: Run = Box::new(move || copies::run(copies, (ranks, length), budget_us));
-            ("copies alone", run)
-        });
-        Contest {
-            row: row(operation, length, ranks),
-            unit: "µs a round",
-            motet: Box::new(move || run(operation, length, ranks, budget_us)),
-            peers: mpi.chain(copies).collect(),
-            bars: peers
-                .mpi
-                .iter()
-                .map(|mpi| Bar::AtMostTimes(times, mpi.name))
-                .collect(),
-            limit: None,
-            cold: false,
+        match operation.copies().filter(|_| ranks > 2) {
+            Some(copies) => row.beside("copies alone", move || {
+                copies::run(copies, (ranks, length), budget_us)
+            }),
+            None => row,
         }
     });
     let reproducible = [2, 8].map(|ranks| {
-        let plain = CollectiveOperation::Allreduce;
-        let peer: Run = Box::new(move || run(plain, LONG, ranks, budget_us));
-        Contest {
-            row: row(CollectiveOperation::ReproducibleSum, LONG, ranks),
-            unit: "µs a round",
-            motet: Box::new(move || {
-                run(CollectiveOperation::ReproducibleSum, LONG, ranks, budget_us)
-            }),
-            peers: vec![(plain.name(), peer)],
-            bars: vec![Bar::AtMostTimes(REPRODUCIBLE, plain.name())],
-            limit: None,
-            cold: false,
-        }
+        let timed = |operation| move || run(operation, LONG, ranks, budget_us);
+        let (sum, plain) = (
+            CollectiveOperation::ReproducibleSum,
+            CollectiveOperation::Allreduce,
+        );
+        Contest::new(row(sum, LONG, ranks), "µs a round", timed(sum))
+            .beside(plain.name(), timed(plain))
+            .bar(Bar::AtMostTimes(REPRODUCIBLE, plain.name()))
     });
     beside_mpi.chain(reproducible).collect()
 }
@@ -98,21 +84,6 @@ fn row(operation: CollectiveOperation, length: usize, ranks: usize) -> String {
         _ => format!(" of {length} f64"),
     };
     format!("{}{of}, P = {ranks}", operation.name())
-}
-
-fn on_mpi(
-    peers: Peers<'_>,
-    at: usize,
-    operation: CollectiveOperation,
-    length: usize,
-    ranks: usize,
-) -> Run {
-    let (all, budget_us) = (Rc::clone(peers.mpi), peers.budget_us);
-    Box::new(move || {
-        let numbers = [length.to_string(), budget_us.to_string()];
-        let arguments = [vec![operation.name().to_owned()], numbers.to_vec()].concat();
-        all[at].run("collectives", ranks, &arguments)
-    })
 }
 
 /// The time of one of so many rounds that they last about `budget_us`, in µs.

@@ -9,6 +9,7 @@
 //! other load than ranks do.
 
 use crate::contest::{Bar, Contest, ContestProgram as Run};
+use crate::kernels::Lazy;
 use crate::peers::go::Go;
 use crate::peers::mpi::Mpi;
 use crate::peers::tokio;
@@ -35,9 +36,26 @@ const LEAST: u64 = 20;
 #[derive(Clone, Copy)]
 pub(crate) struct Peers<'a> {
     pub(crate) mpi: &'a Rc<[Mpi]>,
-    pub(crate) go: &'a Rc<Result<Go, String>>,
+    pub(crate) go: &'a Rc<Lazy<Go>>,
     /// Each run of a program of MPI takes about so long, in µs.
     pub(crate) budget_us: f64,
+}
+
+impl Peers<'_> {
+    /// Beside each MPI library's program, which must take so many times as long at least.
+    pub(crate) fn beside_mpi(
+        &self,
+        row: Contest,
+        times: f64,
+        run: impl Fn(&Mpi, f64) -> Result<f64, String> + Clone + 'static,
+    ) -> Contest {
+        (0..self.mpi.len()).fold(row, |row, at| {
+            let (all, budget_us, run) = (Rc::clone(self.mpi), self.budget_us, run.clone());
+            let name = all[at].name;
+            row.beside(name, move || run(&all[at], budget_us))
+                .bar(Bar::AtMostTimes(times, name))
+        })
+    }
 }
 
 /// One row for each pattern, number of ranks and amount of work.
@@ -63,54 +81,35 @@ pub(crate) fn contests(stages: u64, peers: Peers<'_>) -> Vec<Contest> {
 }
 
 fn contest(program: WorkProgram, peers: Peers<'_>) -> Contest {
-    let few = program.parallel <= 2;
-    let mut against: Vec<(&'static str, Run)> = Vec::new();
-    let mut bars = Vec::new();
-    for at in 0..peers.mpi.len() {
-        let name = peers.mpi[at].name;
-        against.push((
-            name,
-            on_mpi(Rc::clone(peers.mpi), at, program, peers.budget_us),
-        ));
-        let times = if few || program.work.count > 0 {
-            1.0
-        } else {
-            PART
-        };
-        bars.push(Bar::AtMostTimes(times, name));
-    }
-    if program.work.count == 0 {
-        for (name, run) in rings(program, peers.go) {
-            against.push((name, run));
-            if !few {
-                bars.push(Bar::AtMostTimes(1.0, name));
-            }
-        }
-    }
     let WorkProgram {
         pattern, parallel, ..
     } = program;
-    let units = program.work.count;
-    Contest {
-        row: format!("ranks {pattern}, P = {parallel}, U = {units}"),
-        unit: "µs a stage",
-        motet: Box::new(move || {
-            Ok(rendezvous::run(&program).as_secs_f64() * 1e6 / program.stages as f64)
-        }),
-        peers: against,
-        bars,
-        limit: None,
-        cold: false,
+    let (few, units) = (parallel <= 2, program.work.count);
+    let row = Contest::new(
+        format!("ranks {pattern}, P = {parallel}, U = {units}"),
+        "µs a stage",
+        move || Ok(rendezvous::run(&program).as_secs_f64() * 1e6 / program.stages as f64),
+    );
+    let times = if few || units > 0 { 1.0 } else { PART };
+    let row = peers.beside_mpi(row, times, move |mpi, budget_us| {
+        Ok(mpi.stages(&program, budget_us)?.0)
+    });
+    if units > 0 {
+        return row;
     }
-}
-
-/// The program in C.
-fn on_mpi(all: Rc<[Mpi]>, at: usize, program: WorkProgram, budget_us: f64) -> Run {
-    Box::new(move || Ok(all[at].stages(&program, budget_us)?.0))
+    rings(program, peers.go)
+        .into_iter()
+        .fold(row, |row, (name, run)| {
+            let row = row.beside(name, run);
+            match few {
+                true => row,
+                false => row.bar(Bar::AtMostTimes(1.0, name)),
+            }
+        })
 }
 
 /// The rings of tokio and Go with as many messages a stage.
-fn rings(program: WorkProgram, go: &Rc<Result<Go, String>>) -> [(&'static str, Run); 2] {
+fn rings(program: WorkProgram, go: &Rc<Lazy<Go>>) -> [(&'static str, Run); 2] {
     let (pattern, tokio_name, go_name) = match program.pattern {
         Pattern::Exchange | Pattern::ExchangeTwoShifts | Pattern::TwoShifts => {
             (Pattern::TwoShifts, "tokio, two shifts", "go, two shifts")
@@ -125,12 +124,6 @@ fn rings(program: WorkProgram, go: &Rc<Result<Go, String>>) -> [(&'static str, R
             tokio_name,
             Box::new(move || tokio::channels(&ring).map(per)),
         ),
-        (
-            go_name,
-            Box::new(move || {
-                let go = go.as_ref().as_ref().map_err(Clone::clone)?;
-                go.ring(&ring).map(per)
-            }),
-        ),
+        (go_name, Box::new(move || go.get()?.ring(&ring).map(per))),
     ]
 }

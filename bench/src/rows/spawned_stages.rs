@@ -6,6 +6,7 @@
 //! hangs on how far the cores lie apart (R).
 
 use crate::contest::{Bar, Contest, ContestProgram as Run, MachineLimit};
+use crate::kernels::Lazy;
 use crate::limits;
 use crate::peers::{crossbeam, go::Go, rayon, tokio};
 use crate::program::{Pattern, WorkProgram};
@@ -21,7 +22,7 @@ const MESSAGE_NS: f64 = 80.0;
 const STAGE_NS: f64 = 150.0;
 
 /// One row for each pattern and number of computations.
-pub(crate) fn contests(stages: u64, go: &Rc<Result<Go, String>>) -> Vec<Contest> {
+pub(crate) fn contests(stages: u64, go: &Rc<Lazy<Go>>) -> Vec<Contest> {
     let unit = Unit::calibrate();
     let patterns = [Pattern::Pipeline, Pattern::Shift, Pattern::TwoShifts];
     let each = |pattern| [1, 2, 4, 8].map(|parallel| (pattern, parallel));
@@ -44,7 +45,7 @@ pub(crate) fn contests(stages: u64, go: &Rc<Result<Go, String>>) -> Vec<Contest>
         .collect()
 }
 
-fn contest(program: WorkProgram, go: &Rc<Result<Go, String>>) -> Contest {
+fn contest(program: WorkProgram, go: &Rc<Lazy<Go>>) -> Contest {
     let messages = match program.pattern {
         Pattern::TwoShifts => 2,
         _ => 1,
@@ -57,29 +58,25 @@ fn contest(program: WorkProgram, go: &Rc<Result<Go, String>>) -> Contest {
         Box::new(move || Ok(run(&program)?.as_secs_f64() * 1e9 / per as f64))
     };
     let go = Rc::clone(go);
-    let in_go: Run = Box::new(move || {
-        let time = go.as_ref().as_ref().map_err(Clone::clone)?.ring(&program)?;
-        Ok(time.as_secs_f64() * 1e9 / per as f64)
-    });
-    let absolute = match program.parallel {
-        1 => vec![Bar::AtMost(MESSAGE_NS)],
-        2 | 4 => vec![Bar::AtMost(STAGE_NS)],
-        _ => Vec::new(),
+    let in_go = move || Ok(go.get()?.ring(&program)?.as_secs_f64() * 1e9 / per as f64);
+    let row = Contest::new(
+        format!("spawned {}, P = {}", program.pattern, program.parallel),
+        unit,
+        timed(|program| Ok(spawned::run(program))),
+    )
+    .beside("tokio spawn", timed(tokio::spawn))
+    .beside("tokio channels", timed(tokio::channels))
+    .beside("rayon", timed(rayon::spawn))
+    .beside("crossbeam", timed(crossbeam::threads))
+    .beside("go", in_go);
+    let row = match program.parallel {
+        1 => row.bar(Bar::AtMost(MESSAGE_NS)),
+        2 | 4 => row.bar(Bar::AtMost(STAGE_NS)),
+        _ => row,
     };
     Contest {
-        row: format!("spawned {}, P = {}", program.pattern, program.parallel),
-        unit,
-        motet: timed(|program| Ok(spawned::run(program))),
-        peers: vec![
-            ("tokio spawn", timed(tokio::spawn)),
-            ("tokio channels", timed(tokio::channels)),
-            ("rayon", timed(rayon::spawn)),
-            ("crossbeam", timed(crossbeam::threads)),
-            ("go", in_go),
-        ],
-        bars: [absolute, vec![Bar::BelowPeers]].concat(),
         limit: limit(program.parallel),
-        cold: false,
+        ..row.bar(Bar::BelowPeers)
     }
 }
 

@@ -15,7 +15,7 @@ const FEW: usize = 2;
 /// The rows.
 pub(crate) fn contests(stages: u64) -> Vec<Contest> {
     let unit = Unit::calibrate();
-    let timed = move |pattern: Pattern, threads: usize| -> crate::contest::ContestProgram {
+    let timed = move |pattern: Pattern, threads: usize| {
         let program = WorkProgram {
             pattern,
             parallel: 8,
@@ -24,17 +24,14 @@ pub(crate) fn contests(stages: u64) -> Vec<Contest> {
             pin: false,
             work: Units { unit, count: 0 },
         };
-        Box::new(move || Ok(spawned::run(&program).as_secs_f64() * 1e9 / stages as f64))
+        move || Ok(spawned::run(&program).as_secs_f64() * 1e9 / stages as f64)
     };
     [Pattern::Pipeline, Pattern::Shift, Pattern::TwoShifts]
-        .map(|pattern| Contest {
-            row: format!("{MANY} threads, spawned {pattern}, P = 8"),
-            unit: "ns a stage",
-            motet: timed(pattern, MANY),
-            peers: vec![("two threads", timed(pattern, FEW))],
-            bars: vec![Bar::AtMostTimes(1.5, "two threads")],
-            limit: None,
-            cold: false,
+        .map(|pattern| {
+            let name = format!("{MANY} threads, spawned {pattern}, P = 8");
+            Contest::new(name, "ns a stage", timed(pattern, MANY))
+                .beside("two threads", timed(pattern, FEW))
+                .bar(Bar::AtMostTimes(1.5, "two threads"))
         })
         .into()
 }

@@ -25,11 +25,7 @@ const ROWS: u32 = 4;
 
 /// The rows.
 pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
-    let size = match effort {
-        Effort::Trial => 6,
-        Effort::Quick => 12,
-        Effort::Full => 13,
-    };
+    let size = effort.pick(6, 12, 13);
     let queens = Queens { size };
     let trees = match effort {
         Effort::Trial => [("default", Uts::SMALL), ("default again", Uts::SMALL)],
@@ -37,24 +33,23 @@ pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
     };
     let mut contests = Vec::new();
     for threads in [1, thread::cores().max(2)] {
-        contests.push(row(
-            format!("{size} queens, {}", on(threads)),
-            threads,
-            1.1,
+        let of_queens = |name: String, motet: ContestProgram| {
+            row(
+                format!("{name}, {}", on(threads)),
+                threads,
+                1.1,
+                motet,
+                Box::new(move || timed(|| queens.plain(queens.root())[1])),
+                Box::new(move || pooled(threads, || below(queens, queens.root(), 0))),
+            )
+        };
+        contests.push(of_queens(
+            format!("{size} queens"),
             Box::new(move || folded(&queens, threads)),
-            Box::new(move || timed(|| queens.plain(queens.root())[1])),
-            Box::new(move || pooled(threads, || below(queens, queens.root(), 0))),
         ));
-        contests.push(row(
-            format!(
-                "{size} queens, by recursion from row {ROWS} on, {}",
-                on(threads)
-            ),
-            threads,
-            1.1,
+        contests.push(of_queens(
+            format!("{size} queens, by recursion from row {ROWS} on"),
             Box::new(move || in_subtrees(queens, threads)),
-            Box::new(move || timed(|| queens.plain(queens.root())[1])),
-            Box::new(move || pooled(threads, || below(queens, queens.root(), 0))),
         ));
         for (name, tree) in trees {
             contests.push(row(
@@ -87,19 +82,14 @@ fn row(
     plain: ContestProgram,
     rayon: ContestProgram,
 ) -> Contest {
-    let bars = match threads {
-        1 => vec![Bar::AtMostTimes(bar, "plain")],
-        _ => vec![Bar::AtMostTimes(1.0 / 0.95, "rayon")],
+    let bar = match threads {
+        1 => Bar::AtMostTimes(bar, "plain"),
+        _ => Bar::AtMostTimes(1.0 / 0.95, "rayon"),
     };
-    Contest {
-        row,
-        unit: "ns per node",
-        motet,
-        peers: vec![("plain", plain), ("rayon", rayon)],
-        bars,
-        limit: None,
-        cold: false,
-    }
+    Contest::new(row, "ns per node", motet)
+        .beside("plain", plain)
+        .beside("rayon", rayon)
+        .bar(bar)
 }
 
 /// Time for a node of what counts nodes.
