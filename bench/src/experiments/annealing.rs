@@ -169,11 +169,12 @@ pub fn measure(
     config.check()?;
     let points = mixture(config.points);
     let mut peer = match &config.python {
-        Some(python) => {
-            ScikitLearn::start(python).and_then(|mut peer| peer.points(&points).map(|()| peer))
-        }
+        Some(python) => ScikitLearn::start(python),
         None => Err("no Python was named: name one that has scikit-learn".to_owned()),
     };
+    if let Ok(peer) = &mut peer {
+        peer.points(&points);
+    }
     let plans = config
         .clusters
         .iter()

@@ -2,6 +2,7 @@
 
 use super::workshop::PATIENCE;
 use motet_sync::thread;
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -13,7 +14,7 @@ pub(super) struct Answering {
     child: Child,
     /// Taken when the process is to end.
     ask: Option<ChildStdin>,
-    /// Its lines of JSON: launchers may print something of their own.
+    /// Its answers.
     answers: Receiver<String>,
     /// What it says on standard error.
     said: Receiver<String>,
@@ -23,8 +24,16 @@ pub(super) struct Answering {
 const FAREWELL: Duration = Duration::from_secs(2);
 
 impl Answering {
-    /// Starts it.
-    pub(super) fn start(mut command: Command) -> Result<Answering, String> {
+    /// Starts one that answers in JSON; launchers may print something of their own.
+    pub(super) fn start(command: Command) -> Result<Answering, String> {
+        Answering::start_with(command, |line| line.starts_with('{'))
+    }
+
+    /// Starts one of whose lines these are answers.
+    pub(super) fn start_with(
+        mut command: Command,
+        wanted: fn(&str) -> bool,
+    ) -> Result<Answering, String> {
         let name = command.get_program().display().to_string();
         let mut child = command
             .stdin(Stdio::piped())
@@ -34,7 +43,7 @@ impl Answering {
             .map_err(|error| format!("{name} does not run: {error}"))?;
         let (answers, said) = match (child.stdout.take(), child.stderr.take()) {
             (Some(out), Some(err)) => (
-                lines(out, |line| line.starts_with('{')),
+                lines(out, wanted),
                 lines(err, |line| !line.trim().is_empty()),
             ),
             _ => return Err(format!("{name} has no pipes")),
@@ -49,10 +58,21 @@ impl Answering {
 
     /// Its answer to a line. After an error it may answer later: it is not to be asked again.
     pub(super) fn ask(&mut self, line: &str) -> Result<String, String> {
-        let ask = self.ask.as_mut().ok_or("it is to end")?;
-        // Why one that has ended cannot be written to is with what it has said.
-        let _ = ask.write_all(line.as_bytes());
-        let _ = ask.write_all(b"\n");
+        self.send(line, &[]);
+        self.answer()
+    }
+
+    /// Sends a line, and bytes after it. Why one that has ended cannot be written to is with what
+    /// it has said.
+    pub(super) fn send(&mut self, line: &str, bytes: &[u8]) {
+        if let Some(ask) = &mut self.ask {
+            let sent = [line.as_bytes(), b"\n", bytes].concat();
+            let _ = ask.write_all(&sent);
+        }
+    }
+
+    /// Its next answer.
+    pub(super) fn answer(&mut self) -> Result<String, String> {
         match self.answers.recv_timeout(PATIENCE) {
             Ok(answer) => Ok(answer),
             Err(RecvTimeoutError::Timeout) => Err(format!("it gives no time within {PATIENCE:?}")),
@@ -62,6 +82,45 @@ impl Answering {
                 Err(format!("it gives no time: {first}"))
             }
         }
+    }
+}
+
+/// Processes that have been asked and stay, each by what it is; the last one asked is the last.
+#[derive(Debug)]
+pub(super) struct Asked<K> {
+    running: RefCell<Vec<(K, Answering)>>,
+    /// So many sleep beside each other at most.
+    asleep: usize,
+}
+
+impl<K: PartialEq> Asked<K> {
+    /// None yet, and so many at most.
+    pub(super) fn at_most(asleep: usize) -> Asked<K> {
+        Asked {
+            running: RefCell::default(),
+            asleep,
+        }
+    }
+
+    /// The answer of one to a line; `start` starts it if it is not there. After an error the next
+    /// one that asks starts anew.
+    pub(super) fn ask(
+        &self,
+        key: K,
+        line: &str,
+        start: impl FnOnce() -> Command,
+    ) -> Result<String, String> {
+        let mut all = self.running.borrow_mut();
+        let mut running = match all.iter().position(|(known, _)| *known == key) {
+            Some(at) => all.remove(at).1,
+            None => Answering::start(start())?,
+        };
+        let answer = running.ask(line)?;
+        if all.len() >= self.asleep {
+            all.remove(0);
+        }
+        all.push((key, running));
+        Ok(answer)
     }
 }
 

@@ -1,10 +1,9 @@
 //! C#: threads that sleep on monitors, in a process of Mono that answers run after run, so that
 //! what it runs is compiled.
 
-use super::answering::Answering;
-use super::workshop::{Workshop, answered, deviation};
+use super::answering::Asked;
+use super::workshop::{Fluctuation, Workshop, time, told, words};
 use crate::program::WorkProgram;
-use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct CSharp {
     shop: Workshop,
-    running: RefCell<Option<Answering>>,
+    running: Asked<()>,
 }
 
 impl CSharp {
@@ -27,44 +26,28 @@ impl CSharp {
         shop.build(&mut command).map_err(installed)?;
         Ok(CSharp {
             shop,
-            running: RefCell::default(),
+            running: Asked::at_most(1),
         })
     }
 
     /// The time of one run, by the program's own clock. It has a thread for each computation.
     pub(crate) fn run(&self, program: &WorkProgram) -> Result<Duration, String> {
-        let answer = self.ask(&format!(
-            "{} {} {} {} {}",
-            program.pattern,
-            program.parallel,
-            program.stages,
-            program.work.count,
-            program.work.unit.terms()
-        ))?;
-        answered(answer.as_bytes()).ok_or(format!("it answers {answer}"))
+        time(&self.ask(&words(program).join(" "))?)
     }
 
     /// How far the times of the clustering kernel lie from their mean, over the mean. It is
     /// told threads, points, clusters and synchronisations.
     pub(crate) fn fluctuation(&self, kernel: &[String]) -> Result<f64, String> {
         let answer = self.ask(&format!("kernel {}", kernel.join(" ")))?;
-        deviation(answer.as_bytes()).ok_or(format!("it answers {answer}"))
+        Ok(told::<Fluctuation>(&answer)?.deviation)
     }
 
     fn ask(&self, line: &str) -> Result<String, String> {
-        let mut kept = self.running.borrow_mut();
-        let mut running = match kept.take() {
-            Some(running) => running,
-            None => {
-                let mut command = Command::new("mono");
-                command.arg("Stages.exe").current_dir(self.shop.folder());
-                Answering::start(command)?
-            }
-        };
-        // After an error the next one that asks starts anew.
-        let answer = running.ask(line)?;
-        *kept = Some(running);
-        Ok(answer)
+        self.running.ask((), line, || {
+            let mut command = Command::new("mono");
+            command.arg("Stages.exe").current_dir(self.shop.folder());
+            command
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Plain C, with threads that are bound to cores: the floor, where they spin, and one where they
 //! sleep on locks. Built from `peers/c` when it is first wanted.
 
-use super::workshop::{Workshop, deviation, output, timing};
+use super::workshop::{Fluctuation, Workshop, printed, timing, words};
 use crate::program::WorkProgram;
 use std::path::Path;
 use std::process::Command;
@@ -32,13 +32,7 @@ impl Floor {
     /// waits as `wait` says: `spin` or `locks`.
     pub(crate) fn run(&self, program: &WorkProgram, wait: &str) -> Result<Duration, String> {
         let mut command = Command::new(self.shop.folder().join("stages"));
-        command.arg(program.pattern.name()).args([
-            program.parallel.to_string(),
-            program.stages.to_string(),
-            program.work.count.to_string(),
-            program.work.unit.terms().to_string(),
-            wait.to_owned(),
-        ]);
+        command.args(words(program)).arg(wait);
         timing(command)
     }
 
@@ -47,8 +41,7 @@ impl Floor {
     pub(crate) fn fluctuation(&self, kernel: &[String]) -> Result<f64, String> {
         let mut command = Command::new(self.shop.folder().join("kernel"));
         command.args(kernel);
-        let told = output(command)?.stdout;
-        deviation(&told).ok_or_else(|| format!("it answers {}", String::from_utf8_lossy(&told)))
+        Ok(printed::<Fluctuation>(command, "it")?.deviation)
     }
 }
 

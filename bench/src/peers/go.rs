@@ -1,6 +1,6 @@
 //! Go: programs of their own, built from `peers/go` when it is first wanted.
 
-use super::workshop::{Workshop, timing};
+use super::workshop::{Workshop, timing, words};
 use crate::program::{StageMode, WorkProgram};
 use std::path::Path;
 use std::process::Command;
@@ -55,13 +55,8 @@ impl Go {
     pub(crate) fn run(&self, mode: StageMode, program: &WorkProgram) -> Result<Duration, String> {
         let mut command = Command::new(self.shop.folder().join("ring"));
         command
-            .args([mode.name(), program.pattern.name()])
-            .args([
-                program.parallel.to_string(),
-                program.stages.to_string(),
-                program.work.count.to_string(),
-                program.work.unit.terms().to_string(),
-            ])
+            .arg(mode.name())
+            .args(words(program))
             .env("GOMAXPROCS", program.threads.to_string());
         timing(command)
     }

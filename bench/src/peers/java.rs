@@ -1,11 +1,10 @@
 //! Java: virtual threads, in a process that answers run after run, so that what it runs is
 //! compiled; the HTTP server of its development kit, Jetty and Axis2.
 
-use super::answering::Answering;
-use super::workshop::{Workshop, answered};
+use super::answering::{Answering, Asked};
+use super::workshop::{Workshop, time, told, words};
 use crate::program::{StageMode, WorkProgram};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use serde::Deserialize;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ pub(crate) struct Java {
     version: u32,
     java: PathBuf,
     compiler: PathBuf,
-    running: RefCell<BTreeMap<usize, Answering>>,
+    running: Asked<usize>,
 }
 
 /// A server of HTTP in Java.
@@ -33,6 +32,16 @@ pub(crate) enum JavaServer {
     Axis2,
 }
 
+const SOURCES: [(&str, &str); 4] = [
+    ("Stages.java", include_str!("../../peers/java/Stages.java")),
+    (
+        "Container.java",
+        include_str!("../../peers/java/Container.java"),
+    ),
+    ("Jetty.java", include_str!("../../peers/java/Jetty.java")),
+    ("Axis2.java", include_str!("../../peers/java/Axis2.java")),
+];
+
 /// The first version with virtual threads.
 const LEAST: u32 = 21;
 
@@ -41,17 +50,7 @@ impl Java {
     /// says why there is no peer.
     pub(crate) fn build(folders: &[PathBuf]) -> Result<Java, String> {
         let (version, home) = kit(folders, LEAST, "virtual threads need")?;
-        let source = include_str!("../../peers/java/Stages.java");
-        let container = include_str!("../../peers/java/Container.java");
-        let jetty = include_str!("../../peers/java/Jetty.java");
-        let axis2 = include_str!("../../peers/java/Axis2.java");
-        let sources = [
-            ("Stages.java", source),
-            ("Container.java", container),
-            ("Jetty.java", jetty),
-            ("Axis2.java", axis2),
-        ];
-        let shop = Workshop::new("java", &sources)?;
+        let shop = Workshop::new("java", &SOURCES)?;
         let compiler = home.join("bin/javac");
         shop.build(Command::new(&compiler).args(["Stages.java", "Container.java"]))?;
         Ok(Java {
@@ -59,7 +58,7 @@ impl Java {
             version,
             java: home.join("bin/java"),
             compiler,
-            running: RefCell::default(),
+            running: Asked::at_most(usize::MAX),
         })
     }
 
@@ -90,55 +89,44 @@ impl Java {
     }
 
     fn server(&self, path: &str, class: &str) -> Result<(SocketAddr, Answering), String> {
-        let mut command = Command::new(&self.java);
-        command
-            .args(["-XX:+UseSerialGC", "-Xmn512m", "-Xshare:auto"])
-            .args(["-cp", path, class])
-            .current_dir(self.shop.folder());
+        #[derive(Deserialize)]
+        struct Serving {
+            port: u16,
+        }
+        let mut command = self.java();
+        command.args(["-cp", path, class]);
         let mut running = Answering::start(command)?;
-        let told = running.ask("port")?;
-        let port = serde_json::from_str::<serde_json::Value>(&told)
-            .ok()
-            .and_then(|told| u16::try_from(told["port"].as_u64()?).ok())
-            .ok_or(format!("it answers {told}"))?;
+        let Serving { port } = told(&running.ask("port")?)?;
         Ok(((Ipv4Addr::LOCALHOST, port).into(), running))
     }
 
     /// The time of one run, by the program's own clock.
     pub(crate) fn run(&self, mode: StageMode, program: &WorkProgram) -> Result<Duration, String> {
-        let mut all = self.running.borrow_mut();
-        let running = match all.remove(&program.threads) {
-            Some(running) => running,
-            None => self.start(program.threads)?,
-        };
-        let running = all.entry(program.threads).or_insert(running);
-        let line = format!(
-            "{mode} {} {} {} {} {}",
-            program.pattern,
-            program.parallel,
-            program.stages,
-            program.work.count,
-            program.work.unit.terms()
-        );
-        let answer = running.ask(&line);
-        if answer.is_err() {
-            // The next one that asks starts anew.
-            all.remove(&program.threads);
-        }
-        let answer = answer?;
-        answered(answer.as_bytes()).ok_or(format!("it answers {answer}"))
+        let (threads, line) = (program.threads, words(program).join(" "));
+        let start = || self.start(threads);
+        time(
+            &self
+                .running
+                .ask(threads, &format!("{mode} {line}"), start)?,
+        )
     }
 
-    fn start(&self, threads: usize) -> Result<Answering, String> {
+    fn start(&self, threads: usize) -> Command {
         let scheduler = "-Djdk.virtualThreadScheduler";
+        let mut command = self.java();
+        command
+            .arg(format!("{scheduler}.parallelism={threads}"))
+            .arg(format!("{scheduler}.maxPoolSize={threads}"))
+            .args(["-cp", ".", "Stages"]);
+        command
+    }
+
+    fn java(&self) -> Command {
         let mut command = Command::new(&self.java);
         command
             .args(["-XX:+UseSerialGC", "-Xmn512m", "-Xshare:auto"])
-            .arg(format!("{scheduler}.parallelism={threads}"))
-            .arg(format!("{scheduler}.maxPoolSize={threads}"))
-            .args(["-cp", ".", "Stages"])
             .current_dir(self.shop.folder());
-        Answering::start(command)
+        command
     }
 }
 

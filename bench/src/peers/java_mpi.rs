@@ -1,14 +1,12 @@
 //! MPI for Java (`peers/java-mpi`): MPJ Express, which is Java alone, and Intel MPI's binding,
 //! which calls the library. Ranks start once and answer round after round.
 
-use super::answering::Answering;
+use super::answering::Asked;
 use super::java;
 use super::mpi;
-use super::workshop::Workshop;
+use super::workshop::{Workshop, told};
 use crate::program::WorkProgram;
 use serde::Deserialize;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,11 +19,11 @@ pub(crate) struct JavaMpiPrograms {
     java: PathBuf,
     /// Where the library is.
     home: PathBuf,
-    running: RefCell<BTreeMap<(JavaRanks, usize), Answering>>,
+    running: Asked<(JavaRanks, usize)>,
 }
 
 /// Whose ranks, and what they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JavaRanks {
     /// MPJ Express: threads, its multicore configuration.
     MpjThreads,
@@ -135,7 +133,7 @@ impl JavaMpiPrograms {
             shop,
             java: kit.join("bin/java"),
             home,
-            running: RefCell::default(),
+            running: Asked::at_most(usize::MAX),
         })
     }
 
@@ -154,23 +152,14 @@ impl JavaMpiPrograms {
         program: &WorkProgram,
         budget_us: f64,
     ) -> Result<(f64, f64), String> {
-        let asked = (ranks, program.parallel);
-        let mut all = self.running.borrow_mut();
-        let mut running = match all.remove(&asked) {
-            Some(running) => running,
-            None => Answering::start(self.start(ranks, program.parallel))?,
-        };
         let line = format!(
             "{} {} {} {budget_us}",
             program.pattern,
             program.work.count,
             program.work.unit.terms()
         );
-        // After an error the next one that asks starts anew.
-        let answer = running.ask(&line)?;
-        all.insert(asked, running);
-        let told: Measured =
-            serde_json::from_str(&answer).map_err(|_| format!("it answers {answer}"))?;
+        let start = || self.start(ranks, program.parallel);
+        let told: Measured = told(&self.running.ask((ranks, program.parallel), &line, start)?)?;
         match told.processes == program.parallel {
             true => Ok((told.us, told.work_us)),
             false => Err(format!("{} ranks ran together", told.processes)),

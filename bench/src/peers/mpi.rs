@@ -5,13 +5,12 @@ mod nodes;
 
 pub(crate) use nodes::{NodeSpread, can_play};
 
-use super::answering::Answering;
-use super::workshop::{Workshop, output};
+use super::answering::Asked;
+use super::workshop::{Workshop, printed, told};
 use crate::program::WorkProgram;
 use motet_mpi::LibrarySearch;
 use motet_sync::thread;
 use serde::Deserialize;
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -28,14 +27,11 @@ pub(crate) struct Mpi {
     mpiexec: PathBuf,
     /// The built programs, in a folder that goes with this.
     shop: Workshop,
-    /// Programs that have been asked, with their processes; the last one asked is the last.
-    running: RefCell<Vec<(Started, Answering)>>,
+    /// Programs that have been asked, each with how many processes of it.
+    running: Asked<(String, usize)>,
     /// The installation, for those that do not find their parts alone.
     prefix: Option<PathBuf>,
 }
-
-/// A program, and how many processes of it.
-type Started = (String, usize);
 
 /// An installation that could not be used, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +103,7 @@ impl Mpi {
             family: None,
             mpiexec: tools.mpiexec.clone(),
             shop: Workshop::new("mpi", &SOURCES)?,
-            running: RefCell::default(),
+            running: Asked::at_most(ASLEEP),
             prefix: tools.prefix.clone(),
         };
         for program in ["stages", "collectives", "bandwidth", "windows"] {
@@ -118,7 +114,7 @@ impl Mpi {
         }
         let mut command = mpi.start((1, 1), &mpi.file("collectives"));
         command.args(["barrier", "1", "1"]);
-        let told = told(command, "collectives")?;
+        let told: Measured = printed(command, "collectives")?;
         let (family, name) = identified(&told.mpi)
             .ok_or_else(|| format!("nobody knows the best setting of {}", told.mpi))?;
         (mpi.family, mpi.name) = (Some(family), name);
@@ -162,20 +158,10 @@ impl Mpi {
         processes: usize,
         arguments: &[String],
     ) -> Result<Measured, String> {
-        let mut all = self.running.borrow_mut();
         let asked = (program.to_owned(), processes);
-        let mut running = match all.iter().position(|(started, _)| *started == asked) {
-            Some(at) => all.remove(at).1,
-            None => Answering::start(self.start((1, processes), &self.file(program)))?,
-        };
-        let answer = running.ask(&arguments.join(" "))?;
-        if all.len() >= ASLEEP {
-            all.remove(0);
-        }
-        all.push((asked, running));
-        let measured: Result<Measured, _> = serde_json::from_str(&answer);
-        let measured = measured.map_err(|_| format!("{program} answers {answer}"))?;
-        measured.of(processes)
+        let start = || self.start((1, processes), &self.file(program));
+        let answer = self.running.ask(asked, &arguments.join(" "), start)?;
+        told::<Measured>(&answer)?.of(processes)
     }
 
     /// The library with the standard ABI, if the installation has one.
@@ -198,8 +184,7 @@ impl Mpi {
             .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", threads.to_string())
             .env("MOTET_MPI_LIB", library);
-        let measured = told(command, "motet")?.of(processes)?;
-        Ok(measured.us)
+        Ok(printed::<Measured>(command, "motet")?.of(processes)?.us)
     }
 
     /// A built program.
@@ -251,23 +236,6 @@ pub(super) fn intel(prefix: &Path, processes: usize) -> Command {
         .env("I_MPI_ROOT", prefix)
         .env("LD_LIBRARY_PATH", prefix.join("lib"));
     command
-}
-
-/// What the program says that it starts.
-fn told(command: Command, program: &str) -> Result<Measured, String> {
-    let output = output(command)?;
-    let told = String::from_utf8_lossy(&output.stdout);
-    // Launchers may print something of their own.
-    let line = told.lines().find(|line| line.starts_with('{'));
-    let measured = line.and_then(|line| serde_json::from_str(line).ok());
-    measured.ok_or_else(|| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let first = said.lines().find(|line| !line.trim().is_empty());
-        format!(
-            "{program} gives no time: {}",
-            first.unwrap_or("it says nothing")
-        )
-    })
 }
 
 impl Measured {

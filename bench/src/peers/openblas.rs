@@ -33,13 +33,7 @@ impl OpenBlas {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => place.insert(start(&self.python, threads)?),
         };
-        let said = process.send(&format!("{size} {budget_us:.0}"), &[]);
-        let said = said.and_then(|()| process.line());
-        let said = said.map_err(|error| format!("numpy ended: {error}"))?;
-        let numbers = said.split_once(' ');
-        numbers
-            .and_then(|(us, sum)| us.parse().ok().zip(sum.parse().ok()))
-            .ok_or_else(|| format!("numpy said {said:?} where a time belongs"))
+        process.ask_two(&format!("{size} {budget_us:.0}"), &[])
     }
 }
 
@@ -51,7 +45,7 @@ fn start(python: &Path, threads: usize) -> Result<Python, String> {
         // some builds take four times as long, and would disturb whoever is measured next.
         ("OPENBLAS_THREAD_TIMEOUT", "26".to_owned()),
     ];
-    Python::start(python, program, &variables, "pip install numpy")
+    Python::start(python, ("numpy", program), &variables, "pip install numpy")
 }
 
 #[cfg(test)]

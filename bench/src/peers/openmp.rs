@@ -1,7 +1,7 @@
 //! OpenMP: C programs of the project's own (`peers/openmp`), built with the C compiler when they
 //! are first wanted. `peers/openmp/README.md` says why they are built and started as they are.
 
-use super::workshop::{Workshop, output};
+use super::workshop::{Workshop, printed};
 use crate::kernels::loops::LoopSplit;
 use crate::unit::Unit;
 use motet_sync::thread;
@@ -100,15 +100,7 @@ impl OpenMp {
             .arg(format!("{budget_us:.0}"))
             .envs([("OMP_WAIT_POLICY", wait), ("OMP_PROC_BIND", bind)])
             .envs([("OMP_PLACES", "cores"), ("OMP_DYNAMIC", "false")]);
-        let ran = output(command)?;
-        serde_json::from_slice(&ran.stdout).map_err(|_| {
-            let said = String::from_utf8_lossy(&ran.stderr);
-            let first = said.lines().find(|line| !line.trim().is_empty());
-            format!(
-                "{program} gives no time: {}",
-                first.unwrap_or("it says nothing")
-            )
-        })
+        printed(command, program)
     }
 }
 

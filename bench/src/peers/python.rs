@@ -1,53 +1,44 @@
 //! A Python process that lives as long as a measurement and answers line by line.
 
-use std::io::{self, BufRead, BufReader, Write};
+use super::answering::Answering;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
+use std::str::FromStr;
 
 /// A program that has said that it is ready.
 #[derive(Debug)]
 pub(crate) struct Python {
-    /// The version of the library that it measures.
+    /// The library that it measures, and its version.
+    library: &'static str,
     version: String,
-    process: Child,
-    to: Option<ChildStdin>,
-    from: BufReader<ChildStdout>,
+    process: Answering,
 }
 
 impl Python {
-    /// Starts `program` with these variables. It says `ready VERSION`, or `absent REASON` and ends.
+    /// Starts `program`, which measures `library`, with these variables. It says `ready VERSION`,
+    /// or `absent REASON` and ends.
     ///
     /// # Errors
     /// Why there is no peer; `install` says what is to be installed.
     pub(crate) fn start(
         python: &Path,
-        program: &str,
+        (library, program): (&'static str, &str),
         variables: &[(&str, String)],
         install: &str,
     ) -> Result<Python, String> {
-        let pipe = |error: io::Error| format!("{} does not run: {error}", python.display());
-        let mut process = Command::new(python)
+        let mut command = Command::new(python);
+        command
             .args(["-c", program])
-            .envs(variables.iter().cloned())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(pipe)?;
-        let (to, from) = (process.stdin.take(), process.stdout.take());
-        let from = from.ok_or("the process has no output")?;
-        let mut started = Python {
-            version: String::new(),
-            process,
-            to,
-            from: BufReader::new(from),
-        };
-        let said = started.line().map_err(pipe)?;
-        match said.split_once(' ') {
-            Some(("ready", version)) => {
-                started.version = version.to_owned();
-                Ok(started)
-            }
+            .envs(variables.iter().cloned());
+        let mut process = Answering::start_with(command, |_| true)?;
+        let said = process.answer();
+        let words = said.as_ref().ok().and_then(|said| said.split_once(' '));
+        match words {
+            Some(("ready", version)) => Ok(Python {
+                library,
+                version: version.to_owned(),
+                process,
+            }),
             Some(("absent", reason)) => Err(format!("{reason}: {install}")),
             _ => Err(format!("{} is no Python: {said:?}", python.display())),
         }
@@ -58,30 +49,29 @@ impl Python {
         &self.version
     }
 
-    /// A line, then numbers as raw little-endian doubles.
-    pub(crate) fn send(&mut self, head: &str, numbers: &[f64]) -> io::Result<()> {
+    /// Sends a line, then numbers as raw little-endian doubles.
+    pub(crate) fn send(&mut self, head: &str, numbers: &[f64]) {
         let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let to = self.to.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        writeln!(to, "{head}")?;
-        to.write_all(&bytes)?;
-        to.flush()
+        self.process.send(head, &bytes);
     }
 
-    /// Its next line.
-    pub(crate) fn line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        match self.from.read_line(&mut line)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(line.trim_end().to_owned()),
-        }
+    /// The same, and its answer.
+    pub(crate) fn ask(&mut self, head: &str, numbers: &[f64]) -> Result<String, String> {
+        self.send(head, numbers);
+        let answer = self.process.answer();
+        answer.map_err(|reason| format!("{} ended: {reason}", self.library))
     }
-}
 
-impl Drop for Python {
-    fn drop(&mut self) {
-        // The end of its input ends the process; if it fails there is nothing else to do about it.
-        self.to = None;
-        let _ = self.process.wait();
+    /// The same where two numbers are the answer.
+    pub(crate) fn ask_two<A: FromStr, B: FromStr>(
+        &mut self,
+        head: &str,
+        numbers: &[f64],
+    ) -> Result<(A, B), String> {
+        let said = self.ask(head, numbers)?;
+        let two = said.split_once(' ');
+        two.and_then(|(one, other)| one.parse().ok().zip(other.parse().ok()))
+            .ok_or_else(|| format!("{} said {said:?} where numbers belong", self.library))
     }
 }
 
@@ -91,7 +81,7 @@ mod tests {
 
     #[test]
     fn an_absent_program_is_a_reason() {
-        let reason = Python::start(Path::new("no-such-python"), "", &[], "").unwrap_err();
+        let reason = Python::start(Path::new("no-such-python"), ("", ""), &[], "").unwrap_err();
         assert!(
             reason.starts_with("no-such-python does not run"),
             "{reason}"
@@ -101,7 +91,7 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn another_program_is_a_reason() {
-        let reason = Python::start(Path::new("echo"), "", &[], "").unwrap_err();
+        let reason = Python::start(Path::new("echo"), ("", ""), &[], "").unwrap_err();
         assert!(reason.starts_with("echo is no Python"), "{reason}");
     }
 }

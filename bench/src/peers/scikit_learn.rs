@@ -5,7 +5,6 @@
 
 use super::python::Python;
 use motet_mining::Points;
-use std::io;
 use std::path::Path;
 
 /// The other end of `peers/scikit-learn/lloyd.py`.
@@ -17,15 +16,13 @@ impl ScikitLearn {
     pub(crate) fn start(python: &Path) -> Result<ScikitLearn, String> {
         let program = include_str!("../../peers/scikit-learn/lloyd.py");
         let install = "pip install -r bench/peers/scikit-learn/requirements.txt";
-        Python::start(python, program, &[], install).map(ScikitLearn)
+        Python::start(python, ("scikit-learn", program), &[], install).map(ScikitLearn)
     }
 
     /// Sends it the points on which steps are made from now on.
-    pub(crate) fn points(&mut self, points: &Points) -> Result<(), String> {
+    pub(crate) fn points(&mut self, points: &Points) {
         let head = format!("{} {}", points.len(), points.dim());
-        self.0
-            .send(&head, points.values())
-            .map_err(|error| ended(&error))
+        self.0.send(&head, points.values());
     }
 
     /// The version of scikit-learn.
@@ -41,17 +38,12 @@ impl ScikitLearn {
         threads: usize,
         steps: usize,
     ) -> Result<f64, String> {
-        self.0
-            .send(&format!("{clusters} {threads} {steps}"), centres)
-            .map_err(|error| ended(&error))?;
-        let said = self.0.line().map_err(|error| ended(&error))?;
+        let said = self
+            .0
+            .ask(&format!("{clusters} {threads} {steps}"), centres)?;
         said.parse()
             .map_err(|_| format!("scikit-learn said {said:?} where seconds belong"))
     }
-}
-
-fn ended(error: &io::Error) -> String {
-    format!("scikit-learn ended: {error}")
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 use super::python::Python;
 use motet_mining::Points;
-use std::io;
 use std::path::Path;
 
 /// The other end of `peers/spark/kmeans.py`.
@@ -25,13 +24,13 @@ impl Spark {
         let program = include_str!("../../peers/spark/kmeans.py");
         let variables = [("MOTET_SPARK_THREADS", threads.to_string())];
         let install = "pip install -r bench/peers/spark/requirements.txt, and Java 17 or 21";
-        Python::start(python, program, &variables, install).map(Spark)
+        Python::start(python, ("Spark", program), &variables, install).map(Spark)
     }
 
     /// Sends it the points on which steps are made from now on.
-    pub(crate) fn points(&mut self, points: &Points) -> Result<(), String> {
+    pub(crate) fn points(&mut self, points: &Points) {
         let head = format!("points {} {}", points.len(), points.dim());
-        self.0.send(&head, points.values()).map_err(|e| ended(&e))
+        self.0.send(&head, points.values());
     }
 
     /// The seconds of each of these steps from these centres, two at least, and the sum of the
@@ -47,18 +46,9 @@ impl Spark {
             Form::Rdd => "rdd",
             Form::Mllib => "mllib",
         };
-        let head = format!("{form} {clusters} {steps}");
-        self.0.send(&head, centres).map_err(|e| ended(&e))?;
-        let said = self.0.line().map_err(|e| ended(&e))?;
-        let numbers = said.split_once(' ');
-        numbers
-            .and_then(|(seconds, sum)| seconds.parse().ok().zip(sum.parse().ok()))
-            .ok_or_else(|| format!("Spark said {said:?} where a time belongs"))
+        self.0
+            .ask_two(&format!("{form} {clusters} {steps}"), centres)
     }
-}
-
-fn ended(error: &io::Error) -> String {
-    format!("Spark ended: {error}")
 }
 
 #[cfg(test)]

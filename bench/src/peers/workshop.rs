@@ -1,9 +1,11 @@
 //! Programs of other languages: built in a folder of their own, which goes with them, and run with
 //! a limit.
 
+use crate::program::WorkProgram;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -19,6 +21,12 @@ pub(crate) struct Workshop {
 #[derive(Deserialize)]
 struct Timing {
     ns: u64,
+}
+
+/// What the programs of the clustering kernel print: the deviation of their times over the mean.
+#[derive(Deserialize)]
+pub(crate) struct Fluctuation {
+    pub(crate) deviation: f64,
 }
 
 /// A program that runs longer is ended: some libraries take milliseconds per message.
@@ -97,26 +105,47 @@ pub(crate) fn output(mut command: Command) -> Result<Output, String> {
     child.wait_with_output().map_err(|error| error.to_string())
 }
 
+/// What a program prints in a line of JSON.
+pub(crate) fn printed<T: DeserializeOwned>(command: Command, program: &str) -> Result<T, String> {
+    let ran = output(command)?;
+    let told = String::from_utf8_lossy(&ran.stdout);
+    // Launchers may print something of their own.
+    let line = told.lines().find(|line| line.starts_with('{'));
+    line.and_then(|line| serde_json::from_str(line).ok())
+        .ok_or_else(|| format!("{program} gives no time: {}", first_line(&ran.stderr)))
+}
+
 /// The time that a program of stages prints.
 pub(crate) fn timing(command: Command) -> Result<Duration, String> {
-    let ran = output(command)?;
-    answered(&ran.stdout).ok_or_else(|| {
-        let said = String::from_utf8_lossy(&ran.stderr);
-        let first = said.lines().find(|line| !line.trim().is_empty());
-        format!("it gives no time: {}", first.unwrap_or("it says nothing"))
-    })
+    Ok(Duration::from_nanos(printed::<Timing>(command, "it")?.ns))
 }
 
-/// What the programs of the clustering kernel print: the deviation of their times over the mean.
-pub(crate) fn deviation(line: &[u8]) -> Option<f64> {
-    let told: serde_json::Value = serde_json::from_slice(line).ok()?;
-    told["deviation"].as_f64()
+/// The time in its answer.
+pub(crate) fn time(answer: &str) -> Result<Duration, String> {
+    Ok(Duration::from_nanos(told::<Timing>(answer)?.ns))
 }
 
-/// The time in a line of JSON.
-pub(crate) fn answered(line: &[u8]) -> Option<Duration> {
-    let timing: Timing = serde_json::from_slice(line).ok()?;
-    Some(Duration::from_nanos(timing.ns))
+/// What an answer tells.
+pub(crate) fn told<T: DeserializeOwned>(answer: &str) -> Result<T, String> {
+    serde_json::from_str(answer).map_err(|_| format!("it answers {answer}"))
+}
+
+/// The first line that somebody has said.
+pub(crate) fn first_line(said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let first = said.lines().find(|line| !line.trim().is_empty());
+    first.unwrap_or("it says nothing").to_owned()
+}
+
+/// What programs of stages are told: pattern, computations, stages, units in each, terms of a unit.
+pub(crate) fn words(program: &WorkProgram) -> [String; 5] {
+    [
+        program.pattern.to_string(),
+        program.parallel.to_string(),
+        program.stages.to_string(),
+        program.work.count.to_string(),
+        program.work.unit.terms().to_string(),
+    ]
 }
 
 #[cfg(all(test, unix))]

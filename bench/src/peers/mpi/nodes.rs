@@ -1,7 +1,8 @@
 //! Nodes that are namespaces of this machine: a network, a host name and processes of their own,
 //! and a cable to a switch. What MPI sends from one to another goes by TCP over that cable.
 
-use super::{Family, Mpi, told};
+use super::{Family, Measured, Mpi};
+use crate::peers::workshop::{first_line, printed};
 use core_affinity::get_core_ids;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -102,14 +103,12 @@ pub(crate) fn can_play() -> Result<(), String> {
     let ended = command.arg("true").stdin(Stdio::null()).output();
     let said = match ended {
         Ok(ended) if ended.status.success() => return Ok(()),
-        Ok(ended) => String::from_utf8_lossy(&ended.stderr).into_owned(),
+        Ok(ended) => first_line(&ended.stderr),
         Err(error) => format!("unshare does not run: {error}"),
     };
-    let first = said.lines().find(|line| !line.trim().is_empty());
     Err(format!(
         "this machine cannot play several nodes, which takes root, unshare, taskset (util-linux) and ip \
-         (iproute2): {}",
-        first.unwrap_or("it says nothing")
+         (iproute2): {said}"
     ))
 }
 
@@ -139,7 +138,9 @@ impl Mpi {
             .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", spread.ranks.to_string())
             .env("MOTET_MPI_LIB", library);
-        Ok(told(command, "motet")?.of(spread.total())?.us)
+        Ok(printed::<Measured>(command, "motet")?
+            .of(spread.total())?
+            .us)
     }
 
     /// The line that starts a program on several nodes, but for its arguments.

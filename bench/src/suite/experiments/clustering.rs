@@ -250,7 +250,7 @@ impl Clusterings {
             } = sample.get()?;
             let (process, has) = &mut *peer.get()?.borrow_mut();
             if has != number {
-                process.points(points)?;
+                process.points(points);
                 *has = *number;
             }
             let work = (points.len() * clusters) as f64;

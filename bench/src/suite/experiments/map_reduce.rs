@@ -105,7 +105,7 @@ impl Task {
 
     /// The same by Spark.
     fn by_spark(&self, form: Form, spark: &mut Spark) -> Result<f64, String> {
-        spark.points(&self.points)?;
+        spark.points(&self.points);
         let (seconds, sum) = spark.step(form, CLUSTERS, &self.first(), self.steps)?;
         self.checked(seconds * 1e6, sum)
     }
