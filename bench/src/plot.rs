@@ -33,12 +33,11 @@ pub fn files(results: &Results) -> Vec<PlotFile> {
                 bytes: panel.png(),
             });
         }
-        let about = experiment.about();
-        let rows = results.of(experiment.key);
+        let rows = results.of(&experiment.key);
         let path = |ending: &str| format!("tables/{}.{ending}", experiment.key.to_lowercase());
         let mut text = format!(
             "# {} {}\n\n{}\n",
-            experiment.key, about.title, about.question
+            experiment.key, experiment.title, experiment.question
         );
         for sheet in tables(experiment, results) {
             text += &format!("\n{}", sheet.markdown());
@@ -57,14 +56,15 @@ pub fn files(results: &Results) -> Vec<PlotFile> {
 
 /// The experiments that have rows, in the papers' order.
 pub(crate) fn measured(results: &Results) -> Vec<&'static Experiment> {
-    let all = all().iter().copied();
-    let measured = all.filter(|experiment| !results.of(experiment.key).is_empty());
+    let measured = all()
+        .into_iter()
+        .filter(|experiment| !results.of(&experiment.key).is_empty());
     measured.collect()
 }
 
 /// The pictures of an experiment that can be drawn.
 pub(crate) fn drawn(experiment: &Experiment, results: &Results) -> Vec<Panel> {
-    let rows = results.of(experiment.key);
+    let rows = results.of(&experiment.key);
     let drawn = experiment
         .pictures
         .iter()
@@ -77,7 +77,7 @@ pub(crate) fn tables(experiment: &Experiment, results: &Results) -> Vec<Sheet> {
     let order: Vec<&str> = experiment
         .parameters
         .iter()
-        .map(|(name, _)| *name)
+        .map(|(name, _)| name.as_str())
         .collect();
-    sheets(&order, &results.of(experiment.key))
+    sheets(&order, &results.of(&experiment.key))
 }

@@ -29,7 +29,7 @@ mod stages;
 mod store;
 
 pub use case::{Case, CaseProgram, CaseValues, Quantity, Series};
-pub use experiment::{About, Experiment};
+pub use experiment::{Cases, Experiment, MakeCases};
 pub use machine::{Identity, Machine, Measures};
 pub use method::{Listener, Measurer, MeasuringMethod, Stop};
 pub use picture::{Axis, LineFit, LineShape, PaperBeside, Picture};

@@ -15,13 +15,10 @@ pub(super) fn origin(row: &Row) -> Origin {
 /// The parameters that tell lines apart: those asked for, and any other that would give a line two
 /// values at one x. A model goes through all values, so there the others stay together.
 pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
-    let mut by: Vec<String> = picture
-        .series_by
-        .iter()
-        .map(|&name| name.to_owned())
-        .collect();
+    let mut by = picture.series_by.clone();
     let named = |by: &[String], name: &str| {
-        name == picture.x.of || picture.panels_by.contains(&name) || by.iter().any(|b| b == name)
+        let panels_by = &picture.panels_by;
+        name == picture.x.of || by.iter().chain(panels_by).any(|b| b == name)
     };
     if picture.fit.is_some() {
         return by;
@@ -30,8 +27,8 @@ pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
         let clash = rows.iter().enumerate().find_map(|(at, row)| {
             let same = |other: &&&Row| {
                 label(row, &by) == label(other, &by)
-                    && values(row, picture.panels_by) == values(other, picture.panels_by)
-                    && row.point.get(picture.x.of) == other.point.get(picture.x.of)
+                    && values(row, &picture.panels_by) == values(other, &picture.panels_by)
+                    && row.point.get(&picture.x.of) == other.point.get(&picture.x.of)
             };
             let twin = rows[at + 1..].iter().find(same)?;
             let differs = |(name, value): &(&str, &ParameterValue)| {
@@ -50,8 +47,8 @@ pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
 }
 
 /// The values of parameters, as text; empty for one that the row has not.
-pub(super) fn values(row: &Row, names: &[&str]) -> Vec<String> {
-    let value = |name: &&str| {
+pub(super) fn values(row: &Row, names: &[String]) -> Vec<String> {
+    let value = |name: &String| {
         row.point
             .get(name)
             .map_or(String::new(), ParameterValue::to_string)

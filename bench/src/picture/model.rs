@@ -7,7 +7,7 @@ use crate::text::{number, unit};
 
 /// Fits what is asked for through every measured line; `per` is what x counts, `given` the unit of
 /// y.
-pub(super) fn fit(fit: LineFit, per: &str, given: &str, panel: &mut Panel) {
+pub(super) fn fit(fit: &LineFit, per: &str, given: &str, panel: &mut Panel) {
     let over = panel.x.spread(65);
     let measured = panel.lines.iter_mut();
     for line in measured.filter(|line| line.origin != Origin::Paper) {
@@ -16,17 +16,19 @@ pub(super) fn fit(fit: LineFit, per: &str, given: &str, panel: &mut Panel) {
             LineFit::ThroughOrigin => {
                 proportional(line, &over, |slope| slope_text(slope, given, per))
             }
-            LineFit::Factors([one]) => factors(line, [one]),
-            LineFit::Factors([one, other]) => factors(line, [one, other]),
-            LineFit::Factors(names) => {
-                let many = names.len();
-                let note = format!(
-                    "No fit for {}: models have one or two factors, not {many}.",
-                    line.label
-                );
-                panel.notes.push(note);
-                continue;
-            }
+            LineFit::Factors(names) => match names.as_slice() {
+                [one] => factors(line, [one]),
+                [one, other] => factors(line, [one, other]),
+                names => {
+                    let many = names.len();
+                    let note = format!(
+                        "No fit for {}: models have one or two factors, not {many}.",
+                        line.label
+                    );
+                    panel.notes.push(note);
+                    continue;
+                }
+            },
         };
         match fitted {
             Ok(fitted) => {
@@ -41,7 +43,7 @@ pub(super) fn fit(fit: LineFit, per: &str, given: &str, panel: &mut Panel) {
 }
 
 /// The factors of a point that a model asks for; not a number where the point has not got one.
-pub(super) fn factors_of(fit: Option<LineFit>, point: &Point) -> Vec<f64> {
+pub(super) fn factors_of(fit: Option<&LineFit>, point: &Point) -> Vec<f64> {
     let Some(LineFit::Factors(names)) = fit else {
         return Vec::new();
     };
@@ -51,7 +53,7 @@ pub(super) fn factors_of(fit: Option<LineFit>, point: &Point) -> Vec<f64> {
             .and_then(ParameterValue::number)
             .unwrap_or(f64::NAN)
     };
-    let factor = |name: &&str| match name.strip_suffix("^2") {
+    let factor = |name: &String| match name.strip_suffix("^2") {
         Some(name) => value(name).powi(2),
         None => value(name),
     };

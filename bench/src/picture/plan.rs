@@ -26,7 +26,7 @@ pub fn panels(picture: &Picture, rows: &[&Row]) -> Vec<Panel> {
         }
     }
     order.sort_by_key(|(origin, _)| *origin);
-    let parts = parted(&rows, |row| values(row, picture.panels_by));
+    let parts = parted(&rows, |row| values(row, &picture.panels_by));
     let planned = parts.into_iter().map(|(part, rows)| {
         Plan {
             picture,
@@ -114,25 +114,25 @@ impl Plan<'_> {
             shape: self.picture.shape,
             x,
             y,
-            x_title: titled(self.picture.x.of, self.picture.x.unit),
-            y_title: titled(self.picture.y.of, self.y_unit()),
+            x_title: titled(&self.picture.x.of, &self.picture.x.unit),
+            y_title: titled(&self.picture.y.of, self.y_unit()),
             lines,
             notes,
         };
-        if let Some(fit) = self.picture.fit {
-            model::fit(fit, self.picture.x.of, self.y_unit(), &mut panel);
+        if let Some(fit) = &self.picture.fit {
+            model::fit(fit, &self.picture.x.of, self.y_unit(), &mut panel);
         }
         panel
     }
 
     fn file(&self) -> String {
         let parts = self.part.iter().map(|part| slug(part));
-        let name = [self.picture.key.to_owned()].into_iter().chain(parts);
+        let name = [self.picture.key.clone()].into_iter().chain(parts);
         name.collect::<Vec<_>>().join("-")
     }
 
     fn title(&self) -> String {
-        let title = self.picture.title.to_owned();
+        let title = self.picture.title.clone();
         let names = self.picture.panels_by.iter().zip(&self.part);
         names.fold(title, |title, (name, value)| match value.parse::<f64>() {
             Ok(_) => format!("{title}, {name} {value}"),
@@ -141,7 +141,7 @@ impl Plan<'_> {
     }
 
     fn y_unit(&self) -> &str {
-        match self.picture.y.unit {
+        match self.picture.y.unit.as_str() {
             "" => self.rows.first().map_or("", |row| &row.unit),
             given => given,
         }
@@ -164,7 +164,7 @@ impl Plan<'_> {
                     } => Some(Seen {
                         place: place(row, self.picture)?,
                         values: [median, least, most],
-                        factors: model::factors_of(self.picture.fit, &row.point),
+                        factors: model::factors_of(self.picture.fit.as_ref(), &row.point),
                     }),
                     RowOutcome::Absent { .. } => None,
                 })
@@ -187,14 +187,14 @@ impl Plan<'_> {
         let Some(beside) = &self.picture.beside else {
             return drafts;
         };
-        let table = papers::table(beside.table);
+        let table = papers::table(&beside.table);
         let facts = table.iter().flat_map(|table| table.rows());
         for fact in facts.filter(|fact| self.belongs(beside, fact)) {
-            let Some(value) = fact.number(beside.y) else {
+            let Some(value) = fact.number(&beside.y) else {
                 continue;
             };
             let name = fact_label(beside, &fact);
-            let text = fact.get(beside.x);
+            let text = fact.get(&beside.x);
             let value = Seen {
                 place: text.parse().map_err(|_| text.to_owned()),
                 values: [value; 3],
@@ -228,7 +228,7 @@ impl Plan<'_> {
                 let there = fact.get(column(name));
                 // The papers say "inside thread".
                 let begins = || slug(there).starts_with(&format!("{}-", slug(value)));
-                there.is_empty() || alike(there, value) || (*name == "place" && begins())
+                there.is_empty() || alike(there, value) || (name == "place" && begins())
             })
     }
 
@@ -316,7 +316,7 @@ fn place(row: &Row, picture: &Picture) -> Option<ValuePosition> {
     if picture.x.of == "series" {
         return Some(Err(row.series.clone()));
     }
-    let value = row.point.get(picture.x.of)?;
+    let value = row.point.get(&picture.x.of)?;
     Some(value.number().ok_or_else(|| value.to_string()))
 }
 

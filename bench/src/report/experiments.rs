@@ -22,14 +22,13 @@ pub(super) fn picture_anchor(panel: &Panel) -> String {
 }
 
 pub(super) fn section(html: &mut Html, experiment: &Experiment, results: &Results) {
-    let about = experiment.about();
     html.open("section", &[]);
     html.heading(
         2,
-        &anchor(experiment.key),
-        &format!("{} {}", experiment.key, about.title),
+        &anchor(&experiment.key),
+        &format!("{} {}", experiment.key, experiment.title),
     );
-    html.element("p", &[("class", "question")], &about.question);
+    html.element("p", &[("class", "question")], &experiment.question);
     definition(html, experiment);
     for panel in drawn(experiment, results) {
         html.open("figure", &[("id", &picture_anchor(&panel))]);
@@ -42,23 +41,22 @@ pub(super) fn section(html: &mut Html, experiment: &Experiment, results: &Result
     once(html, experiment, results);
     html.open("p", &[("class", "threats")]);
     html.element("strong", &[], "What may mislead: ");
-    html.text(&about.threats);
+    html.text(&experiment.threats);
     html.close("p");
     html.close("section");
 }
 
 fn definition(html: &mut Html, experiment: &Experiment) {
-    let about = experiment.about();
     html.open("details", &[]);
     html.element("summary", &[], "Definition, parameters, sources");
-    html.p(&about.definition);
+    html.p(&experiment.definition);
     html.open("dl", &[]);
-    for (name, meaning) in experiment.parameters {
+    for (name, meaning) in &experiment.parameters {
         html.element("dt", &[], name);
         html.element("dd", &[], meaning);
     }
     html.close("dl");
-    html.p(&format!("Sources: {}.", about.sources.join("; ")));
+    html.p(&format!("Sources: {}.", experiment.sources.join("; ")));
     html.close("details");
 }
 
@@ -96,7 +94,7 @@ fn table(html: &mut Html, sheet: &Sheet) {
 
 /// How many of the values are of one run.
 fn once(html: &mut Html, experiment: &Experiment, results: &Results) {
-    let rows = results.of(experiment.key);
+    let rows = results.of(&experiment.key);
     let runs = rows.iter().filter_map(|row| match row.outcome {
         RowOutcome::Measured { runs, .. } => Some(runs),
         RowOutcome::Absent { .. } => None,

@@ -155,16 +155,15 @@ fn contents(html: &mut Html, results: &Results) {
     entry("loses", "What motet loses");
     entry("machine", "Machine");
     for experiment in measured(results) {
-        let about = experiment.about();
         entry(
-            &anchor(experiment.key),
-            &format!("{} {}", experiment.key, about.title),
+            &anchor(&experiment.key),
+            &format!("{} {}", experiment.key, experiment.title),
         );
     }
     entry("claims", "Claims");
     entry("figures", "Figures");
     html.close("ul");
-    let all = all().iter().map(|experiment| experiment.key);
+    let all = all().into_iter().map(|experiment| experiment.key.as_str());
     let missing: Vec<&str> = all.filter(|key| results.of(key).is_empty()).collect();
     if !missing.is_empty() {
         let text = format!("Not measured: {}.", missing.join(", "));

@@ -1,6 +1,5 @@
 //! From a list of experiments to a folder of rows.
 
-use super::case::Case;
 use super::experiment::Experiment;
 use super::machine::Machine;
 use super::method::{Listener, Measurer, MeasuringMethod, Stop};
@@ -12,32 +11,22 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// What hears how a run of the suite goes on.
-pub trait RunListener {
+pub trait RunListener: Listener {
     /// An experiment begins a round: how many rounds have been and will be at most, its place from
     /// 0, how many there are, and what it is.
     fn experiment(
         &mut self,
         rounds: (usize, usize),
         place: (usize, usize),
-        experiment: &Experiment,
+        experiment: &'static Experiment,
     );
-
-    /// A case begins: its place from 0, how many there are, and what it is.
-    fn case(&mut self, at: usize, of: usize, case: &Case);
 
     /// All has been measured, or it was cancelled: the rows of an experiment follow, which has had
     /// so many rounds in so much time.
-    fn results(&mut self, experiment: &Experiment, rounds: usize, spent: Duration);
+    fn results(&mut self, experiment: &'static Experiment, rounds: usize, spent: Duration);
 
     /// A row, which is written.
     fn row(&mut self, row: &Row);
-
-    /// Others had this share of the processors; the round of the case is measured again, or it
-    /// counts.
-    fn disturbed(&mut self, case: &Case, share: f64, again: bool);
-
-    /// Whether to stop: asked between runs.
-    fn cancelled(&self) -> bool;
 }
 
 /// Measures experiments, round after round, into the folder `out`.
@@ -51,14 +40,16 @@ pub trait RunListener {
 ///
 /// ```
 /// use motet_bench::Effort;
-/// use motet_bench::suite::{Case, Experiment, RunListener, Row, Setting, SuiteConfig, find, read, run};
+/// use motet_bench::suite::{Case, Experiment, Listener, RunListener, Row, Setting, SuiteConfig, find, read, run};
 ///
 /// struct Quiet;
 /// impl RunListener for Quiet {
-///     fn experiment(&mut self, _: (usize, usize), _: (usize, usize), _: &Experiment) {}
-///     fn case(&mut self, _: usize, _: usize, _: &Case) {}
-///     fn results(&mut self, _: &Experiment, _: usize, _: std::time::Duration) {}
+///     fn experiment(&mut self, _: (usize, usize), _: (usize, usize), _: &'static Experiment) {}
+///     fn results(&mut self, _: &'static Experiment, _: usize, _: std::time::Duration) {}
 ///     fn row(&mut self, _: &Row) {}
+/// }
+/// impl Listener for Quiet {
+///     fn case(&mut self, _: usize, _: usize, _: &Case) {}
 ///     fn disturbed(&mut self, _: &Case, _: f64, _: bool) {}
 ///     fn cancelled(&self) -> bool { false }
 /// }
@@ -79,7 +70,7 @@ pub fn run(
     if let Ok(before) = read_machine(out) {
         machine.keep_versions(before);
     }
-    let keys: Vec<&str> = experiments.iter().map(|e| e.key).collect();
+    let keys: Vec<&str> = experiments.iter().map(|e| e.key.as_str()).collect();
     let mut store = RowStore::open(out, &machine, &keys).map_err(failed)?;
     let method = MeasuringMethod::of(setting.config().effort);
     let mut measurer = Measurer::new(method);
@@ -106,7 +97,7 @@ pub fn run(
         }
         // One that has never begun keeps the rows that it had.
         if !matches!(measured.state, State::Named) {
-            store.end(measured.experiment.key).map_err(failed)?;
+            store.end(&measured.experiment.key).map_err(failed)?;
         }
     }
     machine.add_built(setting);
@@ -155,7 +146,7 @@ fn rounds(
                 measured.begin(setting);
             }
             let done = match &mut measured.state {
-                State::Planned(plan) => measurer.round(plan, &mut Heard(progress)),
+                State::Planned(plan) => measurer.round(plan, progress),
                 State::Named | State::Absent(_) => Ok(()),
             };
             // Also when it was cancelled: what has been measured is kept.
@@ -175,7 +166,7 @@ impl Measured {
     }
 
     fn begin(&mut self, setting: &Setting) {
-        let key = self.experiment.key;
+        let key = &self.experiment.key;
         self.state = match (self.experiment.cases)(setting) {
             Ok(cases) => State::Planned(CasePlan::new(key, cases)),
             Err(reason) => State::Absent(Box::new(absent(key, reason))),
@@ -188,23 +179,6 @@ impl Measured {
             State::Absent(row) => vec![row.as_ref().clone()],
             State::Planned(plan) => plan.rows(),
         }
-    }
-}
-
-/// Passes on what happens in a round.
-struct Heard<'a>(&'a mut dyn RunListener);
-
-impl Listener for Heard<'_> {
-    fn case(&mut self, at: usize, of: usize, case: &Case) {
-        self.0.case(at, of, case);
-    }
-
-    fn disturbed(&mut self, case: &Case, share: f64, again: bool) {
-        self.0.disturbed(case, share, again);
-    }
-
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
     }
 }
 

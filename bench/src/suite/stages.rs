@@ -21,26 +21,6 @@ pub(super) const RUN_TIME: Quantity = Quantity::new("run time", "s");
 /// T(1) · ⌈P / threads⌉.
 pub(super) const IDEAL_TIME: Quantity = Quantity::new("run time in one stage", "s");
 
-/// The parameters of such points, with their meaning.
-pub(super) const PARAMETERS: &[(&str, &str)] = &[
-    ("pattern", "who sends to whom at the end of a stage"),
-    (
-        "mode",
-        "spawned: a handler for each stage; rendezvous: a computation that waits",
-    ),
-    ("parallel", "computations"),
-    (
-        "threads",
-        "threads that run them; C, C# and MPJ Express have one for each computation, MPI a process",
-    ),
-    ("stages", "stages of each computation"),
-    ("units", "units of work in each stage"),
-    (
-        "pinned",
-        "threads that fill the machine are bound to their cores",
-    ),
-];
-
 /// What is measured at one point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stages {

@@ -2,7 +2,7 @@
 
 use motet_bench::picture::{Origin, Panel, Scale, panels};
 use motet_bench::suite::{
-    Axis, LineFit, PaperBeside, Picture, Point, Row, RowOutcome, SCHEMA, all,
+    Axis, LineFit, LineShape, PaperBeside, Picture, Point, Row, RowOutcome, SCHEMA, all,
 };
 
 fn row(series: &str, point: Point, median: f64) -> Row {
@@ -32,6 +32,20 @@ fn over_stages() -> Picture {
     Picture::new("e03-time", "Run time against stages", x, y)
 }
 
+fn fitted(mut picture: Picture, fit: LineFit) -> Picture {
+    picture.fit = Some(fit);
+    picture
+}
+
+fn by_panels(mut picture: Picture, names: &[&str]) -> Picture {
+    picture.panels_by = words(names);
+    picture
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
 fn stages(stages: u64) -> Point {
     Point::new().with("stages", stages).with("parallel", 2)
 }
@@ -50,13 +64,13 @@ fn every_picture_has_a_name_of_its_own_and_is_in_the_paper_map() {
     let map = include_str!("../../../docs/PAPER-MAP.md");
     let mut keys: Vec<&str> = Vec::new();
     for experiment in all() {
-        let key = experiment.key;
-        for picture in experiment.pictures {
+        let key = &experiment.key;
+        for picture in &experiment.pictures {
             let begin = format!("| {key} | {}", key.to_lowercase());
             let row = map.lines().find(|line| line.starts_with(&begin));
             let row = row.unwrap_or_else(|| panic!("{key} has pictures: a row belongs there"));
-            assert!(row.contains(picture.key), "{}: {row}", picture.key);
-            keys.push(picture.key);
+            assert!(row.contains(&picture.key), "{}: {row}", picture.key);
+            keys.push(&picture.key);
         }
     }
     let mut unique = keys.clone();
@@ -89,7 +103,7 @@ fn a_line_for_each_series_and_a_mark_for_each_value() {
 
 #[test]
 fn a_fit_tells_the_slope_in_a_unit_that_can_be_read() {
-    let [panel] = drawn(&over_stages().fit(LineFit::Line), &linear_rows())
+    let [panel] = drawn(&fitted(over_stages(), LineFit::Line), &linear_rows())
         .try_into()
         .unwrap();
     let motet = &panel.lines[0];
@@ -97,7 +111,7 @@ fn a_fit_tells_the_slope_in_a_unit_that_can_be_read() {
     let last = motet.fit.as_ref().unwrap().curve.last().unwrap();
     assert!((last.0 / 1e6 - 1.0).abs() < 1e-9 && (last.1 - 16.0).abs() < 1e-6);
     let one = [row("motet", stages(10), 1.0)];
-    let [panel] = drawn(&over_stages().fit(LineFit::Line), &one)
+    let [panel] = drawn(&fitted(over_stages(), LineFit::Line), &one)
         .try_into()
         .unwrap();
     assert!(
@@ -123,18 +137,19 @@ fn models_of_factors_are_fitted_at_the_marks() {
             )
         })
         .to_vec();
-    let fitted = |factors| {
-        let [panel] = drawn(&picture.fit(LineFit::Factors(factors)), &rows)
+    let modelled = |factors| {
+        let fit = LineFit::Factors(words(factors));
+        let [panel] = drawn(&fitted(picture.clone(), fit), &rows)
             .try_into()
             .unwrap();
         panel
     };
-    let exact = fitted(&["p", "p^2"]);
+    let exact = modelled(&["p", "p^2"]);
     assert_eq!(exact.lines[0].label, "motet: 0.01 p + 0.002 p², R² 1");
     let curve = &exact.lines[0].fit.as_ref().unwrap().curve;
     assert_eq!(curve.len(), 4);
     assert!((curve[3].1 - 0.208).abs() < 1e-12);
-    let poor = fitted(&["p"]);
+    let poor = modelled(&["p"]);
     assert!(
         poor.lines[0].label.contains(" p, R² 0.9"),
         "{}",
@@ -156,7 +171,7 @@ fn models_of_factors_are_fitted_at_the_marks() {
         Axis::linear("p", ""),
         Axis::linear("time", ""),
     );
-    let [together] = drawn(&over_p.fit(LineFit::ThroughOrigin), &twice)
+    let [together] = drawn(&fitted(over_p.clone(), LineFit::ThroughOrigin), &twice)
         .try_into()
         .unwrap();
     assert_eq!(
@@ -165,7 +180,7 @@ fn models_of_factors_are_fitted_at_the_marks() {
     );
     let [apart] = drawn(&over_p, &twice).try_into().unwrap();
     assert_eq!(apart.lines.len(), 3);
-    let lost = fitted(&["q"]);
+    let lost = modelled(&["q"]);
     assert!(
         lost.notes[0].contains("not a finite number"),
         "{:?}",
@@ -186,7 +201,7 @@ fn each_value_of_a_panel_parameter_has_a_picture_with_the_same_colours() {
             row.series != "motet" || row.point.get("pattern").unwrap().to_string() != "exchange"
         })
         .collect();
-    let [first, second] = drawn(&over_stages().panels_by(&["pattern"]), &rows)
+    let [first, second] = drawn(&by_panels(over_stages(), &["pattern"]), &rows)
         .try_into()
         .unwrap();
     assert_eq!(
@@ -226,15 +241,14 @@ fn a_parameter_that_nobody_named_tells_lines_apart() {
 fn the_papers_stand_beside_with_their_machine_and_place() {
     let x = Axis::linear("parallel", "");
     let y = Axis::linear("overhead per stage", "us");
-    let picture = Picture::new("e06", "Overhead", x, y)
-        .panels_by(&["pattern"])
-        .beside(PaperBeside {
-            table: "p0_table2_overhead",
-            only: &[("threads", "match")],
-            x: "parallel",
-            y: "value",
-            series_by: &["machine"],
-        });
+    let mut picture = by_panels(Picture::new("e06", "Overhead", x, y), &["pattern"]);
+    picture.beside = Some(PaperBeside {
+        table: "p0_table2_overhead".to_owned(),
+        only: vec![("threads".to_owned(), "match".to_owned())],
+        x: "parallel".to_owned(),
+        y: "value".to_owned(),
+        series_by: words(&["machine"]),
+    });
     let rows: Vec<Row> = [1_u64, 2, 4]
         .map(|parallel| {
             let point = Point::new()
@@ -270,28 +284,31 @@ fn the_papers_stand_beside_with_their_machine_and_place() {
 
 #[test]
 fn facts_in_another_unit_are_no_neighbours() {
-    let beside = |only, unit| {
+    let beside = |quantity: &str, unit: &str| {
         let (x, y) = (Axis::log("separation", ""), Axis::log("time", unit));
-        let picture = Picture::new("e19", "Additions", x, y).beside(PaperBeside {
-            table: "p3_table2_cacheline",
-            only,
-            x: "separation_doubles",
-            y: "value",
-            series_by: &["machine", "os"],
+        let mut picture = Picture::new("e19", "Additions", x, y);
+        picture.beside = Some(PaperBeside {
+            table: "p3_table2_cacheline".to_owned(),
+            only: vec![("quantity".to_owned(), quantity.to_owned())],
+            x: "separation_doubles".to_owned(),
+            y: "value".to_owned(),
+            series_by: words(&["machine", "os"]),
         });
         let row = row("motet", Point::new().with("separation", 4), 1.0);
         let [panel] = drawn(&picture, &[row]).try_into().unwrap();
         panel.lines.len() - 1
     };
-    assert!(beside(&[("quantity", "mean time")], "us") > 0);
-    assert_eq!(beside(&[("quantity", "mean time")], "ns"), 0);
-    assert_eq!(beside(&[("quantity", "std dev / mean")], "us"), 0);
+    assert!(beside("mean time", "us") > 0);
+    assert_eq!(beside("mean time", "ns"), 0);
+    assert_eq!(beside("std dev / mean", "us"), 0);
 }
 
 #[test]
 fn facts_stand_in_the_panel_of_their_place_and_units() {
-    let bandwidth = all().iter().flat_map(|experiment| experiment.pictures);
-    let bandwidth = bandwidth.into_iter().find(|p| p.key == "e08-bandwidth");
+    let mut bandwidth = all()
+        .into_iter()
+        .flat_map(|experiment| &experiment.pictures);
+    let bandwidth = bandwidth.find(|p| p.key == "e08-bandwidth");
     let rows = ["inside", "outside", "stepped"].map(|place| {
         let point = Point::new().with("place", place).with("units", 40);
         Row {
@@ -323,17 +340,18 @@ fn facts_stand_in_the_panel_of_their_place_and_units() {
 
 #[test]
 fn words_stand_side_by_side_and_facts_find_their_word() {
-    let picture = Picture::new(
+    let mut picture = Picture::new(
         "e21",
         "Exchange",
         Axis::linear("series", ""),
         Axis::log("time", "us"),
     );
+    picture.shape = LineShape::Bars;
     let rows = [
         row("motet", Point::new(), 0.1),
         row("Open MPI 5", Point::new(), 0.4),
     ];
-    let [panel] = drawn(&picture.bars(), &rows).try_into().unwrap();
+    let [panel] = drawn(&picture, &rows).try_into().unwrap();
     assert_eq!(
         panel.x,
         Scale::Words(vec!["motet".to_owned(), "Open MPI 5".to_owned()])

@@ -1,52 +1,38 @@
 //! E03 to E05, E15: fixed work, cut into more and more stages.
 
 use crate::program::{Pattern, StageMode};
-use crate::suite::stages::{PARAMETERS, Peer, Stages};
-use crate::suite::{Axis, Case, Experiment, LineFit, Picture, Setting};
+use crate::suite::stages::{Peer, Stages};
+use crate::suite::{Case, Cases, Setting};
 use motet_sync::thread;
 
-/// Pipeline of four spawned computations, from one stage to ten million.
-pub(crate) const E03: Experiment = Experiment {
-    key: "E03",
-    parameters: PARAMETERS,
-    cases: |setting| spawned(setting, Pattern::Pipeline, 4),
-    pictures: &pictures("e03-time", "e03-overhead"),
-};
+/// E03: Pipeline of four spawned computations, from one stage to ten million.
+pub(crate) fn e03(setting: &Setting) -> Cases {
+    spawned(setting, Pattern::Pipeline, 4)
+}
 
-/// Pipeline of two.
-pub(crate) const E04: Experiment = Experiment {
-    key: "E04",
-    parameters: PARAMETERS,
-    cases: |setting| spawned(setting, Pattern::Pipeline, 2),
-    pictures: &pictures("e04-time", "e04-overhead"),
-};
+/// E04: Pipeline of two.
+pub(crate) fn e04(setting: &Setting) -> Cases {
+    spawned(setting, Pattern::Pipeline, 2)
+}
 
-/// Exchange of four.
-pub(crate) const E05: Experiment = Experiment {
-    key: "E05",
-    parameters: PARAMETERS,
-    cases: |setting| spawned(setting, Pattern::Exchange, 4),
-    pictures: &pictures("e05-time", "e05-overhead"),
-};
+/// E05: Exchange of four.
+pub(crate) fn e05(setting: &Setting) -> Cases {
+    spawned(setting, Pattern::Exchange, 4)
+}
 
-/// Ranks on all cores: Exchange, Exchange as two shifts and Shift.
-pub(crate) const E15: Experiment = Experiment {
-    key: "E15",
-    parameters: PARAMETERS,
-    cases: |setting| {
-        let patterns = [
-            Pattern::Exchange,
-            Pattern::ExchangeTwoShifts,
-            Pattern::Shift,
-        ];
-        let parallel = thread::cores().max(2);
-        let cases = |pattern| cases(setting, pattern, StageMode::Rendezvous, parallel);
-        Ok(patterns.into_iter().flat_map(cases).collect())
-    },
-    pictures: &pictures("e15-time", "e15-overhead"),
-};
+/// E15: Ranks on all cores: Exchange, Exchange as two shifts and Shift.
+pub(crate) fn e15(setting: &Setting) -> Cases {
+    let patterns = [
+        Pattern::Exchange,
+        Pattern::ExchangeTwoShifts,
+        Pattern::Shift,
+    ];
+    let parallel = thread::cores().max(2);
+    let cases = |pattern| cases(setting, pattern, StageMode::Rendezvous, parallel);
+    Ok(patterns.into_iter().flat_map(cases).collect())
+}
 
-fn spawned(setting: &Setting, pattern: Pattern, parallel: usize) -> Result<Vec<Case>, String> {
+fn spawned(setting: &Setting, pattern: Pattern, parallel: usize) -> Cases {
     Ok(cases(setting, pattern, StageMode::Spawned, parallel))
 }
 
@@ -72,24 +58,4 @@ fn cases(setting: &Setting, pattern: Pattern, mode: StageMode, parallel: usize) 
         stages.case(setting, Peer::of(mode))
     };
     stages.iter().map(case).collect()
-}
-
-/// Run time and overhead against stages.
-const fn pictures(time: &'static str, overhead: &'static str) -> [Picture; 2] {
-    let time = Picture::new(
-        time,
-        "Run time against stages",
-        Axis::linear("stages", ""),
-        Axis::linear("run time", "s"),
-    );
-    let overhead = Picture::new(
-        overhead,
-        "Overhead per stage against stages",
-        Axis::log("stages", ""),
-        Axis::log("overhead per stage", "us"),
-    );
-    [
-        time.panels_by(&["pattern"]).fit(LineFit::Line),
-        overhead.panels_by(&["pattern"]),
-    ]
 }

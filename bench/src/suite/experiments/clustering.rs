@@ -6,7 +6,7 @@ use crate::experiments::quality::census;
 use crate::fingerprints::{Fingerprints, spread};
 use crate::kernels::{Lazy, thread_counts};
 use crate::peers::scikit_learn::ScikitLearn;
-use crate::suite::{Axis, Case, Experiment, LineFit, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::{BitAnnealing, Clusters, Control, Points};
 use motet_sync::thread;
@@ -15,59 +15,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Overhead against points per thread.
-pub(crate) const E12: Experiment = Experiment {
-    key: "E12",
-    parameters: &[
-        ("data", "census, chemistry as floats or chemistry as bits"),
-        ("points per thread", "n"),
-        ("1/n", "the inverse grain size"),
-        ("clusters", "clusters"),
-        ("threads", "P"),
-    ],
-    cases: by_grain_size,
-    pictures: &[
-        Picture::new(
-            "e12-overhead",
-            "Overhead of clustering against grain size",
-            Axis::log("points per thread", "points"),
-            Axis::linear(OVERHEAD.name, ""),
-        )
-        .series_by(&["clusters"])
-        .panels_by(&["data", "threads"]),
-        Picture::new(
-            "e12-overhead-inverse",
-            "Overhead of clustering against 1 / grain size",
-            Axis::linear("1/n", "1/points"),
-            Axis::linear(OVERHEAD.name, ""),
-        )
-        .fit(LineFit::ThroughOrigin)
-        .series_by(&["clusters"])
-        .panels_by(&["data", "threads"]),
-    ],
-};
-
-/// Overhead against clusters.
-pub(crate) const E18: Experiment = Experiment {
-    key: "E18",
-    parameters: &[
-        ("data", "census, chemistry as floats or chemistry as bits"),
-        ("clusters", "clusters"),
-        ("points per thread", "n"),
-        ("1/n", "the inverse grain size"),
-        ("threads", "threads: the cores there are"),
-    ],
-    cases: by_clusters,
-    pictures: &[Picture::new(
-        "e18-overhead",
-        "Overhead of clustering against the number of clusters",
-        Axis::linear("clusters", "clusters"),
-        Axis::linear(OVERHEAD.name, ""),
-    )
-    .panels_by(&["data"])],
-};
-
-fn by_grain_size(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E12: overhead against points per thread.
+pub(crate) fn e12(setting: &Setting) -> Cases {
     let all = Clusterings::new(setting);
     let mut cases = Vec::new();
     for threads in thread_counts().into_iter().filter(|&threads| threads > 1) {
@@ -104,7 +53,8 @@ fn by_grain_size(setting: &Setting) -> Result<Vec<Case>, String> {
     several_threads(cases)
 }
 
-fn by_clusters(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E18: overhead against clusters.
+pub(crate) fn e18(setting: &Setting) -> Cases {
     let (all, threads) = (Clusterings::new(setting), thread::cores());
     let mut cases = Vec::new();
     for data in PointData::ALL.into_iter().filter(|_| threads > 1) {
@@ -131,7 +81,7 @@ fn by_clusters(setting: &Setting) -> Result<Vec<Case>, String> {
 }
 
 /// The cases, if there are any.
-fn several_threads(cases: Vec<Case>) -> Result<Vec<Case>, String> {
+fn several_threads(cases: Vec<Case>) -> Cases {
     match cases.is_empty() {
         false => Ok(cases),
         true => Err("there is one core only: what is measured is what several threads lose".into()),

@@ -4,25 +4,9 @@ mod client;
 mod servers;
 
 use crate::peers::java::JavaServer as Server;
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use client::{Ask, Form, rate};
 use servers::{Axum, Served};
-
-/// A Web service container.
-pub(crate) const E10: Experiment = Experiment {
-    key: "E10",
-    parameters: &[
-        ("connections", "connections, each with a client of its own"),
-        ("message", "whether it reads or changes the state"),
-    ],
-    cases,
-    pictures: &[Picture::new(
-        "e10-rate",
-        "A Web service container",
-        Axis::log("connections", ""),
-        Axis::log("two-way messages per second", "1/s"),
-    )],
-};
 
 /// Servers in Java, and how they are asked.
 const IN_JAVA: [(&str, Server, Form); 3] = [
@@ -31,7 +15,8 @@ const IN_JAVA: [(&str, Server, Form); 3] = [
     ("Axis2", Server::Axis2, Form::Soap),
 ];
 
-fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E10: a Web service container.
+pub(crate) fn e10(setting: &Setting) -> Cases {
     let messages = setting.by_effort(64, 4_000, 40_000);
     let case = |connections: usize, ask: Ask| {
         let point = Point::new()

@@ -6,9 +6,7 @@
 
 use crate::program::{Pattern, StageMode, WorkProgram};
 use crate::suite::stages::Stages;
-use crate::suite::{
-    Axis, Case, Experiment, LineFit, PaperBeside, Picture, Point, Quantity, Setting,
-};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_patterns::{Work, spawned};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
@@ -17,71 +15,21 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// A thousand words copied in each stage, against the number of stages.
-pub(crate) const E07: Experiment = Experiment {
-    key: "E07",
-    parameters: PARAMETERS,
-    cases: |setting| {
-        let stages: &[u64] = setting.by_effort(
-            &[5],
-            &[500, 1_000, 2_000],
-            &[10_000, 30_000, 100_000, 300_000, 1_000_000],
-        );
-        let case = |&stages| {
-            Copies::new(CopyTarget::Stepped, 1_000, (4, stages, 20), setting).case(setting)
-        };
-        Ok(stages.iter().map(case).collect())
-    },
-    pictures: &[
-        Picture::new(
-            "e07-time",
-            "Run time against stages",
-            Axis::linear("stages", ""),
-            Axis::linear("run time", "s"),
-        )
-        .fit(LineFit::Line),
-        Picture::new(
-            "e07-bandwidth",
-            "Copy bandwidth",
-            Axis::log("stages", ""),
-            Axis::linear("copy bandwidth", "GB/s"),
-        ),
-    ],
-};
+/// E07: a thousand words copied in each stage, against the number of stages.
+pub(crate) fn e07(setting: &Setting) -> Cases {
+    let stages: &[u64] = setting.by_effort(
+        &[5],
+        &[500, 1_000, 2_000],
+        &[10_000, 30_000, 100_000, 300_000, 1_000_000],
+    );
+    let case =
+        |&stages| Copies::new(CopyTarget::Stepped, 1_000, (4, stages, 20), setting).case(setting);
+    Ok(stages.iter().map(case).collect())
+}
 
-/// Arrays of growing size, copied to a new array, a fixed one, or the next part of a large one: the
-/// papers' three data models.
-pub(crate) const E08: Experiment = Experiment {
-    key: "E08",
-    parameters: PARAMETERS,
-    cases: by_size,
-    pictures: &[
-        Picture::new(
-            "e08-time",
-            "Run time against the size of the array",
-            Axis::linear("words", "words"),
-            Axis::linear("run time", "s"),
-        )
-        .panels_by(&["place", "units"])
-        .fit(LineFit::Line),
-        Picture::new(
-            "e08-bandwidth",
-            "Copy bandwidth against the size of the array",
-            Axis::log("words", "words"),
-            Axis::log("copy bandwidth", "GB/s"),
-        )
-        .panels_by(&["place", "units"])
-        .beside(PaperBeside {
-            table: "p0_table3_bandwidth",
-            only: &[("status", "ok")],
-            x: "words_per_core",
-            y: "value",
-            series_by: &["machine", "location", "stages"],
-        }),
-    ],
-};
-
-fn by_size(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E08: arrays of growing size, copied to a new array, a fixed one, or the next part of a large
+/// one: the papers' three data models.
+pub(crate) fn e08(setting: &Setting) -> Cases {
     let words: &[usize] = setting.by_effort(
         &[100],
         &[1_000, 10_000, 100_000, 1_000_000],
@@ -107,19 +55,6 @@ const RUN_TIME: Quantity = Quantity::new("run time", "s");
 const WITHOUT: Quantity = Quantity::new("run time without copies", "s");
 /// Bytes copied, counted once, over the time that the threads spend copying.
 const BANDWIDTH: Quantity = Quantity::new("copy bandwidth", "GB/s");
-
-/// The parameters of such points, with their meaning.
-const PARAMETERS: &[(&str, &str)] = &[
-    (
-        "place",
-        "where the copy goes: a new array, a fixed array of each computation, or the next part of a large one",
-    ),
-    ("words", "words of 8 bytes in each message"),
-    ("stages", "stages of each computation"),
-    ("units", "units of work in each stage"),
-    ("parallel", "computations"),
-    ("threads", "threads that run them"),
-];
 
 /// Where a copy goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

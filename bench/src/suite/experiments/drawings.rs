@@ -3,41 +3,30 @@
 
 mod round_trips;
 
-use crate::suite::{Case, Experiment, Point, Quantity};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use round_trips::MODELS;
 
-/// The structure of a run.
-pub(crate) const E02: Experiment = Experiment {
-    key: "E02",
-    parameters: &[("drawing", "what is drawn")],
-    cases: |_| Ok(shown("drawing", STRUCTURE)),
-    pictures: &[],
-};
+/// E02: the structure of a run.
+pub(crate) fn e02(_: &Setting) -> Cases {
+    Ok(shown("drawing", STRUCTURE))
+}
 
-/// Messaging models, and their round trips.
-pub(crate) const E11: Experiment = Experiment {
-    key: "E11",
-    parameters: &[("model", "the messaging model")],
-    cases: |setting| {
-        let trips = setting.by_effort(100, 5_000, 50_000);
-        let mut cases = shown("model", MESSAGING);
-        for &(model, measure) in MODELS {
-            let point = Point::new().with("model", format!("{model}, round trip"));
-            let case = Case::new(point, &[Quantity::new("time of a round trip", "us")]);
-            cases.push(case.with("motet", move || measure(trips)));
-        }
-        Ok(cases)
-    },
-    pictures: &[],
-};
+/// E11: messaging models, and their round trips.
+pub(crate) fn e11(setting: &Setting) -> Cases {
+    let trips = setting.by_effort(100, 5_000, 50_000);
+    let mut cases = shown("model", MESSAGING);
+    for &(model, measure) in MODELS {
+        let point = Point::new().with("model", format!("{model}, round trip"));
+        let case = Case::new(point, &[Quantity::new("time of a round trip", "us")]);
+        cases.push(case.with("motet", move || measure(trips)));
+    }
+    Ok(cases)
+}
 
-/// Execution models.
-pub(crate) const E13: Experiment = Experiment {
-    key: "E13",
-    parameters: &[("drawing", "what is drawn")],
-    cases: |_| Ok(shown("drawing", EXECUTION)),
-    pictures: &[],
-};
+/// E13: execution models.
+pub(crate) fn e13(_: &Setting) -> Cases {
+    Ok(shown("drawing", EXECUTION))
+}
 
 /// What is drawn, with the example of the facade that shows it.
 type Drawings = &'static [(&'static str, &'static str)];

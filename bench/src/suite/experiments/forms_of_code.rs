@@ -3,32 +3,15 @@
 use crate::kernels::loops::{LoopSplit, Loops};
 use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
 use crate::peers::rayon;
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::hint::black_box;
 
 const LOOP: Quantity = Quantity::new("time of a loop", "us");
 const BLOCK: Quantity = Quantity::new("overhead per block", "us");
 
-/// The loop forms of code.
-pub(crate) const E36: Experiment = Experiment {
-    key: "E36",
-    parameters: &[
-        ("blocks", "blocks of the loop"),
-        ("threads", "threads"),
-        ("units", "units of work in each block"),
-    ],
-    cases,
-    pictures: &[Picture::new(
-        "e36-block",
-        "What a block costs",
-        Axis::log("blocks", "blocks"),
-        Axis::log(BLOCK.name, "us"),
-    )
-    .panels_by(&["threads", "units"])],
-};
-
-fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E36: the loop forms of code.
+pub(crate) fn e36(setting: &Setting) -> Cases {
     let mut cases = Vec::new();
     for threads in thread_counts() {
         for blocks in setting.by_effort(

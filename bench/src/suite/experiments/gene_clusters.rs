@@ -2,7 +2,7 @@
 
 use super::clustering::named;
 use crate::sequences;
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::{
     Alignment, Clusters, Control, Dissimilarities, MiningError, PairDistances, Pairwise,
@@ -13,22 +13,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-/// Seconds of the alignments and of the clustering, and what was found.
-pub(crate) const E24: Experiment = Experiment {
-    key: "E24",
-    parameters: &[
-        ("sequences", "N"),
-        ("threads", "threads: the cores there are"),
-    ],
-    cases,
-    pictures: &[Picture::new(
-        "e24-time",
-        "Alignments of all pairs, and clustering",
-        Axis::log("sequences", ""),
-        Axis::log("alignments", "s"),
-    )],
-};
-
 /// The files, in the folder of the data sets.
 const SEQUENCES: &str = "seq-alu/alu.fasta.gz";
 const LABELS: &str = "seq-alu/labels.tsv";
@@ -37,7 +21,8 @@ const FAMILIES: usize = 6;
 /// All sequences.
 const ALL: usize = 7_285;
 
-fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E24: seconds of the alignments and of the clustering, and what was found.
+pub(crate) fn e24(setting: &Setting) -> Cases {
     let threads = thread::cores();
     let quantities = [
         Quantity::new("alignments", "s"),

@@ -1,29 +1,13 @@
 //! R147: random generators of different threads in one cache line, and apart.
 
 use crate::statistics::mean;
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{CommError, Communicator, World};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Random numbers of as many generators as threads, which lie in one array.
-pub(crate) const R147: Experiment = Experiment {
-    key: "R147",
-    parameters: &[
-        ("separation", "words of 8 bytes between two states"),
-        ("threads", "ranks"),
-    ],
-    cases,
-    pictures: &[Picture::new(
-        "r147-time",
-        "Time of a random number by separation",
-        Axis::log("separation", "words"),
-        Axis::log(TIME.name, "ns"),
-    )],
-};
 
 const TIME: Quantity = Quantity::new("time per number", "ns");
 
@@ -33,7 +17,8 @@ const SEPARATIONS: [usize; 5] = [1, 4, 8, 16, 64];
 /// Words of the largest cache line.
 const LINE: usize = 16;
 
-fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+/// R147: random numbers of as many generators as threads, which lie in one array.
+pub(crate) fn r147(setting: &Setting) -> Cases {
     let ranks = thread::cores().max(2);
     let numbers = setting.by_effort(1_000, 500_000, 5_000_000);
     let table: Arc<[AtomicU64]> = (0..(ranks + 1) * SEPARATIONS[4] + LINE)

@@ -4,98 +4,57 @@
 use crate::kernels::{TEMPERATURE, thread_counts};
 use crate::mixture::mixture;
 use crate::statistics::{deviation, mean, range};
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{Communicator, World};
 use motet_mining::{MiningError, Points, Steps};
 use std::rc::Rc;
 use std::time::Instant;
 
-const PARAMETERS: &[(&str, &str)] = &[
-    ("points per thread", "n"),
-    ("clusters", "K"),
-    ("threads", "P"),
-];
-
-/// Scaled run time of the kernel, with more points and more threads at once.
-pub(crate) const E20: Experiment = Experiment {
-    key: "E20",
-    parameters: PARAMETERS,
-    cases: |setting| {
-        let quantities = [
-            Quantity::new("scaled run time", ""),
-            Quantity::new("time of a step", "us"),
-        ];
-        let least = Kernel::sizes(setting)[0];
-        let values = move |kernel: Kernel, points: &Points| {
-            let alone = Kernel {
-                threads: 1,
-                points: least,
-                clusters: 1,
-                ..kernel
-            };
-            let base = alone.run(&mixture(least))?.mean() / least as f64;
-            let step = kernel.run(points)?.mean();
-            let work = (kernel.points * kernel.clusters) as f64;
-            Ok(vec![step / work / base, step])
+/// E20: scaled run time of the kernel, with more points and more threads at once.
+pub(crate) fn e20(setting: &Setting) -> Cases {
+    let quantities = [
+        Quantity::new("scaled run time", ""),
+        Quantity::new("time of a step", "us"),
+    ];
+    let least = Kernel::sizes(setting)[0];
+    let values = move |kernel: Kernel, points: &Points| {
+        let alone = Kernel {
+            threads: 1,
+            points: least,
+            clusters: 1,
+            ..kernel
         };
-        Ok(Kernel::cases(setting, &quantities, values, |case, _| case))
-    },
-    pictures: &[picture(
-        "e20-scaled",
-        "Scaled run time of the clustering kernel",
-        "scaled run time",
-    )],
-};
+        let base = alone.run(&mixture(least))?.mean() / least as f64;
+        let step = kernel.run(points)?.mean();
+        let work = (kernel.points * kernel.clusters) as f64;
+        Ok(vec![step / work / base, step])
+    };
+    Ok(Kernel::cases(setting, &quantities, values, |case, _| case))
+}
 
-/// How far the times of a thread lie from their mean.
-pub(crate) const E22: Experiment = Experiment {
-    key: "E22",
-    parameters: PARAMETERS,
-    cases: |setting| {
-        let quantity = Quantity::new("deviation over mean", "");
-        let values =
-            |kernel: Kernel, points: &Points| Ok(vec![kernel.run(points)?.deviation_over_mean()]);
-        let others = |case: Case, kernel: Kernel| {
-            let (c, csharp) = (setting.floor(), setting.csharp());
-            let (words, same) = (kernel.words(), kernel.words());
-            case.beside(setting, "C with threads", move || {
-                c.get()?.fluctuation(&words)
-            })
-            .beside(setting, "C# with threads", move || {
-                csharp.get()?.fluctuation(&same)
-            })
-        };
-        Ok(Kernel::cases(setting, &[quantity], values, others))
-    },
-    pictures: &[picture(
-        "e22-fluctuation",
-        "Deviation of the kernel's times over their mean",
-        "deviation over mean",
-    )],
-};
+/// E22: how far the times of a thread lie from their mean.
+pub(crate) fn e22(setting: &Setting) -> Cases {
+    let quantity = Quantity::new("deviation over mean", "");
+    let values =
+        |kernel: Kernel, points: &Points| Ok(vec![kernel.run(points)?.deviation_over_mean()]);
+    let others = |case: Case, kernel: Kernel| {
+        let (c, csharp) = (setting.floor(), setting.csharp());
+        let (words, same) = (kernel.words(), kernel.words());
+        case.beside(setting, "C with threads", move || {
+            c.get()?.fluctuation(&words)
+        })
+        .beside(setting, "C# with threads", move || {
+            csharp.get()?.fluctuation(&same)
+        })
+    };
+    Ok(Kernel::cases(setting, &[quantity], values, others))
+}
 
-/// How far the threads lie apart.
-pub(crate) const E23: Experiment = Experiment {
-    key: "E23",
-    parameters: PARAMETERS,
-    cases: |setting| {
-        let quantity = Quantity::new("spread over mean", "");
-        let values =
-            |kernel: Kernel, points: &Points| Ok(vec![kernel.run(points)?.spread_over_mean()]);
-        Ok(Kernel::cases(setting, &[quantity], values, |case, _| case))
-    },
-    pictures: &[picture(
-        "e23-spread",
-        "Spread of the kernel's times over their mean",
-        "spread over mean",
-    )],
-};
-
-const fn picture(key: &'static str, title: &'static str, quantity: &'static str) -> Picture {
-    let x = Axis::linear("threads", "threads");
-    Picture::new(key, title, x, Axis::linear(quantity, ""))
-        .series_by(&["points per thread"])
-        .panels_by(&["clusters"])
+/// E23: how far the threads lie apart.
+pub(crate) fn e23(setting: &Setting) -> Cases {
+    let quantity = Quantity::new("spread over mean", "");
+    let values = |kernel: Kernel, points: &Points| Ok(vec![kernel.run(points)?.spread_over_mean()]);
+    Ok(Kernel::cases(setting, &[quantity], values, |case, _| case))
 }
 
 /// One measurement of the kernel.

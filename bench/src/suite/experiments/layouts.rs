@@ -12,7 +12,7 @@ use crate::peers::mpi::{Mpi, NodeSpread, can_play};
 use crate::rank_program::RankProgram;
 use crate::rows::over_processes::measured;
 use crate::rows::pairwise_steps::{self, Hands, LEAST};
-use crate::suite::{Case, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::Dissimilarities;
 use motet_sync::thread;
@@ -57,20 +57,6 @@ struct Layouts {
     made: Rc<RefCell<Option<Made>>>,
 }
 
-/// The parameters of every point.
-const PARAMETERS: &[(&str, &str); 8] = &[
-    (
-        "pattern",
-        "t x m x n: threads of a process, processes of a node, nodes",
-    ),
-    ("threads", "t"),
-    ("processes", "m"),
-    ("nodes", "n: namespaces of this machine"),
-    ("p", "t m n"),
-    ("points", "N, the sequences"),
-    ("p/N", "the inverse grain size"),
-    ("clusters", "clusters"),
-];
 /// The time of a step.
 const TIME: Quantity = Quantity::new("run time", "us");
 /// f = p T(p) / T(1) - 1, T(1) being that of motet's one rank for all forms.
@@ -91,7 +77,7 @@ fn cases(
     sizes: &[usize],
     quantity: Quantity,
     value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
-) -> Result<Vec<Case>, String> {
+) -> Cases {
     let all = Layouts::new(setting, layouts);
     let forms = |layout: ThreadLayout| {
         let there = Form::ALL.into_iter().filter(move |form| match form {
@@ -106,11 +92,7 @@ fn cases(
 }
 
 /// As [`cases`], of f.
-fn overheads(
-    setting: &Setting,
-    layouts: &[ThreadLayout],
-    sizes: &[usize],
-) -> Result<Vec<Case>, String> {
+fn overheads(setting: &Setting, layouts: &[ThreadLayout], sizes: &[usize]) -> Cases {
     let f = |times: &CaseTimes<'_>| Ok(vec![times.overhead()?]);
     cases(setting, layouts, sizes, OVERHEAD, f)
 }
@@ -122,18 +104,14 @@ fn of_ranks(
     sizes: &[usize],
     quantities: &[Quantity],
     value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
-) -> Result<Vec<Case>, String> {
+) -> Cases {
     let all = Layouts::new(setting, layouts);
     let forms = |_| vec![(Form::Ranks.name().to_owned(), Form::Ranks)];
     all.cases(layouts, sizes, quantities, forms, value)
 }
 
 /// A case for each layout and size: motet's static split less its dynamic one.
-fn differences(
-    setting: &Setting,
-    layouts: &[ThreadLayout],
-    sizes: &[usize],
-) -> Result<Vec<Case>, String> {
+fn differences(setting: &Setting, layouts: &[ThreadLayout], sizes: &[usize]) -> Cases {
     let all = Layouts::new(setting, layouts);
     let forms = |layout: ThreadLayout| {
         let there = [Form::Ranks, Form::Ports].into_iter();
@@ -216,7 +194,7 @@ impl Layouts {
         quantities: &[Quantity],
         forms: impl Fn(ThreadLayout) -> Vec<(String, Form)>,
         value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
-    ) -> Result<Vec<Case>, String> {
+    ) -> Cases {
         let mut cases = Vec::new();
         for &points in sizes {
             for &layout in layouts {

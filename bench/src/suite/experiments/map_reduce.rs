@@ -3,7 +3,7 @@
 use crate::kernels::Lazy;
 use crate::mixture::mixture;
 use crate::peers::spark::{Form, Spark};
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{CommError, Communicator, World};
 use motet_mining::Points;
 use motet_patterns::map_reduce::{iterate, share};
@@ -13,22 +13,6 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::Instant;
-
-/// K-means as an iterative MapReduce.
-pub(crate) const R124: Experiment = Experiment {
-    key: "R124",
-    parameters: &[
-        ("points", "points in the plane"),
-        ("threads", "ranks of motet, threads of Spark"),
-    ],
-    cases,
-    pictures: &[Picture::new(
-        "r124-iteration",
-        "An iteration of K-means as a MapReduce",
-        Axis::log("points", "points"),
-        Axis::log(STEP.name, "us"),
-    )],
-};
 
 const STEP: Quantity = Quantity::new("time of an iteration", "us");
 const CLUSTERS: usize = 16;
@@ -42,7 +26,8 @@ struct Task {
     known: OnceLock<f64>,
 }
 
-fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+/// R124: K-means as an iterative MapReduce.
+pub(crate) fn r124(setting: &Setting) -> Cases {
     let sizes: &[usize] = setting.by_effort(
         &[200],
         &[1_000, 10_000, 100_000],

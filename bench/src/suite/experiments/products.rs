@@ -7,7 +7,7 @@ use crate::kernels::{Lazy, thread_counts, time_us};
 use crate::peers::openblas::OpenBlas;
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
-use crate::suite::{Axis, Case, Experiment, Identity, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Identity, Point, Quantity, Setting};
 use ::rayon::ThreadPool;
 use motet_sync::thread;
 use std::cell::RefCell;
@@ -15,70 +15,20 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-const SIZE: Axis = Axis::log("size", "rows");
-const EFFICIENCY: Axis = Axis::linear("efficiency", "");
+/// E34: how much of so many threads a product gets.
+pub(crate) fn e34(setting: &Setting) -> Cases {
+    efficiencies(setting, &Point::new())
+}
 
-/// Time and rate of a product.
-pub(crate) const E33: Experiment = Experiment {
-    key: "E33",
-    parameters: &[("size", "rows of the matrices"), ("threads", "threads")],
-    cases: times_and_rates,
-    pictures: &[
-        Picture::new(
-            "e33-time",
-            "Time of a product",
-            SIZE,
-            Axis::log("time", "ms"),
-        )
-        .panels_by(&["threads"]),
-        Picture::new(
-            "e33-rate",
-            "Rate of a product",
-            SIZE,
-            Axis::linear("rate", "GFLOP/s"),
-        )
-        .panels_by(&["threads"]),
-    ],
-};
+/// E35: the same, by processor.
+pub(crate) fn e35(setting: &Setting) -> Cases {
+    let here = Identity::here();
+    let processor = here.model.unwrap_or(here.architecture);
+    efficiencies(setting, &Point::new().with("processor", processor))
+}
 
-/// How much of so many threads a product gets.
-pub(crate) const E34: Experiment = Experiment {
-    key: "E34",
-    parameters: &[("size", "rows of the matrices"), ("threads", "threads")],
-    cases: |setting| efficiencies(setting, &Point::new()),
-    pictures: &[Picture::new(
-        "e34-efficiency",
-        "Efficiency of a product",
-        SIZE,
-        EFFICIENCY,
-    )
-    .panels_by(&["threads"])],
-};
-
-/// The same, by processor.
-pub(crate) const E35: Experiment = Experiment {
-    key: "E35",
-    parameters: &[
-        ("processor", "the model that the system names"),
-        ("size", "rows of the matrices"),
-        ("threads", "threads"),
-    ],
-    cases: |setting| {
-        let here = Identity::here();
-        let processor = here.model.unwrap_or(here.architecture);
-        efficiencies(setting, &Point::new().with("processor", processor))
-    },
-    pictures: &[Picture::new(
-        "e35-processors",
-        "Efficiency of a product by processor",
-        SIZE,
-        EFFICIENCY,
-    )
-    .series_by(&["processor"])
-    .panels_by(&["threads"])],
-};
-
-fn times_and_rates(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E33: time and rate of a product.
+pub(crate) fn e33(setting: &Setting) -> Cases {
     let products = Products::new(setting);
     let sizes: &[usize] = setting.by_effort(
         &[24],
@@ -105,7 +55,7 @@ fn times_and_rates(setting: &Setting) -> Result<Vec<Case>, String> {
 }
 
 /// The efficiencies of all sizes and threads, at points that begin so.
-fn efficiencies(setting: &Setting, place: &Point) -> Result<Vec<Case>, String> {
+fn efficiencies(setting: &Setting, place: &Point) -> Cases {
     let products = Products::new(setting);
     let sizes: &[usize] = setting.by_effort(
         &[24],

@@ -1,32 +1,12 @@
 //! E19: results of different threads in one cache line, and apart.
 
 use crate::statistics::{deviation, mean};
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use motet_sync::thread;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Sums of random numbers, kept closer together and further apart.
-pub(crate) const E19: Experiment = Experiment {
-    key: "E19",
-    parameters: &[
-        (
-            "separation",
-            "words of 8 bytes between the results of two threads",
-        ),
-        ("threads", "threads"),
-    ],
-    cases,
-    // The papers' times are those of an unknown number of additions.
-    pictures: &[Picture::new(
-        "e19-time",
-        "Time of an addition by separation",
-        Axis::log("separation", "words"),
-        Axis::log("time per addition", "ns"),
-    )],
-};
 
 const TIME: Quantity = Quantity::new("time per addition", "ns");
 const FLUCTUATION: Quantity = Quantity::new("standard deviation / mean", "");
@@ -42,7 +22,8 @@ const SEPARATIONS: [usize; 5] = [1, 4, 8, 16, 1024];
 /// Bytes: a multiple of every processor's cache line.
 const LINE: usize = 128;
 
-fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E19: sums of random numbers, kept closer together and further apart.
+pub(crate) fn e19(setting: &Setting) -> Cases {
     let threads = thread::cores().max(2);
     let additions = setting.by_effort(1_000, 200_000, 2_000_000);
     let repetitions = setting.by_effort(2, 20, 100);

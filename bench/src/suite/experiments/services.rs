@@ -5,43 +5,11 @@ pub(super) mod calls;
 mod clients;
 mod two_processes;
 
-use crate::suite::{Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use calls::{CallKind, on_motet, on_tokio};
 
-/// Service messages by group size.
-pub(crate) const E09: Experiment = Experiment {
-    key: "E09",
-    parameters: &[("messages", "messages in a group")],
-    cases: by_group,
-    pictures: &[Picture::new(
-        "e09-time",
-        "Service messages by group size",
-        Axis::log("messages", ""),
-        Axis::log("time of a two-way message", "us"),
-    )],
-};
-
-/// Service latency.
-pub(crate) const E17: Experiment = Experiment {
-    key: "E17",
-    parameters: &[
-        (
-            "where",
-            "client and service in one process, or in two; or how many clients, on how many workers",
-        ),
-        ("way", "with an answer for each message, or without"),
-        ("messages", "messages in a group"),
-    ],
-    cases: latency,
-    pictures: &[Picture::new(
-        "e17-time",
-        "Service latency",
-        Axis::log("messages", ""),
-        Axis::log("time of a message", "us"),
-    )],
-};
-
-fn by_group(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E09: service messages by group size.
+pub(crate) fn e09(setting: &Setting) -> Cases {
     let total = setting.by_effort(200, 20_000, 200_000);
     let case = |group: usize| {
         let groups = (total / group).max(1);
@@ -60,7 +28,8 @@ fn by_group(setting: &Setting) -> Result<Vec<Case>, String> {
     Ok([1, 10, 200, 10_000].map(case).into())
 }
 
-fn latency(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E17: service latency.
+pub(crate) fn e17(setting: &Setting) -> Cases {
     let total = setting.by_effort(200, 20_000, 200_000);
     let case = |place: &str, way: &str, group: usize| {
         let point = Point::new().with("where", place).with("way", way);

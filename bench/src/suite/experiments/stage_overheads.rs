@@ -2,153 +2,12 @@
 //! work.
 
 use crate::program::{Pattern, StageMode};
-use crate::suite::stages::{PARAMETERS, Peer, Stages, parallels};
-use crate::suite::{Axis, Case, Experiment, PaperBeside, Picture, Setting};
+use crate::suite::stages::{Peer, Stages, parallels};
+use crate::suite::{Cases, Setting};
 use motet_sync::thread;
 
-const OVERHEAD: Axis = Axis::log("overhead per stage", "us");
-
-/// Spawned stages for each pattern, with as many threads as computations and with the default.
-pub(crate) const E06: Experiment = Experiment {
-    key: "E06",
-    parameters: &[
-        PARAMETERS[0],
-        PARAMETERS[1],
-        PARAMETERS[2],
-        (
-            "choice",
-            "match: as many threads as computations; default: as many as cores",
-        ),
-        PARAMETERS[3],
-        PARAMETERS[4],
-        PARAMETERS[5],
-        PARAMETERS[6],
-    ],
-    cases: patterns,
-    pictures: &[
-        Picture::new(
-            "e06-overhead",
-            "Overhead per stage by parallelism",
-            Axis::linear("parallel", "computations"),
-            OVERHEAD,
-        )
-        .series_by(&["choice"])
-        .panels_by(&["pattern"])
-        .beside(PaperBeside {
-            table: "p0_table2_overhead",
-            only: &[("status", "ok")],
-            x: "parallel",
-            y: "value",
-            series_by: &["machine", "threads"],
-        }),
-        Picture::new(
-            "e06-patterns",
-            "Overhead per stage by pattern",
-            Axis::linear("pattern", ""),
-            OVERHEAD,
-        )
-        .bars()
-        .panels_by(&["parallel"])
-        .only(&[("choice", "default")]),
-    ],
-};
-
-/// The papers' seven modes: three spawned patterns and four of rendezvous, against parallelism.
-pub(crate) const E14: Experiment = Experiment {
-    key: "E14",
-    parameters: PARAMETERS,
-    cases: modes,
-    pictures: &[Picture::new(
-        "e14-overhead",
-        "Overhead per stage by parallelism",
-        Axis::linear("parallel", "computations"),
-        OVERHEAD,
-    )
-    .panels_by(&["mode", "pattern"])
-    .beside(PaperBeside {
-        table: "p1_table2_overhead",
-        only: &[("status", "ok")],
-        x: "parallel",
-        y: "value",
-        series_by: &["machine", "pattern", "mode"],
-    })],
-};
-
-/// Shift and Exchange of ranks, beside Java and MPI.
-pub(crate) const E16: Experiment = Experiment {
-    key: "E16",
-    parameters: PARAMETERS,
-    cases: beside_java_and_mpi,
-    pictures: &[Picture::new(
-        "e16-overhead",
-        "Overhead per stage beside Java and MPI",
-        Axis::linear("pattern", ""),
-        OVERHEAD,
-    )
-    .bars()
-    .panels_by(&["parallel"])
-    .beside(PaperBeside {
-        table: "text_values",
-        only: &[("experiment", "E16")],
-        x: "pattern",
-        y: "value",
-        series_by: &["runtime"],
-    })],
-};
-
-/// The latency of an exchange on all cores, beside everybody who can.
-pub(crate) const E21: Experiment = Experiment {
-    key: "E21",
-    parameters: PARAMETERS,
-    cases: exchange,
-    pictures: &[Picture::new(
-        "e21-latency",
-        "The latency of an exchange",
-        Axis::linear("series", ""),
-        OVERHEAD,
-    )
-    .bars()
-    .panels_by(&["units"])
-    .beside(PaperBeside {
-        table: "p3_table3_exchange",
-        only: &[("status", "ok")],
-        x: "runtime",
-        y: "value",
-        series_by: &["machine", "os"],
-    })],
-};
-
-/// R131, R134, R164: computations and threads beyond the cores, and short of them.
-pub(crate) const R131: Experiment = Experiment {
-    key: "R131",
-    parameters: PARAMETERS,
-    cases: computations,
-    pictures: &[Picture::new(
-        "r131-overhead",
-        "Overhead per stage by computations",
-        Axis::log("parallel", "computations"),
-        OVERHEAD,
-    )
-    .series_by(&["threads"])
-    .panels_by(&["pattern"])],
-};
-
-/// R130, R163: how overhead grows when a stage has hardly any work.
-pub(crate) const R163: Experiment = Experiment {
-    key: "R163",
-    parameters: PARAMETERS,
-    cases: tiny_stages,
-    pictures: &[Picture::new(
-        "r163-overhead",
-        "Overhead per stage by its work",
-        Axis::linear("units", "units of work"),
-        Axis::linear("overhead per stage", "us"),
-    )
-    .series_by(&["mode"])
-    .panels_by(&["pattern"])],
-};
-
-fn patterns(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E06: spawned stages for each pattern, with as many threads as computations and with the default.
+pub(crate) fn e06(setting: &Setting) -> Cases {
     let mut cases = Vec::new();
     for pattern in [
         Pattern::Pipeline,
@@ -181,7 +40,9 @@ fn patterns(setting: &Setting) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-fn modes(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E14: the papers' seven modes: three spawned patterns and four of rendezvous, against
+/// parallelism.
+pub(crate) fn e14(setting: &Setting) -> Cases {
     let mut cases = Vec::new();
     for (mode, pattern) in [
         (StageMode::Spawned, Pattern::Pipeline),
@@ -207,7 +68,8 @@ fn modes(setting: &Setting) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-fn beside_java_and_mpi(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E16: Shift and Exchange of ranks, beside Java and MPI.
+pub(crate) fn e16(setting: &Setting) -> Cases {
     let peers = [
         Peer::Java,
         Peer::Locks,
@@ -235,7 +97,8 @@ fn beside_java_and_mpi(setting: &Setting) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-fn exchange(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E21: the latency of an exchange on all cores, beside everybody who can.
+pub(crate) fn e21(setting: &Setting) -> Cases {
     let parallel = thread::cores().max(2);
     let shapes = [
         (20, setting.by_effort(5, 1_000, 100_000)),
@@ -255,7 +118,8 @@ fn exchange(setting: &Setting) -> Result<Vec<Case>, String> {
     Ok(shapes.map(case).into())
 }
 
-fn computations(setting: &Setting) -> Result<Vec<Case>, String> {
+/// R131: R131, R134, R164: computations and threads beyond the cores, and short of them.
+pub(crate) fn r131(setting: &Setting) -> Cases {
     let cores = thread::cores();
     let computations: &[usize] = setting.by_effort(&[1, 2], &[1, 2, 4, 8], &[1, 2, 4, 8, 16, 32]);
     let mut threads = vec![1, cores, 2 * cores];
@@ -279,7 +143,8 @@ fn computations(setting: &Setting) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-fn tiny_stages(setting: &Setting) -> Result<Vec<Case>, String> {
+/// R163: R130, R163: how overhead grows when a stage has hardly any work.
+pub(crate) fn r163(setting: &Setting) -> Cases {
     let units: &[u64] = setting.by_effort(
         &[0, 5],
         &[0, 1, 2, 5, 20, 100],

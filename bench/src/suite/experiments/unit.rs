@@ -1,35 +1,13 @@
 //! E01: the unit of work, and the limits of this machine.
 
 use crate::limits;
-use crate::suite::{Axis, Case, Experiment, PaperBeside, Picture, Point, Quantity, Setting};
+use crate::suite::{Case, Cases, Point, Quantity, Setting};
 
-const WHAT: &str = "what";
-
-/// The time of the unit alone on one core, and the limits that messages meet.
-pub(crate) const E01: Experiment = Experiment {
-    key: "E01",
-    parameters: &[(WHAT, "the unit, or a limit of the machine")],
-    cases,
-    pictures: &[Picture::new(
-        "e01-unit",
-        "The unit of work",
-        Axis::linear(WHAT, ""),
-        Axis::log("time", "us"),
-    )
-    .bars()
-    .beside(PaperBeside {
-        table: "machines",
-        only: &[],
-        x: "machine",
-        y: "unit_time_us",
-        series_by: &[],
-    })],
-};
-
-fn cases(setting: &Setting) -> Result<Vec<Case>, String> {
+/// E01: the time of the unit alone on one core, and the limits that messages meet.
+pub(crate) fn e01(setting: &Setting) -> Cases {
     let unit = setting.unit();
     let count = setting.by_effort(100, 2_000, 20_000);
-    let of = |what: &str, quantity| Case::new(Point::new().with(WHAT, what), &[quantity]);
+    let of = |what: &str, quantity| Case::new(Point::new().with("what", what), &[quantity]);
     let time = |what: &str| of(what, Quantity::new("time", "us"));
     Ok(vec![
         time("unit").with("motet", move || Ok(unit.time_us(count))),

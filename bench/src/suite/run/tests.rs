@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::selection::Effort;
-use crate::suite::{SuiteConfig, all, read, read_machine};
+use crate::suite::{Case, SuiteConfig, all, read, read_machine};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Counts what it hears.
 #[derive(Default)]
 struct Heard {
-    experiments: Vec<&'static str>,
+    experiments: Vec<String>,
     cases: usize,
     rows: usize,
     stop_at_case: Option<usize>,
@@ -20,23 +20,25 @@ impl RunListener for Heard {
         &mut self,
         (round, most): (usize, usize),
         (at, of): (usize, usize),
-        _: &Experiment,
+        _: &'static Experiment,
     ) {
         assert!(at < of && round < most);
     }
 
-    fn case(&mut self, at: usize, of: usize, _: &Case) {
-        assert!(at < of);
-        self.cases += 1;
-    }
-
-    fn results(&mut self, experiment: &Experiment, _: usize, _: Duration) {
-        self.experiments.push(experiment.key);
+    fn results(&mut self, experiment: &'static Experiment, _: usize, _: Duration) {
+        self.experiments.push(experiment.key.clone());
     }
 
     fn row(&mut self, row: &Row) {
-        assert_eq!(Some(&row.experiment.as_str()), self.experiments.last());
+        assert_eq!(Some(&row.experiment), self.experiments.last());
         self.rows += 1;
+    }
+}
+
+impl Listener for Heard {
+    fn case(&mut self, at: usize, of: usize, _: &Case) {
+        assert!(at < of);
+        self.cases += 1;
     }
 
     fn disturbed(&mut self, _: &Case, _: f64, _: bool) {}
@@ -61,18 +63,15 @@ fn trial() -> Setting {
 #[test]
 fn every_experiment_runs_and_its_rows_are_sane() {
     let (out, mut heard) = (folder("all"), Heard::default());
-    run(&trial(), all(), &out, &mut heard).unwrap();
+    run(&trial(), &all(), &out, &mut heard).unwrap();
     let rows = read(&out).unwrap();
     assert_eq!(rows.len(), heard.rows);
     for experiment in all() {
-        let key = experiment.key;
-        let own: Vec<&Row> = rows.iter().filter(|row| row.experiment == key).collect();
+        let key = &experiment.key;
+        let own: Vec<&Row> = rows.iter().filter(|row| row.experiment == *key).collect();
         assert!(!own.is_empty(), "{key} has no row");
-        let names: BTreeSet<&str> = experiment
-            .parameters
-            .iter()
-            .map(|(name, _)| *name)
-            .collect();
+        let parameters = experiment.parameters.iter();
+        let names: BTreeSet<&str> = parameters.map(|(name, _)| name.as_str()).collect();
         for row in own {
             for (name, _) in row.point.iter() {
                 assert!(names.contains(name), "{key}: {name} is not explained");
@@ -109,12 +108,12 @@ fn every_experiment_runs_and_its_rows_are_sane() {
                 assert!(row.quantity == "shown by" || needs, "{row:?}");
             }
         }
-        for picture in experiment.pictures {
+        for picture in &experiment.pictures {
             // A series is a row's own.
-            let x = |row: &&Row| picture.x.of == "series" || row.point.get(picture.x.of).is_some();
+            let x = |row: &&Row| picture.x.of == "series" || row.point.get(&picture.x.of).is_some();
             let mut drawn = rows
                 .iter()
-                .filter(|row| row.experiment == key && row.quantity == picture.y.of);
+                .filter(|row| row.experiment == *key && row.quantity == picture.y.of);
             assert!(drawn.any(|row| x(&row)), "{} draws nothing", picture.key);
         }
     }

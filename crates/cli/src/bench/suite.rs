@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use motet_bench::suite::{
-    Case, Experiment, Row, RowOutcome, RunListener, Setting, Stop, StoreError, all, find,
+    Case, Experiment, Listener, Row, RowOutcome, RunListener, Setting, Stop, StoreError, all, find,
 };
 use motet_mining::CancelToken;
 use serde::Serialize;
@@ -31,17 +31,16 @@ struct Listed {
 pub(super) fn list(args: PrintArgs) -> Result<(), CliError> {
     let mut sheet = Sheet::new(args, &["key", "            name", "title"]);
     for experiment in all() {
-        let about = experiment.about();
         let listed = Listed {
-            key: experiment.key,
-            name: &about.name,
-            title: &about.title,
-            question: &about.question,
-            sources: &about.sources,
+            key: &experiment.key,
+            name: &experiment.name,
+            title: &experiment.title,
+            question: &experiment.question,
+            sources: &experiment.sources,
         };
         sheet.row(
             &listed,
-            &[&about.key, &about.name, &about.title].map(String::clone),
+            &[&experiment.key, &experiment.name, &experiment.title].map(String::clone),
         )?;
     }
     Ok(())
@@ -52,8 +51,7 @@ pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
     let mut experiments: Vec<&'static Experiment> = Vec::new();
     for name in &args.names {
         for experiment in find(name).map_err(BenchError::from)? {
-            let key = experiment.key;
-            if !experiments.iter().any(|known| known.key == key) {
+            if !experiments.iter().any(|known| known.key == experiment.key) {
                 experiments.push(experiment);
             }
         }
@@ -203,41 +201,18 @@ impl RunListener for Screen {
         &mut self,
         rounds: (usize, usize),
         place: (usize, usize),
-        experiment: &Experiment,
+        experiment: &'static Experiment,
     ) {
         self.now = Some(Now {
             rounds,
             place,
-            key: experiment.key,
+            key: &experiment.key,
         });
     }
 
-    fn case(&mut self, at: usize, of: usize, case: &Case) {
-        let Some(now) = &self.now else {
-            return;
-        };
-        let share = now.share(at as f64 / of as f64);
-        let left = match share {
-            share if share > 0.02 => {
-                let seconds = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share;
-                format!(", about {seconds:.0} s left")
-            }
-            _ => String::new(),
-        };
-        let (round, most) = now.rounds;
-        let place = format!(
-            "round {} of {most}, {}, case {} of {of}",
-            round + 1,
-            now.key,
-            at + 1
-        );
-        self.bar.at(share, format!("{place}: {}{left}", case.point));
-    }
-
-    fn results(&mut self, experiment: &Experiment, rounds: usize, spent: Duration) {
+    fn results(&mut self, experiment: &'static Experiment, rounds: usize, spent: Duration) {
         self.finish();
-        let about = experiment.about();
-        self.ended = Some((experiment.key, &about.title));
+        self.ended = Some((&experiment.key, &experiment.title));
         self.counts.rounds = rounds;
         self.counts.spent = spent;
     }
@@ -261,6 +236,30 @@ impl RunListener for Screen {
             let line = serde_json::to_string(row).expect("a row can be written");
             self.say(|to| writeln!(to, "{line}"));
         }
+    }
+}
+
+impl Listener for Screen {
+    fn case(&mut self, at: usize, of: usize, case: &Case) {
+        let Some(now) = &self.now else {
+            return;
+        };
+        let share = now.share(at as f64 / of as f64);
+        let left = match share {
+            share if share > 0.02 => {
+                let seconds = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share;
+                format!(", about {seconds:.0} s left")
+            }
+            _ => String::new(),
+        };
+        let (round, most) = now.rounds;
+        let place = format!(
+            "round {} of {most}, {}, case {} of {of}",
+            round + 1,
+            now.key,
+            at + 1
+        );
+        self.bar.at(share, format!("{place}: {}{left}", case.point));
     }
 
     fn disturbed(&mut self, _: &Case, share: f64, again: bool) {
