@@ -1,7 +1,7 @@
 //! Two runs of the suite, row by row: what has changed beyond the spread of its own runs.
 
 use crate::results::Results;
-use crate::suite::{Row, RowOutcome};
+use crate::suite::{Row, RowValues};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -55,30 +55,23 @@ pub fn compare(first: &Results, second: &Results) -> Comparison {
     let there: HashMap<_, _> = second.rows.iter().map(|row| (row.name(), row)).collect();
     let mut all = Comparison::default();
     for row in &first.rows {
-        let other = there.get(&row.name()).map(|other| &other.outcome);
-        let (
-            RowOutcome::Measured {
-                median: before,
-                least,
-                most,
-                runs,
-            },
-            Some(&RowOutcome::Measured { median, .. }),
-        ) = (&row.outcome, other)
-        else {
+        let other = there.get(&row.name()).and_then(|other| other.values());
+        let (Some(before), Some(RowValues { median, .. })) = (row.values(), other) else {
             continue;
         };
-        if *runs < 2 {
+        if before.runs < 2 {
             all.single += 1;
             continue;
         }
         all.rows += 1;
-        let (difference, band) = ((median - before).abs(), most - least);
+        let band = before.most - before.least;
+        let before = before.median;
+        let difference = (median - before).abs();
         if difference > band {
             all.apart.push(Apart {
                 row: row.clone(),
                 median,
-                ratio: (*before > 0.0 && median > 0.0).then_some(median / before),
+                ratio: (before > 0.0 && median > 0.0).then_some(median / before),
                 bands: difference / band.max(f64::MIN_POSITIVE),
             });
         }
@@ -98,7 +91,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Point, SCHEMA};
+    use crate::suite::{Point, RowOutcome, SCHEMA};
 
     fn row(series: &str, (least, median, most): (f64, f64, f64), runs: usize) -> Row {
         Row {

@@ -14,43 +14,25 @@ pub struct Fact<'a> {
     fields: &'a [String],
 }
 
+macro_rules! files {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../data/papers/", $name, ".csv")))),*]
+    };
+}
+
 /// The files, without ending.
-const FILES: [(&str, &str); 10] = [
-    ("figures", include_str!("../data/papers/figures.csv")),
-    ("machines", include_str!("../data/papers/machines.csv")),
-    (
-        "p0_table1_runtime",
-        include_str!("../data/papers/p0_table1_runtime.csv"),
-    ),
-    (
-        "p0_table2_overhead",
-        include_str!("../data/papers/p0_table2_overhead.csv"),
-    ),
-    (
-        "p0_table3_bandwidth",
-        include_str!("../data/papers/p0_table3_bandwidth.csv"),
-    ),
-    (
-        "p0_table4_models",
-        include_str!("../data/papers/p0_table4_models.csv"),
-    ),
-    (
-        "p1_table2_overhead",
-        include_str!("../data/papers/p1_table2_overhead.csv"),
-    ),
-    (
-        "p3_table2_cacheline",
-        include_str!("../data/papers/p3_table2_cacheline.csv"),
-    ),
-    (
-        "p3_table3_exchange",
-        include_str!("../data/papers/p3_table3_exchange.csv"),
-    ),
-    (
-        "text_values",
-        include_str!("../data/papers/text_values.csv"),
-    ),
-];
+const FILES: [(&str, &str); 10] = files! {
+    "figures"
+    "machines"
+    "p0_table1_runtime"
+    "p0_table2_overhead"
+    "p0_table3_bandwidth"
+    "p0_table4_models"
+    "p1_table2_overhead"
+    "p3_table2_cacheline"
+    "p3_table3_exchange"
+    "text_values"
+};
 
 /// The table of this name, such as `p0_table2_overhead`; `None` when there is none.
 ///

@@ -23,5 +23,5 @@ mod page;
 mod reasons;
 mod verdict;
 
-pub use losses::{FormLosses, Loss, Losses, RowValues};
+pub use losses::{FormLosses, Loss, Losses};
 pub use page::page;

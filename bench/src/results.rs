@@ -1,6 +1,6 @@
 //! What a run of the suite has left in its folder, as pictures, tables and the report take it.
 
-use crate::suite::{Machine, Row, RowOutcome, StoreError, all, read, read_machine};
+use crate::suite::{Machine, Row, StoreError, all, read, read_machine};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -114,8 +114,7 @@ impl Results {
     #[must_use]
     pub fn measured(&self) -> usize {
         let rows = self.rows.iter();
-        let measured = rows.filter(|row| matches!(row.outcome, RowOutcome::Measured { .. }));
-        measured.count()
+        rows.filter(|row| row.values().is_some()).count()
     }
 }
 

@@ -35,7 +35,7 @@ pub use method::{Listener, Measurer, MeasuringMethod, Stop};
 pub use picture::{Axis, LineFit, LineShape, PaperBeside, Picture};
 pub use plan::CasePlan;
 pub use registry::{Unknown, all, find};
-pub use row::{ParameterValue, Point, Row, RowOutcome, SCHEMA};
+pub use row::{ParameterValue, Point, Row, RowOutcome, RowValues, SCHEMA};
 pub use run::{RunListener, run};
 pub use setting::{Setting, SuiteConfig, UnknownPeer};
 pub use store::{RowStore, StoreError, read, read_machine};

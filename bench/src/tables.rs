@@ -1,7 +1,8 @@
 //! The rows of an experiment as tables: a line for each point, a column for each series.
 
-use crate::suite::{ParameterValue, Row, RowOutcome};
+use crate::suite::{ParameterValue, Row};
 use crate::text::{number, unit};
+use serde::Serialize;
 
 /// One quantity of an experiment.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,58 +79,39 @@ pub fn sheets(order: &[&str], rows: &[&Row]) -> Vec<Sheet> {
 /// Never: memory can be written.
 #[must_use]
 pub fn csv(rows: &[&Row]) -> Vec<u8> {
-    const HEADING: [&str; 11] = [
-        "experiment",
-        "series",
-        "point",
-        "quantity",
-        "unit",
-        "median",
-        "least",
-        "most",
-        "runs",
-        "disturbed",
-        "absent",
-    ];
+    #[derive(Serialize)]
+    struct Line<'a> {
+        experiment: &'a str,
+        series: &'a str,
+        point: String,
+        quantity: &'a str,
+        unit: &'a str,
+        median: Option<f64>,
+        least: Option<f64>,
+        most: Option<f64>,
+        runs: Option<usize>,
+        disturbed: bool,
+        absent: Option<&'a str>,
+    }
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut write =
-        |record: [String; 11]| writer.write_record(record).expect("memory can be written");
-    write(HEADING.map(str::to_owned));
     for row in rows {
-        let point = row
-            .point
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        let point = point.collect::<Vec<_>>().join(";");
-        let none = String::new;
-        let [median, least, most, runs, absent] = match &row.outcome {
-            RowOutcome::Measured {
-                median,
-                least,
-                most,
-                runs,
-            } => [
-                median.to_string(),
-                least.to_string(),
-                most.to_string(),
-                runs.to_string(),
-                none(),
-            ],
-            RowOutcome::Absent { absent } => [none(), none(), none(), none(), absent.clone()],
+        let parameters = row.point.iter();
+        let parameters = parameters.map(|(name, value)| format!("{name}={value}"));
+        let values = row.values();
+        let line = Line {
+            experiment: &row.experiment,
+            series: &row.series,
+            point: parameters.collect::<Vec<_>>().join(";"),
+            quantity: &row.quantity,
+            unit: &row.unit,
+            median: values.map(|values| values.median),
+            least: values.map(|values| values.least),
+            most: values.map(|values| values.most),
+            runs: values.map(|values| values.runs),
+            disturbed: row.disturbed,
+            absent: row.absent(),
         };
-        write([
-            row.experiment.clone(),
-            row.series.clone(),
-            point,
-            row.quantity.clone(),
-            row.unit.clone(),
-            median,
-            least,
-            most,
-            runs,
-            row.disturbed.to_string(),
-            absent,
-        ]);
+        writer.serialize(line).expect("memory can be written");
     }
     writer.into_inner().expect("memory can be written")
 }
@@ -214,7 +196,7 @@ impl Cell {
 fn sheet(order: &[&str], rows: &[&Row]) -> Sheet {
     let (fixed, parameters) = parameters(order, rows);
     let mut series: Vec<&str> = Vec::new();
-    for row in rows.iter().filter(|row| is_measured(row)) {
+    for row in rows.iter().filter(|row| row.values().is_some()) {
         if !series.contains(&row.series.as_str()) {
             series.push(&row.series);
         }
@@ -226,17 +208,12 @@ fn sheet(order: &[&str], rows: &[&Row]) -> Sheet {
     for row in rows {
         let value = |name: &String| row.point.get(name).map_or(String::new(), shown);
         let point: Vec<String> = parameters.iter().map(value).collect();
-        let cell = match &row.outcome {
-            RowOutcome::Measured {
-                median,
-                least,
-                most,
-                ..
-            } => Cell::Value([*median, *least, *most], row.disturbed),
-            RowOutcome::Absent { absent } => {
+        let cell = match row.values() {
+            Some(values) => Cell::Value([values.median, values.least, values.most], row.disturbed),
+            None => {
                 let reason = Reason {
                     series: row.series.clone(),
-                    text: absent.clone(),
+                    text: row.absent().unwrap_or_default().to_owned(),
                     everywhere: !series.contains(&row.series.as_str()),
                 };
                 let known = reasons.iter().position(|known| *known == reason);
@@ -300,10 +277,6 @@ fn parameters(order: &[&str], rows: &[&Row]) -> (Vec<(String, String)>, Vec<Stri
     (fixed, varying)
 }
 
-fn is_measured(row: &Row) -> bool {
-    matches!(row.outcome, RowOutcome::Measured { .. })
-}
-
 /// A parameter's value: whole numbers with all their digits.
 fn shown(value: &ParameterValue) -> String {
     match value {
@@ -331,7 +304,7 @@ fn markdown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Point, SCHEMA};
+    use crate::suite::{Point, RowOutcome, SCHEMA};
 
     fn row(series: &str, parallel: u64, outcome: RowOutcome) -> Row {
         Row {

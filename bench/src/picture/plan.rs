@@ -5,7 +5,7 @@ use super::model;
 use super::panel::{Mark, Origin, Panel, PanelLine};
 use super::scale::Scale;
 use crate::papers;
-use crate::suite::{LineShape, PaperBeside, Picture, Row, RowOutcome};
+use crate::suite::{LineShape, PaperBeside, Picture, Row};
 use crate::text::{slug, unit};
 
 /// The pictures that `picture` describes, one for each panel that has a measured value among the
@@ -155,18 +155,13 @@ impl Plan<'_> {
             let turn = earlier.filter(|(other, _)| other == origin).count();
             let own = self.rows.iter().filter(|row| label(row, self.by) == *name);
             let values: Vec<_> = own
-                .filter_map(|row| match row.outcome {
-                    RowOutcome::Measured {
-                        median,
-                        least,
-                        most,
-                        ..
-                    } => Some(Seen {
+                .filter_map(|row| {
+                    let values = row.values()?;
+                    Some(Seen {
                         place: place(row, self.picture)?,
-                        values: [median, least, most],
+                        values: [values.median, values.least, values.most],
                         factors: model::factors_of(self.picture.fit.as_ref(), &row.point),
-                    }),
-                    RowOutcome::Absent { .. } => None,
+                    })
                 })
                 .collect();
             if !values.is_empty() {
@@ -280,7 +275,7 @@ impl Plan<'_> {
     /// Who was not measured; the table has the reasons.
     fn absences(&self) -> Vec<String> {
         let absent = self.rows.iter();
-        let absent = absent.filter(|row| matches!(row.outcome, RowOutcome::Absent { .. }));
+        let absent = absent.filter(|row| row.absent().is_some());
         let mut names: Vec<&str> = absent.map(|row| row.series.as_str()).collect();
         names.sort_unstable();
         names.dedup();

@@ -1,7 +1,7 @@
 //! What claims ask of rows: a cut of them, and a number out of it, or why there is none.
 
 use crate::results::Results;
-use crate::suite::{ParameterValue, Row, RowOutcome};
+use crate::suite::{ParameterValue, Row};
 use crate::text::{self, slug};
 use std::cell::Cell;
 
@@ -30,13 +30,13 @@ pub(super) struct Doubts {
 
 impl Doubts {
     fn and(self, row: &Row) -> Doubts {
-        let RowOutcome::Measured { least, runs, .. } = row.outcome else {
+        let Some(values) = row.values() else {
             return self;
         };
         Doubts {
             disturbed: self.disturbed || row.disturbed,
-            once: self.once || runs == 1,
-            lost: self.lost || (row.quantity.contains("overhead") && least <= 0.0),
+            once: self.once || values.runs == 1,
+            lost: self.lost || (row.quantity.contains("overhead") && values.least <= 0.0),
         }
     }
 
@@ -118,7 +118,7 @@ impl<'a> Evidence<'a> {
             .rows
             .iter()
             .filter(|row| row.experiment == experiment);
-        match rows.find_map(|row| reason(row)) {
+        match rows.find_map(|row| row.absent()) {
             Some(reason) => format!("{experiment}: {reason}"),
             None => format!("{experiment} was not measured: motet bench run {experiment}"),
         }
@@ -282,10 +282,8 @@ impl<'a> Cut<'a> {
     }
 
     fn measured(&self) -> impl Iterator<Item = (&'a Row, f64)> {
-        self.rows.iter().filter_map(|&row| match row.outcome {
-            RowOutcome::Measured { median, .. } => Some((row, median)),
-            RowOutcome::Absent { .. } => None,
-        })
+        let rows = self.rows.iter();
+        rows.filter_map(|&row| Some((row, row.values()?.median)))
     }
 
     fn note(&self, row: &Row) {
@@ -296,11 +294,11 @@ impl<'a> Cut<'a> {
     /// Why the cut has no values.
     fn silence(&self) -> String {
         let experiment = self.path.split(',').next().unwrap_or_default();
-        let reason = self.rows.iter().find_map(|row| reason(row));
+        let reason = self.rows.iter().find_map(|row| row.absent());
         let rows = self.evidence.results.rows.iter();
         let known = rows
             .filter(|row| row.experiment == experiment)
-            .any(|row| matches!(row.outcome, RowOutcome::Measured { .. }));
+            .any(|row| row.values().is_some());
         match reason {
             Some(reason) => reason.to_owned(),
             None if known => format!("no row is measured for {}", self.path),
@@ -311,13 +309,6 @@ impl<'a> Cut<'a> {
 
 fn number(row: &Row, parameter: &str) -> Option<f64> {
     row.point.get(parameter).and_then(ParameterValue::number)
-}
-
-fn reason(row: &Row) -> Option<&str> {
-    match &row.outcome {
-        RowOutcome::Absent { absent } => Some(absent),
-        RowOutcome::Measured { .. } => None,
-    }
 }
 
 /// `a` over `b`, both more than 0: anything else is the noise of a subtraction.

@@ -4,7 +4,7 @@ use super::html::Html;
 use crate::picture::Panel;
 use crate::plot::{drawn, tables};
 use crate::results::Results;
-use crate::suite::{Experiment, RowOutcome};
+use crate::suite::{Experiment, RowValues};
 use crate::tables::{Cell, Reason, Sheet};
 use crate::text::{number, slug};
 
@@ -95,14 +95,10 @@ fn table(html: &mut Html, sheet: &Sheet) {
 /// How many of the values are of one run.
 fn once(html: &mut Html, experiment: &Experiment, results: &Results) {
     let rows = results.of(&experiment.key);
-    let runs = rows.iter().filter_map(|row| match row.outcome {
-        RowOutcome::Measured { runs, .. } => Some(runs),
-        RowOutcome::Absent { .. } => None,
-    });
-    let runs: Vec<usize> = runs.collect();
-    let once = runs.iter().filter(|runs| **runs == 1).count();
+    let values: Vec<RowValues> = rows.iter().filter_map(|row| row.values()).collect();
+    let once = values.iter().filter(|values| values.runs == 1).count();
     if once > 0 {
-        let of = runs.len();
+        let of = values.len();
         let text = format!(
             "{once} of these {of} values are of 1 run: they have no range below them, and may be chance."
         );

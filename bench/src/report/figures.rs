@@ -6,7 +6,7 @@ use crate::papers::{self, Fact};
 use crate::picture::Panel;
 use crate::plot::drawn;
 use crate::results::Results;
-use crate::suite::{RowOutcome, find};
+use crate::suite::find;
 
 /// What stands for a figure.
 #[derive(Debug, PartialEq)]
@@ -69,16 +69,13 @@ fn today(fact: &Fact<'_>, results: &Results) -> Today {
         let title = |panel: &Panel| (picture_anchor(panel), panel.title.clone());
         return Today::Pictures(panels.iter().map(title).collect());
     }
-    let reason = rows.iter().find_map(|row| match &row.outcome {
-        RowOutcome::Absent { absent } => Some(absent.clone()),
-        RowOutcome::Measured { .. } => None,
-    });
-    let has_values = rows
-        .iter()
-        .any(|row| matches!(row.outcome, RowOutcome::Measured { .. }));
+    let reason = rows.iter().find_map(|row| row.absent());
+    let has_values = rows.iter().any(|row| row.values().is_some());
     match (rows.is_empty(), has_values, reason) {
         (true, ..) => Today::Nothing(format!("not measured: motet bench run {key}")),
-        (false, false, Some(reason)) if fact.get("values") != "diagram" => Today::Nothing(reason),
+        (false, false, Some(reason)) if fact.get("values") != "diagram" => {
+            Today::Nothing(reason.to_owned())
+        }
         _ => Today::Section(key.to_owned()),
     }
 }
@@ -86,7 +83,7 @@ fn today(fact: &Fact<'_>, results: &Results) -> Today {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Point, Row, SCHEMA};
+    use crate::suite::{Point, Row, RowOutcome, SCHEMA};
 
     fn found(key: &str, rows: Vec<Row>) -> Today {
         let results = Results {

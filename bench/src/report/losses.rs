@@ -1,7 +1,7 @@
 //! Where a peer is better than motet.
 
 use super::causes;
-use crate::suite::{ParameterValue, Point, Row, RowOutcome};
+use crate::suite::{ParameterValue, Point, Row, RowValues};
 
 /// A peer that is better by more than this is a loss.
 const MORE: f64 = 1.1;
@@ -35,19 +35,6 @@ pub struct Loss<'a> {
     pub disturbed: bool,
     /// Why, where it is known.
     pub cause: Option<&'static str>,
-}
-
-/// The values of a row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RowValues {
-    /// The middle one.
-    pub median: f64,
-    /// The least.
-    pub least: f64,
-    /// The most.
-    pub most: f64,
-    /// How many there are.
-    pub runs: usize,
 }
 
 /// All comparisons of the suite.
@@ -203,23 +190,8 @@ impl<'a> Loss<'a> {
 
 impl<'a> Measured<'a> {
     fn of(row: &'a Row) -> Option<Measured<'a>> {
-        match row.outcome {
-            RowOutcome::Measured {
-                median,
-                least,
-                most,
-                runs,
-            } => Some(Measured {
-                row,
-                values: RowValues {
-                    median,
-                    least,
-                    most,
-                    runs,
-                },
-            }),
-            RowOutcome::Absent { .. } => None,
-        }
+        let values = row.values()?;
+        Some(Measured { row, values })
     }
 
     /// Whether it is no difference that is lost in its spread.
@@ -319,7 +291,7 @@ fn best<'a>(better: Better, of: impl IntoIterator<Item = Measured<'a>>) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::SCHEMA;
+    use crate::suite::{RowOutcome, SCHEMA};
 
     fn row(series: &str, quantity: &str, unit: &str, at: u64, median: f64) -> Row {
         Row {

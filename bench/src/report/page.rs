@@ -4,13 +4,13 @@ use super::claims::CLAIMS;
 use super::evidence::Evidence;
 use super::experiments::{self, anchor};
 use super::html::Html;
-use super::losses::{FormLosses, Loss, Losses, RowValues};
+use super::losses::{FormLosses, Loss, Losses};
 use super::reasons;
 use super::verdict::Claim;
 use super::{figures, machine};
 use crate::plot::measured;
 use crate::results::Results;
-use crate::suite::{ParameterValue, all};
+use crate::suite::{ParameterValue, RowValues, all};
 use crate::text::{number, slug, unit};
 
 /// The page as HTML. It holds everything that it shows.

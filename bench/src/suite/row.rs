@@ -52,6 +52,47 @@ impl Row {
             self.quantity.clone(),
         ]
     }
+
+    /// Its values, if it was measured.
+    #[must_use]
+    pub fn values(&self) -> Option<RowValues> {
+        match self.outcome {
+            RowOutcome::Measured {
+                median,
+                least,
+                most,
+                runs,
+            } => Some(RowValues {
+                median,
+                least,
+                most,
+                runs,
+            }),
+            RowOutcome::Absent { .. } => None,
+        }
+    }
+
+    /// Why it has none.
+    #[must_use]
+    pub fn absent(&self) -> Option<&str> {
+        match &self.outcome {
+            RowOutcome::Absent { absent } => Some(absent),
+            RowOutcome::Measured { .. } => None,
+        }
+    }
+}
+
+/// The values of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RowValues {
+    /// The middle one.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+    /// How many there are.
+    pub runs: usize,
 }
 
 /// The values of a row, or the reason why there are none.

@@ -118,7 +118,7 @@ pub(crate) fn e21(setting: &Setting) -> Cases {
     Ok(shapes.map(case).into())
 }
 
-/// R131: R131, R134, R164: computations and threads beyond the cores, and short of them.
+/// R131, R134, R164: computations and threads beyond the cores, and short of them.
 pub(crate) fn r131(setting: &Setting) -> Cases {
     let cores = thread::cores();
     let computations: &[usize] = setting.by_effort(&[1, 2], &[1, 2, 4, 8], &[1, 2, 4, 8, 16, 32]);
@@ -143,7 +143,7 @@ pub(crate) fn r131(setting: &Setting) -> Cases {
     Ok(cases)
 }
 
-/// R163: R130, R163: how overhead grows when a stage has hardly any work.
+/// R130, R163: how overhead grows when a stage has hardly any work.
 pub(crate) fn r163(setting: &Setting) -> Cases {
     let units: &[u64] = setting.by_effort(
         &[0, 5],
