@@ -1,6 +1,7 @@
 //! Compounds as binary properties: numpy's array of packed bits as points with a column for each
 //! bit.
 
+use crate::said::Said;
 use motet_mining::{Bits, Points};
 use std::fs;
 use std::path::Path;
@@ -64,7 +65,7 @@ impl Fingerprints {
             let bit = |bit: usize| f64::from(rows[place][bit / 8] >> (bit % 8) & 1);
             values.extend((0..BITS).map(bit));
         }
-        Points::new(values, BITS).map_err(|error| error.to_string())
+        Points::new(values, BITS).said()
     }
 }
 
@@ -75,7 +76,7 @@ impl Fingerprints {
         let rows: Vec<&[u8]> = self.rows.chunks_exact(width).collect();
         let some = spread(count, rows.len()).flat_map(|place| rows[place]);
         let some: Vec<u8> = some.copied().collect();
-        Bits::from_bytes(&some, width, BITS).map_err(|error| error.to_string())
+        Bits::from_bytes(&some, width, BITS).said()
     }
 }
 

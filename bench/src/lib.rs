@@ -43,6 +43,7 @@ mod peers;
 mod program;
 mod rank_program;
 mod rows;
+mod said;
 mod selection;
 mod sequences;
 mod table;

@@ -1,6 +1,7 @@
 //! Points to cluster, where no data are named.
 
 use motet_mining::Points;
+use motet_sim::mix;
 
 /// Points in the plane around 30 centres in the unit square, each coordinate with a deviation of
 /// 0.05; the same on every machine.
@@ -11,9 +12,7 @@ pub(crate) fn mixture(points: usize) -> Points {
     // SplitMix64: a Weyl sequence through a mixer.
     let mut uniform = move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+        (mix(state) >> 11) as f64 / (1_u64 << 53) as f64
     };
     let centres: Vec<f64> = (0..2 * HEAPS).map(|_| uniform()).collect();
     let mut values = Vec::with_capacity(2 * points);

@@ -1,17 +1,15 @@
 //! Sequences to cluster, where no data are named.
 
-use flate2::read::MultiGzDecoder;
+use crate::table::open;
 use motet_mining::{Alphabet, Dissimilarities, Sequences};
-use std::fs::File;
-use std::io::Read;
+use motet_sim::mix;
 use std::path::Path;
 
-/// Reads a FASTA file of DNA that is packed by gzip.
+/// Reads a FASTA file of DNA.
 pub(crate) fn read(path: &Path) -> Result<Sequences, String> {
     let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
-    let file = File::open(path).map_err(|error| wrong(&error))?;
     let mut text = Vec::new();
-    let read = MultiGzDecoder::new(file).read_to_end(&mut text);
+    let read = open(path).and_then(|mut file| file.read_to_end(&mut text));
     read.map_err(|error| wrong(&error))?;
     Sequences::from_fasta(&text, Alphabet::Dna).map_err(|error| wrong(&error))
 }
@@ -44,9 +42,7 @@ fn sequences(rows: usize) -> Vec<u8> {
     // SplitMix64: a Weyl sequence through a mixer.
     let mut next = move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        mix(state)
     };
     let mut changed = move |letter: u8, per_thousand: u64| {
         let random = next();

@@ -1,6 +1,6 @@
 //! Data sets in CSV files, compressed or not.
 
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub enum TableError {
 }
 
 impl CsvTable {
-    /// Reads `path`; a name that ends in `gz` is decompressed.
+    /// Reads `path`; a name that ends in `gz` is decompressed, one in `tsv` has tabs.
     pub(crate) fn read(path: &Path) -> Result<CsvTable, TableError> {
         let read = |error| TableError::Read {
             path: path.to_owned(),
@@ -69,12 +69,12 @@ impl CsvTable {
             path: path.to_owned(),
             error,
         };
-        let file = File::open(path).map_err(read)?;
-        let input: Box<dyn Read> = match path.extension() {
-            Some(extension) if extension == "gz" => Box::new(GzDecoder::new(file)),
-            _ => Box::new(file),
-        };
-        let mut reader = csv::Reader::from_reader(input);
+        let input = open(path).map_err(read)?;
+        let name = path.to_string_lossy();
+        let tabs = name.trim_end_matches(".gz").ends_with(".tsv");
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(if tabs { b'\t' } else { b',' })
+            .from_reader(input);
         let header = reader.headers().map_err(shape)?;
         Ok(CsvTable {
             path: path.to_owned(),
@@ -122,6 +122,15 @@ impl CsvTable {
             column: column.to_owned(),
         })
     }
+}
+
+/// What is in a file; one whose name ends in `gz` is decompressed.
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let file = File::open(path)?;
+    Ok(match path.extension() {
+        Some(extension) if extension == "gz" => Box::new(MultiGzDecoder::new(file)),
+        _ => Box::new(file),
+    })
 }
 
 #[cfg(test)]

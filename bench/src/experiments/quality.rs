@@ -29,6 +29,7 @@ use motet_mining::{
     Annealing, Clustering, Clusters, Control, DataError, Init, KMeans, MiningError, Points,
     adjusted_rand,
 };
+pub(crate) use pairs::column;
 use serde::Serialize;
 pub(crate) use sets::census;
 use sets::{Labelled, labelled};

@@ -4,6 +4,7 @@
 //! Who calls a loop is a task of the dispatcher whose threads run the blocks, and awaits the end: a
 //! thread of its own would have to be woken for every loop, and would want a core beside theirs.
 
+use crate::said::Said;
 use motet_dispatch::{
     Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn,
 };
@@ -119,7 +120,7 @@ impl Loops {
                 .expect("a port without receivers refuses nobody");
         };
         spawn(&self.queue.handle(), caller).map_err(|refused| refused.reason.to_string())?;
-        told.recv_blocking().map_err(|error| error.to_string())?
+        told.recv_blocking().said()?
     }
 }
 
@@ -137,12 +138,12 @@ async fn port_loop(
         counted.count_down();
     })
     .activate(queue)
-    .map_err(|error| error.to_string())?;
+    .said()?;
     for _ in 0..rounds {
         latch.set(blocks);
         (0..blocks)
             .try_for_each(|block| indices.post(block))
-            .map_err(|error| error.to_string())?;
+            .said()?;
         latch.end.recv().await;
     }
     Ok(())

@@ -6,6 +6,7 @@ use super::java;
 use super::mpi;
 use super::workshop::{Workshop, told};
 use crate::program::WorkProgram;
+use crate::said::Said;
 use serde::Deserialize;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ impl JavaMpiPrograms {
             "no Intel MPI with share/java/mpi.jar is found: pip install impi-rt, and name its folder with --mpi",
         )?;
         // The programs run in a folder of their own.
-        let home = std::path::absolute(home).map_err(|error| error.to_string())?;
+        let home = std::path::absolute(home).said()?;
         let messages = include_str!("../../peers/java-mpi/IntelMpi.java");
         let sources = [STAGES, ("Messages.java", messages)];
         JavaMpiPrograms::build(home.clone(), &library(&home), kits, &sources)

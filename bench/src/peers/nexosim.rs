@@ -4,6 +4,7 @@
 //! for itself. Its mode of one thread is the one whose order is repeated, and the faster one: more
 //! threads share only what happens at the same time.
 
+use crate::said::Said;
 use motet_problems::Phold;
 use motet_sim::mix;
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -32,14 +33,10 @@ pub(crate) fn phold(given: Phold) -> Result<f64, String> {
         }
         bench = bench.add_model(process, mailbox, &format!("process {number}"));
     }
-    let mut simulation = bench
-        .init(MonotonicTime::EPOCH)
-        .map_err(|error| error.to_string())?;
+    let mut simulation = bench.init(MonotonicTime::EPOCH).said()?;
     let begin = Instant::now();
     let end = Duration::from_nanos(given.end - 1);
-    simulation
-        .step_until(end)
-        .map_err(|error| error.to_string())?;
+    simulation.step_until(end).said()?;
     let taken = begin.elapsed().as_nanos() as f64;
     Ok(taken / handled.load(Ordering::Relaxed) as f64)
 }

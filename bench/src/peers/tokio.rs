@@ -3,6 +3,7 @@
 use super::rank::{ComputationChannels, ComputationSpan, ends, span};
 use super::ring::ComputationRing;
 use crate::program::{Pattern, WorkProgram};
+use crate::said::Said;
 use ::tokio::runtime::{Builder, Runtime};
 use ::tokio::sync::{Barrier, mpsc};
 use motet_patterns::Work;
@@ -52,7 +53,7 @@ pub(crate) fn ranks(program: &WorkProgram) -> Result<Duration, String> {
         .collect();
     let spans = tasks.into_iter().map(|task| {
         let done = runtime.block_on(task);
-        done.map_err(|error| error.to_string())?
+        done.said()?
             .ok_or_else(|| "a task has lost its neighbour".to_owned())
     });
     span(

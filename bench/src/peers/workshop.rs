@@ -2,6 +2,7 @@
 //! a limit.
 
 use crate::program::WorkProgram;
+use crate::said::Said;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;
 use serde::Deserialize;
@@ -93,7 +94,7 @@ pub(crate) fn output(mut command: Command) -> Result<Output, String> {
         .map_err(|error| format!("{name} does not run: {error}"))?;
     let begun = Instant::now();
     // What these programs print fits a pipe: they do not wait for a reader.
-    while child.try_wait().map_err(|e| e.to_string())?.is_none() {
+    while child.try_wait().said()?.is_none() {
         if begun.elapsed() > PATIENCE {
             // One that has ended meanwhile needs no end.
             let _ = child.kill();
@@ -102,7 +103,7 @@ pub(crate) fn output(mut command: Command) -> Result<Output, String> {
         }
         thread::park_timeout(Duration::from_millis(1));
     }
-    child.wait_with_output().map_err(|error| error.to_string())
+    child.wait_with_output().said()
 }
 
 /// What a program prints in a line of JSON.

@@ -9,6 +9,7 @@
 use crate::contest::{Bar, Contest, ContestProgram};
 use crate::peers::nexosim;
 use crate::peers::simpy::SimPy;
+use crate::said::Said;
 use crate::selection::Effort;
 use motet_comm::World;
 use motet_problems::{Phold, PholdProcess, Queues};
@@ -144,7 +145,7 @@ where
             let taken = begin.elapsed().as_nanos() as f64;
             Ok(taken / outcome.report.committed as f64)
         });
-        Ok(times.map_err(|error| error.to_string())?[0])
+        Ok(times.said()?[0])
     })
 }
 
@@ -203,7 +204,7 @@ fn gas_station(seconds: Time) -> Result<f64, String> {
         }
     });
     simulation.spawn_background("control", async move |sim| control(sim, full).await);
-    simulation.run().map_err(|error| error.to_string())?;
+    simulation.run().said()?;
     let cars = pumps.waits().count();
     Ok(begin.elapsed().as_secs_f64() * 1e6 / cars as f64)
 }

@@ -9,6 +9,7 @@
 
 use crate::contest::{Bar, Contest};
 use crate::peers::rayon;
+use crate::said::Said;
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task};
 use motet_problems::{Uts, UtsNode};
@@ -105,7 +106,7 @@ fn bound() -> Result<Dispatcher, String> {
         pin: true,
         ..DispatcherConfig::default()
     };
-    Dispatcher::with(config).map_err(|error| error.to_string())
+    Dispatcher::with(config).said()
 }
 
 fn fork_fibonacci(n: u32) -> Result<f64, String> {
@@ -121,7 +122,7 @@ fn fork_fibonacci(n: u32) -> Result<f64, String> {
         });
         let others = queue.clone();
         let task = Task::new(move || fork(&others, n, root));
-        queue.enqueue(task).map_err(|refused| refused.to_string())?;
+        queue.enqueue(task).said()?;
         answer.recv().map_err(|_| "no answer".to_owned())
     };
     whole(FIRST)?;
@@ -193,7 +194,7 @@ fn share_tree(tree: Uts, nodes: u64) -> Result<f64, String> {
     });
     let root = Arc::clone(&walk);
     let task = Task::new(move || root.visit(vec![root.tree.root()]));
-    queue.enqueue(task).map_err(|refused| refused.to_string())?;
+    queue.enqueue(task).said()?;
     // Nothing is queued and nothing runs: the tree has been walked.
     dispatcher.wait_idle();
     checked(started, walk.seen.load(Ordering::Relaxed), nodes)

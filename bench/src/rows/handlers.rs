@@ -9,6 +9,7 @@
 //! once.
 
 use crate::contest::{Bar, Contest};
+use crate::said::Said;
 use motet_dispatch::{Dispatcher, QueueConfig};
 use motet_ports::{Port, Receive};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +43,7 @@ fn on_one_port(handlers: u64) -> Result<f64, String> {
         }
     })
     .activate(&queue)
-    .map_err(|error| error.to_string())?;
+    .said()?;
     dispatcher.wait_idle();
     let before = own_bytes()?;
     for number in 0..handlers {

@@ -8,6 +8,7 @@
 //! thread has.
 
 use crate::contest::{Bar, Contest};
+use crate::said::Said;
 use motet_dispatch::{Dispatcher, DispatcherQueue, QueueConfig};
 use motet_ports::{Interleave, Port, Receive};
 use std::time::Instant;
@@ -48,7 +49,7 @@ fn throughput(form: Form, laps: u64) -> Result<f64, String> {
     dispatcher.wait_idle();
     let started = Instant::now();
     for port in &ports {
-        port.post(laps).map_err(|refused| refused.to_string())?;
+        port.post(laps).said()?;
     }
     dispatcher.wait_idle();
     let time = started.elapsed();
@@ -73,14 +74,12 @@ fn activate(
         });
         match form {
             Form::Plain => {
-                receive
-                    .activate(queue)
-                    .map_err(|refused| refused.to_string())?;
+                receive.activate(queue).said()?;
             }
             Form::Concurrent => interleave = interleave.concurrent(receive),
             Form::Exclusive => interleave = interleave.exclusive(receive),
         }
     }
     let active = interleave.activate(queue);
-    active.map(drop).map_err(|refused| refused.to_string())
+    active.map(drop).said()
 }

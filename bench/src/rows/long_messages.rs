@@ -9,6 +9,7 @@
 
 use crate::contest::{Bar, Contest};
 use crate::rows::rank_stages::Peers;
+use crate::said::Said;
 use motet_comm::{CommError, World};
 use motet_sync::thread;
 use std::hint::black_box;
@@ -81,7 +82,7 @@ fn moved(length: usize, rounds: u64) -> Result<f64, String> {
             }
             Ok(span)
         })
-        .map_err(|error| error.to_string())?;
+        .said()?;
     Ok(spans[0] / (2 * rounds) as f64)
 }
 
@@ -107,7 +108,7 @@ fn in_place(length: usize, rounds: u64) -> Result<f64, String> {
             assert!(values[0] == 0.0 && values[length - 1] == 0.0, "rank 0's");
             Ok(span)
         })
-        .map_err(|error| error.to_string())?;
+        .said()?;
     Ok(spans[0] / (2 * rounds) as f64)
 }
 

@@ -8,6 +8,7 @@
 use crate::contest::{Bar, Contest};
 use crate::program::{Pattern, WorkProgram};
 use crate::rows::handlers::own_bytes;
+use crate::said::Said;
 use crate::unit::{Unit, Units};
 use motet_comm::{CommError, World};
 use motet_patterns::rendezvous;
@@ -64,7 +65,7 @@ fn bytes(ranks: usize) -> Result<f64, String> {
             comm.barrier().await?;
             Ok(now)
         })
-        .map_err(|error| error.to_string())?;
+        .said()?;
     let after = after.into_iter().flatten().next();
     let after = after.unwrap_or_else(|| Err("nobody has looked".to_owned()))?;
     Ok((after - before) / ranks as f64)

@@ -14,6 +14,7 @@ use crate::rows::rank_collectives::{CollectiveOperation, run_on};
 use crate::rows::rank_stages::Peers;
 use crate::rows::trees;
 use crate::rows::windows;
+use crate::said::Said;
 use motet_comm::World;
 use motet_mining::Dissimilarities;
 use motet_patterns::{PatternProgram as Stages, rendezvous};
@@ -222,6 +223,7 @@ impl RankProgram {
         pairs: Option<&Arc<Dissimilarities>>,
         rounds: u64,
     ) -> Result<f64, String> {
+        let run = |operation, length| run_on(world, operation, length, rounds);
         match self {
             RankProgram::Exchange => {
                 let program = Stages {
@@ -235,20 +237,12 @@ impl RankProgram {
                 let time = rendezvous::run_on(world, &program);
                 Ok(time.as_secs_f64() * 1e6 / rounds as f64)
             }
-            RankProgram::Allreduce(length) => {
-                run_on(world, CollectiveOperation::Allreduce, length, rounds)
-            }
-            RankProgram::Broadcast(length) => {
-                run_on(world, CollectiveOperation::Broadcast, length, rounds)
-            }
-            RankProgram::Allgather(length) => {
-                run_on(world, CollectiveOperation::Allgather, length, rounds)
-            }
-            RankProgram::Alltoall(length) => {
-                run_on(world, CollectiveOperation::Alltoall, length, rounds)
-            }
+            RankProgram::Allreduce(length) => run(CollectiveOperation::Allreduce, length),
+            RankProgram::Broadcast(length) => run(CollectiveOperation::Broadcast, length),
+            RankProgram::Allgather(length) => run(CollectiveOperation::Allgather, length),
+            RankProgram::Alltoall(length) => run(CollectiveOperation::Alltoall, length),
             RankProgram::Put(length) => windows::run_on(world, length, rounds),
-            RankProgram::Barrier => run_on(world, CollectiveOperation::Barrier, 1, rounds),
+            RankProgram::Barrier => run(CollectiveOperation::Barrier, 1),
             RankProgram::Uts => trees::run_on(world, &Uts::T1, rounds),
             RankProgram::Pairwise { clusters, .. }
             | RankProgram::PairwiseByLoop { clusters, .. }
@@ -275,7 +269,7 @@ pub(crate) fn measured(
         let us = time(rounds)?;
         // All processes must go on alike.
         let longest = world.run(async |comm| comm.allreduce(us, f64::max).await);
-        let us = longest.map_err(|error| error.to_string())?[0];
+        let us = longest.said()?[0];
         if us * rounds as f64 >= budget_us / 2.0 {
             let mpi = "motet";
             return Ok(RankMeasured {

@@ -3,6 +3,7 @@
 
 use crate::kernels::loops::Loops;
 use crate::peers::rayon;
+use crate::said::Said;
 use crate::sequences;
 use ::rayon::ThreadPool;
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -95,8 +96,8 @@ pub(crate) fn run_on(
     rounds: u64,
 ) -> Result<f64, String> {
     let times = world
-        .run(async |comm| Ok::<_, MiningError>(steps(&comm, pairs, clusters, hands, rounds).await));
-    let times = times.map_err(|error| error.to_string())?;
+        .run(async |comm| Ok::<_, MiningError>(steps(&comm, pairs, clusters, hands, rounds).await))
+        .said()?;
     times
         .into_iter()
         .try_fold(0.0, |longest: f64, time| Ok(longest.max(time?.0)))

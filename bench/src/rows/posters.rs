@@ -9,6 +9,7 @@
 
 use crate::contest::{Bar, Contest};
 use crate::peers::crossbeam;
+use crate::said::Said;
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn};
 use motet_ports::{Port, Receive};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +66,7 @@ fn takers(items: u64) -> Result<(Duration, u64), String> {
             }
             let _ = tell.send(sum);
         };
-        spawn(&queue, taker).map_err(|refused| refused.to_string())?;
+        spawn(&queue, taker).said()?;
     }
     dispatcher.wait_idle();
     let started = Instant::now();
@@ -103,7 +104,7 @@ fn handlers(items: u64) -> Result<(Duration, u64), String> {
         }
     })
     .activate(&queue)
-    .map_err(|error| error.to_string())?;
+    .said()?;
     dispatcher.wait_idle();
     let started = Instant::now();
     drop(post_all(&port, items));

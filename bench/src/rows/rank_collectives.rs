@@ -11,6 +11,7 @@
 use crate::contest::{Bar, Contest};
 use crate::peers::copies::{self, CopiedCollective};
 use crate::rows::rank_stages::Peers;
+use crate::said::Said;
 use motet_comm::{CommError, Communicator, World};
 use motet_sync::thread;
 use std::time::Instant;
@@ -95,7 +96,7 @@ fn run(
 ) -> Result<f64, String> {
     let world = World::threads(ranks).workers(ranks.min(thread::cores()));
     let times = world.run(async |comm| fitted(&comm, operation, length, budget_us).await);
-    Ok(times.map_err(|error| error.to_string())?[0])
+    Ok(times.said()?[0])
 }
 
 /// Runs more and more rounds, as the programs in C do; the last ones count.
@@ -128,7 +129,7 @@ pub(crate) fn run_on(
 ) -> Result<f64, String> {
     let spans = world
         .run(async |comm| rank(&comm, operation, length, rounds).await)
-        .map_err(|error| error.to_string())?;
+        .said()?;
     let longest = spans.into_iter().fold(0.0, f64::max);
     Ok(longest / rounds as f64)
 }
@@ -146,52 +147,35 @@ async fn rank(
         _ => length,
     };
     let (mut values, mut came) = (vec![mine; all], vec![-1.0; all]);
-    let mut got = 0.0;
+    let mut sum = 0.0;
     comm.barrier().await?;
     let started = Instant::now();
-    match (operation, length) {
-        (CollectiveOperation::Barrier, _) => {
-            for _ in 0..rounds {
-                comm.barrier().await?;
+    for _ in 0..rounds {
+        match operation {
+            CollectiveOperation::Barrier => comm.barrier().await?,
+            CollectiveOperation::Allreduce if length == 1 => {
+                sum = comm.allreduce(mine, |a, b| a + b).await?;
             }
-        }
-        (CollectiveOperation::Allreduce, 1) => {
-            for _ in 0..rounds {
-                got = comm.allreduce(mine, |a, b| a + b).await?;
+            CollectiveOperation::Allreduce => {
+                let add = |a: f64, b: f64| a + b;
+                comm.allreduce_into(&values, &mut came, add).await?;
             }
-        }
-        (CollectiveOperation::Allreduce, _) => {
-            for _ in 0..rounds {
-                comm.allreduce_into(&values, &mut came, |a, b| a + b)
-                    .await?;
-            }
-            got = came[length - 1];
-        }
-        (CollectiveOperation::Broadcast, _) => {
-            for _ in 0..rounds {
-                comm.broadcast_into(0, &mut values).await?;
-            }
-            got = values[length - 1];
-        }
-        (CollectiveOperation::Allgather, _) => {
-            for _ in 0..rounds {
+            CollectiveOperation::Broadcast => comm.broadcast_into(0, &mut values).await?,
+            CollectiveOperation::Allgather => {
                 comm.allgather_into(&values[..length], &mut came).await?;
             }
-            got = came[all - 1];
-        }
-        (CollectiveOperation::Alltoall, _) => {
-            for _ in 0..rounds {
-                comm.alltoall_into(&values, &mut came).await?;
-            }
-            got = came[all - 1];
-        }
-        (CollectiveOperation::ReproducibleSum, _) => {
-            for _ in 0..rounds {
+            CollectiveOperation::Alltoall => comm.alltoall_into(&values, &mut came).await?,
+            CollectiveOperation::ReproducibleSum => {
                 comm.reproducible_sum_into(&values, &mut came).await?;
             }
-            got = came[length - 1];
         }
     }
+    let got = match operation {
+        CollectiveOperation::Barrier => 0.0,
+        CollectiveOperation::Allreduce if length == 1 => sum,
+        CollectiveOperation::Broadcast => values[length - 1],
+        _ => came[all - 1],
+    };
     // A root may be done long before the others are.
     comm.barrier().await?;
     let span = started.elapsed().as_secs_f64() * 1e6;

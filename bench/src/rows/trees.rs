@@ -9,6 +9,7 @@
 
 use crate::contest::{Bar, Contest, ContestProgram};
 use crate::peers::rayon;
+use crate::said::Said;
 use crate::selection::Effort;
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use motet_comm::World;
@@ -148,7 +149,7 @@ fn counted<T: Tree + Sync>(
         }
         Ok([begin.elapsed().as_secs_f64(), nodes as f64])
     });
-    Ok(counts.map_err(|error| error.to_string())?[0])
+    Ok(counts.said()?[0])
 }
 
 fn pooled(threads: usize, count: impl FnOnce() -> u64 + Send) -> Result<f64, String> {

@@ -6,6 +6,7 @@
 //! fence. The library's windows lie in memory of the program, as motet's do, and in memory of its
 //! own, which processes of a machine may share.
 
+use crate::said::Said;
 use motet_comm::World;
 use motet_window::{Window, WindowError};
 use std::time::Instant;
@@ -29,6 +30,6 @@ pub(crate) fn run_on(world: &World, length: usize, rounds: u64) -> Result<f64, S
         assert!(numbers.iter().all(|number| *number == expected));
         Ok(span)
     });
-    let spans = spans.map_err(|error| error.to_string())?;
+    let spans = spans.said()?;
     Ok(spans.into_iter().fold(0.0, f64::max) / rounds as f64)
 }

@@ -1,8 +1,10 @@
 //! Sets of which only dissimilarities are known, with labels.
 
 use crate::fingerprints::Fingerprints;
+use crate::said::Said;
 use crate::sequences;
-use flate2::read::MultiGzDecoder;
+use crate::table::CsvTable;
+use kodama::{Method, linkage};
 use motet_comm::World;
 use motet_mining::{
     Alignment, AlignmentKind, Clusters, Control, Dissimilarities, MiningError, PairDistances,
@@ -10,8 +12,7 @@ use motet_mining::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -130,16 +131,13 @@ fn known(data: &Path, set: &str, threads: usize) -> Result<Known, String> {
                 _ => (700, local),
             };
             let rows: Vec<usize> = (0..count.min(all.len())).collect();
-            let table = text(&data.join("seq-alu/labels.tsv"))?;
-            let labels = table.lines().skip(1).map(|line| field(line, '\t', 1));
-            let labels = labels.take(rows.len()).collect();
+            let labels = column(&data.join("seq-alu/labels.tsv"), "subfamily")?;
+            let labels = labels.into_iter().take(rows.len()).collect();
             aligned((&all.some(&rows), method), labels, threads)
         }
         "ncrna" => {
             let all = sequences::read(&data.join("seq-ncrna13/ncrna.fasta.gz"))?;
-            let table = packed(&data.join("seq-ncrna13/labels.tsv.gz"))?;
-            let classes = table.lines().skip(1).map(|line| field(line, '\t', 1));
-            let classes: Vec<String> = classes.collect();
+            let classes = column(&data.join("seq-ncrna13/labels.tsv.gz"), "class")?;
             // The first 80 of each class.
             let mut seen = BTreeMap::new();
             let few = |row: &usize| {
@@ -152,7 +150,9 @@ fn known(data: &Path, set: &str, threads: usize) -> Result<Known, String> {
             aligned((&all.some(&rows), Alignment::dna()), labels, threads)
         }
         "protein" | "protein-squared" => {
-            let table = text(&data.join("dissim-protein/dissimilarity.csv"))?;
+            let table = data.join("dissim-protein/dissimilarity.csv");
+            let table = fs::read_to_string(&table)
+                .map_err(|error| format!("{}: {error}", table.display()))?;
             let numbers: Result<Vec<f64>, _> = table
                 .split(['\n', ','])
                 .filter(|number| !number.trim().is_empty())
@@ -162,8 +162,7 @@ fn known(data: &Path, set: &str, threads: usize) -> Result<Known, String> {
             if set == "protein-squared" {
                 numbers.iter_mut().for_each(|number| *number *= *number);
             }
-            let table = text(&data.join("dissim-protein/labels.csv"))?;
-            let labels: Vec<String> = table.lines().skip(1).map(|l| field(l, ',', 1)).collect();
+            let labels = column(&data.join("dissim-protein/labels.csv"), "class")?;
             let pairs = Dissimilarities::new(numbers, labels.len());
             let pairs = pairs.map_err(|error| format!("dissim-protein: {error}"))?;
             Ok(Known { pairs, labels })
@@ -183,10 +182,10 @@ fn known(data: &Path, set: &str, threads: usize) -> Result<Known, String> {
 /// `between` makes a dissimilarity of how many two have in common and how many each has.
 fn compounds(data: &Path, between: impl Fn(f64, f64, f64) -> f64) -> Result<Known, String> {
     let fingerprints = Fingerprints::read(data)?;
-    let table = packed(&data.join("chem-hiv/compounds.tsv.gz"))?;
-    let scaffolds = table.lines().skip(1).map(|line| field(line, '\t', 4));
+    let scaffolds = column(&data.join("chem-hiv/compounds.tsv.gz"), "scaffold")?;
     let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (row, scaffold) in scaffolds.enumerate().filter(|(_, one)| one != "0") {
+    let scaffolds = scaffolds.into_iter().enumerate();
+    for (row, scaffold) in scaffolds.filter(|(_, one)| one != "0") {
         families.entry(scaffold).or_default().push(row);
     }
     let mut families: Vec<_> = families.into_iter().collect();
@@ -223,86 +222,43 @@ fn aligned(
 ) -> Result<Known, String> {
     let control = Control::default();
     let run = async |comm| method.distances(&comm, sequences, &control).await;
-    let parts = World::threads(threads)
-        .run(run)
-        .map_err(|error| error.to_string())?;
+    let parts = World::threads(threads).run(run).said()?;
     let matrix = PairDistances::join(sequences, &parts).ok_or("distances are missing")?;
-    let pairs = Dissimilarities::from_single(matrix, sequences.len());
-    let pairs = pairs.map_err(|error| error.to_string())?;
+    let pairs = Dissimilarities::from_single(matrix, sequences.len()).said()?;
     match labels.len() == sequences.len() {
         true => Ok(Known { pairs, labels }),
         false => Err("a sequence has no label".to_owned()),
     }
 }
 
-fn text(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+/// A column of a table with labels.
+pub(crate) fn column(path: &Path, name: &str) -> Result<Vec<String>, String> {
+    let table = CsvTable::read(path).said()?;
+    let words = table.words(name).said()?.into_iter();
+    Ok(words.map(|word| word.trim().to_owned()).collect())
 }
 
-fn packed(path: &Path) -> Result<String, String> {
-    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut all = String::new();
-    let file = File::open(path).map_err(wrong)?;
-    MultiGzDecoder::new(file)
-        .read_to_string(&mut all)
-        .map_err(wrong)?;
-    Ok(all)
-}
-
-fn field(line: &str, separator: char, at: usize) -> String {
-    line.split(separator)
-        .nth(at)
-        .unwrap_or_default()
-        .trim()
-        .to_owned()
-}
-
-/// Ward's clusters where the dissimilarities are squared distances, by chains of nearest
-/// neighbours.
+/// Ward's clusters where the dissimilarities are squared distances.
 ///
-/// Sources: J. H. Ward, Journal of the American Statistical Association 58 (1963); F. Murtagh, The
-/// Computer Journal 26 (1983).
+/// Source: J. H. Ward, Journal of the American Statistical Association 58 (1963).
 fn ward(pairs: &Dissimilarities, clusters: usize) -> Vec<u32> {
     let n = pairs.len();
     let rows: Vec<usize> = (0..n).collect();
-    let mut d = vec![0.0; n * n];
-    pairs.between(&rows, &rows, &mut d);
-    let (mut sizes, mut chain, mut merges) = (vec![1.0; n], Vec::new(), Vec::new());
-    while merges.len() + 1 < n {
-        if chain.is_empty() {
-            chain.extend((0..n).find(|at| sizes[*at] > 0.0));
-        }
-        let (last, before) = (chain[chain.len() - 1], chain.iter().rev().nth(1).copied());
-        let mut near = before.map_or((f64::INFINITY, last), |at| (d[last * n + at], at));
-        for other in (0..n).filter(|at| *at != last && sizes[*at] > 0.0) {
-            if d[last * n + other] < near.0 {
-                near = (d[last * n + other], other);
-            }
-        }
-        if Some(near.1) != before {
-            chain.push(near.1);
-            continue;
-        }
-        chain.truncate(chain.len() - 2);
-        let (height, into) = near;
-        merges.push((height, into, last));
-        for other in (0..n).filter(|at| *at != into && *at != last && sizes[*at] > 0.0) {
-            let (one, two, three) = (sizes[into], sizes[last], sizes[other]);
-            let new = (one + three) * d[into * n + other] + (two + three) * d[last * n + other];
-            let new = (new - three * height) / (one + two + three);
-            (d[into * n + other], d[other * n + into]) = (new, new);
-        }
-        sizes[into] += sizes[last];
-        sizes[last] = 0.0;
+    let mut squares = vec![0.0; n * n];
+    pairs.between(&rows, &rows, &mut squares);
+    let above = |row: usize| squares[row * n + row + 1..(row + 1) * n].iter();
+    let mut distances: Vec<f64> = (0..n).flat_map(above).map(|square| square.sqrt()).collect();
+    let tree = linkage(&mut distances, n, Method::Ward);
+    // Each step makes one more cluster of two that were there.
+    let mut all: Vec<Vec<usize>> = rows.into_iter().map(|row| vec![row]).collect();
+    for step in &tree.steps()[..n - clusters] {
+        let one = std::mem::take(&mut all[step.cluster1]);
+        let other = std::mem::take(&mut all[step.cluster2]);
+        all.push([one, other].concat());
     }
-    merges.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut labels: Vec<u32> = (0..n as u32).collect();
-    for (_, into, from) in merges.into_iter().take(n - clusters) {
-        let (to, gone) = (labels[into], labels[from]);
-        labels
-            .iter_mut()
-            .filter(|label| **label == gone)
-            .for_each(|label| *label = to);
+    let mut labels = vec![0; n];
+    for (label, cluster) in (0..).zip(all) {
+        cluster.into_iter().for_each(|row| labels[row] = label);
     }
     labels
 }

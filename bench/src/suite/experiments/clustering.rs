@@ -6,6 +6,7 @@ use crate::experiments::quality::census;
 use crate::fingerprints::{Fingerprints, spread};
 use crate::kernels::{Lazy, thread_counts};
 use crate::peers::scikit_learn::ScikitLearn;
+use crate::said::Said;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::{BitAnnealing, Clusters, Control, Points};
@@ -149,7 +150,7 @@ impl Clusterings {
         let python = setting.config().python.clone();
         Clusterings {
             census: Rc::new(Lazy::new(move || {
-                census(named(folder.as_deref())?, "blocks").map_err(|error| error.to_string())
+                census(named(folder.as_deref())?, "blocks").said()
             })),
             chemistry: Rc::new(Lazy::new(move || {
                 Fingerprints::read(named(again.as_deref())?)
@@ -187,7 +188,7 @@ impl Clusterings {
             let seconds = |threads| {
                 let seconds =
                     plan.replay_seconds(points, (threads, pin && threads > 1), rounds as usize);
-                seconds.map_err(|error| error.to_string())
+                seconds.said()
             };
             let (one, all) = (seconds(1)?, seconds(threads)?);
             Ok(values(one, all, threads, work * rounds))
@@ -232,7 +233,7 @@ impl Clusterings {
                 let control = Control::default();
                 let parts = world.run(async |comm| method.fit(&comm, bits, &control).await);
                 let seconds = started.elapsed().as_secs_f64();
-                let parts = parts.map_err(|error| error.to_string())?;
+                let parts = parts.said()?;
                 Ok::<_, String>((seconds, parts[0].cluster_iterations as f64))
             };
             let ((one, passes), (all, _)) = (seconds(1)?, seconds(threads)?);
@@ -252,11 +253,11 @@ impl Clusterings {
                 let all = self.census.get()?;
                 let places = spread(rows, all.len());
                 let values = places.flat_map(|place| &all.values()[2 * place..2 * place + 2]);
-                Points::new(values.copied().collect(), 2).map_err(|error| error.to_string())?
+                Points::new(values.copied().collect(), 2).said()?
             }
             PointData::Chemistry | PointData::Bits => self.chemistry.get()?.points(rows)?,
         };
-        let plan = AnnealingPlan::new(&points, clusters, 0).map_err(|error| error.to_string())?;
+        let plan = AnnealingPlan::new(&points, clusters, 0).said()?;
         Ok(Sample {
             number,
             points,

@@ -1,6 +1,8 @@
 //! E24: clusters in gene sequences.
 
 use super::clustering::named;
+use crate::experiments::quality::column;
+use crate::said::Said;
 use crate::sequences;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
@@ -9,7 +11,6 @@ use motet_mining::{
     PairwiseClustering, Sequences, adjusted_rand,
 };
 use motet_sync::thread;
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -48,19 +49,20 @@ fn run(folder: &Path, rows: usize, threads: usize) -> Result<[f64; 4], String> {
     let (world, control) = (World::threads(threads), Control::default());
     let started = Instant::now();
     let method = Alignment::dna();
-    let parts = world.run(async |comm| method.distances(&comm, &sequences, &control).await);
-    let parts = parts.map_err(|error| error.to_string())?;
+    let parts = world
+        .run(async |comm| method.distances(&comm, &sequences, &control).await)
+        .said()?;
     let matrix = PairDistances::join(&sequences, &parts).ok_or("distances are missing")?;
     let aligned = started.elapsed().as_secs_f64();
-    let pairs = Dissimilarities::from_single(matrix, rows).map_err(|error| error.to_string())?;
+    let pairs = Dissimilarities::from_single(matrix, rows).said()?;
     let method = Pairwise {
         clusters: Clusters::Exactly(FAMILIES),
         ..Pairwise::default()
     };
     let started = Instant::now();
     let parts = world
-        .run(async |comm| Ok::<_, MiningError>(method.fit(&comm, &pairs, None, &control).await?));
-    let parts = parts.map_err(|error| error.to_string())?;
+        .run(async |comm| Ok::<_, MiningError>(method.fit(&comm, &pairs, None, &control).await?))
+        .said()?;
     let found = PairwiseClustering::join(parts).ok_or("labels are missing")?;
     let clustered = started.elapsed().as_secs_f64();
     let agreement = adjusted_rand(&found.labels, &labels);
@@ -79,9 +81,7 @@ fn read(folder: &Path, rows: usize) -> Result<(Sequences, Vec<String>), String> 
         ));
     }
     let path = folder.join(LABELS);
-    let table = fs::read_to_string(&path).map_err(|error| wrong(&path, &error))?;
-    let fields = table.lines().skip(1).map(|line| line.split('\t').nth(1));
-    let labels: Vec<String> = fields.take(rows).flatten().map(str::to_owned).collect();
+    let labels: Vec<String> = column(&path, "subfamily")?.into_iter().take(rows).collect();
     match labels.len() == rows {
         true => Ok((all.some(&(0..rows).collect::<Vec<_>>()), labels)),
         false => Err(wrong(&path, &"a sequence has no subfamily")),

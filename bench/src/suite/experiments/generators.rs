@@ -1,8 +1,10 @@
 //! R147: random generators of different threads in one cache line, and apart.
 
+use crate::said::Said;
 use crate::statistics::mean;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{CommError, Communicator, World};
+use motet_sim::mix;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
 use std::hint::black_box;
@@ -39,7 +41,7 @@ pub(crate) fn r147(setting: &Setting) -> Cases {
                     // Relaxed: nobody else reads or writes this state.
                     let next = step(state.load(Ordering::Relaxed));
                     state.store(next, Ordering::Relaxed);
-                    black_box(mixed(next));
+                    black_box(mix(next));
                 }
                 numbers
             })
@@ -49,7 +51,7 @@ pub(crate) fn r147(setting: &Setting) -> Cases {
                 let mut state = rank as u64;
                 for _ in 0..numbers {
                     state = step(state);
-                    black_box(mixed(state));
+                    black_box(mix(state));
                 }
                 numbers
             })
@@ -66,13 +68,6 @@ fn step(state: u64) -> u64 {
     state.wrapping_add(0x9E37_79B9_7F4A_7C15)
 }
 
-/// `SplitMix64`'s finaliser.
-fn mixed(state: u64) -> u64 {
-    let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 /// The mean time of a number, in ns, when each rank does `draw`, which says how many it has drawn.
 fn drawn(ranks: usize, pin: bool, draw: impl Fn(usize) -> u64 + Sync) -> Result<f64, String> {
     let body = async |comm: Communicator| {
@@ -81,8 +76,7 @@ fn drawn(ranks: usize, pin: bool, draw: impl Fn(usize) -> u64 + Sync) -> Result<
         let numbers = draw(comm.rank());
         Ok::<f64, CommError>(started.elapsed().as_secs_f64() * 1e9 / numbers as f64)
     };
-    let times = World::threads(ranks).pin(pin).run(body);
-    let times = times.map_err(|error| error.to_string())?;
+    let times = World::threads(ranks).pin(pin).run(body).said()?;
     Ok(mean(&times))
 }
 
@@ -94,7 +88,7 @@ mod tests {
     fn the_generator_is_splitmix64() {
         // The first outputs for the seed 1234567, as in the generator's reference code.
         let first = step(1_234_567);
-        let numbers = [mixed(first), mixed(step(first))];
+        let numbers = [mix(first), mix(step(first))];
         assert_eq!(
             numbers,
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]

@@ -3,6 +3,7 @@
 
 use crate::kernels::{TEMPERATURE, thread_counts};
 use crate::mixture::mixture;
+use crate::said::Said;
 use crate::statistics::{deviation, mean, range};
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{Communicator, World};
@@ -88,7 +89,7 @@ impl Kernel {
         };
         let threads = world
             .run(async |comm| self.rank(&comm, points).await)
-            .map_err(|error| error.to_string())?;
+            .said()?;
         Ok(KernelTimes { threads })
     }
 

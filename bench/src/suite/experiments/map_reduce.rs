@@ -3,6 +3,7 @@
 use crate::kernels::Lazy;
 use crate::mixture::mixture;
 use crate::peers::spark::{Form, Spark};
+use crate::said::Said;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{CommError, Communicator, World};
 use motet_mining::Points;
@@ -69,9 +70,7 @@ impl Task {
     /// The time of an iteration on so many ranks, in µs, and the sum of the centres after the last.
     fn on_ranks(&self, threads: usize, pinned: bool) -> Result<(f64, f64), String> {
         let world = World::threads(threads).pin(pinned);
-        let told = world
-            .run(async |comm| self.rank(&comm).await)
-            .map_err(|error| error.to_string())?;
+        let told = world.run(async |comm| self.rank(&comm).await).said()?;
         let longest = told.iter().map(|(us, _)| *us).fold(0.0, f64::max);
         Ok((longest, told[0].1))
     }

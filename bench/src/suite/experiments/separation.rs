@@ -1,5 +1,6 @@
 //! E19: results of different threads in one cache line, and apart.
 
+use crate::said::Said;
 use crate::statistics::{deviation, mean};
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
@@ -168,9 +169,7 @@ fn on_ranks(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
         comm.barrier().await?;
         Ok::<f64, motet_comm::CommError>(job(sums, comm.rank()))
     });
-    times
-        .map(|times| mean(&times))
-        .map_err(|error| error.to_string())
+    times.map(|times| mean(&times)).said()
 }
 
 fn on_threads(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {

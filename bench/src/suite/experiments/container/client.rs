@@ -1,5 +1,6 @@
 //! Clients that keep their connections.
 
+use crate::said::Said;
 use motet_sync::thread;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -97,7 +98,7 @@ fn connect(at: SocketAddr) -> Result<BufReader<TcpStream>, String> {
     let set = stream
         .set_nodelay(true)
         .and(stream.set_read_timeout(Some(PATIENCE)));
-    set.map_err(|why| why.to_string())?;
+    set.said()?;
     Ok(BufReader::new(stream))
 }
 

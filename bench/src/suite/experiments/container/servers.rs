@@ -1,5 +1,6 @@
 //! Servers of this process: a node's, and one of axum that does the same and no more.
 
+use crate::said::Said;
 use motet_dispatch::Dispatcher;
 use motet_http::{Config, Server};
 use motet_ports::wait_blocking;
@@ -50,14 +51,12 @@ impl Served {
     pub(super) fn start() -> Result<Served, String> {
         let dispatcher = Dispatcher::new(1);
         let builder = Node::builder("bench").register::<Counter>();
-        let node = builder
-            .start(&dispatcher)
-            .map_err(|fault| fault.to_string())?;
+        let node = builder.start(&dispatcher).said()?;
         let create = node.create(Create::<Counter>::of().at("/counter"));
-        let created = wait_blocking(create).map_err(|why| why.to_string())?;
-        created.map_err(|fault| fault.to_string())?;
+        let created = wait_blocking(create).said()?;
+        created.said()?;
         let config = Config::at((Ipv4Addr::LOCALHOST, 0).into());
-        let server = Server::start(&node, config).map_err(|why| why.to_string())?;
+        let server = Server::start(&node, config).said()?;
         Ok(Served {
             at: server.address(),
             server: Some(server),
@@ -101,7 +100,7 @@ impl Axum {
             drop(served.map_err(|why| tell.send(Err(why.to_string()))));
         };
         let thread = thread::spawn(body);
-        let at = told.recv().map_err(|why| why.to_string())??;
+        let at = told.recv().said()??;
         Ok(Axum {
             at,
             end: Some(end),

@@ -1,5 +1,6 @@
 //! A round trip of 64 bytes in each model of messaging, one at a time.
 
+use crate::said::Said;
 use crate::suite::experiments::services::calls::{CallKind, on_motet};
 use motet_comm::{CommError, World};
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn_with_handle};
@@ -34,10 +35,6 @@ fn microseconds(begun: Instant, trips: usize) -> f64 {
     begun.elapsed().as_secs_f64() * 1e6 / trips as f64
 }
 
-fn said(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 /// A handler answers; the answer is awaited at a port.
 fn handlers(trips: usize) -> Result<f64, String> {
     let dispatcher = Dispatcher::new(2);
@@ -47,10 +44,10 @@ fn handlers(trips: usize) -> Result<f64, String> {
     let answer = move |message| answers.post(message).expect("the port takes all");
     Receive::persistent(&there, answer)
         .activate(&queue)
-        .map_err(said)?;
+        .said()?;
     let asks = async move |count: usize| {
         for n in 0..count {
-            there.post([n as u64; 8]).map_err(said)?;
+            there.post([n as u64; 8]).said()?;
             back.recv().await;
         }
         Ok::<_, String>(())
@@ -69,7 +66,7 @@ fn timed(
         asks(trips).await?;
         Ok(microseconds(begun, trips))
     };
-    wait_blocking(run).map_err(said)?
+    wait_blocking(run).said()?
 }
 
 /// Two processes in virtual time hand a message to each other by stores.
@@ -95,7 +92,7 @@ fn events(trips: usize) -> Result<f64, String> {
         }
     });
     let begun = Instant::now();
-    simulation.run().map_err(said)?;
+    simulation.run().said()?;
     drop(asks);
     Ok(microseconds(begun, trips))
 }
@@ -118,13 +115,13 @@ fn ranks(trips: usize) -> Result<f64, String> {
         }
         Ok(microseconds(begun, trips))
     };
-    let times = World::threads(2).run(run).map_err(said)?;
+    let times = World::threads(2).run(run).said()?;
     Ok(times[0])
 }
 
 /// A call of a service whose handler runs by its port.
 fn service(trips: usize) -> Result<f64, String> {
-    on_motet(CallKind::Posted, 1, trips, first(trips)).map_err(said)
+    on_motet(CallKind::Posted, 1, trips, first(trips)).said()
 }
 
 /// Two topics inside one node.
@@ -133,19 +130,19 @@ fn topics(trips: usize) -> Result<f64, String> {
     let queue = Arc::new(dispatcher.queue(QueueConfig::named("round trips")));
     let node = Node::alone("here", Arc::clone(&queue) as Arc<dyn Enqueue>);
     let config = SubscribeConfig::default();
-    let asked = node.subscribe::<Message>("there", &config).map_err(said)?;
-    let answered = node.subscribe::<Message>("back", &config).map_err(said)?;
-    let topic = |key| node.topic::<Message>(key, Qos::reliable(8)).map_err(said);
+    let asked = node.subscribe::<Message>("there", &config).said()?;
+    let answered = node.subscribe::<Message>("back", &config).said()?;
+    let topic = |key| node.topic::<Message>(key, Qos::reliable(8)).said();
     let (there, back) = (topic("there")?, topic("back")?);
     let answer = move |sample: motet_mesh::Sample<Message>| {
         back.publish(*sample.value).expect("there is room for one");
     };
     Receive::persistent(asked.port(), answer)
         .activate(&*queue)
-        .map_err(said)?;
+        .said()?;
     let asks = async move |count: usize| {
         for n in 0..count {
-            there.publish([n as u64; 8]).map_err(said)?;
+            there.publish([n as u64; 8]).said()?;
             answered.port().recv().await;
         }
         Ok::<_, String>(())
@@ -165,8 +162,8 @@ fn overlay(trips: usize) -> Result<f64, String> {
     let network = SimulatedNetwork::new(1, link, queue.clock());
     let member = |name| {
         let node = Node::join(&network.carrier(name), 1, Arc::clone(&queue));
-        let member = Overlay::join(&node, "o", OverlayConfig::default()).map_err(said)?;
-        let room = member.room::<(bool, Message)>("hall", 8).map_err(said)?;
+        let member = Overlay::join(&node, "o", OverlayConfig::default()).said()?;
+        let room = member.room::<(bool, Message)>("hall", 8).said()?;
         Ok::<_, String>((member, room))
     };
     let ((one, asks), (other, answers)) = (member("one")?, member("other")?);
@@ -185,7 +182,7 @@ fn overlay(trips: usize) -> Result<f64, String> {
     let answering = spawn_with_handle(&queue, answer).map_err(|_| "the queue is stopped")?;
     let trip = async move |count: usize| {
         for n in 0..count {
-            asks.say_wait((true, [n as u64; 8])).await.map_err(said)?;
+            asks.say_wait((true, [n as u64; 8])).await.said()?;
             while asks.port().recv().await.value.0 {}
         }
         Ok::<_, String>(())

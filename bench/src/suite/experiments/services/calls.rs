@@ -1,5 +1,6 @@
 //! Messages to one service: what E09 and E17 measure.
 
+use crate::said::Said;
 use motet_dispatch::{Dispatcher, spawn};
 use motet_ports::{reply, wait_blocking};
 use motet_service::{Create, Fault, Node, Service, State, contract, data};
@@ -78,8 +79,8 @@ pub(crate) fn on_motet(
         node.shutdown().await;
         Ok::<f64, Fault>(took)
     });
-    let measured = measured.map_err(|why| why.to_string())?;
-    measured.map_err(|fault| fault.to_string())
+    let measured = measured.said()?;
+    measured.said()
 }
 
 async fn measure(
@@ -151,8 +152,8 @@ pub(crate) fn on_tokio(
 ) -> Result<f64, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
-        .build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+        .build()
+        .said()?;
     let measuring = async move {
         let (send, mut recv) = tokio::sync::mpsc::channel(group.max(1024));
         tokio::spawn(async move {
@@ -176,20 +177,14 @@ pub(crate) fn on_tokio(
                     true => Some(tokio::sync::oneshot::channel()).unzip(),
                     false => (None, None),
                 };
-                send.send((1u64, to))
-                    .await
-                    .map_err(|error| error.to_string())?;
+                send.send((1u64, to)).await.said()?;
                 awaited.extend(answer);
             }
             for answer in awaited {
-                answer.await.map_err(|error| error.to_string())?;
+                answer.await.said()?;
             }
         }
         Ok(begun.elapsed().as_secs_f64() * 1e6 / (group * groups) as f64)
     };
-    runtime.block_on(async {
-        tokio::spawn(measuring)
-            .await
-            .map_err(|error| error.to_string())?
-    })
+    runtime.block_on(async { tokio::spawn(measuring).await.said()? })
 }

@@ -1,6 +1,7 @@
 //! Many clients of one service at the same time, each of which makes one call after the other.
 
 use super::calls::{Count, Counter, CountsClient};
+use crate::said::Said;
 use motet_dispatch::{Dispatcher, spawn};
 use motet_ports::{Port, wait_blocking};
 use motet_service::{Create, Fault, Node};
@@ -43,8 +44,8 @@ pub(crate) fn on_motet(workers: usize, clients: usize, each: usize) -> Result<f6
         node.shutdown().await;
         Ok(took.as_secs_f64() * 1e6 / all as f64)
     });
-    let measured = measured.map_err(|why| why.to_string())?;
-    measured.map_err(|fault| fault.to_string())
+    let measured = measured.said()?;
+    measured.said()
 }
 
 /// The same with a task of tokio that has a queue, and a oneshot for each answer.
@@ -52,7 +53,7 @@ pub(crate) fn on_tokio(workers: usize, clients: usize, each: usize) -> Result<f6
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .build()
-        .map_err(|error| error.to_string())?;
+        .said()?;
     runtime.block_on(async {
         let (send, mut recv) =
             tokio::sync::mpsc::channel::<(u64, tokio::sync::oneshot::Sender<u64>)>(1024);
@@ -71,15 +72,15 @@ pub(crate) fn on_tokio(workers: usize, clients: usize, each: usize) -> Result<f6
                 tokio::spawn(async move {
                     for _ in 0..each {
                         let (to, answer) = tokio::sync::oneshot::channel();
-                        send.send((1, to)).await.map_err(|why| why.to_string())?;
-                        answer.await.map_err(|why| why.to_string())?;
+                        send.send((1, to)).await.said()?;
+                        answer.await.said()?;
                     }
                     Ok::<(), String>(())
                 })
             })
             .collect();
         for calling in calling {
-            calling.await.map_err(|why| why.to_string())??;
+            calling.await.said()??;
         }
         Ok(begun.elapsed().as_secs_f64() * 1e6 / (clients * each) as f64)
     })

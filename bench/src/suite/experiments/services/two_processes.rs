@@ -1,5 +1,6 @@
 //! A client of a node of another process.
 
+use crate::said::Said;
 use motet_http::Peer;
 use motet_ports::wait_blocking;
 use motet_service::{Fault, Options, Value};
@@ -36,7 +37,7 @@ impl Serving {
         let mut child = child.map_err(|why| format!("{}: {why}", program.display()))?;
         let mut line = String::new();
         let mut out = BufReader::new(child.stdout.take().ok_or("it has no output")?);
-        let read = out.read_line(&mut line).map_err(|why| why.to_string());
+        let read = out.read_line(&mut line).said();
         let told: Value = serde_json::from_str(&line).unwrap_or_default();
         let mut serving = Serving {
             child,
@@ -65,7 +66,7 @@ impl Drop for Serving {
 /// Microseconds of a two-way message that changes a state, in groups of so many.
 pub(super) fn measure(program: &Path, group: usize, groups: usize) -> Result<f64, String> {
     let serving = Serving::start(program)?;
-    let peer = Peer::at(&serving.url).map_err(|fault| fault.to_string())?;
+    let peer = Peer::at(&serving.url).said()?;
     let exchange = async || -> Result<(), Fault> {
         let call = |_| peer.call("/source", "make", json!(1), Options::default());
         let calls: Vec<_> = (0..group).map(call).collect();
@@ -87,6 +88,6 @@ pub(super) fn measure(program: &Path, group: usize, groups: usize) -> Result<f64
         }
         Ok::<_, Fault>(begun.elapsed().as_secs_f64() * 1e6 / (group * groups) as f64)
     });
-    let measured = measured.map_err(|why| why.to_string())?;
-    measured.map_err(|fault| fault.to_string())
+    let measured = measured.said()?;
+    measured.said()
 }
