@@ -154,7 +154,8 @@ fn lines(from: impl Read + Send + 'static, wanted: fn(&str) -> bool) -> Receiver
     lines
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

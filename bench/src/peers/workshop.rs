@@ -149,7 +149,8 @@ pub(crate) fn words(program: &WorkProgram) -> [String; 5] {
     ]
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

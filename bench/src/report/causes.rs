@@ -1,60 +1,38 @@
 //! Why a peer is better, where it is known.
 
 use crate::suite::Row;
+use serde::Deserialize;
+use std::sync::LazyLock;
 
-/// Peers, by the beginning of their names, the experiments if not all, and what they do that motet
-/// does not, or do not have to.
-const CAUSES: &[(&[&str], &[&str], &str)] = &[
-    (
-        &["C floor"],
-        &[],
-        "The floor is no runtime: one pinned thread for each computation, which knows its neighbours and spins on their cache lines; \
-         it starts, queues and wakes nothing.",
-    ),
-    (
-        &["threads without messages"],
-        &[],
-        "It sends no messages: plain threads do the same copies.",
-    ),
-    (
-        &["MPI", "Open MPI", "Intel MPI"],
-        &[],
-        "A process for each rank spins on shared memory and never gives way; it does its own number of stages.",
-    ),
-    (
-        &["OpenMP"],
-        &["E33", "E34", "E35"],
-        "Its kernel is its own, compiled for this processor: the rates tell kernels apart, the efficiencies how the work is split.",
-    ),
-    (
-        &["OpenMP"],
-        &["E36"],
-        "It sends no message for each block: the compiler cuts its loop, and the processor begins with a block while the one before it ends.",
-    ),
-    (
-        &["rayon"],
-        &["E36"],
-        "It sends no message for each block: a thread that nobody steals from runs the range as a compiled loop.",
-    ),
-    (
-        &["scikit-learn"],
-        &["E12", "E18"],
-        "Its step is another: where it takes longer (step per point and cluster), the same waiting and combining is a smaller part of it.",
-    ),
-    (
-        &["OpenBLAS"],
-        &["E33", "E34", "E35"],
-        "Its kernel is its own, written for this processor: the rates tell kernels apart, the efficiencies how the work is split.",
-    ),
-];
+/// What peers do that motet does not, or do not have to.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cause {
+    /// The beginnings of their names.
+    peers: Vec<String>,
+    /// Where, if not everywhere.
+    #[serde(default)]
+    experiments: Vec<String>,
+    text: String,
+}
+
+static CAUSES: LazyLock<Vec<Cause>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Causes {
+        cause: Vec<Cause>,
+    }
+    let text = include_str!("../../data/causes.toml");
+    let Causes { cause } = toml::from_str(text).expect("the file is what it is to be");
+    cause
+});
 
 /// The cause, by the beginning of the peer's name.
 pub(super) fn of(motet: &Row, peer: &Row) -> Option<&'static str> {
-    let known = CAUSES.iter().find(|(names, experiments, _)| {
-        names.iter().any(|name| peer.series.starts_with(name))
-            && (experiments.is_empty() || experiments.contains(&motet.experiment.as_str()))
+    let known = CAUSES.iter().find(|cause| {
+        cause.peers.iter().any(|name| peer.series.starts_with(name))
+            && (cause.experiments.is_empty() || cause.experiments.contains(&motet.experiment))
     });
-    known.map(|(.., cause)| *cause)
+    known.map(|cause| cause.text.as_str())
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Answer {
 fn judged(results: &Results) -> Vec<JudgedClaim> {
     let evidence = Evidence::of(results);
     let judge = |claim: &'static Claim| {
-        let judged = (claim.judge)(&evidence);
+        let judged = claim.judged(&evidence);
         let doubts = evidence.take_doubts().reasons().into_iter();
         let doubts: String = doubts.map(|reason| format!("; {reason}")).collect();
         match judged {
@@ -307,14 +307,14 @@ fn claims(html: &mut Html, judged: &[JudgedClaim]) {
     ];
     html.table(&headings, judged, |html, judged| {
         let claim = judged.claim;
-        html.open("td", &[("id", &slug(claim.key))]);
-        html.link(&format!("#{}", slug(claim.key)), claim.key);
+        html.open("td", &[("id", &slug(&claim.key))]);
+        html.link(&format!("#{}", slug(&claim.key)), &claim.key);
         html.close("td");
         html.open("td", &[("class", "says")]);
-        html.text(claim.says);
-        html.element("small", &[], claim.source);
+        html.text(&claim.says);
+        html.element("small", &[], &claim.source);
         html.close("td");
-        html.cell(claim.then);
+        html.cell(&claim.then);
         html.cell(&judged.found);
         html.open("td", &[("class", "says")]);
         let class = slug(judged.answer.text());
@@ -326,7 +326,7 @@ fn claims(html: &mut Html, judged: &[JudgedClaim]) {
         html.element("small", &[], &judged.why);
         html.close("td");
         html.open("td", &[]);
-        for test in claim.tests {
+        for test in &claim.tests {
             html.link(&format!("#{}", anchor(test)), test);
             html.text(" ");
         }

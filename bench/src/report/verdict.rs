@@ -2,22 +2,26 @@
 
 use super::evidence::{Evidence, quantity};
 use crate::text::short;
+use serde::Deserialize;
 
 /// A claim of the papers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Claim {
     /// The papers' number, such as `C01`.
-    pub(super) key: &'static str,
+    pub(super) key: String,
     /// In our own words, and how it is read today.
-    pub(super) says: &'static str,
+    pub(super) says: String,
     /// The papers' value.
-    pub(super) then: &'static str,
+    pub(super) then: String,
     /// Paper and place.
-    pub(super) source: &'static str,
+    pub(super) source: String,
     /// Where it is tested.
-    pub(super) tests: &'static [&'static str],
-    /// The verdict on it, or why there can be none.
-    pub(super) judge: fn(&Evidence<'_>) -> Judged,
+    pub(super) tests: Vec<String>,
 }
+
+/// The verdict on a claim, or why there can be none.
+pub(super) type Judge = fn(&Evidence<'_>) -> Judged;
 
 /// A verdict, or why the claim cannot be told on this machine.
 pub(super) type Judged = Result<Verdict, String>;
