@@ -1,12 +1,13 @@
 //! Every figure and table of the papers, with what stands for it today.
 
 use super::experiments::{anchor, picture_anchor};
-use super::html::Html;
+use super::html::{self, cell, heading, link};
 use crate::papers::{self, Fact};
 use crate::picture::Panel;
 use crate::plot::drawn;
 use crate::results::Results;
 use crate::suite::find;
+use maud::{Markup, html};
 
 /// What stands for a figure.
 #[derive(Debug, PartialEq)]
@@ -19,40 +20,40 @@ enum Today {
     Nothing(String),
 }
 
-pub(super) fn section(html: &mut Html, results: &Results) {
-    html.open("section", &[]);
-    html.heading(2, "figures", "The papers' figures and tables, today");
-    html.p(
-        "Most curves of the papers are lost: what survives of each figure, and the picture that shows the same with the values measured here.",
-    );
+pub(super) fn section(results: &Results) -> Markup {
     let table = papers::table("figures");
     let facts: Vec<Fact<'_>> = table.iter().flat_map(|table| table.rows()).collect();
-    html.open("details", &[("open", "")]);
-    html.element(
-        "summary",
-        &[],
-        &format!("{} figures and tables", facts.len()),
-    );
     let headings = ["figure", "subject", "survives", "here"];
-    html.table(&headings, facts, |html, fact| {
-        html.cell(&fact.source());
-        html.cell(fact.get("subject"));
-        html.cell(fact.get("values"));
-        html.open("td", &[]);
-        match today(&fact, results) {
-            Today::Pictures(pictures) => {
-                for (at, (anchor, title)) in pictures.iter().enumerate() {
-                    html.text(if at > 0 { "; " } else { "" });
-                    html.link(&format!("#{anchor}"), title);
+    let row = |fact: &Fact<'_>| {
+        let here = match today(fact, results) {
+            Today::Pictures(pictures) => html! {
+                @for (at, (anchor, title)) in pictures.iter().enumerate() {
+                    @if at > 0 { "; " }
+                    (link(anchor, title))
                 }
-            }
-            Today::Section(key) => html.link(&format!("#{}", anchor(&key)), &key),
-            Today::Nothing(reason) => html.text(&reason),
+            },
+            Today::Section(key) => link(&anchor(&key), &key),
+            Today::Nothing(reason) => html! { (reason) },
+        };
+        html! {
+            (cell(fact.source()))
+            (cell(fact.get("subject")))
+            (cell(fact.get("values")))
+            (cell(here))
         }
-        html.close("td");
-    });
-    html.close("details");
-    html.close("section");
+    };
+    html! {
+        section {
+            (heading("figures", "The papers' figures and tables, today"))
+            p {
+                "Most curves of the papers are lost: what survives of each figure, and the picture that shows the same with the values measured here."
+            }
+            details open="" {
+                summary { (facts.len()) " figures and tables" }
+                (html::table(&headings, facts.iter().map(row)))
+            }
+        }
+    }
 }
 
 fn today(fact: &Fact<'_>, results: &Results) -> Today {

@@ -1,101 +1,37 @@
-//! A page of HTML, written element by element: whatever is not markup is escaped.
+//! What several parts of the page are made of.
 
-use crate::text::escape;
-use std::fmt::Write;
+use maud::{Markup, Render, html};
 
-/// A page, or part of one.
-#[derive(Debug, Default)]
-pub(super) struct Html {
-    text: String,
+/// A table that scrolls inside its box, of rows of cells.
+pub(super) fn table(headings: &[&str], rows: impl IntoIterator<Item = Markup>) -> Markup {
+    html! {
+        div class="scroll" tabindex="0" {
+            table {
+                thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                tbody { @for row in rows { tr { (row) } "\n" } }
+            }
+        }
+    }
 }
 
-impl Html {
-    /// An element that begins; [`Html::close`] ends it.
-    pub(super) fn open(&mut self, tag: &str, attributes: &[(&str, &str)]) {
-        // Writing to a string cannot fail.
-        let _ = write!(self.text, "<{tag}");
-        for (name, value) in attributes {
-            let _ = write!(self.text, " {name}=\"{}\"", escape(value));
-        }
-        self.text.push('>');
-    }
+/// A cell of a table.
+pub(super) fn cell(content: impl Render) -> Markup {
+    html! { td { (content) } "\n" }
+}
 
-    pub(super) fn close(&mut self, tag: &str) {
-        let _ = writeln!(self.text, "</{tag}>");
-    }
+/// A cell of a class, such as `value` or `says`.
+pub(super) fn cell_of(class: &str, content: impl Render) -> Markup {
+    html! { td class=(class) { (content) } "\n" }
+}
 
-    /// Text, whatever it holds.
-    pub(super) fn text(&mut self, text: &str) {
-        self.text.push_str(&escape(text));
-    }
+/// A link to a place of the page.
+pub(super) fn link(anchor: &str, text: &str) -> Markup {
+    html! { a href={ "#" (anchor) } { (text) } }
+}
 
-    /// An element that holds only text.
-    pub(super) fn element(&mut self, tag: &str, attributes: &[(&str, &str)], text: &str) {
-        self.open(tag, attributes);
-        self.text(text);
-        self.close(tag);
-    }
-
-    /// A paragraph.
-    pub(super) fn p(&mut self, text: &str) {
-        self.element("p", &[], text);
-    }
-
-    /// A link.
-    pub(super) fn link(&mut self, to: &str, text: &str) {
-        self.open("a", &[("href", to)]);
-        self.text(text);
-        self.text.push_str("</a>");
-    }
-
-    /// A heading with an anchor of its own, which it links to.
-    pub(super) fn heading(&mut self, level: u8, anchor: &str, text: &str) {
-        let tag = format!("h{level}");
-        self.open(&tag, &[("id", anchor)]);
-        self.link(&format!("#{anchor}"), text);
-        self.close(&tag);
-    }
-
-    /// Markup that this program has made: a picture, a style sheet.
-    pub(super) fn markup(&mut self, markup: &str) {
-        self.text.push_str(markup);
-    }
-
-    /// A table that scrolls inside its box. Each row tells its own cells.
-    pub(super) fn table<T>(
-        &mut self,
-        headings: &[&str],
-        rows: impl IntoIterator<Item = T>,
-        mut cells: impl FnMut(&mut Html, T),
-    ) {
-        self.open("div", &[("class", "scroll"), ("tabindex", "0")]);
-        self.open("table", &[]);
-        self.open("thead", &[]);
-        self.open("tr", &[]);
-        for heading in headings {
-            self.element("th", &[("scope", "col")], heading);
-        }
-        self.close("tr");
-        self.close("thead");
-        self.open("tbody", &[]);
-        for row in rows {
-            self.open("tr", &[]);
-            cells(self, row);
-            self.close("tr");
-        }
-        self.close("tbody");
-        self.close("table");
-        self.close("div");
-    }
-
-    /// A cell of text.
-    pub(super) fn cell(&mut self, text: &str) {
-        self.element("td", &[], text);
-    }
-
-    pub(super) fn finish(self) -> String {
-        self.text
-    }
+/// A heading with an anchor of its own, which it links to.
+pub(super) fn heading(anchor: &str, text: &str) -> Markup {
+    html! { h2 id=(anchor) { (link(anchor, text)) } "\n" }
 }
 
 #[cfg(test)]
@@ -104,11 +40,12 @@ mod tests {
 
     #[test]
     fn text_and_attributes_cannot_become_markup() {
-        let mut html = Html::default();
-        html.heading(2, "a", "<script>alert(1)</script>");
-        html.link("\" onclick=\"x", "&");
-        html.table(&["<b>"], ["<i>"], |html, cell| html.cell(cell));
-        let text = html.finish();
+        let text = html! {
+            (heading("a", "<script>alert(1)</script>"))
+            (link("\" onclick=\"x", "&"))
+            (table(&["<b>"], [cell("<i>")]))
+        };
+        let text = text.into_string();
         for markup in ["<script", "<b>", "<i>", " onclick=\"x\""] {
             assert!(!text.contains(markup), "{markup}: {text}");
         }

@@ -1,30 +1,33 @@
 //! The record of the machine.
 
-use super::html::Html;
+use super::html::{self, cell, heading};
 use crate::results::Results;
 use crate::suite::Machine;
 use crate::text::number;
+use maud::{Markup, html};
 
-pub(super) fn section(html: &mut Html, results: &Results) {
-    html.open("section", &[]);
-    html.heading(2, "machine", "The machine and the versions");
-    match &results.machine {
-        None => html.p("The folder has no record of the machine."),
-        Some(machine) => table(html, machine),
-    }
+pub(super) fn section(results: &Results) -> Markup {
     let beside = results.beside.as_ref();
-    if let Some(machine) = beside.and_then(|other| other.machine.as_ref()) {
-        html.p("The other machine, of whose rows only those stand here that claims about two machines ask for:");
-        table(html, machine);
+    let beside = beside.and_then(|other| other.machine.as_ref());
+    html! {
+        section {
+            (heading("machine", "The machine and the versions"))
+            @match &results.machine {
+                None => p { "The folder has no record of the machine." },
+                Some(machine) => (table(machine)),
+            }
+            @if let Some(machine) = beside {
+                p { "The other machine, of whose rows only those stand here that claims about two machines ask for:" }
+                (table(machine))
+            }
+        }
     }
-    html.close("section");
 }
 
-fn table(html: &mut Html, machine: &Machine) {
-    html.table(&["what", "value"], lines(machine), |html, (name, value)| {
-        html.cell(&name);
-        html.cell(&value);
-    });
+fn table(machine: &Machine) -> Markup {
+    let rows = lines(machine).into_iter();
+    let rows = rows.map(|(name, value)| html! { (cell(name)) (cell(value)) });
+    html::table(&["what", "value"], rows)
 }
 
 /// A line that names the machine.

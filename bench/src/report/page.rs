@@ -3,7 +3,7 @@
 use super::claims::CLAIMS;
 use super::evidence::Evidence;
 use super::experiments::{self, anchor};
-use super::html::Html;
+use super::html::{cell, cell_of, heading, link, table};
 use super::losses::{FormLosses, Loss, Losses};
 use super::reasons;
 use super::verdict::Claim;
@@ -12,6 +12,7 @@ use crate::plot::measured;
 use crate::results::Results;
 use crate::suite::{ParameterValue, RowValues, all};
 use crate::text::{number, slug, unit};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The page as HTML. It holds everything that it shows.
 ///
@@ -25,33 +26,38 @@ use crate::text::{number, slug, unit};
 /// ```
 #[must_use]
 pub fn page(results: &Results) -> String {
-    let mut html = Html::default();
-    html.markup("<!DOCTYPE html>\n<html lang=\"en-GB\">\n<head>\n<meta charset=\"utf-8\">\n");
-    html.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    html.markup("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    let title = format!(
-        "motet measured on {}",
-        machine::line(results.machine.as_ref())
-    );
-    html.element("title", &[], &title);
-    html.markup("<style>\n");
-    html.markup(include_str!("style.css"));
-    html.markup("</style>\n</head>\n<body>\n");
     let losses = Losses::of(&results.rows);
     let judged = judged(results);
-    header(&mut html, results, &losses, &judged);
-    contents(&mut html, results);
-    html.open("main", &[]);
-    lost(&mut html, results, &losses);
-    machine::section(&mut html, results);
-    for experiment in measured(results) {
-        experiments::section(&mut html, experiment, results);
-    }
-    claims(&mut html, &judged);
-    figures::section(&mut html, results);
-    html.close("main");
-    html.markup("</body>\n</html>\n");
-    html.finish()
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang="en-GB" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "motet measured on " (machine::line(results.machine.as_ref())) }
+                style { "\n" (PreEscaped(include_str!("style.css"))) }
+            }
+            "\n"
+            body {
+                (header(results, &losses, &judged))
+                (contents(results))
+                main {
+                    (lost(results, &losses))
+                    (machine::section(results))
+                    @for experiment in measured(results) {
+                        (experiments::section(experiment, results))
+                    }
+                    (claims(&judged))
+                    (figures::section(results))
+                }
+            }
+        }
+        "\n"
+    };
+    // What others have said may hold anything.
+    let strange = |c: char| c.is_control() && c != '\n';
+    page.into_string().replace(strange, "\u{fffd}")
 }
 
 /// A claim with what is said of it.
@@ -107,14 +113,7 @@ fn judged(results: &Results) -> Vec<JudgedClaim> {
     CLAIMS.iter().map(judge).collect()
 }
 
-fn header(html: &mut Html, results: &Results, losses: &Losses<'_>, judged: &[JudgedClaim]) {
-    html.open("header", &[]);
-    html.element("h1", &[], "What motet costs, measured here");
-    html.element(
-        "p",
-        &[("class", "lede")],
-        &machine::line(results.machine.as_ref()),
-    );
+fn header(results: &Results, losses: &Losses<'_>, judged: &[JudgedClaim]) -> Markup {
     let count = |answer| judged.iter().filter(|claim| claim.answer == answer).count();
     let disturbed = results.rows.iter().filter(|row| row.disturbed).count();
     let tiles = [
@@ -133,102 +132,102 @@ fn header(html: &mut Html, results: &Results, losses: &Losses<'_>, judged: &[Jud
             format!("values, {disturbed} beside other load"),
         ),
     ];
-    html.open("ul", &[("class", "tiles")]);
-    for (value, text) in tiles {
-        html.open("li", &[]);
-        html.element("strong", &[], &value.to_string());
-        html.text(&text);
-        html.close("li");
+    html! {
+        header {
+            h1 { "What motet costs, measured here" }
+            p class="lede" { (machine::line(results.machine.as_ref())) }
+            ul class="tiles" {
+                @for (value, text) in tiles { li { strong { (value) } "\n" (text) } }
+            }
+        }
     }
-    html.close("ul");
-    html.close("header");
 }
 
-fn contents(html: &mut Html, results: &Results) {
-    html.open("nav", &[("aria-label", "Contents")]);
-    html.open("ul", &[]);
-    let mut entry = |to: &str, text: &str| {
-        html.open("li", &[]);
-        html.link(&format!("#{to}"), text);
-        html.close("li");
-    };
-    entry("loses", "What motet loses");
-    entry("machine", "Machine");
-    for experiment in measured(results) {
-        entry(
-            &anchor(&experiment.key),
-            &format!("{} {}", experiment.key, experiment.title),
-        );
-    }
-    entry("claims", "Claims");
-    entry("figures", "Figures");
-    html.close("ul");
+fn contents(results: &Results) -> Markup {
+    let entry = |to: &str, text: &str| html! { li { (link(to, text)) } "\n" };
     let all = all().into_iter().map(|experiment| experiment.key.as_str());
     let missing: Vec<&str> = all.filter(|key| results.of(key).is_empty()).collect();
-    if !missing.is_empty() {
-        let text = format!("Not measured: {}.", missing.join(", "));
-        html.element("p", &[("class", "small")], &text);
+    html! {
+        nav aria-label="Contents" {
+            ul {
+                (entry("loses", "What motet loses"))
+                (entry("machine", "Machine"))
+                @for experiment in measured(results) {
+                    (entry(
+                        &anchor(&experiment.key),
+                        &format!("{} {}", experiment.key, experiment.title),
+                    ))
+                }
+                (entry("claims", "Claims"))
+                (entry("figures", "Figures"))
+            }
+            @if !missing.is_empty() {
+                p class="small" { "Not measured: " (missing.join(", ")) "." }
+            }
+        }
     }
-    html.close("nav");
 }
 
-fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
-    html.open("section", &[]);
-    html.heading(2, "loses", "What motet loses");
+fn lost(results: &Results, losses: &Losses<'_>) -> Markup {
     let groups = losses.groups();
     let Losses {
         losses,
         compared,
         untold,
     } = losses;
-    if *compared == 0 {
-        html.p("Nothing is compared: these rows hold no value of a peer beside one of motet. Measure with peers to see what motet loses.");
-        html.close("section");
-        return;
-    }
     let beyond = losses.iter().filter(|loss| !loss.overlaps).count();
-    html.p(&format!(
+    let told = format!(
         "A peer is better by more than 10 % in {} of {compared} comparisons, each motet's value against the best peer's at the same point \
          and in the same run: in {beyond} beyond the spread of the values, in the others (≈) their ranges, from least to most, overlap or one of \
          the two is of one run, and it may be chance. † marks what was measured beside other load. Where an overhead, a difference of run times, \
          reaches 0 in its runs, the run times are compared in its place; – stands where there are none and a peer is better: no factor says by \
          how much. {untold} more cannot be compared: one of the two is lost so, and their ranges overlap.",
         losses.len(),
-    ));
-    if groups.is_empty() {
-        html.p("Nothing, in these rows.");
-    } else {
-        html.p("By quantity and form of motet, at the worst point of each, the most severe first:");
-        group_table(html, results, &groups);
-        html.open("details", &[]);
-        html.element("summary", &[], &format!("All {}", losses.len()));
-        loss_table(html, results, losses);
-        html.close("details");
+    );
+    html! {
+        section {
+            (heading("loses", "What motet loses"))
+            @if *compared == 0 {
+                p { "Nothing is compared: these rows hold no value of a peer beside one of motet. Measure with peers to see what motet loses." }
+            } @else {
+                p { (told) }
+                @if groups.is_empty() {
+                    p { "Nothing, in these rows." }
+                } @else {
+                    p { "By quantity and form of motet, at the worst point of each, the most severe first:" }
+                    (group_table(results, &groups))
+                    details {
+                        summary { "All " (losses.len()) }
+                        (loss_table(results, losses))
+                    }
+                }
+                (causes(losses))
+            }
+        }
     }
-    causes(html, losses);
-    html.close("section");
 }
 
-fn loss_table(html: &mut Html, results: &Results, losses: &[Loss<'_>]) {
+fn loss_table(results: &Results, losses: &[Loss<'_>]) -> Markup {
     let headings = ["loses by", "to", "motet", "peer", "in", "at"];
-    html.table(&headings, losses, |html, loss| {
-        loss_cells(html, results, loss);
-    });
+    table(
+        &headings,
+        losses.iter().map(|loss| loss_cells(results, loss)),
+    )
 }
 
-fn group_table(html: &mut Html, results: &Results, groups: &[FormLosses<'_, '_>]) {
+fn group_table(results: &Results, groups: &[FormLosses<'_, '_>]) -> Markup {
     let headings = ["loses by", "to", "motet", "peer", "in", "at", "points"];
-    html.table(&headings, groups, |html, group| {
-        loss_cells(html, results, group.worst);
+    let row = |group: &FormLosses<'_, '_>| {
         let points = match group.overlapping {
             0 => group.lost.to_string(),
             overlapping => format!("{}, {overlapping} ≈", group.lost),
         };
-        html.element("td", &[("class", "value")], &points);
-    });
+        html! { (loss_cells(results, group.worst)) (cell_of("value", points)) }
+    };
+    table(&headings, groups.iter().map(row))
 }
 
-fn loss_cells(html: &mut Html, results: &Results, loss: &Loss<'_>) {
+fn loss_cells(results: &Results, loss: &Loss<'_>) -> Markup {
     let marks = match (loss.overlaps, loss.disturbed) {
         (true, true) => " ≈ †",
         (true, false) => " ≈",
@@ -239,8 +238,6 @@ fn loss_cells(html: &mut Html, results: &Results, loss: &Loss<'_>) {
         Some(factor) => format!("{}×{marks}", number(factor)),
         None => format!("–{marks}"),
     };
-    html.element("td", &[("class", "value")], &factor);
-    html.cell(loss.peer);
     let value = |spread: RowValues| {
         let text = format!("{} {}", number(spread.median), unit(loss.unit));
         let once = if spread.runs == 1 { " (1 run)" } else { "" };
@@ -248,13 +245,15 @@ fn loss_cells(html: &mut Html, results: &Results, loss: &Loss<'_>) {
     };
     let name = loss.series.trim_start_matches("motet").trim();
     let motet = format!("{} {name}", value(loss.motet));
-    html.element("td", &[("class", "value")], motet.trim());
-    html.element("td", &[("class", "value")], &value(loss.theirs));
-    html.open("td", &[("class", "says")]);
-    html.link(&format!("#{}", anchor(loss.experiment)), loss.experiment);
-    html.text(&format!(" {}", loss.quantity));
-    html.close("td");
-    html.element("td", &[("class", "says")], &place(results, loss));
+    let quantity = html! { (link(&anchor(loss.experiment), loss.experiment)) " " (loss.quantity) };
+    html! {
+        (cell_of("value", factor))
+        (cell(loss.peer))
+        (cell_of("value", motet.trim()))
+        (cell_of("value", value(loss.theirs)))
+        (cell_of("says", quantity))
+        (cell_of("says", place(results, loss)))
+    }
 }
 
 /// The point, without what is the same in all rows of its experiment.
@@ -273,30 +272,25 @@ fn place(results: &Results, loss: &Loss<'_>) -> String {
 }
 
 /// Why, as far as it is known.
-fn causes(html: &mut Html, losses: &[Loss<'_>]) {
+fn causes(losses: &[Loss<'_>]) -> Markup {
     let reasons = reasons::reasons(losses);
-    if reasons.is_empty() {
-        return;
+    html! {
+        @if !reasons.is_empty() {
+            h3 id="causes" { (link("causes", "Why")) }
+            ul {
+                @for reason in reasons {
+                    li {
+                        strong { (reason.peer) " in " (reason.experiments.join(", ")) ": " }
+                        (reason.text())
+                    }
+                    "\n"
+                }
+            }
+        }
     }
-    html.heading(3, "causes", "Why");
-    html.open("ul", &[]);
-    for reason in reasons {
-        html.open("li", &[]);
-        let name = format!("{} in {}: ", reason.peer, reason.experiments.join(", "));
-        html.element("strong", &[], &name);
-        html.text(reason.text());
-        html.close("li");
-    }
-    html.close("ul");
 }
 
-fn claims(html: &mut Html, judged: &[JudgedClaim]) {
-    html.open("section", &[]);
-    html.heading(2, "claims", "The papers' claims, today");
-    html.p(
-        "Each claim in our own words, with the value of the papers, the value found here, and a verdict that follows from the rows. \
-         A cost that the papers found is read as a bound.",
-    );
+fn claims(judged: &[JudgedClaim]) -> Markup {
     let headings = [
         "claim",
         "what it says",
@@ -305,32 +299,30 @@ fn claims(html: &mut Html, judged: &[JudgedClaim]) {
         "verdict",
         "tested by",
     ];
-    html.table(&headings, judged, |html, judged| {
-        let claim = judged.claim;
-        html.open("td", &[("id", &slug(&claim.key))]);
-        html.link(&format!("#{}", slug(&claim.key)), &claim.key);
-        html.close("td");
-        html.open("td", &[("class", "says")]);
-        html.text(&claim.says);
-        html.element("small", &[], &claim.source);
-        html.close("td");
-        html.cell(&claim.then);
-        html.cell(&judged.found);
-        html.open("td", &[("class", "says")]);
-        let class = slug(judged.answer.text());
-        html.element(
-            "span",
-            &[("class", &format!("verdict {class}"))],
-            judged.answer.text(),
-        );
-        html.element("small", &[], &judged.why);
-        html.close("td");
-        html.open("td", &[]);
-        for test in &claim.tests {
-            html.link(&format!("#{}", anchor(test)), test);
-            html.text(" ");
+    let row = |judged: &JudgedClaim| {
+        let (claim, answer) = (judged.claim, judged.answer.text());
+        let key = slug(&claim.key);
+        html! {
+            td id=(key) { (link(&key, &claim.key)) } "\n"
+            (cell_of("says", html! { (claim.says) small { (claim.source) } }))
+            (cell(&claim.then))
+            (cell(&judged.found))
+            td class="says" {
+                span class={ "verdict " (slug(answer)) } { (answer) } "\n"
+                small { (judged.why) }
+            }
+            "\n"
+            td { @for test in &claim.tests { (link(&anchor(test), test)) " " } }
         }
-        html.close("td");
-    });
-    html.close("section");
+    };
+    html! {
+        section {
+            (heading("claims", "The papers' claims, today"))
+            p {
+                "Each claim in our own words, with the value of the papers, the value found here, and a verdict that follows from the rows. \
+                 A cost that the papers found is read as a bound."
+            }
+            (table(&headings, judged.iter().map(row)))
+        }
+    }
 }
