@@ -1,47 +1,33 @@
 //! Unbalanced tree search: the tree that the rows use, with its known number of nodes.
 
+use crate::said::Said;
+use crate::table::CsvTable;
 use motet_problems::{Shape, Uts};
-use std::fs;
 use std::path::Path;
 
 /// A geometric tree of fixed shape, which is what the rows use, and how many nodes it has: the one
 /// called `name` in `tree-search/uts.tsv` of the folder `data`; an error says what is wrong.
 pub(crate) fn read(data: &Path, name: &str) -> Result<(Uts, u64), String> {
     let path = data.join("tree-search").join("uts.tsv");
-    let at = |what: &str| format!("{}: {what}", path.display());
-    let table = fs::read_to_string(&path).map_err(|error| at(&error.to_string()))?;
-    let line = table
-        .lines()
-        .find(|line| line.split('\t').next() == Some(name));
-    let cells: Vec<&str> = line
-        .ok_or_else(|| at(&format!("there is no tree {name}")))?
-        .split('\t')
-        .collect();
-    let [
-        _,
-        "geometric",
-        "fixed",
-        depth,
-        branching,
-        _,
-        _,
-        seed,
-        nodes,
-        ..,
-    ] = cells[..]
-    else {
-        return Err(at(&format!("{name} is not geometric of fixed shape")));
-    };
-    let number = |cell: &str| {
-        let number: Result<u32, _> = cell.parse();
-        number.map_err(|_| at(&format!("{name}: {cell:?} is no number")))
+    let at = |what: &str| format!("{}: {name} {what}", path.display());
+    let table = CsvTable::read(&path).said()?;
+    let row = table.words("name").said()?.iter().position(|&n| n == name);
+    let row = row.ok_or_else(|| at("is no tree that is there"))?;
+    let cell = |column| Ok::<_, String>(table.words(column).said()?[row]);
+    if (cell("type")?, cell("shape")?) != ("geometric", "fixed") {
+        return Err(at("is not geometric of fixed shape"));
+    }
+    let number = |column| -> Result<u32, String> {
+        let cell = cell(column)?;
+        cell.parse()
+            .map_err(|_| at(&format!("has {cell:?} where a number belongs")))
     };
     let tree = Uts {
-        shape: Shape::Fixed(number(depth)?),
-        b0: f64::from(number(branching)?),
-        seed: number(seed)?,
+        shape: Shape::Fixed(number("depth")?),
+        b0: f64::from(number("b0")?),
+        seed: number("seed")?,
     };
-    Ok((tree, number(nodes)?.into()))
+    Ok((tree, number("nodes")?.into()))
 }
 
 #[cfg(test)]

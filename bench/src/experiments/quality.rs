@@ -24,7 +24,7 @@ pub use crate::table::TableError;
 pub use pairs::{PAIRS, PairsRecord, pairs};
 pub use sets::{CENSUS, LABELLED};
 
-use motet_comm::{RunError, World};
+use motet_comm::{Communicator, RunError, World};
 use motet_mining::{
     Annealing, Clustering, Clusters, Control, DataError, Init, KMeans, MiningError, Points,
     adjusted_rand,
@@ -287,16 +287,20 @@ impl QualityConfig {
             clusters: Clusters::Exactly(clusters),
             ..Annealing::default()
         };
-        let started = Instant::now();
-        let parts = World::threads(self.threads)
-            .run(async |comm| method.fit(&comm, points, &Control::default()).await)?;
-        Ok((joined(parts), started.elapsed().as_secs_f64()))
+        self.timed(async |comm| method.fit(&comm, points, &Control::default()).await)
     }
 
     fn kmeans(&self, points: &Points, method: &KMeans) -> Result<(Clustering, f64), QualityError> {
+        self.timed(async |comm| method.fit(&comm, points, &Control::default()).await)
+    }
+
+    /// What the ranks find together, and the seconds that it takes.
+    fn timed(
+        &self,
+        fit: impl AsyncFn(Communicator) -> Result<Clustering, MiningError> + Sync,
+    ) -> Result<(Clustering, f64), QualityError> {
         let started = Instant::now();
-        let parts = World::threads(self.threads)
-            .run(async |comm| method.fit(&comm, points, &Control::default()).await)?;
+        let parts = World::threads(self.threads).run(fit)?;
         Ok((joined(parts), started.elapsed().as_secs_f64()))
     }
 }

@@ -322,21 +322,14 @@ fn setting(
             } else {
                 "self,sm"
             };
-            let mut options = vec!["--mca", "pml", "ob1"];
-            options.extend(["--mca", "btl", shared]);
-            options.extend(match fits {
-                true => vec!["--bind-to", "core"],
-                false => vec![
-                    "--oversubscribe",
-                    "--mca",
-                    "mpi_yield_when_idle",
-                    "1",
-                    "--map-by",
-                    "core",
-                    "--bind-to",
-                    "core:overload-allowed",
-                ],
-            });
+            let bound = match fits {
+                true => "--bind-to core",
+                false => {
+                    "--oversubscribe --mca mpi_yield_when_idle 1 --map-by core --bind-to core:overload-allowed"
+                }
+            };
+            let mut options = vec!["--mca", "pml", "ob1", "--mca", "btl", shared];
+            options.extend(bound.split(' '));
             (options, Vec::new())
         }
         Family::Intel => {

@@ -131,7 +131,7 @@ const ROUND: [f64; 3] = [1.0, 2.0, 5.0];
 
 fn round_below(value: f64) -> f64 {
     let unit = 10_f64.powf(value.log10().floor());
-    let below = ROUND.into_iter().rev().map(|r| r * unit);
+    let below = ROUND.map(|r| r * unit).into_iter().rev();
     below
         .into_iter()
         .find(|r| *r <= value * 1.000_001)
@@ -140,9 +140,8 @@ fn round_below(value: f64) -> f64 {
 
 fn round_above(value: f64) -> f64 {
     let unit = 10_f64.powf(value.log10().floor());
-    let above = ROUND.into_iter().map(|r| r * unit);
+    let mut above = ROUND.map(|r| r * unit).into_iter();
     above
-        .into_iter()
         .find(|r| *r >= value * 0.999_999)
         .unwrap_or(10.0 * unit)
 }

@@ -39,28 +39,20 @@ pub(super) struct Look {
     pub(super) width: f64,
     /// The length of strokes and gaps.
     pub(super) dash: Option<f64>,
-    shape: LineShape,
+    /// One of [`SHAPES`].
+    shape: &'static [[f64; 2]],
     /// Marks with white inside are the papers'.
     hollow: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum LineShape {
-    Disc,
-    Square,
-    Up,
-    Diamond,
-    Down,
-    Bar,
-}
-
-const SHAPES: [LineShape; 6] = [
-    LineShape::Disc,
-    LineShape::Square,
-    LineShape::Up,
-    LineShape::Diamond,
-    LineShape::Down,
-    LineShape::Bar,
+/// The corners of marks around their place; a disc has none.
+const SHAPES: [&[[f64; 2]]; 6] = [
+    &[],
+    &[[-3.5, -3.5], [3.5, -3.5], [3.5, 3.5], [-3.5, 3.5]],
+    &[[0.0, -4.5], [4.5, 3.5], [-4.5, 3.5]],
+    &[[0.0, -5.0], [4.5, 0.0], [0.0, 5.0], [-4.5, 0.0]],
+    &[[0.0, 4.5], [4.5, -3.5], [-4.5, -3.5]],
+    &[[-1.5, -5.0], [1.5, -5.0], [1.5, 5.0], [-1.5, 5.0]],
 ];
 
 impl Look {
@@ -99,17 +91,10 @@ impl Look {
         } else {
             (self.colour, None)
         };
-        let around = |corners: &[[f64; 2]]| {
-            let corners = corners.iter().map(|[dx, dy]| [x + dx, y + dy]);
-            canvas.polygon(&corners.collect::<Vec<_>>(), fill, edge);
-        };
-        match self.shape {
-            LineShape::Disc => canvas.disc([x, y], 4.0, fill, edge),
-            LineShape::Square => around(&[[-3.5, -3.5], [3.5, -3.5], [3.5, 3.5], [-3.5, 3.5]]),
-            LineShape::Up => around(&[[0.0, -4.5], [4.5, 3.5], [-4.5, 3.5]]),
-            LineShape::Down => around(&[[0.0, 4.5], [4.5, -3.5], [-4.5, -3.5]]),
-            LineShape::Diamond => around(&[[0.0, -5.0], [4.5, 0.0], [0.0, 5.0], [-4.5, 0.0]]),
-            LineShape::Bar => around(&[[-1.5, -5.0], [1.5, -5.0], [1.5, 5.0], [-1.5, 5.0]]),
+        if self.shape.is_empty() {
+            return canvas.disc([x, y], 4.0, fill, edge);
         }
+        let corners = self.shape.iter().map(|[dx, dy]| [x + dx, y + dy]);
+        canvas.polygon(&corners.collect::<Vec<_>>(), fill, edge);
     }
 }

@@ -69,32 +69,20 @@ impl MeasuringMethod {
     /// What belongs to an effort.
     #[must_use]
     pub fn of(effort: Effort) -> MeasuringMethod {
-        match effort {
-            Effort::Trial => MeasuringMethod {
-                budget: Duration::ZERO,
-                limit: Duration::ZERO,
-                least: 1,
-                most: 1,
-                warm: false,
-                watched: false,
-            },
-            Effort::Quick => MeasuringMethod {
-                budget: Duration::from_secs(24),
-                // Five minutes for all experiments, with the round that is under way.
-                limit: Duration::from_secs(270),
-                least: 3,
-                most: 7,
-                warm: true,
-                watched: true,
-            },
-            Effort::Full => MeasuringMethod {
-                budget: Duration::from_secs(600),
-                limit: Duration::MAX,
-                least: 7,
-                most: 21,
-                warm: true,
-                watched: true,
-            },
+        // Five minutes for all experiments of a quick run, with the round that is under way.
+        let quick = Duration::from_secs(270);
+        let (seconds, limit, least, most) = effort.pick(
+            (0, Duration::ZERO, 1, 1),
+            (24, quick, 3, 7),
+            (600, Duration::MAX, 7, 21),
+        );
+        MeasuringMethod {
+            budget: Duration::from_secs(seconds),
+            limit,
+            least,
+            most,
+            warm: effort != Effort::Trial,
+            watched: effort != Effort::Trial,
         }
     }
 }

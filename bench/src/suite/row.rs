@@ -220,43 +220,24 @@ impl fmt::Display for Point {
     }
 }
 
-impl From<u64> for ParameterValue {
-    fn from(count: u64) -> ParameterValue {
-        ParameterValue::Count(count)
-    }
+/// Kinds of values, each with how it becomes a parameter's.
+macro_rules! values_from {
+    ($($kind:ty: $of:expr;)*) => {
+        $(impl From<$kind> for ParameterValue {
+            fn from(value: $kind) -> ParameterValue {
+                $of(value)
+            }
+        })*
+    };
 }
 
-impl From<i32> for ParameterValue {
-    fn from(count: i32) -> ParameterValue {
-        u64::try_from(count).map_or(
-            ParameterValue::Number(f64::from(count)),
-            ParameterValue::Count,
-        )
-    }
-}
-
-impl From<usize> for ParameterValue {
-    fn from(count: usize) -> ParameterValue {
-        ParameterValue::Count(count as u64)
-    }
-}
-
-impl From<f64> for ParameterValue {
-    fn from(number: f64) -> ParameterValue {
-        ParameterValue::Number(number)
-    }
-}
-
-impl From<&str> for ParameterValue {
-    fn from(word: &str) -> ParameterValue {
-        ParameterValue::Word(word.to_owned())
-    }
-}
-
-impl From<String> for ParameterValue {
-    fn from(word: String) -> ParameterValue {
-        ParameterValue::Word(word)
-    }
+values_from! {
+    u64: ParameterValue::Count;
+    usize: |count| ParameterValue::Count(count as u64);
+    i32: |n: i32| u64::try_from(n).map_or(ParameterValue::Number(n.into()), ParameterValue::Count);
+    f64: ParameterValue::Number;
+    &str: |word: &str| ParameterValue::Word(word.to_owned());
+    String: ParameterValue::Word;
 }
 
 #[cfg(test)]

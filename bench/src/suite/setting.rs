@@ -87,14 +87,19 @@ pub struct SuiteConfig {
 pub struct Setting {
     config: SuiteConfig,
     unit: Unit,
-    floor: Rc<Lazy<Floor>>,
-    csharp: Rc<Lazy<CSharp>>,
-    go: Rc<Lazy<Go>>,
-    java: Rc<Lazy<Java>>,
+    /// The C programs of stages and of the clustering kernel.
+    pub(crate) floor: Rc<Lazy<Floor>>,
+    /// The C# program of stages, by Mono's compiler on the search path.
+    pub(crate) csharp: Rc<Lazy<CSharp>>,
+    /// The Go programs.
+    pub(crate) go: Rc<Lazy<Go>>,
+    /// The Java programs.
+    pub(crate) java: Rc<Lazy<Java>>,
+    /// The OpenMP programs of loops and matrices.
+    pub(crate) openmp: Rc<Lazy<OpenMp>>,
     mpi: OnceCell<Rc<[Mpi]>>,
     mpj: Rc<Lazy<JavaMpiPrograms>>,
     intel: Rc<Lazy<JavaMpiPrograms>>,
-    openmp: Rc<Lazy<OpenMp>>,
 }
 
 impl SuiteConfig {
@@ -164,37 +169,12 @@ impl Setting {
         self.config.pinned && threads == thread::cores()
     }
 
-    /// The C programs of stages and of the clustering kernel.
-    pub(crate) fn floor(&self) -> Rc<Lazy<Floor>> {
-        Rc::clone(&self.floor)
-    }
-
-    /// The C# program of stages, by Mono's compiler on the search path.
-    pub(crate) fn csharp(&self) -> Rc<Lazy<CSharp>> {
-        Rc::clone(&self.csharp)
-    }
-
-    /// The Java programs.
-    pub(crate) fn java(&self) -> Rc<Lazy<Java>> {
-        Rc::clone(&self.java)
-    }
-
     /// The program of stages for an MPI in Java.
     pub(crate) fn java_mpi(&self, ranks: JavaRanks) -> Rc<Lazy<JavaMpiPrograms>> {
         Rc::clone(match ranks {
             JavaRanks::Intel => &self.intel,
             JavaRanks::MpjThreads | JavaRanks::MpjProcesses => &self.mpj,
         })
-    }
-
-    /// The Go programs.
-    pub(crate) fn go(&self) -> Rc<Lazy<Go>> {
-        Rc::clone(&self.go)
-    }
-
-    /// The OpenMP programs of loops and matrices.
-    pub(crate) fn openmp(&self) -> Rc<Lazy<OpenMp>> {
-        Rc::clone(&self.openmp)
     }
 
     /// The MPI installations with their programs.

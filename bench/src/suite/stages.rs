@@ -106,23 +106,23 @@ impl Peer {
             (Peer::Rayon, StageMode::Spawned) => Rc::new(rayon::spawn),
             (Peer::Rayon, StageMode::Rendezvous) | (Peer::Mpi | Peer::JavaMpi, _) => return None,
             (Peer::Go, _) => {
-                let go = setting.go();
+                let go = Rc::clone(&setting.go);
                 Rc::new(move |program| go.get()?.run(mode, program))
             }
             (Peer::Java, _) => {
-                let java = setting.java();
+                let java = Rc::clone(&setting.java);
                 Rc::new(move |program| java.get()?.run(mode, program))
             }
             (Peer::CSharp, _) => {
-                let csharp = setting.csharp();
+                let csharp = Rc::clone(&setting.csharp);
                 Rc::new(move |program| csharp.get()?.run(program))
             }
             (Peer::Floor, _) => {
-                let floor = setting.floor();
+                let floor = Rc::clone(&setting.floor);
                 Rc::new(move |program| floor.get()?.run(program, "spin"))
             }
             (Peer::Locks, _) => {
-                let floor = setting.floor();
+                let floor = Rc::clone(&setting.floor);
                 Rc::new(move |program| floor.get()?.run(program, "locks"))
             }
         })

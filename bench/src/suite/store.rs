@@ -15,7 +15,7 @@ use super::row::{Row, SCHEMA};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The name of the file of rows.
@@ -52,10 +52,6 @@ impl RowStore {
         machine: &Machine,
         experiments: &[&str],
     ) -> Result<RowStore, StoreError> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |error| StoreError::File { path, error }
-        };
         fs::create_dir_all(dir).map_err(at(dir))?;
         let lock = lock(dir)?;
         let (rows, record) = (dir.join(ROWS), dir.join(MACHINE));
@@ -117,18 +113,14 @@ impl RowStore {
     /// [`StoreError`], when the file cannot be written.
     pub fn write(&mut self, rows: &[Row]) -> Result<(), StoreError> {
         let path = self.dir.join(ROWS);
-        let failed = |error| StoreError::File {
-            path: path.clone(),
-            error,
-        };
         let mut file = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&path)
-            .map_err(failed)?;
+            .map_err(at(&path))?;
         for row in rows {
             // One call: a process that is ended leaves the line whole, or cut off without its end.
-            file.write_all(line(row).as_bytes()).map_err(failed)?;
+            file.write_all(line(row).as_bytes()).map_err(at(&path))?;
             let written = self.written.entry(row.experiment.clone()).or_default();
             written.push(row.clone());
         }
@@ -161,7 +153,7 @@ impl RowStore {
         let written = File::create(&aside)
             .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&aside, &path));
-        written.map_err(|error| StoreError::File { path, error })
+        written.map_err(at(&path))
     }
 }
 
@@ -208,10 +200,7 @@ pub fn read(dir: &Path) -> Result<Vec<Row>, StoreError> {
 /// [`StoreError`], when it is not there or cannot be understood.
 pub fn read_machine(dir: &Path) -> Result<Machine, StoreError> {
     let path = dir.join(MACHINE);
-    let text = fs::read_to_string(&path).map_err(|error| StoreError::File {
-        path: path.clone(),
-        error,
-    })?;
+    let text = fs::read_to_string(&path).map_err(at(&path))?;
     let wrong = |error| StoreError::Record {
         path: path.clone(),
         error,
@@ -227,10 +216,7 @@ pub fn read_machine(dir: &Path) -> Result<Machine, StoreError> {
 }
 
 fn read_rows(path: &Path) -> Result<Vec<Row>, StoreError> {
-    let bytes = fs::read(path).map_err(|error| StoreError::File {
-        path: path.to_owned(),
-        error,
-    })?;
+    let bytes = fs::read(path).map_err(at(path))?;
     // What comes after the last end of a line was cut off, perhaps inside of a letter.
     let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let mut rows = Vec::new();
@@ -263,6 +249,15 @@ fn newest(mut rows: Vec<Row>) -> Vec<Row> {
     rows.retain(|row| seen.insert(row.name()));
     rows.reverse();
     rows
+}
+
+/// What cannot be read or written there.
+fn at(path: &Path) -> impl Fn(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |error| StoreError::File {
+        path: path.clone(),
+        error,
+    }
 }
 
 /// A row as its line.

@@ -12,15 +12,7 @@ use std::process::{Command, Stdio};
 /// devices. All of it is gone when the line ends, or is ended.
 const NODES: &str = include_str!("../../../peers/mpi/nodes.sh");
 
-const NAMESPACES: [&str; 7] = [
-    "--net",
-    "--mount",
-    "--uts",
-    "--pid",
-    "--fork",
-    "--mount-proc",
-    "--kill-child",
-];
+const NAMESPACES: &str = "--net --mount --uts --pid --fork --mount-proc --kill-child";
 
 /// Threads in each of so many processes on each of so many nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +71,7 @@ pub(crate) fn can_play() -> Result<(), String> {
 fn play(nodes: usize, cores: &str) -> Command {
     let mut command = Command::new("unshare");
     command
-        .args(NAMESPACES)
+        .args(NAMESPACES.split(' '))
         .args(["sh", "-c", NODES, "nodes", &nodes.to_string()])
         .env("MOTET_NODE_CORES", cores);
     command

@@ -7,6 +7,7 @@ use crate::peers::java::JavaServer as Server;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use client::{Ask, Form, rate};
 use servers::{Axum, Served};
+use std::rc::Rc;
 
 /// Servers in Java, and how they are asked.
 const IN_JAVA: [(&str, Server, Form); 3] = [
@@ -36,7 +37,7 @@ pub(crate) fn e10(setting: &Setting) -> Cases {
         IN_JAVA
             .into_iter()
             .fold(case, |case, (name, server, form)| {
-                let java = setting.java();
+                let java = Rc::clone(&setting.java);
                 case.beside(setting, name, move || {
                     let (at, _kept) = java.get()?.container(server)?;
                     // What runs first is interpreted.

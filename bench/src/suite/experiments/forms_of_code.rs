@@ -6,6 +6,7 @@ use crate::peers::rayon;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::hint::black_box;
+use std::rc::Rc;
 
 const LOOP: Quantity = Quantity::new("time of a loop", "us");
 const BLOCK: Quantity = Quantity::new("overhead per block", "us");
@@ -63,7 +64,7 @@ fn case(setting: &Setting, (blocks, threads, units): (usize, usize, u64)) -> Cas
         ("OpenMP static", LoopSplit::Static),
         ("OpenMP dynamic", LoopSplit::Dynamic),
     ] {
-        let openmp = setting.openmp();
+        let openmp = Rc::clone(&setting.openmp);
         case = case.beside(setting, name, move || {
             let openmp = openmp.get()?;
             told(&mut || {

@@ -39,7 +39,7 @@ pub(crate) fn e22(setting: &Setting) -> Cases {
     let values =
         |kernel: Kernel, points: &Points| Ok(vec![kernel.run(points)?.deviation_over_mean()]);
     let others = |case: Case, kernel: Kernel| {
-        let (c, csharp) = (setting.floor(), setting.csharp());
+        let (c, csharp) = (Rc::clone(&setting.floor), Rc::clone(&setting.csharp));
         let (words, same) = (kernel.words(), kernel.words());
         case.beside(setting, "C with threads", move || {
             c.get()?.fluctuation(&words)

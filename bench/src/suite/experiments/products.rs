@@ -138,7 +138,7 @@ impl Products {
             loops: BTreeMap::new(),
             pools: BTreeMap::new(),
             matrices: None,
-            openmp: setting.openmp(),
+            openmp: Rc::clone(&setting.openmp),
             openblas: OpenBlas::new(&setting.config().python),
         }))
     }

@@ -7,6 +7,7 @@ mod two_processes;
 
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use calls::{CallKind, on_motet, on_tokio};
+use std::rc::Rc;
 
 /// E09: service messages by group size.
 pub(crate) fn e09(setting: &Setting) -> Cases {
@@ -14,7 +15,7 @@ pub(crate) fn e09(setting: &Setting) -> Cases {
     let case = |group: usize| {
         let groups = (total / group).max(1);
         let motet = |kind| move || on_motet(kind, group, groups, 0);
-        let go = setting.go();
+        let go = Rc::clone(&setting.go);
         let time = Quantity::new("time of a two-way message", "us");
         Case::new(Point::new().with("messages", group), &[time])
             .with("motet, Get", motet(CallKind::Get))
@@ -60,7 +61,7 @@ pub(crate) fn e17(setting: &Setting) -> Cases {
     let crowd = |workers: usize| {
         let (clients, each) = (64, (total / 64).max(1));
         let place = format!("{clients} clients, {workers} workers");
-        let go = setting.go();
+        let go = Rc::clone(&setting.go);
         case(&place, "two-way", 1)
             .with("motet", move || clients::on_motet(workers, clients, each))
             .beside(setting, "tokio", move || {

@@ -21,14 +21,7 @@ struct Serving {
 impl Serving {
     fn start(program: &Path) -> Result<Serving, String> {
         let mut command = Command::new(program);
-        command.args([
-            "serve",
-            "--json",
-            "--listen",
-            "127.0.0.1:0",
-            "--threads",
-            "1",
-        ]);
+        command.args("serve --json --listen 127.0.0.1:0 --threads 1".split(' '));
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
