@@ -78,17 +78,9 @@ pub struct CoreRecord {
     pub holds: Option<bool>,
     /// Pairs of runs.
     pub runs: usize,
-    /// A cache line to another core and back, in µs: the longer of before and after the row. Absent
-    /// on one core.
-    pub roundtrip_us: Option<f64>,
-    /// What two cores do together, as times what one does alone: the less of before and after the
-    /// row. Absent on one core.
-    pub two_cores: Option<f64>,
-    /// Sums that a core does in a cycle while two work: the less of before and after the row. Fewer
-    /// than at other times where others use the same core. Absent on one core.
-    pub sums_per_cycle: Option<f64>,
-    /// The clock of a core, in GHz: the less of before and after the row.
-    pub clock_ghz: f64,
+    /// How fast the cores were: the worse of before and after the row.
+    #[serde(flatten)]
+    pub cores: CoreSpeed,
 }
 
 /// Pairs of motet's and one peer's results.
@@ -142,7 +134,7 @@ impl Contest {
     /// # Errors
     /// Why motet's program cannot run here.
     pub(crate) fn run(mut self, runs: usize) -> Result<CoreRecord, String> {
-        let before = Cores::here();
+        let before = CoreSpeed::here();
         let mut absent = BTreeMap::new();
         let mut pairs: BTreeMap<&'static str, Pairs> = BTreeMap::new();
         let mut motet = Vec::new();
@@ -180,7 +172,7 @@ impl Contest {
                 pairs.peer.push(theirs);
             }
         }
-        let cores = before.worse(&Cores::here());
+        let cores = before.worse(&CoreSpeed::here());
         let outcome = RowOutcome {
             motet: median(&motet),
             pairs: &pairs,
@@ -200,26 +192,30 @@ impl Contest {
             bar: bar.join("; "),
             holds: all(&verdicts),
             runs,
-            roundtrip_us: cores.roundtrip_us,
-            two_cores: cores.two_cores,
-            sums_per_cycle: cores.sums_per_cycle,
-            clock_ghz: cores.clock_ghz,
+            cores,
         })
     }
 }
 
-/// How fast cores are, and how two lie to each other, which a host may change.
-struct Cores {
-    roundtrip_us: Option<f64>,
-    two_cores: Option<f64>,
-    sums_per_cycle: Option<f64>,
-    clock_ghz: f64,
+/// How fast cores are, and how two lie to each other, which a host may change. What takes two is
+/// absent on one core.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CoreSpeed {
+    /// A cache line to another core and back, in µs.
+    pub roundtrip_us: Option<f64>,
+    /// What two cores do together, as times what one does alone.
+    pub two_cores: Option<f64>,
+    /// Sums that a core does in a cycle while two work. Fewer than at other times where others use
+    /// the same core.
+    pub sums_per_cycle: Option<f64>,
+    /// The clock of a core, in GHz.
+    pub clock_ghz: f64,
 }
 
-impl Cores {
-    fn here() -> Cores {
+impl CoreSpeed {
+    fn here() -> CoreSpeed {
         let two = limits::two_cores();
-        Cores {
+        CoreSpeed {
             roundtrip_us: limits::roundtrip_us(),
             two_cores: two.map(|two| two.times),
             sums_per_cycle: two.map(|two| two.sums_per_cycle),
@@ -227,11 +223,11 @@ impl Cores {
         }
     }
 
-    fn worse(&self, other: &Cores) -> Cores {
+    fn worse(&self, other: &CoreSpeed) -> CoreSpeed {
         let pick = |one: Option<f64>, other: Option<f64>, pick: fn(f64, f64) -> f64| {
             one.zip(other).map(|(one, other)| pick(one, other))
         };
-        Cores {
+        CoreSpeed {
             roundtrip_us: pick(self.roundtrip_us, other.roundtrip_us, f64::max),
             two_cores: pick(self.two_cores, other.two_cores, f64::min),
             sums_per_cycle: pick(self.sums_per_cycle, other.sums_per_cycle, f64::min),

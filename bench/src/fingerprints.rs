@@ -67,16 +67,13 @@ impl Fingerprints {
         }
         Points::new(values, BITS).said()
     }
-}
 
-impl Fingerprints {
     /// The same rows as bits.
     pub(crate) fn bits(&self, count: usize) -> Result<Bits, String> {
-        let width = BITS.div_ceil(8);
-        let rows: Vec<&[u8]> = self.rows.chunks_exact(width).collect();
-        let some = spread(count, rows.len()).flat_map(|place| rows[place]);
-        let some: Vec<u8> = some.copied().collect();
-        Bits::from_bytes(&some, width, BITS).said()
+        let rows: Vec<&[u8]> = self.rows.chunks_exact(BITS.div_ceil(8)).collect();
+        let some = spread(count, rows.len()).map(|place| rows[place]);
+        let some = some.collect::<Vec<_>>().concat();
+        Bits::from_bytes(&some, BITS.div_ceil(8), BITS).said()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::suite::{ParameterValue, Row};
 use crate::text::{number, unit};
+use itertools::Itertools;
 use serde::Serialize;
 
 /// One quantity of an experiment.
@@ -56,21 +57,13 @@ pub struct Reason {
 /// order, then by name.
 #[must_use]
 pub fn sheets(order: &[&str], rows: &[&Row]) -> Vec<Sheet> {
-    let mut quantities: Vec<&str> = Vec::new();
-    for row in rows {
-        if !quantities.contains(&row.quantity.as_str()) {
-            quantities.push(&row.quantity);
-        }
-    }
-    let of = |quantity: &&str| {
-        let rows: Vec<&Row> = rows
-            .iter()
-            .copied()
-            .filter(|row| row.quantity == **quantity)
-            .collect();
+    let quantities = rows.iter().map(|row| &row.quantity).unique();
+    let of = |quantity: &String| {
+        let rows = rows.iter().copied();
+        let rows: Vec<&Row> = rows.filter(|row| row.quantity == *quantity).collect();
         sheet(order, &rows)
     };
-    quantities.iter().map(of).collect()
+    quantities.map(of).collect()
 }
 
 /// All `rows` as one CSV file: every value, parameters as `name=value` joined by semicolons.
@@ -96,12 +89,12 @@ pub fn csv(rows: &[&Row]) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         let parameters = row.point.iter();
-        let parameters = parameters.map(|(name, value)| format!("{name}={value}"));
+        let mut parameters = parameters.map(|(name, value)| format!("{name}={value}"));
         let values = row.values();
         let line = Line {
             experiment: &row.experiment,
             series: &row.series,
-            point: parameters.collect::<Vec<_>>().join(";"),
+            point: parameters.join(";"),
             quantity: &row.quantity,
             unit: &row.unit,
             median: values.map(|values| values.median.to_string()),
@@ -132,8 +125,8 @@ impl Sheet {
         }
         for line in self.lines.iter().filter(|_| !self.series.is_empty()) {
             let cells = line.cells.iter().map(|cell| cell.text());
-            let all = line.point.iter().map(|value| markdown(value)).chain(cells);
-            text += &format!("| {} |\n", all.collect::<Vec<_>>().join(" | "));
+            let mut all = line.point.iter().map(|value| markdown(value)).chain(cells);
+            text += &format!("| {} |\n", all.join(" | "));
         }
         text += "\nMedian (least to most).";
         if let Some(load) = self.load() {
@@ -153,11 +146,11 @@ impl Sheet {
     /// The parameters with one value, in words.
     #[must_use]
     pub fn fixed_text(&self) -> String {
-        let fixed = self
+        let mut fixed = self
             .fixed
             .iter()
             .map(|(name, value)| format!("{name} {value}"));
-        fixed.collect::<Vec<_>>().join(", ")
+        fixed.join(", ")
     }
 
     /// What must be said of other load; nothing when there was none.
@@ -195,12 +188,8 @@ impl Cell {
 
 fn sheet(order: &[&str], rows: &[&Row]) -> Sheet {
     let (fixed, parameters) = parameters(order, rows);
-    let mut series: Vec<&str> = Vec::new();
-    for row in rows.iter().filter(|row| row.values().is_some()) {
-        if !series.contains(&row.series.as_str()) {
-            series.push(&row.series);
-        }
-    }
+    let measured = rows.iter().filter(|row| row.values().is_some());
+    let mut series: Vec<&str> = measured.map(|row| row.series.as_str()).unique().collect();
     // Motet's columns come first.
     series.sort_by_key(|name| !name.starts_with("motet"));
     let mut reasons: Vec<Reason> = Vec::new();
@@ -251,14 +240,8 @@ fn sheet(order: &[&str], rows: &[&Row]) -> Sheet {
 
 /// The parameters that have one value, with it, and those that vary.
 fn parameters(order: &[&str], rows: &[&Row]) -> (Vec<(String, String)>, Vec<String>) {
-    let mut names: Vec<&str> = Vec::new();
-    for row in rows {
-        for (name, _) in row.point.iter() {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-    }
+    let names = rows.iter().flat_map(|row| row.point.iter());
+    let mut names: Vec<&str> = names.map(|(name, _)| name).unique().collect();
     names.sort_by_key(|name| {
         (
             order.iter().position(|o| o == name).unwrap_or(order.len()),

@@ -29,6 +29,7 @@ mod plan;
 use crate::mixture::mixture;
 use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
+use itertools::{Itertools, iproduct};
 use motet_comm::RunError;
 use motet_mining::{Annealing, Clusters, MiningError, Points};
 pub(crate) use plan::AnnealingPlan;
@@ -175,19 +176,15 @@ pub fn measure(
     if let Ok(peer) = &mut peer {
         peer.points(&points);
     }
-    let plans = config
-        .clusters
-        .iter()
-        .map(|&clusters| AnnealingPlan::new(&points, clusters, config.steps))
-        .collect::<Result<Vec<AnnealingPlan>, _>>()?;
-    let mut rows: Vec<Row> = (0..plans.len())
-        .flat_map(|plan| config.threads.iter().map(move |&threads| (plan, threads)))
-        .map(|(plan, threads)| Row {
-            plan,
-            threads,
-            times: Vec::new(),
-        })
-        .collect();
+    let plan = |&clusters| AnnealingPlan::new(&points, clusters, config.steps);
+    let plans: Vec<AnnealingPlan> = config.clusters.iter().map(plan).try_collect()?;
+    let row = |(plan, &threads)| Row {
+        plan,
+        threads,
+        times: Vec::new(),
+    };
+    let rows = iproduct!(0..plans.len(), &config.threads);
+    let mut rows: Vec<Row> = rows.map(row).collect();
     for run in 0..config.runs {
         for row in &mut rows {
             let times = plans[row.plan].time(&points, row.threads, &mut peer)?;

@@ -10,7 +10,7 @@
 //! several runs; a peer that its experts would write in another way: the programs are in
 //! `bench/src/peers` and `bench/peers`, each says what it is.
 
-pub use crate::contest::CoreRecord;
+pub use crate::contest::{CoreRecord, CoreSpeed};
 
 use crate::contest::Contest;
 use crate::kernels::Lazy;
@@ -68,36 +68,23 @@ fn groups(config: &CoreConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, us
         missing.extend(selection.wants(&row).then_some(Missing { row, reason }));
     });
     let tree = tree.ok().map(|(tree, nodes)| (TREE, tree, nodes));
+    let handlers = handlers::contests(by_effort(2_000, 1_000_000, 10_000_000));
+    let spawned_stages = spawned_stages::contests(by_effort(200, 20_000, 100_000), &go);
+    let posters = posters::contests(by_effort(2_000, 1_000_000, 10_000_000));
+    let joins = joins::contests(by_effort(500, 50_000, 500_000));
+    let interleaves = interleaves::contests(by_effort(10, 500, 5_000));
+    let fork_join = fork_join::contests(by_effort(20, 30, 35) as u32, tree);
+    let threads = threads::contests(by_effort(100, 10_000, 50_000));
+    let rounds = |quick, full| selection.rounds(quick, full);
     [
         // First: it measures memory, of which others leave some behind.
-        (
-            handlers::contests(by_effort(2_000, 1_000_000, 10_000_000)),
-            selection.rounds(1, 1),
-        ),
-        (
-            spawned_stages::contests(by_effort(200, 20_000, 100_000), &go),
-            selection.rounds(5, 11),
-        ),
-        (
-            posters::contests(by_effort(2_000, 1_000_000, 10_000_000)),
-            selection.rounds(3, 5),
-        ),
-        (
-            joins::contests(by_effort(500, 50_000, 500_000)),
-            selection.rounds(11, 21),
-        ),
-        (
-            interleaves::contests(by_effort(10, 500, 5_000)),
-            selection.rounds(11, 21),
-        ),
-        (
-            fork_join::contests(by_effort(20, 30, 35) as u32, tree),
-            selection.rounds(3, 7),
-        ),
-        (
-            threads::contests(by_effort(100, 10_000, 50_000)),
-            selection.rounds(7, 15),
-        ),
+        (handlers, rounds(1, 1)),
+        (spawned_stages, rounds(5, 11)),
+        (posters, rounds(3, 5)),
+        (joins, rounds(11, 21)),
+        (interleaves, rounds(11, 21)),
+        (fork_join, rounds(3, 7)),
+        (threads, rounds(7, 15)),
     ]
 }
 

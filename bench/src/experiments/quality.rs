@@ -29,7 +29,7 @@ use motet_mining::{
     Annealing, Clustering, Clusters, Control, DataError, Init, KMeans, MiningError, Points,
     adjusted_rand,
 };
-pub(crate) use pairs::column;
+pub(crate) use pairs::{alignments, column};
 use serde::Serialize;
 pub(crate) use sets::census;
 use sets::{Labelled, labelled};
@@ -301,12 +301,9 @@ impl QualityConfig {
     ) -> Result<(Clustering, f64), QualityError> {
         let started = Instant::now();
         let parts = World::threads(self.threads).run(fit)?;
-        Ok((joined(parts), started.elapsed().as_secs_f64()))
+        let found = Clustering::join(parts).expect("the parts of all ranks, in order");
+        Ok((found, started.elapsed().as_secs_f64()))
     }
-}
-
-fn joined(parts: Vec<Clustering>) -> Clustering {
-    Clustering::join(parts).expect("the parts of all ranks, in order")
 }
 
 #[cfg(test)]

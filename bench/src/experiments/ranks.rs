@@ -73,26 +73,19 @@ fn groups(config: &RanksConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, u
         go: &go,
         budget_us: by_effort(1_000, 30_000, 300_000) as f64,
     };
+    let steps = by_effort(20_000, 4_000_000, 20_000_000) as usize;
+    let rank_stages = rank_stages::contests(by_effort(50, 20_000, 200_000), peers);
+    let long_messages = long_messages::contests(by_effort(5, 1_000, 20_000), peers);
+    let over_processes = over_processes::contests(peers, config.motet.as_deref());
+    let rounds = |quick, full| selection.rounds(quick, full);
     [
         // First: they measure memory, of which others leave some behind.
-        (many_ranks::memory(many), selection.rounds(1, 1)),
-        (
-            many_ranks::stages(many, by_effort(20_000, 4_000_000, 20_000_000) as usize),
-            selection.rounds(1, 5),
-        ),
-        (
-            rank_stages::contests(by_effort(50, 20_000, 200_000), peers),
-            selection.rounds(1, 7),
-        ),
-        (rank_collectives::contests(peers), selection.rounds(1, 7)),
-        (
-            long_messages::contests(by_effort(5, 1_000, 20_000), peers),
-            selection.rounds(1, 7),
-        ),
-        (
-            over_processes::contests(peers, config.motet.as_deref()),
-            selection.rounds(1, 7),
-        ),
+        (many_ranks::memory(many), rounds(1, 1)),
+        (many_ranks::stages(many, steps), rounds(1, 5)),
+        (rank_stages, rounds(1, 7)),
+        (rank_collectives::contests(peers), rounds(1, 7)),
+        (long_messages, rounds(1, 7)),
+        (over_processes, rounds(1, 7)),
     ]
 }
 

@@ -3,6 +3,7 @@
 use super::panel::Origin;
 use crate::papers::Fact;
 use crate::suite::{PaperBeside, ParameterValue, Picture, Row};
+use itertools::Itertools;
 
 pub(super) fn origin(row: &Row) -> Origin {
     if row.series.starts_with("motet") {
@@ -71,12 +72,7 @@ pub(super) fn fact_label(beside: &PaperBeside, fact: &Fact<'_>) -> String {
     let machine = [fact.get("machine")]
         .into_iter()
         .filter(|_| beside.x != "machine");
-    let mut names: Vec<&str> = Vec::new();
-    for name in machine.chain(by).filter(|name| !name.is_empty()) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let mut names = machine.chain(by).filter(|name| !name.is_empty()).unique();
     format!("{} ({})", names.join(", "), fact.source())
         .trim()
         .to_owned()

@@ -9,13 +9,12 @@ use crate::text::{number, unit};
 /// y.
 pub(super) fn fit(fit: &LineFit, per: &str, given: &str, panel: &mut Panel) {
     let over = panel.x.spread(65);
+    let told = |slope| slope_text(slope, given, per);
     let measured = panel.lines.iter_mut();
     for line in measured.filter(|line| line.origin != Origin::Paper) {
         let fitted = match fit {
-            LineFit::Line => straight(line, &over, |slope| slope_text(slope, given, per)),
-            LineFit::ThroughOrigin => {
-                proportional(line, &over, |slope| slope_text(slope, given, per))
-            }
+            LineFit::Line => straight(line, &over, told),
+            LineFit::ThroughOrigin => proportional(line, &over, told),
             LineFit::Factors(names) => match names.as_slice() {
                 [one] => factors(line, [one]),
                 [one, other] => factors(line, [one, other]),

@@ -45,7 +45,7 @@ pub struct PanelLine {
 }
 
 /// Whose values a line shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// Motet's, measured here.
     Motet,

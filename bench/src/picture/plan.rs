@@ -7,6 +7,7 @@ use super::scale::Scale;
 use crate::papers;
 use crate::suite::{LineShape, PaperBeside, Picture, Row};
 use crate::text::{slug, unit};
+use itertools::Itertools;
 
 /// The pictures that `picture` describes, one for each panel that has a measured value among the
 /// `rows` of its experiment.
@@ -18,13 +19,8 @@ pub fn panels(picture: &Picture, rows: &[&Row]) -> Vec<Panel> {
         .filter(|row| shows(picture, row))
         .collect();
     let by = lines_by(picture, &rows);
-    let mut order: Vec<(Origin, String)> = Vec::new();
-    for row in &rows {
-        let key = (origin(row), label(row, &by));
-        if !order.contains(&key) {
-            order.push(key);
-        }
-    }
+    let order = rows.iter().map(|row| (origin(row), label(row, &by)));
+    let mut order: Vec<(Origin, String)> = order.unique().collect();
     order.sort_by_key(|(origin, _)| *origin);
     let parts = parted(&rows, |row| values(row, &picture.panels_by));
     let planned = parts.into_iter().map(|(part, rows)| {
@@ -276,16 +272,17 @@ impl Plan<'_> {
     fn absences(&self) -> Vec<String> {
         let absent = self.rows.iter();
         let absent = absent.filter(|row| row.absent().is_some());
-        let mut names: Vec<&str> = absent.map(|row| row.series.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        if names.is_empty() {
-            return Vec::new();
+        let names = absent
+            .map(|row| row.series.as_str())
+            .sorted()
+            .dedup()
+            .join(", ");
+        match names.is_empty() {
+            true => Vec::new(),
+            false => vec![format!(
+                "Not measured everywhere: {names}. The table says why."
+            )],
         }
-        vec![format!(
-            "Not measured everywhere: {}. The table says why.",
-            names.join(", ")
-        )]
     }
 }
 

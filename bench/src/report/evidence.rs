@@ -3,6 +3,7 @@
 use crate::results::Results;
 use crate::suite::{ParameterValue, Row};
 use crate::text::{self, slug};
+use itertools::Itertools;
 use std::cell::Cell;
 
 /// Why a claim about two machines cannot be told by the rows of one.
@@ -210,21 +211,14 @@ impl<'a> Cut<'a> {
     /// The measured values of a parameter, from the least.
     pub(super) fn values_of(&self, parameter: &str) -> Vec<f64> {
         let measured = self.measured().map(|(row, _)| number(row, parameter));
-        let mut values: Vec<f64> = measured.flatten().collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values
+        let values = measured.flatten().sorted_by(f64::total_cmp);
+        values.dedup().collect()
     }
 
     /// The series that have measured values.
     pub(super) fn names(&self) -> Vec<&'a str> {
-        let mut names: Vec<&str> = self
-            .measured()
-            .map(|(row, _)| row.series.as_str())
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        let names = self.measured().map(|(row, _)| row.series.as_str());
+        names.sorted().dedup().collect()
     }
 
     /// The measured values of a parameter, as text.
@@ -232,10 +226,11 @@ impl<'a> Cut<'a> {
         let words = self
             .measured()
             .filter_map(|(row, _)| row.point.get(parameter));
-        let mut words: Vec<String> = words.map(ParameterValue::to_string).collect();
-        words.sort_unstable();
-        words.dedup();
         words
+            .map(ParameterValue::to_string)
+            .sorted()
+            .dedup()
+            .collect()
     }
 
     /// The least of the medians.

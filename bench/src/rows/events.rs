@@ -71,7 +71,12 @@ pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
         )
         .beside("nexosim", move || nexosim::phold(few))
         .bar(Bar::AtMostTimes(0.2, "nexosim")),
-        beside_plain("M/M/1, sequential", 0.4, queue(queues), plain_queue(queues)),
+        beside_plain(
+            "M/M/1, sequential",
+            0.4,
+            on(queues.model(), Mode::Sequential, 1),
+            Box::new(move || Ok(timed(|| queues.plain().0))),
+        ),
         shared(
             "PHOLD 1024 × 16, windows, 1 rank",
             0.9,
@@ -112,16 +117,8 @@ fn sequential(given: Phold) -> ContestProgram {
     on(given.model(), Mode::Sequential, 1)
 }
 
-fn queue(given: Queues) -> ContestProgram {
-    on(given.model(), Mode::Sequential, 1)
-}
-
 fn plain(given: Phold) -> ContestProgram {
     Box::new(move || Ok(timed(|| given.plain().events)))
-}
-
-fn plain_queue(given: Queues) -> ContestProgram {
-    Box::new(move || Ok(timed(|| given.plain().0)))
 }
 
 /// Time for an event, in ns, of what counts events.

@@ -10,11 +10,12 @@ use crate::peers::mpi::Mpi;
 use crate::program::Pattern;
 use crate::rank_program::{RankMeasured, RankProgram};
 use crate::rows::pairwise_steps::{self, Hands};
-use crate::rows::rank_collectives::{CollectiveOperation, run_on};
+use crate::rows::rank_collectives::{CollectiveOperation, LEAST, run_on};
 use crate::rows::rank_stages::Peers;
 use crate::rows::trees;
 use crate::rows::windows;
 use crate::said::Said;
+use itertools::iproduct;
 use motet_comm::World;
 use motet_mining::Dissimilarities;
 use motet_patterns::{PatternProgram as Stages, rendezvous};
@@ -49,24 +50,18 @@ pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
         ] {
             rows.push(beside_c(program, in_c, &side));
         }
-        for processes in [2, 4] {
-            for length in LENGTHS {
-                for program in [
-                    RankProgram::Allreduce(length),
-                    RankProgram::Broadcast(length),
-                    RankProgram::Allgather(length),
-                    RankProgram::Alltoall(length),
-                ] {
-                    rows.push(beside_call(program, length, processes, &side));
-                }
-            }
+        let programs = [
+            RankProgram::Allreduce,
+            RankProgram::Broadcast,
+            RankProgram::Allgather,
+            RankProgram::Alltoall,
+        ];
+        for (processes, length, program) in iproduct!([2, 4], LENGTHS, programs) {
+            rows.push(beside_call(program(length), length, processes, &side));
         }
-        for length in PUTS {
-            rows.push(beside_window(length, &side));
-        }
-        for program in [RankProgram::Exchange, RankProgram::Allreduce(1)] {
-            rows.push(layouts(program, &side));
-        }
+        rows.extend(PUTS.map(|length| beside_window(length, &side)));
+        rows.push(layouts(RankProgram::Exchange, &side));
+        rows.push(layouts(RankProgram::Allreduce(1), &side));
         rows.push(tree(&side));
     }
     rows
@@ -78,9 +73,6 @@ const LENGTHS: [usize; 5] = [1, 128, 1024, 131_072, 5_000_000];
 const PUTS: [usize; 2] = [1, 131_072];
 /// Bytes of a slice that is long.
 const LONG: usize = 8 * 1024;
-
-/// Rounds at least of most programs.
-pub(crate) const LEAST: u64 = 20;
 
 /// One library, and what runs on it.
 #[derive(Clone)]

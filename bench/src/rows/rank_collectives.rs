@@ -24,8 +24,9 @@ const EACH: usize = 512;
 const PART: f64 = 0.2;
 /// A reproducible sum takes at most so many times a plain one.
 const REPRODUCIBLE: f64 = 2.0;
+
 /// Rounds at least.
-const LEAST: u64 = 20;
+pub(crate) const LEAST: u64 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CollectiveOperation {

@@ -15,6 +15,7 @@ use crate::peers::mpi::Mpi;
 use crate::peers::tokio;
 use crate::program::{Pattern, WorkProgram};
 use crate::unit::{Unit, Units};
+use itertools::iproduct;
 use motet_patterns::rendezvous;
 use motet_sync::thread;
 use std::rc::Rc;
@@ -61,23 +62,16 @@ impl Peers<'_> {
 /// One row for each pattern, number of ranks and amount of work.
 pub(crate) fn contests(stages: u64, peers: Peers<'_>) -> Vec<Contest> {
     let unit = Unit::calibrate();
-    let mut contests = Vec::new();
-    for pattern in PATTERNS {
-        for parallel in RANKS {
-            for units in UNITS {
-                let program = WorkProgram {
-                    pattern,
-                    parallel,
-                    stages: (stages / (units + 1)).max(LEAST),
-                    threads: parallel.min(thread::cores()),
-                    pin: parallel >= thread::cores(),
-                    work: Units { unit, count: units },
-                };
-                contests.push(contest(program, peers));
-            }
-        }
-    }
-    contests
+    let program = |(pattern, parallel, units): (_, usize, u64)| WorkProgram {
+        pattern,
+        parallel,
+        stages: (stages / (units + 1)).max(LEAST),
+        threads: parallel.min(thread::cores()),
+        pin: parallel >= thread::cores(),
+        work: Units { unit, count: units },
+    };
+    let all = iproduct!(PATTERNS, RANKS, UNITS).map(program);
+    all.map(|program| contest(program, peers)).collect()
 }
 
 fn contest(program: WorkProgram, peers: Peers<'_>) -> Contest {

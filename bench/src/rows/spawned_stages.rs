@@ -11,6 +11,7 @@ use crate::limits;
 use crate::peers::{crossbeam, go::Go, rayon, tokio};
 use crate::program::{Pattern, WorkProgram};
 use crate::unit::{Unit, Units};
+use itertools::iproduct;
 use motet_patterns::spawned;
 use motet_sync::thread;
 use std::rc::Rc;
@@ -25,24 +26,16 @@ const STAGE_NS: f64 = 150.0;
 pub(crate) fn contests(stages: u64, go: &Rc<Lazy<Go>>) -> Vec<Contest> {
     let unit = Unit::calibrate();
     let patterns = [Pattern::Pipeline, Pattern::Shift, Pattern::TwoShifts];
-    let each = |pattern| [1, 2, 4, 8].map(|parallel| (pattern, parallel));
-    patterns
-        .into_iter()
-        .flat_map(each)
-        .map(|(pattern, parallel)| {
-            contest(
-                WorkProgram {
-                    pattern,
-                    parallel,
-                    stages,
-                    threads: parallel.min(thread::cores()),
-                    pin: parallel >= thread::cores(),
-                    work: Units { unit, count: 0 },
-                },
-                go,
-            )
-        })
-        .collect()
+    let program = |(pattern, parallel): (_, usize)| WorkProgram {
+        pattern,
+        parallel,
+        stages,
+        threads: parallel.min(thread::cores()),
+        pin: parallel >= thread::cores(),
+        work: Units { unit, count: 0 },
+    };
+    let all = iproduct!(patterns, [1, 2, 4, 8]).map(program);
+    all.map(|program| contest(program, go)).collect()
 }
 
 fn contest(program: WorkProgram, go: &Rc<Lazy<Go>>) -> Contest {

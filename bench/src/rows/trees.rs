@@ -34,9 +34,10 @@ pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
     };
     let mut contests = Vec::new();
     for threads in [1, thread::cores().max(2)] {
+        let on = format!("{threads} thread{}", if threads == 1 { "" } else { "s" });
         let of_queens = |name: String, motet: ContestProgram| {
             row(
-                format!("{name}, {}", on(threads)),
+                format!("{name}, {on}"),
                 threads,
                 1.1,
                 motet,
@@ -54,7 +55,7 @@ pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
         ));
         for (name, tree) in trees {
             contests.push(row(
-                format!("UTS {name}, {}", on(threads)),
+                format!("UTS {name}, {on}"),
                 threads,
                 1.05,
                 Box::new(move || folded(&tree, threads)),
@@ -64,13 +65,6 @@ pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
         }
     }
     contests
-}
-
-fn on(threads: usize) -> String {
-    match threads {
-        1 => "1 thread".to_owned(),
-        threads => format!("{threads} threads"),
-    }
 }
 
 /// On one thread the bar is the plain program; on more it is rayon, of whose speed-up 0.95 is to be

@@ -4,11 +4,12 @@ use crate::fingerprints::Fingerprints;
 use crate::said::Said;
 use crate::sequences;
 use crate::table::CsvTable;
+use itertools::Itertools;
 use kodama::{Method, linkage};
 use motet_comm::World;
 use motet_mining::{
-    Alignment, AlignmentKind, Clusters, Control, Dissimilarities, MiningError, PairDistances,
-    Pairwise, PairwiseClustering, adjusted_rand,
+    Alignment, AlignmentKind, Clusters, Control, Dissimilarities, PairDistances, Pairwise,
+    PairwiseClustering, Sequences, adjusted_rand,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,10 +79,7 @@ pub fn pairs(
 
 fn measure(set: &str, known: &Known, threads: usize) -> Result<PairsRecord, String> {
     let Known { pairs, labels } = known;
-    let mut families: Vec<&String> = labels.iter().collect();
-    families.sort();
-    families.dedup();
-    let clusters = families.len();
+    let clusters = labels.iter().unique().count();
     let method = |search: Option<usize>| Pairwise {
         clusters: Clusters::Exactly(clusters),
         search: search.unwrap_or(Pairwise::default().search),
@@ -93,16 +91,15 @@ fn measure(set: &str, known: &Known, threads: usize) -> Result<PairsRecord, Stri
     let joined = |parts: Vec<PairwiseClustering>| {
         PairwiseClustering::join(parts).ok_or("the parts of the ranks do not fit together")
     };
-    let wrong = |error: motet_comm::RunError<MiningError>| error.to_string();
     let world = World::threads(threads);
     let started = Instant::now();
     let found = world.run(async |comm| full.fit(&comm, pairs, None, &control).await);
-    let found = joined(found.map_err(wrong)?)?;
+    let found = joined(found.said()?)?;
     let seconds = started.elapsed().as_secs_f64();
     let other = world.run(async |comm| plain.fit(&comm, pairs, None, &control).await);
-    let other = joined(other.map_err(wrong)?)?;
+    let other = joined(other.said()?)?;
     let run = async |comm| plain.settle(&comm, pairs, None, &ward, &control).await;
-    let peer = joined(world.run(run).map_err(wrong)?)?;
+    let peer = joined(world.run(run).said()?)?;
     Ok(PairsRecord {
         set: set.to_owned(),
         rows: pairs.len(),
@@ -216,19 +213,28 @@ fn compounds(data: &Path, between: impl Fn(f64, f64, f64) -> f64) -> Result<Know
 }
 
 fn aligned(
-    (sequences, method): (&motet_mining::Sequences, Alignment),
+    (sequences, method): (&Sequences, Alignment),
     labels: Vec<String>,
     threads: usize,
 ) -> Result<Known, String> {
-    let control = Control::default();
-    let run = async |comm| method.distances(&comm, sequences, &control).await;
-    let parts = World::threads(threads).run(run).said()?;
-    let matrix = PairDistances::join(sequences, &parts).ok_or("distances are missing")?;
-    let pairs = Dissimilarities::from_single(matrix, sequences.len()).said()?;
+    let pairs = alignments(sequences, method, threads)?;
     match labels.len() == sequences.len() {
         true => Ok(Known { pairs, labels }),
         false => Err("a sequence has no label".to_owned()),
     }
+}
+
+/// The distances of all pairs of sequences.
+pub(crate) fn alignments(
+    sequences: &Sequences,
+    method: Alignment,
+    threads: usize,
+) -> Result<Dissimilarities, String> {
+    let control = Control::default();
+    let run = async |comm| method.distances(&comm, sequences, &control).await;
+    let parts = World::threads(threads).run(run).said()?;
+    let matrix = PairDistances::join(sequences, &parts).ok_or("distances are missing")?;
+    Dissimilarities::from_single(matrix, sequences.len()).said()
 }
 
 /// A column of a table with labels.

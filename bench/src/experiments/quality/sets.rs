@@ -2,8 +2,8 @@
 
 use super::QualityError;
 use crate::table::CsvTable;
+use itertools::Itertools;
 use motet_mining::{Points, sphere};
-use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The sets with labels. `-standardised` brings every column to mean 0 and variance 1.
@@ -54,7 +54,7 @@ pub(super) struct Labelled {
 impl Labelled {
     /// How many different labels there are.
     pub(super) fn classes(&self) -> usize {
-        self.labels.iter().collect::<BTreeSet<_>>().len()
+        self.labels.iter().unique().count()
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::program::{Pattern, StageMode, WorkProgram};
 use crate::suite::stages::Stages;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
+use itertools::iproduct;
 use motet_patterns::{Work, spawned};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
@@ -37,16 +38,12 @@ pub(crate) fn e08(setting: &Setting) -> Cases {
     );
     let shapes: &[(u64, u64)] =
         setting.by_effort(&[(2, 4)], &[(20, 40)], &[(2_500, 40), (2_500, 4_000)]);
-    let mut cases = Vec::new();
-    for &(stages, units) in shapes {
-        for place in CopyTarget::ALL {
-            for &words in words {
-                let copies = Copies::new(place, words, (4, stages, units), setting);
-                cases.push(copies.case(setting));
-            }
-        }
-    }
-    Ok(cases)
+    let case = |(&(stages, units), place, &words)| {
+        Copies::new(place, words, (4, stages, units), setting).case(setting)
+    };
+    Ok(iproduct!(shapes, CopyTarget::ALL, words)
+        .map(case)
+        .collect())
 }
 
 /// T with the copies.

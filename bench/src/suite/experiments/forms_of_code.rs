@@ -5,6 +5,7 @@ use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
 use crate::peers::rayon;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use itertools::iproduct;
 use std::hint::black_box;
 use std::rc::Rc;
 
@@ -13,19 +14,16 @@ const BLOCK: Quantity = Quantity::new("overhead per block", "us");
 
 /// E36: the loop forms of code.
 pub(crate) fn e36(setting: &Setting) -> Cases {
-    let mut cases = Vec::new();
-    for threads in thread_counts() {
-        for blocks in setting.by_effort(
-            vec![5],
-            vec![threads, 100, 10_000],
-            vec![threads, 100, 1_000, 10_000, 100_000],
-        ) {
-            for units in setting.by_effort(vec![1], vec![0, 1], vec![0, 1, 20]) {
-                cases.push(case(setting, (blocks, threads, units)));
-            }
-        }
-    }
-    Ok(cases)
+    let units = setting.by_effort(vec![1], vec![0, 1], vec![0, 1, 20]);
+    let blocks = |threads| {
+        let full = vec![threads, 100, 1_000, 10_000, 100_000];
+        setting.by_effort(vec![5], vec![threads, 100, 10_000], full)
+    };
+    let cases = |threads| {
+        let each = iproduct!(blocks(threads), units.clone());
+        each.map(move |(blocks, units)| case(setting, (blocks, threads, units)))
+    };
+    Ok(thread_counts().into_iter().flat_map(cases).collect())
 }
 
 fn case(setting: &Setting, (blocks, threads, units): (usize, usize, u64)) -> Case {

@@ -1,14 +1,14 @@
 //! E24: clusters in gene sequences.
 
 use super::clustering::named;
-use crate::experiments::quality::column;
+use crate::experiments::quality::{alignments, column};
 use crate::said::Said;
 use crate::sequences;
 use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::{
-    Alignment, Clusters, Control, Dissimilarities, MiningError, PairDistances, Pairwise,
-    PairwiseClustering, Sequences, adjusted_rand,
+    Alignment, Clusters, Control, MiningError, Pairwise, PairwiseClustering, Sequences,
+    adjusted_rand,
 };
 use motet_sync::thread;
 use std::path::Path;
@@ -46,15 +46,10 @@ pub(crate) fn e24(setting: &Setting) -> Cases {
 
 fn run(folder: &Path, rows: usize, threads: usize) -> Result<[f64; 4], String> {
     let (sequences, labels) = read(folder, rows)?;
-    let (world, control) = (World::threads(threads), Control::default());
     let started = Instant::now();
-    let method = Alignment::dna();
-    let parts = world
-        .run(async |comm| method.distances(&comm, &sequences, &control).await)
-        .said()?;
-    let matrix = PairDistances::join(&sequences, &parts).ok_or("distances are missing")?;
+    let pairs = alignments(&sequences, Alignment::dna(), threads)?;
     let aligned = started.elapsed().as_secs_f64();
-    let pairs = Dissimilarities::from_single(matrix, rows).said()?;
+    let (world, control) = (World::threads(threads), Control::default());
     let method = Pairwise {
         clusters: Clusters::Exactly(FAMILIES),
         ..Pairwise::default()

@@ -69,58 +69,68 @@ const SIZES: [usize; 3] = [1_000, 2_000, 4_000];
 /// The same with `--full`.
 const LARGE: [usize; 3] = [2_000, 4_000, 8_000];
 
-/// A case for each layout and size, with a series for each form that there is; `value` makes its
-/// quantity.
+/// Makes the values of a case.
+type Value = fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>;
+
+/// A case for each layout and size, with a series for each of `forms` that there is there.
 fn cases(
     setting: &Setting,
-    layouts: &[ThreadLayout],
-    sizes: &[usize],
-    quantity: Quantity,
-    value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
-) -> Cases {
-    let all = Layouts::new(setting, layouts);
-    let forms = |layout: ThreadLayout| {
-        let there = Form::ALL.into_iter().filter(move |form| match form {
-            Form::Ranks => true,
-            Form::Ports => layout.is_one_process(),
-            Form::Loop => true,
-            Form::Rayon => setting.wants("rayon"),
-        });
-        there.map(|form| (form.name().to_owned(), form)).collect()
-    };
-    all.cases(layouts, sizes, &[quantity], forms, value)
-}
-
-/// As [`cases`], of f.
-fn overheads(setting: &Setting, layouts: &[ThreadLayout], sizes: &[usize]) -> Cases {
-    let f = |times: &CaseTimes<'_>| Ok(vec![times.overhead()?]);
-    cases(setting, layouts, sizes, OVERHEAD, f)
-}
-
-/// A case for each layout and size, of motet's ranks alone.
-fn of_ranks(
-    setting: &Setting,
-    layouts: &[ThreadLayout],
-    sizes: &[usize],
+    (layouts, sizes): (&[ThreadLayout], &[usize]),
+    forms: &[Form],
     quantities: &[Quantity],
-    value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
+    value: Value,
 ) -> Cases {
     let all = Layouts::new(setting, layouts);
-    let forms = |_| vec![(Form::Ranks.name().to_owned(), Form::Ranks)];
-    all.cases(layouts, sizes, quantities, forms, value)
+    let is_there = |form: &Form, layout: ThreadLayout| match form {
+        Form::Ranks | Form::Loop => true,
+        Form::Ports => layout.is_one_process(),
+        Form::Rayon => setting.wants("rayon"),
+    };
+    // What is a difference says so.
+    let differ = quantities.contains(&DIFFERENCE);
+    let mut cases = Vec::new();
+    for &points in sizes {
+        for &layout in layouts {
+            let case = Case::new(all.place(layout, points), quantities);
+            let forms = forms.iter().filter(|form| is_there(form, layout));
+            cases.push(forms.fold(case, |case, &form| {
+                let all = all.clone();
+                let name = match differ {
+                    true => format!("{} less dynamic", form.name()),
+                    false => form.name().to_owned(),
+                };
+                case.with(name, move || {
+                    value(&CaseTimes {
+                        all: &all,
+                        form,
+                        layout,
+                        points,
+                    })
+                })
+            }));
+        }
+    }
+    match cases.is_empty() {
+        false => Ok(cases),
+        true => Err("there is one core only: what is measured is what several lose".into()),
+    }
 }
 
-/// A case for each layout and size: motet's static split less its dynamic one.
+/// f of all forms.
+fn overheads(setting: &Setting, layouts: &[ThreadLayout], sizes: &[usize]) -> Cases {
+    cases(
+        setting,
+        (layouts, sizes),
+        &Form::ALL,
+        &[OVERHEAD],
+        |times| Ok(vec![times.overhead()?]),
+    )
+}
+
+/// Motet's static split less its dynamic one.
 fn differences(setting: &Setting, layouts: &[ThreadLayout], sizes: &[usize]) -> Cases {
-    let all = Layouts::new(setting, layouts);
-    let forms = |layout: ThreadLayout| {
-        let there = [Form::Ranks, Form::Ports].into_iter();
-        let there = there.filter(move |form| *form == Form::Ranks || layout.is_one_process());
-        there
-            .map(|form| (format!("{} less dynamic", form.name()), form))
-            .collect()
-    };
-    all.cases(layouts, sizes, &[DIFFERENCE], forms, |times| {
+    let forms = [Form::Ranks, Form::Ports];
+    cases(setting, (layouts, sizes), &forms, &[DIFFERENCE], |times| {
         Ok(vec![times.difference()?])
     })
 }
@@ -184,39 +194,6 @@ impl Layouts {
             .with("points", points)
             .with("p/N", layout.p() as f64 / points as f64)
             .with("clusters", self.clusters)
-    }
-
-    /// A case for each layout and size, with a series for each of `forms`.
-    fn cases(
-        &self,
-        layouts: &[ThreadLayout],
-        sizes: &[usize],
-        quantities: &[Quantity],
-        forms: impl Fn(ThreadLayout) -> Vec<(String, Form)>,
-        value: fn(&CaseTimes<'_>) -> Result<Vec<f64>, String>,
-    ) -> Cases {
-        let mut cases = Vec::new();
-        for &points in sizes {
-            for &layout in layouts {
-                let mut case = Case::new(self.place(layout, points), quantities);
-                for (name, form) in forms(layout) {
-                    let all = self.clone();
-                    case = case.with(name, move || {
-                        value(&CaseTimes {
-                            all: &all,
-                            form,
-                            layout,
-                            points,
-                        })
-                    });
-                }
-                cases.push(case);
-            }
-        }
-        match cases.is_empty() {
-            false => Ok(cases),
-            true => Err("there is one core only: what is measured is what several lose".into()),
-        }
     }
 
     /// The time of a step, in µs.

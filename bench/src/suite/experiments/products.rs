@@ -9,6 +9,7 @@ use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
 use crate::suite::{Case, Cases, Identity, Point, Quantity, Setting};
 use ::rayon::ThreadPool;
+use itertools::iproduct;
 use motet_sync::thread;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -39,19 +40,16 @@ pub(crate) fn e33(setting: &Setting) -> Cases {
         Quantity::new("time", "ms"),
         Quantity::new("rate", "GFLOP/s"),
     ];
-    let mut cases = Vec::new();
-    for threads in thread_counts() {
-        for &size in sizes {
-            let point = Point::new().with("size", size).with("threads", threads);
-            let values = move |us: &mut ProductTime<'_>| {
-                let us = us(threads)?;
-                Ok(vec![us / 1e3, Matrices::operations(size) / us / 1e3])
-            };
-            let case = Case::new(point, &quantities);
-            cases.push(Products::case(&products, setting, case, size, values));
-        }
-    }
-    Ok(cases)
+    let case = |(threads, &size)| {
+        let point = Point::new().with("size", size).with("threads", threads);
+        let values = move |us: &mut ProductTime<'_>| {
+            let us = us(threads)?;
+            Ok(vec![us / 1e3, Matrices::operations(size) / us / 1e3])
+        };
+        let case = Case::new(point, &quantities);
+        Products::case(&products, setting, case, size, values)
+    };
+    Ok(iproduct!(thread_counts(), sizes).map(case).collect())
 }
 
 /// The efficiencies of all sizes and threads, at points that begin so.
@@ -62,18 +60,17 @@ fn efficiencies(setting: &Setting, place: &Point) -> Cases {
         &[32, 64, 128, 256, 512],
         &[32, 64, 128, 256, 512, 1024, 2048],
     );
-    let mut cases = Vec::new();
-    for threads in thread_counts().into_iter().filter(|&threads| threads > 1) {
-        for &size in sizes {
-            let point = place.clone().with("size", size).with("threads", threads);
-            let values = move |us: &mut ProductTime<'_>| {
-                let (one, all) = (us(1)?, us(threads)?);
-                Ok(vec![one / (threads as f64 * all)])
-            };
-            let case = Case::new(point, &[Quantity::new("efficiency", "")]);
-            cases.push(Products::case(&products, setting, case, size, values));
-        }
-    }
+    let case = |(threads, &size)| {
+        let point = place.clone().with("size", size).with("threads", threads);
+        let values = move |us: &mut ProductTime<'_>| {
+            let (one, all) = (us(1)?, us(threads)?);
+            Ok(vec![one / (threads as f64 * all)])
+        };
+        let case = Case::new(point, &[Quantity::new("efficiency", "")]);
+        Products::case(&products, setting, case, size, values)
+    };
+    let all = iproduct!(thread_counts(), sizes).filter(|(threads, _)| *threads > 1);
+    let cases: Vec<Case> = all.map(case).collect();
     match cases.is_empty() {
         false => Ok(cases),
         true => Err("there is one core only, whose efficiency is 1 by definition".into()),
@@ -106,28 +103,16 @@ struct Products {
     openblas: OpenBlas,
 }
 
-impl Contender {
-    /// All of them; motet's static form first, with which the others are paired.
-    const ALL: [Contender; 6] = [
-        Contender::Motet(LoopSplit::Static),
-        Contender::Motet(LoopSplit::Dynamic),
-        Contender::Rayon,
-        Contender::OpenMp(LoopSplit::Static),
-        Contender::OpenMp(LoopSplit::Dynamic),
-        Contender::OpenBlas,
-    ];
-
-    /// The name of its series.
-    fn name(self) -> &'static str {
-        match self {
-            Contender::Motet(split) => split.name(),
-            Contender::Rayon => "rayon",
-            Contender::OpenMp(LoopSplit::Static) => "OpenMP static",
-            Contender::OpenMp(LoopSplit::Dynamic) => "OpenMP dynamic",
-            Contender::OpenBlas => "OpenBLAS",
-        }
-    }
-}
+/// All of them, by the names of their series; motet's static form first, with which the others are
+/// paired.
+const CONTENDERS: [(&str, Contender); 6] = [
+    ("motet static", Contender::Motet(LoopSplit::Static)),
+    ("motet dynamic", Contender::Motet(LoopSplit::Dynamic)),
+    ("rayon", Contender::Rayon),
+    ("OpenMP static", Contender::OpenMp(LoopSplit::Static)),
+    ("OpenMP dynamic", Contender::OpenMp(LoopSplit::Dynamic)),
+    ("OpenBLAS", Contender::OpenBlas),
+];
 
 impl Products {
     /// Nothing is started or built yet.
@@ -152,17 +137,19 @@ impl Products {
         size: usize,
         values: impl Fn(&mut ProductTime<'_>) -> Result<Vec<f64>, String> + Copy + 'static,
     ) -> Case {
-        Contender::ALL.into_iter().fold(case, |case, contender| {
-            let products = Rc::clone(products);
-            let program = move || {
-                let mut products = products.borrow_mut();
-                values(&mut |threads| products.us(contender, size, threads))
-            };
-            match contender {
-                Contender::Motet(_) => case.with(contender.name(), program),
-                _ => case.beside(setting, contender.name(), program),
-            }
-        })
+        CONTENDERS
+            .into_iter()
+            .fold(case, |case, (name, contender)| {
+                let products = Rc::clone(products);
+                let program = move || {
+                    let mut products = products.borrow_mut();
+                    values(&mut |threads| products.us(contender, size, threads))
+                };
+                match contender {
+                    Contender::Motet(_) => case.with(name, program),
+                    _ => case.beside(setting, name, program),
+                }
+            })
     }
 
     /// The time of a product, in µs; its checksum has been looked at.

@@ -159,8 +159,8 @@ fn cells(record: &CoreRecord) -> [String; 8] {
         .iter()
         .map(|(name, value)| format!("{name} {} ({:.2})", number(*value), record.ratios[name]))
         .collect();
-    let cores = record.two_cores.zip(record.sums_per_cycle);
-    let cores = cores.zip(record.roundtrip_us);
+    let cores = record.cores.two_cores.zip(record.cores.sums_per_cycle);
+    let cores = cores.zip(record.cores.roundtrip_us);
     let holds = match record.holds {
         Some(true) => "yes",
         Some(false) => "no",
@@ -176,7 +176,7 @@ fn cells(record: &CoreRecord) -> [String; 8] {
         record.bar.clone(),
         holds.to_owned(),
         cores.map_or("-".to_owned(), |((two, sums), trip)| {
-            let clock = record.clock_ghz;
+            let clock = record.cores.clock_ghz;
             format!("{clock:.1} GHz × {sums:.1}, {two:.1}, {trip:.2} µs")
         }),
         peers.join(", "),

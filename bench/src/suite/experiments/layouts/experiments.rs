@@ -1,7 +1,7 @@
 //! E25 to E32, R154, R155: what is asked of steps in these layouts.
 
 use super::{
-    CaseTimes, LARGE, OVERHEAD, SIZES, TIME, ThreadLayout, cases, differences, low, of_ranks,
+    CaseTimes, Form, LARGE, OVERHEAD, SIZES, TIME, ThreadLayout, cases, differences, low,
     overheads, processes_in_nodes, processes_only, threads_in_nodes, threads_only,
 };
 use crate::suite::{Case, Cases, Quantity, Series, Setting};
@@ -12,7 +12,8 @@ use std::hint::black_box;
 pub(crate) fn e25(setting: &Setting) -> Cases {
     let all = ThreadLayout::all();
     let time = |times: &CaseTimes<'_>| Ok(vec![times.us()?]);
-    cases(setting, &all, sizes(setting, &SIZES), TIME, time)
+    let sizes = sizes(setting, &SIZES);
+    cases(setting, (&all, sizes), &Form::ALL, &[TIME], time)
 }
 
 /// E26: overhead f of t x 1 x n.
@@ -61,7 +62,8 @@ pub(crate) fn r155(setting: &Setting) -> Cases {
     );
     let all = [threads_only(), processes_only()].concat();
     let quantities = [OVERHEAD, Quantity::new("overhead f N / p", "")];
-    of_ranks(setting, &all, sizes, &quantities, |times| times.factor())
+    let factor = |times: &CaseTimes<'_>| times.factor();
+    cases(setting, (&all, sizes), &[Form::Ranks], &quantities, factor)
 }
 
 /// These sizes with `--quick`.
@@ -90,7 +92,7 @@ pub(crate) fn r154(setting: &Setting) -> Cases {
         };
         let layouts: Vec<ThreadLayout> = ThreadLayout::all().into_iter().filter(wanted).collect();
         let value = |times: &CaseTimes<'_>| Ok(vec![times.pair_ns()?]);
-        let cases = of_ranks(setting, &layouts, sizes, &[pair], value)?;
+        let cases = cases(setting, (&layouts, sizes), &[Form::Ranks], &[pair], value)?;
         all.extend(cases.into_iter().map(|case| holding(case, held)));
     }
     Ok(all)

@@ -83,6 +83,18 @@ pub(crate) fn on_motet(
     measured.said()
 }
 
+/// Sends a group of calls, then awaits all answers.
+async fn all<T, C: IntoFuture<Output = Result<T, Fault>>>(
+    group: usize,
+    call: impl Fn() -> C,
+) -> Result<(), Fault> {
+    let calls: Vec<_> = (0..group).map(|_| call().into_future()).collect();
+    for call in calls {
+        call.await?;
+    }
+    Ok(())
+}
+
 async fn measure(
     counter: &CountsClient,
     kind: CallKind,
@@ -96,18 +108,9 @@ async fn measure(
             begun = Instant::now();
         }
         match kind {
-            CallKind::Get => {
-                let calls: Vec<_> = (0..group).map(|_| counter.get().into_future()).collect();
-                for call in calls {
-                    call.await?;
-                }
-            }
-            CallKind::Update => {
-                let calls: Vec<_> = (0..group).map(|_| counter.add(1).into_future()).collect();
-                for call in calls {
-                    call.await?;
-                }
-            }
+            CallKind::Get => all(group, || counter.get()).await?,
+            CallKind::Update => all(group, || counter.add(1)).await?,
+            CallKind::Posted => all(group, || counter.add_posted(1)).await?,
             CallKind::OneWay => {
                 for _ in 0..group {
                     counter.post(CountsRequest::Add(1))?;
@@ -117,14 +120,6 @@ async fn measure(
                 let all = (group * (number + 1)) as u64;
                 if last != all {
                     return Err(Fault::failed(format!("{last} were done, not {all}")));
-                }
-            }
-            CallKind::Posted => {
-                let calls: Vec<_> = (0..group)
-                    .map(|_| counter.add_posted(1).into_future())
-                    .collect();
-                for call in calls {
-                    call.await?;
                 }
             }
         }
