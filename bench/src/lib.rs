@@ -1,7 +1,8 @@
 //! Measurements of motet, against the limits of the machine and against peers.
 //!
 //! Every number is a ratio to something measured in the same run. One file per experiment:
-//! question, definition, method, threats.
+//! question, definition, method, threats. Those of the suite say theirs in
+//! `bench/data/experiments.toml`.
 //!
 //! - Depends on: the core crates and mining; nothing depends on it but the command line.
 //!
