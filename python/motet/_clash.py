@@ -77,4 +77,3 @@ def refuse_later_mpi4py() -> None:
     """Have imports of mpi4py's own module raise an error from now on."""
     if _motet.World.is_one_of_several() and not any(isinstance(f, _Guard) for f in sys.meta_path):
         sys.meta_path.insert(0, _Guard())  # type: ignore[arg-type]
-

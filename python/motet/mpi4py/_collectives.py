@@ -299,9 +299,7 @@ class Collectives:
     Scatterv, Iscatterv, Scatterv_init = forms(
         _scatterv, "give each rank its items of `root`'s, of different lengths."
     )
-    Allgather, Iallgather, Allgather_init = forms(
-        _allgather, "give every rank the items of all."
-    )
+    Allgather, Iallgather, Allgather_init = forms(_allgather, "give every rank the items of all.")
     Allgatherv, Iallgatherv, Allgatherv_init = forms(
         _allgatherv, "give every rank the items of all, of different lengths."
     )
@@ -334,6 +332,4 @@ class Collectives:
         _reduce_scatter, "combine the items of all ranks, and give each rank its part."
     )
     Scan, Iscan, Scan_init = forms(_scan, "combine the items of the ranks up to this one.")
-    Exscan, Iexscan, Exscan_init = forms(
-        _exscan, "combine the items of the ranks before this one."
-    )
+    Exscan, Iexscan, Exscan_init = forms(_exscan, "combine the items of the ranks before this one.")

@@ -80,9 +80,7 @@ class Derived:
         )
         return type(self)._of(layout)
 
-    def _at(
-        self, combiner: int, begins: numpy.ndarray, arguments: dict[str, Any]
-    ) -> Self:
+    def _at(self, combiner: int, begins: numpy.ndarray, arguments: dict[str, Any]) -> Self:
         """Make a datatype of items that begin at these bytes."""
         base = self._valid()
         begins = numpy.asarray(begins, dtype=numpy.int64)
@@ -129,18 +127,14 @@ class Derived:
             arguments,
         )
 
-    def Create_indexed(
-        self, blocklengths: Sequence[int], displacements: Sequence[int]
-    ) -> Self:
+    def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Self:
         """Make a datatype of blocks that begin at these items."""
         arguments = {"blocklengths": list(blocklengths), "displacements": list(displacements)}
         extent = self._valid().extent
         begins = [displacement * extent for displacement in displacements]
         return self._blocks(constants.COMBINER_INDEXED, blocklengths, begins, arguments)
 
-    def Create_hindexed(
-        self, blocklengths: Sequence[int], displacements: Sequence[int]
-    ) -> Self:
+    def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Self:
         """Make a datatype of blocks that begin at these bytes."""
         arguments = {"blocklengths": list(blocklengths), "displacements": list(displacements)}
         return self._blocks(constants.COMBINER_HINDEXED, blocklengths, displacements, arguments)
@@ -243,9 +237,7 @@ class Derived:
         made = self._at(constants.COMBINER_SUBARRAY, begins, arguments)
         assert made._layout is not None
         places = made._layout.all_places()
-        return self._derived(
-            constants.COMBINER_SUBARRAY, places, 0, items.size * extent, arguments
-        )
+        return self._derived(constants.COMBINER_SUBARRAY, places, 0, items.size * extent, arguments)
 
     def Create_darray(
         self,

@@ -19,9 +19,7 @@ from motet.mpi4py._places import Place
 class Window(Shared):
     """What handles on one window share."""
 
-    def __init__(
-        self, comm: Comm, mem: numpy.ndarray, unit: int, flavor: int, info: Info
-    ) -> None:
+    def __init__(self, comm: Comm, mem: numpy.ndarray, unit: int, flavor: int, info: Info) -> None:
         super().__init__(comm.Get_group(), info)
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.units: list[int] = comm.allgather(unit)

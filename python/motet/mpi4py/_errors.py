@@ -218,5 +218,3 @@ def Remove_error_string(errorcode: int) -> None:
     if errorcode not in _added:
         fail("ERR_ARG", f"{errorcode} was not added")
     _texts.pop(errorcode, None)
-
-

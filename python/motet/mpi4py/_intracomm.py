@@ -40,9 +40,7 @@ class Intracomm(Comm):
 
     Spawn_multiple = Accept = Connect = Spawn
 
-    def Create_cart(
-        self, dims: Sequence[int], periods: Any = None, reorder: bool = False
-    ) -> Any:
+    def Create_cart(self, dims: Sequence[int], periods: Any = None, reorder: bool = False) -> Any:
         """Make a grid of ranks; `COMM_NULL` for the ranks beyond it. Ranks keep their numbers."""
         handle = self._h.cartesian(*_grid(dims, periods))
         made = self._made(handle, "cart")

@@ -65,9 +65,7 @@ class Objects:
         handle = self._h
         return [pickle.loads(one) for one in handle.alltoall(_listed(sendobj, handle.size))]
 
-    def reduce(
-        self, sendobj: Any, op: Op | Callable[[Any, Any], Any] = SUM, root: int = 0
-    ) -> Any:
+    def reduce(self, sendobj: Any, op: Op | Callable[[Any, Any], Any] = SUM, root: int = 0) -> Any:
         """Combine the objects of all ranks, in their order, on `root`."""
         handle, combine = self._h, call_of(op)
         given = handle.reduce(pickle.dumps(sendobj), _pickled(combine), check_root(handle, root))

@@ -276,9 +276,7 @@ class PointToPoint:
         """Start to send an object; it ends when a receive has got it."""
         return self._sent_object(obj, dest, tag, True)
 
-    def irecv(
-        self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG
-    ) -> Request:
+    def irecv(self, buf: Any = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Post a receive of an object. `buf` is not needed."""
         if source == PROC_NULL:
             return Request._of(Call(None, from_nobody))

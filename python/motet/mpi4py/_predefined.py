@@ -113,9 +113,7 @@ PREDEFINED = BY_NAME
 def _define() -> None:
     for name, code in _NUMBERS.items():
         number: Any = numpy.dtype(code)
-        layout = Layout(
-            name, number.itemsize, number=number, code=number.char, predefined=True
-        )
+        layout = Layout(name, number.itemsize, number=number, code=number.char, predefined=True)
         PREDEFINED[name] = Datatype._of(layout)
     for name in ("BYTE", "PACKED"):
         layout = Layout(name, 1, number=numpy.dtype("u1"), code="B", predefined=True)

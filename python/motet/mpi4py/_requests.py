@@ -173,9 +173,7 @@ class Request:
     # Several.
 
     @classmethod
-    def waitany(
-        cls, requests: Sequence[Request], status: Status | None = None
-    ) -> tuple[int, Any]:
+    def waitany(cls, requests: Sequence[Request], status: Status | None = None) -> tuple[int, Any]:
         """Wait until one has ended; its number, and the object that has come."""
         number = _first(requests)
         if number is None:
@@ -207,9 +205,7 @@ class Request:
         return UNDEFINED, none, None
 
     @classmethod
-    def Testany(
-        cls, requests: Sequence[Request], status: Status | None = None
-    ) -> tuple[int, bool]:
+    def Testany(cls, requests: Sequence[Request], status: Status | None = None) -> tuple[int, bool]:
         """Give the number of one that has ended, and whether there is one."""
         return Request.testany(requests, status)[:2]
 
@@ -230,9 +226,7 @@ class Request:
     get_status_any = Get_status_any
 
     @classmethod
-    def waitall(
-        cls, requests: Sequence[Request], statuses: Any = None
-    ) -> list[Any]:
+    def waitall(cls, requests: Sequence[Request], statuses: Any = None) -> list[Any]:
         """Wait for all; the objects that have come."""
         told = _statuses(statuses, len(requests))
         return [request._wait(told(number)) for number, request in enumerate(requests)]
@@ -301,9 +295,7 @@ class Request:
         return Request.waitsome(requests, statuses)[0]
 
     @classmethod
-    def Get_status_some(
-        cls, requests: Sequence[Request], statuses: Any = None
-    ) -> list[int] | None:
+    def Get_status_some(cls, requests: Sequence[Request], statuses: Any = None) -> list[int] | None:
         """As `Testsome`, but none is over by that."""
         if all(request._call() is None for request in requests):
             return None

@@ -213,9 +213,7 @@ class Win(Epochs, Held, Attributes):
         else:
             window.handle.get_into(place, room)
 
-    def Accumulate(
-        self, origin: Any, target_rank: int, target: Any = None, op: Op = SUM
-    ) -> None:
+    def Accumulate(self, origin: Any, target_rank: int, target: Any = None, op: Op = SUM) -> None:
         """Combine items of a buffer with those of the window of a rank."""
         if target_rank != constants.PROC_NULL:
             self._combine(simple(origin), target_rank, target, op)

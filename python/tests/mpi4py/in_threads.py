@@ -1,6 +1,6 @@
 """Runs mpi4py's tests on the ranks of one process: each rank has the test modules for itself.
 
-    python in_threads.py RANKS FOLDER LACKING MODULE …
+python in_threads.py RANKS FOLDER LACKING MODULE …
 """
 
 import fnmatch

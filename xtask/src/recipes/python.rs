@@ -101,6 +101,8 @@ fn checks(runner: &mut Runner, project: &Project, place: &Path) {
     runner.command("python examples", examples.current_dir(place));
     let mut style = project.python("-m ruff check --no-cache python");
     runner.command("python style", &mut style);
+    let mut form = project.python("-m ruff format --check --no-cache python");
+    runner.command("python form", &mut form);
     let mut types = project.python("-m mypy --ignore-missing-imports --cache-dir");
     types.arg(project.target.join("mypy")).arg("python/motet");
     runner.command("python types", &mut types);
