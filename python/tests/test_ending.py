@@ -52,7 +52,7 @@ def test_sem_g466_a_script_that_ends_while_others_wait_for_it_ends_the_job(
 
 
 @NEEDS_MPI
-def test_sem_g531_scripts_that_wait_for_each_other_are_told(tmp_path):
+def test_sem_g516_scripts_that_wait_for_each_other_are_told(tmp_path):
     text = f"{SCRIPT}\ncomm.barrier()\ncomm.recv(source=1 - comm.rank, tag=7)\n"
     done = launched(tmp_path, text)
     assert done.returncode != 0, done.stderr
@@ -60,7 +60,7 @@ def test_sem_g531_scripts_that_wait_for_each_other_are_told(tmp_path):
     assert "script.py" in done.stderr and ".rs:" not in done.stderr, done.stderr
 
 
-def test_sem_g531_a_script_that_waits_for_itself_is_told(tmp_path):
+def test_sem_g516_a_script_that_waits_for_itself_is_told(tmp_path):
     program = tmp_path / "script.py"
     program.write_text(f"{SCRIPT}\ncomm.recv(source=0)\n")
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)

@@ -26,7 +26,7 @@ def test_the_package_carries_the_program(tmp_path):
 
 
 @pytest.mark.parametrize("before", [signal.SIG_IGN, signal.default_int_handler])
-def test_sem_g521_an_interrupt_that_was_ignored_stays_ignored(before, monkeypatch):
+def test_sem_g506_an_interrupt_that_was_ignored_stays_ignored(before, monkeypatch):
     monkeypatch.setattr(_motet, "main", lambda arguments: 7)
     own = signal.signal(signal.SIGINT, before)
     try:

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sem_g521_ignored_signals_are_read_from_the_status() {
+    fn sem_g506_ignored_signals_are_read_from_the_status() {
         let status = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
         assert_eq!(ignored(status), 1 << 12 | 1);
         assert_eq!(ignored("Name:\tmotet\n"), 0);

@@ -17,7 +17,7 @@ fn run_full(place: &ProgramFolder, arguments: &str) -> Run {
 }
 
 #[test]
-fn sem_g523_a_file_called_dash_is_not_standard_input() {
+fn sem_g508_a_file_called_dash_is_not_standard_input() {
     let place = ProgramFolder::with("-", ">a\nAC\n");
     let rows = three_groups() + &"0.5,0.5\n".repeat(20_000);
     let text = place
@@ -39,7 +39,7 @@ fn sem_g523_a_file_called_dash_is_not_standard_input() {
 }
 
 #[test]
-fn sem_g523_a_matrix_does_not_go_to_standard_output() {
+fn sem_g508_a_matrix_does_not_go_to_standard_output() {
     let place = ProgramFolder::with("x.fa", FASTA);
     let run = place.run("distance x.fa --out -");
     run.refusal(&["--out is -", "name a file"]);
@@ -48,7 +48,7 @@ fn sem_g523_a_matrix_does_not_go_to_standard_output() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn sem_g524_output_that_is_lost_is_told() {
+fn sem_g509_output_that_is_lost_is_told() {
     let place = ProgramFolder::with("points.csv", three_groups());
     for arguments in [
         "--version",
@@ -65,7 +65,7 @@ fn sem_g524_output_that_is_lost_is_told() {
 }
 
 #[test]
-fn sem_g525_the_file_that_is_read_is_not_written_over() {
+fn sem_g510_the_file_that_is_read_is_not_written_over() {
     let place = ProgramFolder::with("x.fa", FASTA);
     let words = &["x.fa is read", "give another --out"];
     place.run("distance x.fa --out x.fa").refusal(words);
@@ -86,7 +86,7 @@ fn sem_g525_the_file_that_is_read_is_not_written_over() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn sem_g526_a_folder_that_takes_no_checkpoints_is_told_at_the_start() {
+fn sem_g511_a_folder_that_takes_no_checkpoints_is_told_at_the_start() {
     let place = ProgramFolder::with("x.fa", FASTA);
     place.write("points.csv", three_groups());
     place.write("bits.txt", "0011\n0011\n1100\n");
@@ -270,7 +270,7 @@ fn sem_g256_numbers_that_are_far_too_large_are_short() {
 }
 
 #[test]
-fn sem_g527_a_program_that_is_not_there_is_told_before_the_library() {
+fn sem_g512_a_program_that_is_not_there_is_told_before_the_library() {
     let place = ProgramFolder::new();
     std::fs::create_dir(place.path("empty")).unwrap();
     let run = place.run("run --mpi-lib empty -- ./nosuchprog");

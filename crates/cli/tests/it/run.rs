@@ -100,7 +100,7 @@ fn sem_g308_needs_mpi_a_program_that_is_not_there_is_named() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn sem_g527_needs_mpi_more_processes_than_a_launcher_has_open_files_for() {
+fn sem_g512_needs_mpi_more_processes_than_a_launcher_has_open_files_for() {
     for library in mpi_libraries() {
         let place = ProgramFolder::new();
         let program = env!("CARGO_BIN_EXE_motet");
@@ -143,7 +143,7 @@ fn without_library(place: &ProgramFolder, arguments: &str) -> Command {
 
 #[cfg(unix)]
 #[test]
-fn sem_g530_one_process_needs_no_library() {
+fn sem_g515_one_process_needs_no_library() {
     let place = ProgramFolder::new();
     let told = "echo $MOTET_THREADS $MOTET_WHY; exit 7";
     let mut alone = without_library(&place, "run -t 4 --why 2.5 -- sh -c");

@@ -245,7 +245,7 @@ fn what_cannot_be_served_or_called_is_refused_in_one_line() {
 }
 
 #[test]
-fn sem_g528_the_demonstration_refuses_what_cannot_be() {
+fn sem_g513_the_demonstration_refuses_what_cannot_be() {
     let place = ProgramFolder::new();
     let serving = Serving::start(&place, "");
     let run = serving.call(&place, "/source make 4000000000");
@@ -271,7 +271,7 @@ fn sem_g528_the_demonstration_refuses_what_cannot_be() {
 }
 
 #[test]
-fn sem_g528_an_operation_that_there_is_not_is_not_watched() {
+fn sem_g513_an_operation_that_there_is_not_is_not_watched() {
     let place = ProgramFolder::new();
     let serving = Serving::start(&place, "");
     let watch = |only: &str| {
@@ -288,7 +288,7 @@ fn sem_g528_an_operation_that_there_is_not_is_not_watched() {
 }
 
 #[test]
-fn sem_g528_a_state_that_is_to_last_asks_for_a_store() {
+fn sem_g513_a_state_that_is_to_last_asks_for_a_store() {
     let place = ProgramFolder::with(
         "m.toml",
         "[[service]]\ntype = \"four-towns\"\nat = \"/source\"\npersist = \"each\"\n",

@@ -98,7 +98,7 @@ fn end(mut process: Child) -> Run {
 }
 
 #[test]
-fn sem_g520_an_interrupt_ends_alignments_long_before_their_end() {
+fn sem_g505_an_interrupt_ends_alignments_long_before_their_end() {
     let place = ProgramFolder::with("long.fa", sequences());
     for (arguments, name) in [
         ("distance long.fa --out d.npy -t 2", "INT"),
@@ -121,7 +121,7 @@ fn sem_g520_an_interrupt_ends_alignments_long_before_their_end() {
 }
 
 #[test]
-fn sem_g520_a_second_interrupt_ends_the_program_at_once() {
+fn sem_g505_a_second_interrupt_ends_the_program_at_once() {
     // One step of the fit takes seconds, and only then it looks for the first interrupt.
     let text: String = sequences()
         .lines()
@@ -145,7 +145,7 @@ fn sem_g520_a_second_interrupt_ends_the_program_at_once() {
 }
 
 #[test]
-fn sem_g521_a_signal_that_was_ignored_stays_ignored() {
+fn sem_g506_a_signal_that_was_ignored_stays_ignored() {
     let place = ProgramFolder::with("long.fa", sequences());
     let arguments = "distance long.fa --out d.npy -t 1";
     let mut process = by_shell(&place, "trap '' HUP", arguments).spawn().unwrap();
@@ -158,7 +158,7 @@ fn sem_g521_a_signal_that_was_ignored_stays_ignored() {
 }
 
 #[test]
-fn sem_g521_a_supervised_program_ignores_what_its_launcher_was_started_to_ignore() {
+fn sem_g506_a_supervised_program_ignores_what_its_launcher_was_started_to_ignore() {
     let place = ProgramFolder::new();
     let supervised = "supervise -- sh -c 'kill -HUP $PPID; kill -HUP $$; echo alive'";
     let process = by_shell(&place, "trap '' HUP", supervised).spawn().unwrap();
@@ -167,7 +167,7 @@ fn sem_g521_a_supervised_program_ignores_what_its_launcher_was_started_to_ignore
 }
 
 #[test]
-fn sem_g522_a_file_that_grows_too_large_is_told() {
+fn sem_g507_a_file_that_grows_too_large_is_told() {
     let text = three_groups() + &"1,2\n3,4\n5,7\n".repeat(2000);
     let place = ProgramFolder::with("points.csv", text);
     let process = by_shell(&place, "ulimit -f 4", "cluster points.csv -k 2 --out out").spawn();

@@ -300,7 +300,7 @@ fn sem_g128_bad_scores_and_a_cancelled_run() {
 }
 
 #[test]
-fn sem_g520_a_cancelled_run_aligns_no_further_batch() {
+fn sem_g505_a_cancelled_run_aligns_no_further_batch() {
     let (all, method) = (family(70), Alignment::dna());
     let work = Work::new(&all);
     let table = Table::new(method.scores, Alphabet::Dna);
@@ -323,7 +323,7 @@ fn sem_g520_a_cancelled_run_aligns_no_further_batch() {
 }
 
 #[test]
-fn sem_g520_a_rank_agrees_to_go_on_after_so_many_cells_at_most() {
+fn sem_g505_a_rank_agrees_to_go_on_after_so_many_cells_at_most() {
     let records = |count: usize, letters: usize| {
         let letters = "ACGT".repeat(letters / 4);
         let text: String = (0..count).map(|i| format!(">s{i}\n{letters}\n")).collect();

@@ -93,7 +93,7 @@ fn sem_g117_kmeans_from_both_starts() {
 }
 
 #[test]
-fn sem_g529_kmeans_begins_with_the_centres_that_are_given() {
+fn sem_g514_kmeans_begins_with_the_centres_that_are_given() {
     for (scale, offset) in [(1.0, 0.0), (1e-200, 0.0), (1e9, -7e9)] {
         // Two rows of points: the best clusters are left and right, these lie above each other.
         let corners = [[0.0, 0.0], [0.0, 1.0], [10.0, 0.0], [10.0, 1.0]];
@@ -118,7 +118,7 @@ fn sem_g529_kmeans_begins_with_the_centres_that_are_given() {
 }
 
 #[test]
-fn sem_g529_centres_that_are_none_are_refused() {
+fn sem_g514_centres_that_are_none_are_refused() {
     let points = sets().remove(0);
     let (dim, far) = (points.dim(), f64::MAX);
     for (centres, words) in [
