@@ -8,10 +8,14 @@ use crate::needs::Need;
 use crate::runner::Runner;
 use serde_json::Value;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 /// An example shows something; it does not work for minutes.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(600);
+
+/// How many tests of a program run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 /// How long the stress tests go on in the gate.
 const STRESS_SECONDS: u32 = 15;
@@ -91,6 +95,10 @@ fn tests(runner: &mut Runner, project: &Project, missing: &[Need]) {
     project.machine.tell(&mut command).args(project.words());
     if project.concerns("motet-c") {
         command.env("MOTET_C_LIBRARY", project.target.join("debug"));
+    }
+    // Many a test waits for the end of a process: another one has its core meanwhile.
+    if let (None, Ok(cores)) = (std::env::var_os(THREADS), thread::available_parallelism()) {
+        command.env(THREADS, (cores.get() + 1).to_string());
     }
     let skipped = missing.iter().flat_map(|need| ["--skip", need.marker]);
     command.arg("--").args(skipped);

@@ -46,7 +46,10 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             Group::Exclusive => Figures::count_alone(&common.figures.changes),
             _ => Figures::count(&common.figures.calls),
         };
-        let begun = self.sampled(before);
+        let begun = match self.slot.direct.is_unknown(operation) {
+            true => Some(common.shared.deadlines.clock().now()),
+            false => self.sampled(before),
+        };
         let clock = common.shared.deadlines.clock();
         let cx = Cx::new(common, RequestEnvelope::new(options, context, clock, None));
         let ended = match operation.group {

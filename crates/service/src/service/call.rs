@@ -190,7 +190,7 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
         match self {
             Make::Operation(request, reply, read) => {
                 let operation = C::operation(&request);
-                let Some(served) = slot.direct(Some(operation), options) else {
+                let Some(served) = slot.direct(Some(operation), options, context) else {
                     return Err(Make::Operation(request, reply, read));
                 };
                 let ran = served.run(operation, request, options, context);
@@ -198,7 +198,7 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
                     .map_err(|request| Make::Operation(request, reply, read))
             }
             Make::Get(make, read) => {
-                let served = slot.direct(None, options);
+                let served = slot.direct(None, options, context);
                 let got = served.and_then(|served| served.get(options, context));
                 got.map(|got| got.map(read)).ok_or(Make::Get(make, read))
             }

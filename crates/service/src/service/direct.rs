@@ -16,7 +16,7 @@ use super::slot::ServiceSlot;
 use crate::context::CallContext;
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Operation, Snapshot};
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::{AtomicU8, Ordering};
 use motet_sync::{spin_for, thread_local};
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock, Weak};
@@ -48,8 +48,18 @@ pub(crate) trait AtOnce<C: Contract>: Send + Sync {
 pub(crate) struct DirectOperations<C: Contract> {
     /// There once the service serves, but not under a replay.
     served: OnceLock<Weak<dyn AtOnce<C>>>,
-    /// Whether the handler of each operation was short when it ran last.
-    short: Box<[AtomicBool]>,
+    /// What is known of the handler of each operation: a [`Length`].
+    lengths: Box<[AtomicU8]>,
+}
+
+/// How long a handler takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Length {
+    /// It was never measured.
+    Unknown,
+    Short,
+    Long,
 }
 
 /// A handler that takes longer goes by the queue, where other workers can take it: about as long as
@@ -86,15 +96,30 @@ impl<C: Contract> DirectOperations<C> {
 
     /// The handler of an operation has run for so long.
     pub(crate) fn ran(&self, operation: &Operation, span: Duration) {
-        let (short, is_short) = (&self.short[operation.number], span < SHORT);
+        let length = match span < SHORT {
+            true => Length::Short,
+            false => Length::Long,
+        };
+        let known = &self.lengths[operation.number];
         // Relaxed, here and below: either way is right at any time.
-        if short.load(Ordering::Relaxed) != is_short {
-            short.store(is_short, Ordering::Relaxed);
+        if known.load(Ordering::Relaxed) != length as u8 {
+            known.store(length as u8, Ordering::Relaxed);
         }
     }
 
-    fn is_short(&self, operation: &Operation) -> bool {
-        self.short[operation.number].load(Ordering::Relaxed)
+    /// Whether the next run of the handler of an operation is to be measured in any case.
+    pub(crate) fn is_unknown(&self, operation: &Operation) -> bool {
+        self.lengths[operation.number].load(Ordering::Relaxed) == Length::Unknown as u8
+    }
+
+    /// Whether a handler is taken for short. A change that was never measured is, since nothing of
+    /// the service could run beside it; not where somebody waits for only so long.
+    fn is_short(&self, operation: &Operation, has_deadline: bool) -> bool {
+        match self.lengths[operation.number].load(Ordering::Relaxed) {
+            length if length == Length::Short as u8 => true,
+            length if length == Length::Long as u8 => false,
+            _ => operation.group == Group::Exclusive && !has_deadline,
+        }
     }
 }
 
@@ -104,11 +129,14 @@ impl<C: Contract> ServiceSlot<C> {
         &self,
         operation: Option<&Operation>,
         options: &Options,
+        context: Option<&CallContext>,
     ) -> Option<Arc<dyn AtOnce<C>>> {
         let is_plain = options.key.is_none() && !options.capture;
         let fits = match operation {
             None => true,
             Some(operation) => {
+                let left = context.and_then(|context| context.deadline);
+                let has_deadline = options.within.is_some() || left.is_some();
                 let group = match operation.group {
                     Group::Concurrent => true,
                     Group::Exclusive => !self.is_stored,
@@ -116,7 +144,7 @@ impl<C: Contract> ServiceSlot<C> {
                 };
                 group
                     && !operation.is_async
-                    && self.direct.is_short(operation)
+                    && self.direct.is_short(operation, has_deadline)
                     && self.common.queue.is_own_worker()
             }
         };
@@ -150,9 +178,9 @@ impl<C: Contract> Default for DirectOperations<C> {
     fn default() -> Self {
         DirectOperations {
             served: OnceLock::new(),
-            short: C::OPERATIONS
+            lengths: C::OPERATIONS
                 .iter()
-                .map(|_| AtomicBool::new(false))
+                .map(|_| AtomicU8::new(Length::Unknown as u8))
                 .collect(),
         }
     }

@@ -5,7 +5,7 @@ use motet_ports::timer::sleep;
 use motet_ports::{Port, reply, wait_blocking_for};
 use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
 use std::future::{Future, IntoFuture};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -150,6 +150,12 @@ fn answer<T>(call: impl IntoFuture<Output = Result<T, Fault>>) -> Option<Result<
     })
 }
 
+/// Whether there is no answer yet.
+fn waits(call: Pin<&mut impl Future>) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    call.poll(&mut cx).is_pending()
+}
+
 #[test]
 fn sem_g398_a_short_operation_is_carried_out_where_it_is_called() {
     on_workers(1, async |node| {
@@ -196,6 +202,22 @@ fn sem_g398_a_long_handler_goes_by_the_queue() {
         let held = diary.hold(1).into_future();
         assert!(answer(diary.get()).is_none(), "it waits for the other");
         held.await.unwrap();
+    });
+}
+
+#[test]
+fn sem_g398_a_change_is_taken_for_short_until_it_was_long() {
+    on_workers(1, async |node| {
+        let diary = node.create(Create::<Notes>::of()).await.unwrap();
+        let limited = diary.note(1).within(Duration::from_secs(60));
+        let mut limited = pin!(limited.into_future());
+        assert!(waits(limited.as_mut()), "nobody knows how long it takes");
+        limited.await.unwrap();
+        let mut query = pin!(diary.last().into_future());
+        assert!(waits(query.as_mut()), "queries might run beside each other");
+        query.await.unwrap();
+        let (before, after) = (answer(diary.hold(1)), answer(diary.hold(1)));
+        assert!(before.is_some() && after.is_none(), "it was long");
     });
 }
 
