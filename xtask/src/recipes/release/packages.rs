@@ -22,11 +22,13 @@ pub(in crate::recipes) fn step(runner: &mut Runner, project: &Project) {
 /// Packs every published crate from what is committed, builds each from its package alone, and
 /// takes the packages.
 pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder, allow_dirty: bool) {
+    // Cargo takes what it has built of a version for that version: each time it is built anew.
+    let name = format!("packages-{}", std::process::id());
+    let place = project.target.join(name);
     let mut command = packing(project);
-    let verified = runner.command(
-        "packages",
-        command.args(allow_dirty.then_some("--allow-dirty")),
-    );
+    command.arg("--target-dir").arg(&place);
+    command.args(allow_dirty.then_some("--allow-dirty"));
+    let verified = runner.command("packages", &mut command);
     licences(runner, project);
     if verified {
         runner.check("take packages", "each `.crate`", || {
@@ -34,12 +36,13 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, folder: &Folder, all
             let (mut count, mut bytes) = (0, 0);
             for manifest in published(project) {
                 let file = format!("package/{}-{version}.crate", manifest.name);
-                bytes += folder.take(&project.target.join(file))?;
+                bytes += folder.take(&place.join(file))?;
                 count += 1;
             }
             Ok(vec![format!("{count} packages, {bytes} bytes")])
         });
     }
+    let _ = std::fs::remove_dir_all(&place);
 }
 
 /// Cargo packs the published crates. Those that are not published need each other without versions,
