@@ -40,6 +40,15 @@ const COUNTS: usize = 280;
 /// long as they do.
 pub(crate) const ONE_IN: u64 = 16;
 
+/// Whether the call is measured before which there were so many. The numbers are mixed (D. E.
+/// Knuth, The Art of Computer Programming 3, section 6.4), so that operations which are called in
+/// turn are all measured.
+pub(crate) fn is_measured(before: u64) -> bool {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = before.wrapping_mul(GOLDEN);
+    (mixed ^ mixed >> 32).wrapping_mul(GOLDEN) < u64::MAX / ONE_IN
+}
+
 impl Latencies {
     pub(crate) fn new(operations: usize) -> Self {
         Latencies((0..operations).map(|_| OnceLock::new()).collect())
@@ -142,6 +151,18 @@ mod tests {
             assert!(error <= 0.07 * nanoseconds as f64, "{nanoseconds}: {found}");
         }
         assert_eq!(at(u64::MAX), COUNTS - 1);
+    }
+
+    #[test]
+    fn one_call_in_sixteen_is_measured_also_of_those_at_equal_distances() {
+        let measured = (0..160_000).filter(|&before| is_measured(before)).count();
+        assert!(measured.abs_diff(10_000) < 300, "{measured}");
+        for step in 1..=64 {
+            for first in 0..step {
+                let mut calls = (0..200).map(|turn| first + step * turn);
+                assert!(calls.any(is_measured), "{first}, each {step}");
+            }
+        }
     }
 
     #[test]

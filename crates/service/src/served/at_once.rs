@@ -3,7 +3,7 @@
 use super::Served;
 use super::exclusive::Failed;
 use crate::context::CallContext;
-use crate::latency::ONE_IN;
+use crate::latency::{ONE_IN, is_measured};
 use crate::options::{Options, RequestEnvelope};
 use crate::service::{AtOnce, ContractOf, Figures, StateOf, admit};
 use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot, Verb};
@@ -46,11 +46,11 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             Group::Exclusive => Figures::count_alone(&common.figures.changes),
             _ => Figures::count(&common.figures.calls),
         };
-        let begun = match self.slot.direct.is_unknown(operation) {
-            true => Some(common.shared.deadlines.clock().now()),
-            false => self.sampled(before),
-        };
         let clock = common.shared.deadlines.clock();
+        let (begun, calls) = match self.sampled(before) {
+            None if self.slot.direct.is_unknown(operation) => (Some(clock.now()), 1),
+            sampled => (sampled, ONE_IN),
+        };
         let cx = Cx::new(common, RequestEnvelope::new(options, context, clock, None));
         let ended = match operation.group {
             Group::Exclusive => self
@@ -66,7 +66,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             Failed::Panic(panicked) => self.panic_fault(&panicked),
         });
         if let Some(begun) = begun {
-            self.has_run(operation, begun, None, ONE_IN);
+            self.has_run(operation, begun, None, calls);
         }
         if let Ok(outcome) = &result
             && ContractOf::<S>::fault(outcome).is_some()
@@ -99,7 +99,7 @@ impl<S: Service> Served<S> {
     /// When a call begins that is to be measured, of those that are carried out at once.
     fn sampled(&self, before: u64) -> Option<Instant> {
         let clock = self.slot.common.shared.deadlines.clock();
-        before.is_multiple_of(ONE_IN).then(|| clock.now())
+        is_measured(before).then(|| clock.now())
     }
 
     fn read_now(

@@ -238,6 +238,33 @@ fn sem_g398_a_handler_that_becomes_long_goes_by_the_queue() {
 }
 
 #[test]
+fn sem_g398_a_handler_that_is_called_in_turn_with_others_is_measured_too() {
+    for others in [1, 3, 7, 15] {
+        on_workers(1, async move |node| {
+            let diary = diary(&node).await;
+            for _ in 0..100 {
+                diary.hold(0).await.unwrap();
+                if answer(diary.hold(0)).is_some() {
+                    break;
+                }
+            }
+            for turn in 0.. {
+                for _ in 0..others {
+                    diary.note(0).await.unwrap();
+                }
+                if answer(diary.hold(1)).is_none() {
+                    break;
+                }
+                assert!(
+                    turn < 400,
+                    "between {others} others it holds its callers for ever"
+                );
+            }
+        });
+    }
+}
+
+#[test]
 fn sem_g398_a_task_that_only_calls_lets_others_run() {
     on_workers(1, async |node| {
         let diary = diary(&node).await;
