@@ -1,7 +1,7 @@
 //! Two runs of the suite, row by row: what has changed beyond the spread of its own runs.
 
+use crate::measuring::{Row, RowValues};
 use crate::results::Results;
-use crate::suite::{Row, RowValues};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -91,7 +91,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Point, RowOutcome, SCHEMA};
+    use crate::measuring::{Point, RowOutcome, SCHEMA};
 
     fn row(series: &str, (least, median, most): (f64, f64, f64), runs: usize) -> Row {
         Row {

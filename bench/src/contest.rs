@@ -1,7 +1,8 @@
-//! One row of a comparison: motet's program and its peers' in turn, and the bar between them.
+//! One row of a comparison: a case of the suite, motet's program first, and the bars between them.
 
 use crate::limits;
-use crate::statistics::median;
+use crate::measuring::{Case, MeasuringMethod, Point, Quantity, measured};
+use crate::statistics::{Spread, median};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,21 +11,18 @@ use std::fmt;
 pub(crate) type ContestProgram = Box<dyn FnMut() -> Result<f64, String>>;
 
 /// A row before it is measured.
+#[derive(Debug)]
 pub(crate) struct Contest {
     /// What is measured.
     pub(crate) row: String,
-    /// In what.
-    pub(crate) unit: &'static str,
-    /// Motet's program.
-    pub(crate) motet: ContestProgram,
-    /// The others, by name.
-    pub(crate) peers: Vec<(&'static str, ContestProgram)>,
+    /// Motet's program and then the peers', with one quantity.
+    case: Case,
     /// What must hold, all of it; nothing: the row is for information.
-    pub(crate) bars: Vec<Bar>,
+    bars: Vec<Bar>,
     /// The limit of the machine that bounds the row.
-    pub(crate) limit: Option<MachineLimit>,
+    limit: Option<MachineLimit>,
     /// Only the first run of a process says anything: there is no other.
-    pub(crate) cold: bool,
+    cold: bool,
 }
 
 /// A limit of the machine, by name.
@@ -67,27 +65,22 @@ pub struct CoreRecord {
     /// R, a cache line to another core and back, or A, an allocation plus a push and pop.
     pub limit_name: Option<&'static str>,
     /// The peers' medians, by name.
-    pub peers: BTreeMap<&'static str, f64>,
-    /// Motet over the peer, by its name: the median of the pairs.
-    pub ratios: BTreeMap<&'static str, f64>,
+    pub peers: BTreeMap<String, f64>,
+    /// Motet over the peer, by its name: the median of the rounds.
+    pub ratios: BTreeMap<String, f64>,
     /// Peers that could not run, and why.
-    pub absent: BTreeMap<&'static str, String>,
+    pub absent: BTreeMap<String, String>,
     /// What must hold; empty when the row is for information.
     pub bar: String,
     /// Whether it does; absent when there is no bar, or nothing to compare with.
     pub holds: Option<bool>,
-    /// Pairs of runs.
+    /// Rounds, each with a run of every program.
     pub runs: usize,
+    /// Others had too much of the processors.
+    pub disturbed: bool,
     /// How fast the cores were: the worse of before and after the row.
     #[serde(flatten)]
     pub cores: CoreSpeed,
-}
-
-/// Pairs of motet's and one peer's results.
-#[derive(Debug, Default)]
-struct Pairs {
-    motet: Vec<f64>,
-    peer: Vec<f64>,
 }
 
 impl Contest {
@@ -97,11 +90,11 @@ impl Contest {
         unit: &'static str,
         motet: impl FnMut() -> Result<f64, String> + 'static,
     ) -> Contest {
+        let row = row.into();
+        let point = Point::new().with("row", row.as_str());
         Contest {
-            row: row.into(),
-            unit,
-            motet: Box::new(motet),
-            peers: Vec::new(),
+            row,
+            case: Case::new(point, &[Quantity::new("cost", unit)]).with("motet", motet),
             bars: Vec::new(),
             limit: None,
             cold: false,
@@ -110,12 +103,12 @@ impl Contest {
 
     /// Beside one more peer.
     pub(crate) fn beside(
-        mut self,
+        self,
         name: &'static str,
         peer: impl FnMut() -> Result<f64, String> + 'static,
     ) -> Contest {
-        self.peers.push((name, Box::new(peer)));
-        self
+        let case = self.case.with(name, peer);
+        Contest { case, ..self }
     }
 
     /// With one more bar.
@@ -124,74 +117,63 @@ impl Contest {
         self
     }
 
+    /// Bounded by a limit of the machine.
+    pub(crate) fn within(self, limit: Option<MachineLimit>) -> Contest {
+        Contest { limit, ..self }
+    }
+
     /// Of which only the first run of a process says anything.
     pub(crate) fn cold(self) -> Contest {
         Contest { cold: true, ..self }
     }
 
-    /// Runs motet and each peer in turn, `runs` times.
+    /// Measures so many rounds, each with a run of every program.
     ///
     /// # Errors
     /// Why motet's program cannot run here.
-    pub(crate) fn run(mut self, runs: usize) -> Result<CoreRecord, String> {
-        let before = CoreSpeed::here();
-        let mut absent = BTreeMap::new();
-        let mut pairs: BTreeMap<&'static str, Pairs> = BTreeMap::new();
-        let mut motet = Vec::new();
-        let runs = if self.cold { 1 } else { runs };
-        if !self.cold {
-            // Once for nothing: what a program or its library sets up the first time is not
-            // measured.
-            (self.motet)()?;
-        }
-        if runs > 1 {
-            // One that is run once pays for its start: most are processes, and start each time.
-            for (name, peer) in &mut self.peers {
-                if let Err(reason) = peer() {
-                    absent.insert(*name, reason);
-                }
-            }
-        }
-        for _ in 0..runs {
-            self.peers.retain(|(name, _)| !absent.contains_key(name));
-            if self.peers.is_empty() {
-                motet.push((self.motet)()?);
-            }
-            for (name, peer) in &mut self.peers {
-                let ours = (self.motet)()?;
-                motet.push(ours);
-                let theirs = match peer() {
-                    Ok(theirs) => theirs,
-                    Err(reason) => {
-                        absent.insert(*name, reason);
-                        continue;
-                    }
-                };
-                let pairs = pairs.entry(*name).or_default();
-                pairs.motet.push(ours);
-                pairs.peer.push(theirs);
-            }
-        }
-        let cores = before.worse(&CoreSpeed::here());
-        let outcome = RowOutcome {
-            motet: median(&motet),
-            pairs: &pairs,
+    pub(crate) fn run(self, runs: usize) -> Result<CoreRecord, String> {
+        let (runs, warm) = match (self.cold, runs) {
+            (true, _) => (1, 0),
+            // A peer that is run once pays for its start: most are processes, and start each time.
+            (false, 1) => (1, 1),
+            (false, runs) => (runs, usize::MAX),
         };
-        let verdicts: Vec<Option<bool>> = self.bars.iter().map(|bar| outcome.meets(*bar)).collect();
+        let unit = self.case.quantities[0].unit;
+        let before = CoreSpeed::here();
+        let plan = measured(MeasuringMethod::rounds(runs, warm), vec![self.case], |_| ());
+        let cores = before.worse(&CoreSpeed::here());
+        let mut series = plan.values(0, 0);
+        let motet = series.remove(0).1?;
+        let (mut peers, mut absent) = (BTreeMap::new(), BTreeMap::new());
+        for (name, values) in series {
+            match values {
+                Ok(values) => drop(peers.insert(name, values)),
+                Err(reason) => drop(absent.insert(name, reason)),
+            }
+        }
+        let spread = Spread::of(&motet);
         let bar: Vec<String> = self.bars.iter().map(ToString::to_string).collect();
+        let values = RowValues { motet, peers };
+        let verdicts: Vec<Option<bool>> = self.bars.iter().map(|bar| values.meets(*bar)).collect();
+        let by_peer = |of: fn(&RowValues, &[f64]) -> f64| {
+            let all = values.peers.iter();
+            all.map(|(name, peer)| (name.clone(), of(&values, peer)))
+                .collect()
+        };
         Ok(CoreRecord {
             row: self.row,
-            unit: self.unit,
-            motet: outcome.motet,
-            motet_range: crate::statistics::range(&motet),
+            unit,
+            motet: spread.median,
+            motet_range: (spread.min, spread.max),
             limit: self.limit.map(|limit| limit.value),
             limit_name: self.limit.map(|limit| limit.name),
-            peers: pairs.iter().map(|(n, p)| (*n, median(&p.peer))).collect(),
-            ratios: pairs.iter().map(|(n, p)| (*n, p.ratio())).collect(),
+            peers: by_peer(|_, peer| median(peer)),
+            ratios: by_peer(RowValues::ratio),
             absent,
             bar: bar.join("; "),
             holds: all(&verdicts),
             runs,
+            disturbed: plan.disturbed(0),
             cores,
         })
     }
@@ -237,49 +219,44 @@ impl CoreSpeed {
 }
 
 /// What the bars are judged by.
-struct RowOutcome<'a> {
-    motet: f64,
-    pairs: &'a BTreeMap<&'static str, Pairs>,
+struct RowValues {
+    /// Motet, round by round.
+    motet: Vec<f64>,
+    /// The peers that ran, in the same rounds.
+    peers: BTreeMap<String, Vec<f64>>,
 }
 
-impl RowOutcome<'_> {
+impl RowValues {
     /// Whether the bar holds; `None` when what it compares with is absent.
     fn meets(&self, bar: Bar) -> Option<bool> {
-        let with = |peer: &str, holds: &dyn Fn(&Pairs) -> bool| self.pairs.get(peer).map(holds);
+        let with = |peer: &str, holds: &dyn Fn(&[f64]) -> bool| {
+            self.peers.get(peer).map(|values| holds(values))
+        };
         match bar {
-            Bar::AtMost(most) => Some(self.motet <= most),
+            Bar::AtMost(most) => Some(median(&self.motet) <= most),
             Bar::BelowPeers => {
-                let below = |pairs: &Pairs| pairs.ratio() < 1.0;
-                (!self.pairs.is_empty()).then(|| self.pairs.values().all(below))
+                let below = |peer: &Vec<f64>| self.ratio(peer) < 1.0;
+                (!self.peers.is_empty()).then(|| self.peers.values().all(below))
             }
-            Bar::AtMostTimes(times, peer) => with(peer, &|pairs| pairs.ratio() <= times),
-            Bar::AtLeastTimes(times, peer) => with(peer, &|pairs| pairs.ratio() >= times),
-            Bar::AtMostOver(more, peer) => with(peer, &|pairs| pairs.difference() <= more),
-            Bar::Within(times, more, peer) => with(peer, &|pairs| {
-                pairs.each(|ours, theirs| ours - times * theirs) <= more
+            Bar::AtMostTimes(times, peer) => with(peer, &|peer| self.ratio(peer) <= times),
+            Bar::AtLeastTimes(times, peer) => with(peer, &|peer| self.ratio(peer) >= times),
+            Bar::AtMostOver(more, peer) => with(peer, &|peer| {
+                self.each(peer, |ours, theirs| ours - theirs) <= more
+            }),
+            Bar::Within(times, more, peer) => with(peer, &|peer| {
+                self.each(peer, |ours, theirs| ours - times * theirs) <= more
             }),
         }
     }
-}
 
-impl Pairs {
     /// Motet over the peer.
-    fn ratio(&self) -> f64 {
-        self.each(|ours, theirs| ours / theirs)
+    fn ratio(&self, peer: &[f64]) -> f64 {
+        self.each(peer, |ours, theirs| ours / theirs)
     }
 
-    /// Motet without the peer.
-    fn difference(&self) -> f64 {
-        self.each(|ours, theirs| ours - theirs)
-    }
-
-    /// The median of what `compare` says of each pair.
-    fn each(&self, compare: impl Fn(f64, f64) -> f64) -> f64 {
-        let pairs = self.motet.iter().zip(&self.peer);
-        let compared: Vec<f64> = pairs
-            .map(|(&ours, &theirs)| compare(ours, theirs))
-            .collect();
-        median(&compared)
+    /// The median of what `compare` says of each round.
+    fn each(&self, peer: &[f64], compare: impl Fn(f64, f64) -> f64) -> f64 {
+        Spread::of_rounds(&self.motet, peer, compare).median
     }
 }
 
@@ -294,15 +271,6 @@ impl fmt::Display for Bar {
             Bar::AtMostOver(more, peer) => write!(f, "≤ {peer} + {more}"),
             Bar::Within(times, more, peer) => write!(f, "≤ {} × {peer} + {more}", shown(times)),
         }
-    }
-}
-
-impl fmt::Debug for Contest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contest")
-            .field("row", &self.row)
-            .field("bars", &self.bars)
-            .finish_non_exhaustive()
     }
 }
 
@@ -323,16 +291,11 @@ mod tests {
 
     /// A contest whose programs give these values again and again.
     fn contest(motet: f64, peers: &[(&'static str, f64)], bars: &[Bar]) -> CoreRecord {
-        let constant = |value: f64| -> ContestProgram { Box::new(move || Ok(value)) };
-        let contest = Contest {
-            row: "row".to_owned(),
-            unit: "ns",
-            motet: constant(motet),
-            peers: peers.iter().map(|&(n, v)| (n, constant(v))).collect(),
-            bars: bars.to_vec(),
-            limit: None,
-            cold: false,
-        };
+        let contest = Contest::new("row", "ns", move || Ok(motet));
+        let contest = peers.iter().fold(contest, |contest, &(name, value)| {
+            contest.beside(name, move || Ok(value))
+        });
+        let contest = bars.iter().fold(contest, |contest, bar| contest.bar(*bar));
         contest.run(3).unwrap()
     }
 
@@ -374,25 +337,19 @@ mod tests {
     #[test]
     fn a_cold_row_runs_once() {
         let mut runs = 0.0;
-        let contest = Contest {
-            row: "row".to_owned(),
-            unit: "bytes",
-            motet: Box::new(move || {
-                runs += 1.0;
-                Ok(runs)
-            }),
-            peers: Vec::new(),
-            bars: vec![Bar::AtMost(1.0)],
-            limit: None,
-            cold: true,
+        let motet = move || {
+            runs += 1.0;
+            Ok(runs)
         };
+        let contest = Contest::new("row", "bytes", motet);
+        let contest = contest.bar(Bar::AtMost(1.0)).cold();
         let record = contest.run(5).unwrap();
         assert_eq!((record.motet, record.runs), (1.0, 1));
     }
 
     #[test]
-    fn a_ratio_is_that_of_a_pair() {
-        // The machine grows slower from pair to pair; the ratio does not change.
+    fn a_ratio_is_that_of_a_round() {
+        // The machine grows slower from round to round; the ratio does not change.
         let slower = |first: f64| -> ContestProgram {
             let mut time = first;
             Box::new(move || {
@@ -400,15 +357,9 @@ mod tests {
                 Ok(time)
             })
         };
-        let contest = Contest {
-            row: String::new(),
-            unit: "ns",
-            motet: slower(3.0),
-            peers: vec![("one", slower(4.0))],
-            bars: vec![Bar::AtMostTimes(0.75, "one")],
-            limit: None,
-            cold: false,
-        };
+        let contest = Contest::new("row", "ns", slower(3.0))
+            .beside("one", slower(4.0))
+            .bar(Bar::AtMostTimes(0.75, "one"));
         let record = contest.run(5).unwrap();
         assert_eq!(record.ratios["one"], 0.75);
         assert_eq!(record.holds, Some(true));
@@ -423,18 +374,9 @@ mod tests {
                 counted.set(counted.get() + 1);
                 Ok(1.0)
             });
-            let contest = Contest {
-                row: String::new(),
-                unit: "ns",
-                motet: Box::new(|| Ok(1.0)),
-                peers: vec![
-                    ("one", peer),
-                    ("gone", Box::new(|| Err("not here".to_owned()))),
-                ],
-                bars: Vec::new(),
-                limit: None,
-                cold: false,
-            };
+            let contest = Contest::new("row", "ns", || Ok(1.0))
+                .beside("one", peer)
+                .beside("gone", || Err("not here".to_owned()));
             let record = contest.run(runs).unwrap();
             assert_eq!((count.get(), record.peers["one"]), (expected, 1.0));
             assert_eq!(record.absent["gone"], "not here");
@@ -443,15 +385,9 @@ mod tests {
 
     #[test]
     fn a_peer_that_cannot_run_is_named_with_its_reason() {
-        let contest = Contest {
-            row: "row".to_owned(),
-            unit: "ns",
-            motet: Box::new(|| Ok(1.0)),
-            peers: vec![("gone", Box::new(|| Err("not here".to_owned())))],
-            bars: vec![Bar::BelowPeers],
-            limit: None,
-            cold: false,
-        };
+        let contest = Contest::new("row", "ns", || Ok(1.0))
+            .beside("gone", || Err("not here".to_owned()))
+            .bar(Bar::BelowPeers);
         let record = contest.run(2).unwrap();
         assert_eq!(record.absent["gone"], "not here");
         assert_eq!((record.holds, record.motet), (None, 1.0));

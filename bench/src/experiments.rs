@@ -1,13 +1,13 @@
 //! The experiments, one file each; `bench/README.md` lists them.
 
 pub mod annealing;
-pub mod core;
+pub(crate) mod core;
 pub mod crowded;
 pub mod exclusive;
 pub mod idle;
 pub mod quality;
-pub mod ranks;
-pub mod search;
-pub mod sim;
+pub(crate) mod ranks;
+pub(crate) mod search;
+pub(crate) mod sim;
 pub mod soak;
 pub mod stages;

@@ -8,11 +8,10 @@
 //!
 //! ```text
 //!  stages ──> motet-patterns            one program each way
-//!  suite ──> motet-patterns, peers      the papers' experiments by one method, into a folder of rows
+//!  suite ──> measuring, peers           the papers' experiments, into a folder of rows
 //!    ├────> results ──> plot, report, compare   what is made of these rows
 //!    └────> kernels, mixture            loops, matrices and points that the experiments compute with
-//!  core, ranks, search, sim ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
-//!       └────> selection                     which rows, and how thoroughly
+//!  row_set ──> core, ranks, search, sim ──> rows ──> contest ──> measuring   cases with bars
 //!  annealing ──> peers::scikit_learn        the peer in a process of its own
 //!  quality ──> table                   the data sets
 //!     └─────> unit, statistics, motet-machine shared by all experiments
@@ -25,6 +24,7 @@ pub mod compare;
 mod experiments;
 pub mod fit;
 pub mod join;
+pub mod measuring;
 pub mod papers;
 pub mod picture;
 pub mod plot;
@@ -43,6 +43,7 @@ mod mixture;
 mod peers;
 mod program;
 mod rank_program;
+mod row_set;
 mod rows;
 mod said;
 mod selection;
@@ -50,10 +51,10 @@ mod sequences;
 mod table;
 mod uts;
 
-pub use experiments::{
-    annealing, core, crowded, exclusive, idle, quality, ranks, search, sim, soak, stages,
-};
+pub use contest::{CoreRecord, CoreSpeed};
+pub use experiments::{annealing, crowded, exclusive, idle, quality, soak, stages};
 use motet_machine::{limits, system};
 
 pub use rank_program::{RankMeasured, RankProgram};
-pub use selection::{Effort, Missing, Selection};
+pub use row_set::RowSet;
+pub use selection::{Missing, Selection};

@@ -31,3 +31,15 @@ pub(crate) fn run(mode: StageMode, program: &WorkProgram) -> Duration {
         StageMode::Rendezvous => rendezvous::run(program),
     }
 }
+
+/// What a stage adds in µs, the run time in s, and that of the same work in one stage: of a pair of
+/// runs in turn.
+pub(crate) fn overhead(
+    program: &WorkProgram,
+    run: &dyn Fn(&WorkProgram) -> Result<Duration, String>,
+) -> Result<[f64; 3], String> {
+    let (once, rounds) = one_stage(program);
+    let ideal = run(&once)?.as_secs_f64() * rounds;
+    let time = run(program)?.as_secs_f64();
+    Ok([(time - ideal) * 1e6 / program.stages as f64, time, ideal])
+}

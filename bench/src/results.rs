@@ -1,6 +1,7 @@
 //! What a run of the suite has left in its folder, as pictures, tables and the report take it.
 
-use crate::suite::{Machine, Row, StoreError, all, read, read_machine};
+use crate::measuring::Row;
+use crate::suite::{Machine, StoreError, all, read, read_machine};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

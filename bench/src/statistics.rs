@@ -24,6 +24,17 @@ impl Spread {
             max,
         }
     }
+
+    /// Of what `compare` says of two programs, round by round.
+    pub(crate) fn of_rounds(
+        one: &[f64],
+        other: &[f64],
+        compare: impl Fn(f64, f64) -> f64,
+    ) -> Spread {
+        let rounds = one.iter().zip(other);
+        let compared: Vec<f64> = rounds.map(|(&one, &other)| compare(one, other)).collect();
+        Spread::of(&compared)
+    }
 }
 
 /// The median; the mean of the middle two for an even number. `NaN` of nothing.

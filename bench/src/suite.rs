@@ -13,29 +13,18 @@
 //!
 //! Read next: [`Experiment`], then one file of `suite/experiments`.
 
-mod case;
 mod experiment;
 mod experiments;
-mod load;
 mod machine;
-mod method;
 mod picture;
-mod plan;
 mod registry;
-mod row;
 mod run;
-mod setting;
 mod stages;
 mod store;
 
-pub use case::{Case, CaseProgram, CaseValues, Quantity, Series};
-pub use experiment::{Cases, Experiment, MakeCases};
+pub use experiment::{Experiment, MakeCases};
 pub use machine::{Identity, Machine, Measures};
-pub use method::{Listener, Measurer, MeasuringMethod, Stop};
 pub use picture::{Axis, LineFit, LineShape, PaperBeside, Picture};
-pub use plan::CasePlan;
 pub use registry::{Unknown, all, find};
-pub use row::{ParameterValue, Point, Row, RowOutcome, RowValues, SCHEMA};
 pub use run::{RunListener, run};
-pub use setting::{Setting, SuiteConfig, UnknownPeer};
 pub use store::{RowStore, StoreError, read, read_machine};

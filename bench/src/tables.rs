@@ -1,6 +1,6 @@
 //! The rows of an experiment as tables: a line for each point, a column for each series.
 
-use crate::suite::{ParameterValue, Row};
+use crate::measuring::{ParameterValue, Row};
 use crate::text::{number, unit};
 use itertools::Itertools;
 use serde::Serialize;
@@ -287,7 +287,7 @@ fn markdown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Point, RowOutcome, SCHEMA};
+    use crate::measuring::{Point, RowOutcome, SCHEMA};
 
     fn row(series: &str, parallel: u64, outcome: RowOutcome) -> Row {
         Row {

@@ -10,8 +10,8 @@
 //! ranks included. A step's cost depends on the temperature, because exponentials that are exact
 //! zeros are never formed. So a fit is replayed: its temperatures at which there are all clusters,
 //! each with as many steps as the fit made there, from cold to hot, all timed together
-//! (`annealing_ns`). Beside it stands the step at the fit's first temperature, at which every
-//! exponential is formed (`hot_ns`): no step can cost more. A Lloyd step is timed from the same
+//! (`annealing`). Beside it stands the step at the fit's first temperature, at which every
+//! exponential is formed (`hot`): no step can cost more. A Lloyd step is timed from the same
 //! first centres on both sides, and as many steps.
 //!
 //! Method: only the steps are timed, not the preparation of the points. In every repetition each
@@ -26,6 +26,7 @@
 
 mod plan;
 
+use crate::measuring::{Case, CasePlan, MeasuringMethod, Point, Quantity, measured};
 use crate::mixture::mixture;
 use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
@@ -33,9 +34,12 @@ use itertools::{Itertools, iproduct};
 use motet_comm::RunError;
 use motet_mining::{Annealing, Clusters, MiningError, Points};
 pub(crate) use plan::AnnealingPlan;
-use plan::{Times, fit};
+use plan::{TimedStep, fit};
 use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Instant;
 use thiserror::Error;
 
@@ -88,29 +92,18 @@ pub struct StepRecord {
     pub threads: usize,
     /// Annealing steps per repetition.
     pub annealing_steps: usize,
-    /// A step of annealing at the temperatures of a fit.
-    pub annealing_ns: Spread,
-    /// A step of annealing in which every exponential is formed.
-    pub hot_ns: Spread,
-    /// Our Lloyd step.
-    pub lloyd_ns: Spread,
-    /// scikit-learn's Lloyd step.
-    pub peer_ns: Option<Spread>,
-    /// Our annealing step over scikit-learn's Lloyd step.
-    pub annealing_over_peer: Option<Spread>,
-    /// Our hot annealing step over scikit-learn's Lloyd step.
-    pub hot_over_peer: Option<Spread>,
-    /// Our Lloyd step over scikit-learn's.
-    pub lloyd_over_peer: Option<Spread>,
-    /// Annealing on the first number of threads over annealing on this one.
-    pub annealing_speed_up: Spread,
-    /// The same for hot annealing steps.
-    pub hot_speed_up: Spread,
-    /// The same for Lloyd steps.
-    pub lloyd_speed_up: Spread,
-    /// The same for scikit-learn's Lloyd steps.
-    pub peer_speed_up: Option<Spread>,
+    /// Each of [`STEPS`] that was measured.
+    pub ns: BTreeMap<String, Spread>,
+    /// Each of our steps over scikit-learn's.
+    pub over_peer: BTreeMap<String, Spread>,
+    /// Each step on the first number of threads over that on this one.
+    pub speed_up: BTreeMap<String, Spread>,
 }
+
+/// The steps: annealing at the temperatures of a fit, annealing in which every exponential is
+/// formed, our Lloyd step, and scikit-learn's.
+pub const STEPS: [&str; 4] = ["annealing", "hot", "lloyd", PEER];
+const PEER: &str = "scikit-learn";
 
 /// Whole runs of annealing, from points to labels.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -131,28 +124,21 @@ pub struct WholeRecord {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AnnealingError {
-    /// A number that must not be 0 is, or a list is empty.
-    #[error("--{0} must be at least 1")]
-    Zero(&'static str),
     /// The points have no fit with this many clusters that cools all of them.
     #[error("no fit cools {0} clusters; use fewer --clusters or more --points")]
     NotReached(usize),
     /// A run failed.
     #[error("a run failed")]
     Run(#[from] RunError<MiningError>),
-}
-
-/// The repetitions of one number of clusters and threads.
-struct Row {
-    plan: usize,
-    threads: usize,
-    times: Vec<Times>,
+    /// Measured runs failed.
+    #[error("{0}")]
+    Step(String),
 }
 
 /// Measures; calls `progress` with the number of repetitions done.
 ///
 /// # Errors
-/// [`AnnealingError`] when there is nothing to measure or a run fails. A peer that is missing or
+/// [`AnnealingError`] when points cannot be clustered so or a run fails. A peer that is missing or
 /// ends early is no error: the record says why it is absent.
 ///
 /// ```
@@ -160,15 +146,14 @@ struct Row {
 ///
 /// let config = AnnealingConfig { points: 2_000, clusters: vec![4], runs: 1, whole_runs: 0, ..AnnealingConfig::default() };
 /// let record = measure(&config, |_| ()).unwrap();
-/// assert!(record.steps[0].annealing_ns.median > 0.0);
+/// assert!(record.steps[0].ns["annealing"].median > 0.0);
 /// assert!(record.peer_absent.is_some());
 /// ```
 pub fn measure(
     config: &AnnealingConfig,
-    mut progress: impl FnMut(usize),
+    progress: impl FnMut(usize),
 ) -> Result<AnnealingRecord, AnnealingError> {
-    config.check()?;
-    let points = mixture(config.points);
+    let points = Rc::new(mixture(config.points));
     let mut peer = match &config.python {
         Some(python) => ScikitLearn::start(python),
         None => Err("no Python was named: name one that has scikit-learn".to_owned()),
@@ -176,26 +161,38 @@ pub fn measure(
     if let Ok(peer) = &mut peer {
         peer.points(&points);
     }
-    let plan = |&clusters| AnnealingPlan::new(&points, clusters, config.steps);
-    let plans: Vec<AnnealingPlan> = config.clusters.iter().map(plan).try_collect()?;
-    let row = |(plan, &threads)| Row {
-        plan,
-        threads,
-        times: Vec::new(),
-    };
-    let rows = iproduct!(0..plans.len(), &config.threads);
-    let mut rows: Vec<Row> = rows.map(row).collect();
-    for run in 0..config.runs {
-        for row in &mut rows {
-            let times = plans[row.plan].time(&points, row.threads, &mut peer)?;
-            row.times.push(times);
+    let peer = Rc::new(RefCell::new(peer));
+    let plan = |&clusters| AnnealingPlan::new(&points, clusters, config.steps).map(Rc::new);
+    let plans: Vec<Rc<AnnealingPlan>> = config.clusters.iter().map(plan).try_collect()?;
+    let rows: Vec<(usize, usize)> =
+        iproduct!(0..plans.len(), config.threads.iter().copied()).collect();
+    let cases = rows
+        .iter()
+        .map(|&(plan, threads)| steps(&plans[plan], &points, threads, &peer));
+    let method = MeasuringMethod::rounds(config.runs, 0);
+    let measured = measured(method, cases.collect(), progress);
+    let runs: Vec<StepRuns> = (0..rows.len())
+        .map(|case| step_runs(&measured, case))
+        .try_collect()?;
+    let records = rows.iter().zip(&runs).map(|(&(plan, threads), here)| {
+        let first = rows.iter().position(|&(other, _)| other == plan);
+        let first = &runs[first.unwrap_or_default()];
+        let over = |under: &dyn Fn(&str) -> Option<Spread>| {
+            let named = |name: &String| Some((name.clone(), under(name)?));
+            here.keys().filter_map(named).collect()
+        };
+        StepRecord {
+            clusters: plans[plan].clusters,
+            threads,
+            annealing_steps: plans[plan].annealing_steps(),
+            ns: over(&|name| Some(Spread::of(&here[name]))),
+            over_peer: over(&|name| {
+                Some(ratios(&here[name], here.get(PEER)?)).filter(|_| name != PEER)
+            }),
+            speed_up: over(&|name| Some(ratios(first.get(name)?, &here[name]))),
         }
-        progress(run + 1);
-    }
-    let records = rows.iter().map(|row| {
-        let first = rows.iter().find(|other| other.plan == row.plan);
-        row.record(&plans[row.plan], first.unwrap_or(row), peer.is_ok())
     });
+    let peer = peer.borrow();
     Ok(AnnealingRecord {
         points: points.len(),
         dim: points.dim(),
@@ -203,8 +200,45 @@ pub fn measure(
         steps: records.collect(),
         whole: whole(config, &points)?,
         peer: peer.as_ref().ok().map(|peer| peer.version().to_owned()),
-        peer_absent: peer.err(),
+        peer_absent: peer.as_ref().err().cloned(),
     })
+}
+
+/// The steps of one number of clusters and threads: ours, and the peer's unless it is absent.
+fn steps(
+    plan: &Rc<AnnealingPlan>,
+    points: &Rc<Points>,
+    threads: usize,
+    peer: &Rc<RefCell<Result<ScikitLearn, String>>>,
+) -> Case {
+    let point = Point::new()
+        .with("clusters", plan.clusters)
+        .with("threads", threads);
+    let ours = |step| {
+        let (plan, points) = (Rc::clone(plan), Rc::clone(points));
+        move || {
+            plan.step_ns(&points, threads, step)
+                .map_err(|error| error.to_string())
+        }
+    };
+    let (plan, points, peer) = (Rc::clone(plan), Rc::clone(points), Rc::clone(peer));
+    Case::new(point, &[Quantity::new("step", "ns per point and cluster")])
+        .with(STEPS[0], ours(TimedStep::Annealing))
+        .with(STEPS[1], ours(TimedStep::Hot))
+        .with(STEPS[2], ours(TimedStep::Lloyd))
+        .with(PEER, move || {
+            let mut peer = peer.borrow_mut();
+            let step = plan.peer_ns(
+                &points,
+                threads,
+                peer.as_mut().map_err(|reason| reason.clone())?,
+            );
+            if let Err(reason) = &step {
+                // One that fails is absent from then on.
+                *peer = Err(reason.clone());
+            }
+            step
+        })
 }
 
 impl Default for AnnealingConfig {
@@ -222,90 +256,69 @@ impl Default for AnnealingConfig {
     }
 }
 
-impl AnnealingConfig {
-    fn check(&self) -> Result<(), AnnealingError> {
-        let zero = [
-            ("points", self.points == 0),
-            (
-                "clusters",
-                self.clusters.is_empty() || self.clusters.contains(&0) || self.whole_clusters == 0,
-            ),
-            (
-                "threads",
-                self.threads.is_empty() || self.threads.contains(&0),
-            ),
-            ("steps", self.steps == 0),
-            ("runs", self.runs == 0),
-        ];
-        match zero.into_iter().find(|(_, zero)| *zero) {
-            Some((what, _)) => Err(AnnealingError::Zero(what)),
-            None => Ok(()),
+/// What each step took, round by round, in ns.
+type StepRuns = BTreeMap<String, Vec<f64>>;
+
+/// Those of one number of clusters and threads; without the peer's where it is absent.
+fn step_runs(plan: &CasePlan, case: usize) -> Result<StepRuns, AnnealingError> {
+    let mut runs = BTreeMap::new();
+    for (name, values) in plan.values(case, 0) {
+        match values {
+            Ok(values) => drop(runs.insert(name, values)),
+            Err(_) if name == PEER => {}
+            Err(reason) => return Err(AnnealingError::Step(reason)),
         }
     }
+    Ok(runs)
 }
 
-impl Row {
-    fn record(&self, plan: &AnnealingPlan, first: &Row, peer: bool) -> StepRecord {
-        let all =
-            |of: fn(&Times) -> f64| Spread::of(&self.times.iter().map(of).collect::<Vec<_>>());
-        let speed_up = |of: fn(&Times) -> f64| {
-            let pairs = first.times.iter().zip(&self.times);
-            Spread::of(
-                &pairs
-                    .map(|(one, here)| of(one) / of(here))
-                    .collect::<Vec<_>>(),
-            )
-        };
-        StepRecord {
-            clusters: plan.clusters,
-            threads: self.threads,
-            annealing_steps: plan.annealing_steps(),
-            annealing_ns: all(|t| t.annealing),
-            hot_ns: all(|t| t.hot),
-            lloyd_ns: all(|t| t.lloyd),
-            peer_ns: peer.then(|| all(|t| t.peer)),
-            annealing_over_peer: peer.then(|| all(|t| t.annealing / t.peer)),
-            hot_over_peer: peer.then(|| all(|t| t.hot / t.peer)),
-            lloyd_over_peer: peer.then(|| all(|t| t.lloyd / t.peer)),
-            annealing_speed_up: speed_up(|t| t.annealing),
-            hot_speed_up: speed_up(|t| t.hot),
-            lloyd_speed_up: speed_up(|t| t.lloyd),
-            peer_speed_up: peer.then(|| speed_up(|t| t.peer)),
-        }
-    }
+/// Round by round.
+fn ratios(over: &[f64], under: &[f64]) -> Spread {
+    Spread::of_rounds(over, under, |over, under| over / under)
 }
 
 /// Whole runs, the numbers of threads in turn.
-fn whole(config: &AnnealingConfig, points: &Points) -> Result<Vec<WholeRecord>, AnnealingError> {
-    if config.whole_runs == 0 {
-        return Ok(Vec::new());
-    }
-    let clusters = config.whole_clusters;
+fn whole(
+    config: &AnnealingConfig,
+    points: &Rc<Points>,
+) -> Result<Vec<WholeRecord>, AnnealingError> {
     let method = Annealing {
-        clusters: Clusters::Exactly(clusters),
+        clusters: Clusters::Exactly(config.whole_clusters),
         ..Annealing::default()
     };
-    let mut seconds = vec![Vec::new(); config.threads.len()];
-    for _ in 0..config.whole_runs {
-        for (seconds, &threads) in seconds.iter_mut().zip(&config.threads) {
+    let case = |&threads: &usize| {
+        let (points, method) = (Rc::clone(points), method.clone());
+        let seconds = move || {
             let started = Instant::now();
-            fit(points, threads, &method)?;
-            seconds.push(started.elapsed().as_secs_f64());
-        }
+            fit(&points, threads, &method).map_err(|error| error.to_string())?;
+            Ok(started.elapsed().as_secs_f64())
+        };
+        let point = Point::new().with("threads", threads);
+        Case::new(point, &[Quantity::new("time", "s")]).with("motet", seconds)
+    };
+    if config.whole_runs == 0 || config.threads.is_empty() {
+        return Ok(Vec::new());
     }
-    let records = config.threads.iter().zip(&seconds);
-    Ok(records
-        .map(|(&threads, here)| {
-            let pairs = seconds[0].iter().zip(here);
-            WholeRecord {
-                clusters,
-                threads,
-                seconds: Spread::of(here),
-                speed_up: Spread::of(&pairs.map(|(one, here)| one / here).collect::<Vec<_>>()),
-                runs: config.whole_runs,
-            }
+    let rounds = MeasuringMethod::rounds(config.whole_runs, 0);
+    let plan = measured(rounds, config.threads.iter().map(case).collect(), |_| ());
+    let seconds = |case| {
+        plan.values(case, 0)
+            .remove(0)
+            .1
+            .map_err(AnnealingError::Step)
+    };
+    let first = seconds(0)?;
+    let record = |(case, &threads)| {
+        let here = seconds(case)?;
+        Ok(WholeRecord {
+            clusters: config.whole_clusters,
+            threads,
+            seconds: Spread::of(&here),
+            speed_up: ratios(&first, &here),
+            runs: config.whole_runs,
         })
-        .collect())
+    };
+    config.threads.iter().enumerate().map(record).collect()
 }
 
 #[cfg(test)]
@@ -337,12 +350,13 @@ mod tests {
         assert_eq!(shapes, [(3, 1), (3, 2), (5, 1), (5, 2)]);
         for step in &record.steps {
             assert!(step.annealing_steps > 0);
-            for spread in [step.annealing_ns, step.hot_ns, step.lloyd_ns] {
+            assert!(step.ns.keys().eq(["annealing", "hot", "lloyd"]), "{step:?}");
+            for spread in step.ns.values() {
                 assert!(0.0 < spread.min && spread.max.is_finite(), "{spread:?}");
             }
-            assert_eq!(step.peer_ns, None);
+            assert!(step.over_peer.is_empty(), "{step:?}");
         }
-        assert_eq!(record.steps[2].annealing_speed_up.median, 1.0);
+        assert_eq!(record.steps[2].speed_up["annealing"].median, 1.0);
         assert_eq!(record.whole.len(), 2);
         assert!(record.peer_absent.unwrap().contains("no Python was named"));
     }
@@ -366,28 +380,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_measure_is_an_error() {
-        let error = |config| measure(&config, |_| ()).unwrap_err().to_string();
-        assert_eq!(
-            error(AnnealingConfig { runs: 0, ..small() }),
-            "--runs must be at least 1"
-        );
-        let clusters = vec![4, 0];
-        assert_eq!(
-            error(AnnealingConfig {
-                clusters,
-                ..small()
-            }),
-            "--clusters must be at least 1"
-        );
-        // More clusters than points.
-        let run = measure(
-            &AnnealingConfig {
-                points: 4,
-                ..small()
-            },
-            |_| (),
-        );
-        assert!(matches!(run, Err(AnnealingError::Run(_))), "{run:?}");
+    fn what_cannot_be_clustered_is_an_error() {
+        // None, and more than points.
+        for (points, clusters) in [(3_000, 0), (4, 5)] {
+            let run = measure(
+                &AnnealingConfig {
+                    points,
+                    clusters: vec![clusters],
+                    ..small()
+                },
+                |_| (),
+            );
+            assert!(matches!(run, Err(AnnealingError::Run(_))), "{run:?}");
+        }
     }
 }

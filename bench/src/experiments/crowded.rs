@@ -6,7 +6,9 @@
 //! Threats: what the system's scheduler makes of it; other load.
 
 use super::soak;
-use crate::statistics::median;
+use crate::measuring::{Case, MeasuringMethod, Point, Quantity, measured};
+use crate::statistics::{Spread, median};
+use itertools::Itertools;
 use motet_sync::thread;
 use serde::Serialize;
 use std::io;
@@ -62,23 +64,25 @@ impl Drop for Busy {
 pub fn measure(busy: usize, runs: usize) -> io::Result<CrowdedRecord> {
     const PARALLEL: usize = 2;
     const STAGES: u64 = 400_000;
-    let (mut alone, mut beside) = (Vec::new(), Vec::new());
-    soak::run(PARALLEL, STAGES / 10, |_| ());
-    for _ in 0..runs {
-        alone.push(soak::run(PARALLEL, STAGES, |_| ()).stage_us);
-        let crowd = (0..busy)
-            .map(|_| Busy::start())
-            .collect::<io::Result<Vec<_>>>()?;
-        beside.push(soak::run(PARALLEL, STAGES, |_| ()).stage_us);
-        drop(crowd);
-    }
-    let ratios: Vec<f64> = alone
-        .iter()
-        .zip(&beside)
-        .map(|(alone, beside)| alone / beside)
-        .collect();
+    let stage_us = || soak::run(PARALLEL, STAGES, |_| ()).stage_us;
+    let alone = move || Ok(stage_us());
+    let crowd = move || -> io::Result<f64> {
+        let _crowd: Vec<Busy> = (0..busy).map(|_| Busy::start()).try_collect()?;
+        Ok(stage_us())
+    };
+    let case = Case::new(Point::new(), &[Quantity::new("time per stage", "us")])
+        .with("alone", alone)
+        .with("beside", move || crowd().map_err(|error| error.to_string()));
+    // Others are to be busy: that disturbs nothing.
+    let method = MeasuringMethod {
+        watched: false,
+        ..MeasuringMethod::rounds(runs, 1)
+    };
+    let plan = measured(method, vec![case], |_| ());
+    let of = |series| plan.values(0, 0).remove(series).1.map_err(io::Error::other);
+    let (alone, beside) = (of(0)?, of(1)?);
     let share = (thread::cores() as f64 / (PARALLEL + busy) as f64).min(1.0);
-    let progress = median(&ratios);
+    let progress = Spread::of_rounds(&alone, &beside, |alone, beside| alone / beside).median;
     Ok(CrowdedRecord {
         parallel: PARALLEL,
         busy,

@@ -24,6 +24,7 @@ pub use crate::table::TableError;
 pub use pairs::{PAIRS, PairsRecord, pairs};
 pub use sets::{CENSUS, LABELLED};
 
+use itertools::Itertools;
 use motet_comm::{Communicator, RunError, World};
 use motet_mining::{
     Annealing, Clustering, Clusters, Control, DataError, Init, KMeans, MiningError, Points,
@@ -62,51 +63,25 @@ pub struct QualityRecord {
     /// Threads.
     pub threads: usize,
     /// One row per labelled set.
-    pub labelled: Vec<LabelledRecord>,
+    pub labelled: Vec<SetRecord>,
     /// One row per census set.
-    pub census: Vec<CensusRecord>,
+    pub census: Vec<SetRecord>,
 }
 
-/// A set with labels.
+/// What was found in a set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LabelledRecord {
+pub struct SetRecord {
     /// Its name.
     pub set: String,
     /// Points.
     pub points: usize,
     /// Columns.
     pub dim: usize,
-    /// Labels, and clusters.
+    /// Clusters: as many as there are labels, if there are any.
     pub clusters: usize,
-    /// Agreement of annealing.
-    pub annealing_agreement: f64,
-    /// Inertia of annealing.
-    pub annealing_inertia: f64,
-    /// Agreement of the K-means run of least inertia.
-    pub kmeans_agreement: f64,
-    /// Its inertia.
-    pub kmeans_inertia: f64,
-    /// The best agreement of all K-means runs.
-    pub kmeans_best_agreement: f64,
-    /// Inertia of annealing over that of K-means.
-    pub inertia_ratio: f64,
-    /// Seconds of annealing.
-    pub annealing_seconds: f64,
-    /// Seconds of all K-means runs.
-    pub kmeans_seconds: f64,
-}
-
-/// A census set.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CensusRecord {
-    /// Its name.
-    pub set: String,
-    /// Points.
-    pub points: usize,
-    /// Columns.
-    pub dim: usize,
-    /// Clusters.
-    pub clusters: usize,
+    /// Agreement with the labels, if there are any.
+    #[serde(flatten)]
+    pub agreement: Option<AgreementRecord>,
     /// Inertia of annealing.
     pub annealing_inertia: f64,
     /// Inertia of the best K-means run.
@@ -117,6 +92,17 @@ pub struct CensusRecord {
     pub annealing_seconds: f64,
     /// Seconds of all K-means runs.
     pub kmeans_seconds: f64,
+}
+
+/// How far clusters agree with labels.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AgreementRecord {
+    /// Agreement of annealing.
+    pub annealing_agreement: f64,
+    /// Agreement of the K-means run of least inertia.
+    pub kmeans_agreement: f64,
+    /// The best agreement of all K-means runs.
+    pub kmeans_best_agreement: f64,
 }
 
 /// Why a measurement cannot be done.
@@ -151,7 +137,7 @@ pub enum QualityError {
 /// let config = QualityConfig { data: "../shared/data".into(), ..QualityConfig::default() };
 /// let record = measure(&config, |set| println!("{set}"))?;
 /// for row in &record.labelled {
-///     println!("{}: {:.3}", row.set, row.annealing_agreement);
+///     println!("{}: {:.5}", row.set, row.inertia_ratio);
 /// }
 /// # Ok::<(), motet_bench::quality::QualityError>(())
 /// ```
@@ -202,14 +188,13 @@ impl QualityConfig {
     }
 
     fn check(&self) -> Result<(), QualityError> {
-        for (what, value) in [
-            ("census-clusters", self.census_clusters),
-            ("restarts", self.restarts),
-            ("threads", self.threads),
-        ] {
-            if value == 0 {
-                return Err(QualityError::Zero(what));
-            }
+        let zero = [
+            ("census-clusters", self.census_clusters == 0),
+            ("restarts", self.restarts == 0),
+            ("threads", self.threads == 0),
+        ];
+        if let Some((what, _)) = zero.into_iter().find(|(_, zero)| *zero) {
+            return Err(QualityError::Zero(what));
         }
         for (names, all) in [(&self.labelled, &LABELLED[..]), (&self.census, &CENSUS[..])] {
             if let Some(name) = names.iter().find(|name| !all.contains(&name.as_str())) {
@@ -219,67 +204,51 @@ impl QualityConfig {
         Ok(())
     }
 
-    fn agreement(&self, name: &str, set: &Labelled) -> Result<LabelledRecord, QualityError> {
+    fn agreement(&self, name: &str, set: &Labelled) -> Result<SetRecord, QualityError> {
         let (points, clusters) = (&set.points, set.classes());
-        let (annealed, annealing_seconds) = self.anneal(points, clusters)?;
-        let agreement = |found: &Clustering| adjusted_rand(&set.labels, &found.labels);
-        let (mut best, mut kmeans_best_agreement) = (None::<Clustering>, f64::NEG_INFINITY);
-        let mut kmeans_seconds = 0.0;
-        for restart in 0..self.restarts {
+        let annealed = self.anneal(points, clusters)?;
+        let run = |restart: usize| {
             let method = KMeans {
                 clusters,
                 init: Init::Random,
                 seed: restart as u64,
                 ..KMeans::default()
             };
-            let (found, seconds) = self.kmeans(points, &method)?;
-            kmeans_seconds += seconds;
-            kmeans_best_agreement = kmeans_best_agreement.max(agreement(&found));
-            if best
-                .as_ref()
-                .is_none_or(|best| found.inertia < best.inertia)
-            {
-                best = Some(found);
-            }
-        }
+            self.kmeans(points, &method)
+        };
+        let runs: Vec<(Clustering, f64)> = (0..self.restarts).map(run).try_collect()?;
+        let seconds = runs.iter().map(|(_, seconds)| seconds).sum();
+        let found = runs.iter().map(|(found, _)| found);
+        let agreement = |found: &Clustering| adjusted_rand(&set.labels, &found.labels);
+        let most = found
+            .clone()
+            .map(agreement)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let best = found.min_by(|one, other| one.inertia.total_cmp(&other.inertia));
         let best = best.ok_or(QualityError::Zero("restarts"))?;
-        Ok(LabelledRecord {
-            set: name.to_owned(),
-            points: points.len(),
-            dim: points.dim(),
-            clusters,
-            annealing_agreement: agreement(&annealed),
-            annealing_inertia: annealed.inertia,
-            kmeans_agreement: agreement(&best),
-            kmeans_inertia: best.inertia,
-            kmeans_best_agreement,
-            inertia_ratio: annealed.inertia / best.inertia,
-            annealing_seconds,
-            kmeans_seconds,
+        let agreement = AgreementRecord {
+            annealing_agreement: agreement(&annealed.0),
+            kmeans_agreement: agreement(best),
+            kmeans_best_agreement: most,
+        };
+        let record = record(name, points, &annealed, (best, seconds));
+        Ok(SetRecord {
+            agreement: Some(agreement),
+            ..record
         })
     }
 
-    fn inertia(&self, name: &str, points: &Points) -> Result<CensusRecord, QualityError> {
+    fn inertia(&self, name: &str, points: &Points) -> Result<SetRecord, QualityError> {
         let clusters = self.census_clusters;
-        let (annealed, annealing_seconds) = self.anneal(points, clusters)?;
+        let annealed = self.anneal(points, clusters)?;
         let method = KMeans {
             clusters,
             init: Init::PlusPlus,
             restarts: self.restarts,
             ..KMeans::default()
         };
-        let (best, kmeans_seconds) = self.kmeans(points, &method)?;
-        Ok(CensusRecord {
-            set: name.to_owned(),
-            points: points.len(),
-            dim: points.dim(),
-            clusters,
-            annealing_inertia: annealed.inertia,
-            kmeans_inertia: best.inertia,
-            inertia_ratio: annealed.inertia / best.inertia,
-            annealing_seconds,
-            kmeans_seconds,
-        })
+        let (best, seconds) = self.kmeans(points, &method)?;
+        Ok(record(name, points, &annealed, (&best, seconds)))
     }
 
     fn anneal(&self, points: &Points, clusters: usize) -> Result<(Clustering, f64), QualityError> {
@@ -306,6 +275,27 @@ impl QualityConfig {
     }
 }
 
+/// Of a set whose labels are not looked at.
+fn record(
+    name: &str,
+    points: &Points,
+    (annealed, annealing_seconds): &(Clustering, f64),
+    (best, kmeans_seconds): (&Clustering, f64),
+) -> SetRecord {
+    SetRecord {
+        set: name.to_owned(),
+        points: points.len(),
+        dim: points.dim(),
+        clusters: annealed.masses.len(),
+        agreement: None,
+        annealing_inertia: annealed.inertia,
+        kmeans_inertia: best.inertia,
+        inertia_ratio: annealed.inertia / best.inertia,
+        annealing_seconds: *annealing_seconds,
+        kmeans_seconds,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,11 +316,10 @@ mod tests {
         assert_eq!(done, sets);
         for row in &record.labelled {
             assert!(row.inertia_ratio <= 1.0 + 1e-9, "{row:?}");
-            assert!(
-                row.annealing_agreement >= row.kmeans_agreement - 1e-9,
-                "{row:?}"
-            );
-            assert!(row.kmeans_best_agreement >= row.kmeans_agreement, "{row:?}");
+            let agreement = row.agreement.unwrap();
+            let least = agreement.kmeans_agreement;
+            assert!(agreement.annealing_agreement >= least - 1e-9, "{row:?}");
+            assert!(agreement.kmeans_best_agreement >= least, "{row:?}");
         }
         let shapes = record
             .labelled

@@ -21,16 +21,16 @@
 pub use crate::program::{Pattern, StageMode};
 
 use crate::limits;
-use crate::program::{WorkProgram, one_stage, run};
-use crate::statistics::{median, range};
+use crate::measuring::{Case, MeasuringMethod, Point, Quantity, measured};
+use crate::program::{WorkProgram, one_stage, overhead, run};
+use crate::statistics::Spread;
 use crate::unit::{Unit, Units};
 use motet_sync::thread;
 use serde::Serialize;
-use std::time::Duration;
 use thiserror::Error;
 
 /// What to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StagesConfig {
     /// Who sends to whom.
     pub pattern: Pattern,
@@ -51,20 +51,11 @@ pub struct StagesConfig {
 /// What was measured; times in µs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StagesRecord {
-    /// Who sends to whom.
-    pub pattern: Pattern,
-    /// How computations go on.
-    pub mode: StageMode,
-    /// Computations.
-    pub parallel: usize,
-    /// Threads that ran them.
-    pub threads: usize,
-    /// Units per stage and computation.
-    pub units: u64,
+    /// Of what, with the threads that ran it.
+    #[serde(flatten)]
+    pub config: StagesConfig,
     /// Length of a unit.
     pub unit_us: f64,
-    /// Stages.
-    pub stages: u64,
     /// Overhead per stage: the median of the pairs.
     pub overhead_us: f64,
     /// The least.
@@ -77,8 +68,6 @@ pub struct StagesRecord {
     pub roundtrip_us: Option<f64>,
     /// One allocation plus one push and pop on a deque.
     pub spawn_us: f64,
-    /// Pairs of runs.
-    pub runs: usize,
 }
 
 /// Why a measurement cannot be done.
@@ -91,6 +80,9 @@ pub enum StagesError {
     /// A number that must not be 0 is.
     #[error("--{0} must be at least 1")]
     Zero(&'static str),
+    /// A run failed.
+    #[error("a run failed: {0}")]
+    Run(String),
 }
 
 /// Measures; calls `progress` with the number of pairs done.
@@ -107,7 +99,7 @@ pub enum StagesError {
 /// ```
 pub fn measure(
     config: &StagesConfig,
-    mut progress: impl FnMut(usize),
+    progress: impl FnMut(usize),
 ) -> Result<StagesRecord, StagesError> {
     config.check()?;
     let threads = config.threads();
@@ -123,46 +115,40 @@ pub fn measure(
             count: config.units,
         },
     };
-    let (once, rounds) = one_stage(&many);
-    let per_stage = |time: Duration| time.as_secs_f64() * 1e6 / config.stages as f64;
-    let (mut overheads, mut ideals) = (Vec::new(), Vec::new());
-    let (mut roundtrips, mut spawns) = (Vec::new(), Vec::new());
-    run(
-        config.mode,
-        &WorkProgram {
-            stages: config.stages.div_ceil(20),
-            ..many
-        },
-    );
-    for pair in 0..config.runs {
-        let ideal = per_stage(run(config.mode, &once)) * rounds;
-        overheads.push(per_stage(run(config.mode, &many)) - ideal);
-        ideals.push(ideal);
-        roundtrips.extend(limits::roundtrip_us());
-        spawns.push(limits::spawn_us());
-        progress(pair + 1);
-    }
-    let (overhead_min_us, overhead_max_us) = range(&overheads);
-    let ideal_us = median(&ideals);
+    let mode = config.mode;
+    let stage = move || {
+        let [overhead, _, ideal] = overhead(&many, &|program| Ok(run(mode, program)))?;
+        let ideal = ideal * 1e6 / many.stages as f64;
+        // There is no roundtrip on one core.
+        let roundtrip = limits::roundtrip_us().unwrap_or(0.0);
+        Ok([overhead, ideal, roundtrip, limits::spawn_us()])
+    };
+    let us = |name| Quantity::new(name, "us");
+    let quantities = ["overhead per stage", "ideal", "cache line", "spawn"].map(us);
+    let case = Case::new(Point::new(), &quantities).with("motet", stage);
+    let method = MeasuringMethod::rounds(config.runs, 1);
+    let plan = measured(method, vec![case], progress);
+    let of = |quantity| match plan.values(0, quantity).remove(0).1 {
+        Ok(values) => Ok(Spread::of(&values)),
+        Err(reason) => Err(StagesError::Run(reason)),
+    };
+    let (overhead, ideal_us, roundtrip_us) = (of(0)?, of(1)?.median, of(2)?.median);
     let unit_us = match config.units {
         0 => unit.time_us(1_000),
-        units => ideal_us / (rounds * units as f64),
+        units => ideal_us / (one_stage(&many).1 * units as f64),
     };
     Ok(StagesRecord {
-        pattern: config.pattern,
-        mode: config.mode,
-        parallel: config.parallel,
-        threads,
-        units: config.units,
+        config: StagesConfig {
+            threads: Some(threads),
+            ..*config
+        },
         unit_us,
-        stages: config.stages,
-        overhead_us: median(&overheads),
-        overhead_min_us,
-        overhead_max_us,
+        overhead_us: overhead.median,
+        overhead_min_us: overhead.min,
+        overhead_max_us: overhead.max,
         ideal_us,
-        roundtrip_us: (!roundtrips.is_empty()).then(|| median(&roundtrips)),
-        spawn_us: median(&spawns),
-        runs: config.runs,
+        roundtrip_us: (roundtrip_us > 0.0).then_some(roundtrip_us),
+        spawn_us: of(3)?.median,
     })
 }
 

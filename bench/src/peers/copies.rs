@@ -71,13 +71,9 @@ fn rounds(
             Side::new(of, (ranks, length), copies, between).run(copies, rounds)
         })
     });
-    let times = threads.map(|thread| {
-        thread
-            .join()
-            .map_err(|_| "a thread has panicked".to_owned())
-    });
-    let [one, other] = times;
-    Ok(one?.max(other?))
+    let [one, other] = threads.map(|thread| thread.join());
+    let time = one.and_then(|one| Ok(one.max(other?)));
+    time.map_err(|_| "a thread has panicked".to_owned())
 }
 
 impl Side {

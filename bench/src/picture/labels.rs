@@ -1,8 +1,9 @@
 //! Which rows and facts make one line, and what it is called.
 
 use super::panel::Origin;
+use crate::measuring::{ParameterValue, Row};
 use crate::papers::Fact;
-use crate::suite::{PaperBeside, ParameterValue, Picture, Row};
+use crate::suite::{PaperBeside, Picture};
 use itertools::Itertools;
 
 pub(super) fn origin(row: &Row) -> Origin {

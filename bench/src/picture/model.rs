@@ -2,7 +2,8 @@
 
 use super::panel::{Fitted, Origin, Panel, PanelLine};
 use crate::fit::{self, FitError};
-use crate::suite::{LineFit, ParameterValue, Point};
+use crate::measuring::{ParameterValue, Point};
+use crate::suite::LineFit;
 use crate::text::{number, unit};
 
 /// Fits what is asked for through every measured line; `per` is what x counts, `given` the unit of

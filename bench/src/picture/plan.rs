@@ -4,8 +4,9 @@ use super::labels::{fact_label, label, lines_by, origin, parted, values};
 use super::model;
 use super::panel::{Mark, Origin, Panel, PanelLine};
 use super::scale::Scale;
+use crate::measuring::Row;
 use crate::papers;
-use crate::suite::{LineShape, PaperBeside, Picture, Row};
+use crate::suite::{LineShape, PaperBeside, Picture};
 use crate::text::{slug, unit};
 use itertools::Itertools;
 

@@ -1,6 +1,6 @@
 //! Why a peer is better, where it is known.
 
-use crate::suite::Row;
+use crate::measuring::Row;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -38,7 +38,7 @@ pub(super) fn of(motet: &Row, peer: &Row) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Point, RowOutcome, SCHEMA};
+    use crate::measuring::{Point, RowOutcome, SCHEMA};
 
     #[test]
     fn known_causes_are_told() {

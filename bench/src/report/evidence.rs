@@ -1,7 +1,7 @@
 //! What claims ask of rows: a cut of them, and a number out of it, or why there is none.
 
+use crate::measuring::{ParameterValue, Row};
 use crate::results::Results;
-use crate::suite::{ParameterValue, Row};
 use crate::text::{self, slug};
 use itertools::Itertools;
 use std::cell::Cell;

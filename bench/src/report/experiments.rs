@@ -1,10 +1,11 @@
 //! The experiments: what each asks, its pictures and tables, and what may mislead.
 
 use super::html::{self, cell, cell_of, heading};
+use crate::measuring::RowValues;
 use crate::picture::Panel;
 use crate::plot::{drawn, tables};
 use crate::results::Results;
-use crate::suite::{Experiment, RowValues};
+use crate::suite::Experiment;
 use crate::tables::{Cell, Reason, Sheet};
 use crate::text::{number, slug};
 use maud::{Markup, PreEscaped, html};

@@ -84,7 +84,7 @@ fn today(fact: &Fact<'_>, results: &Results) -> Today {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Point, Row, RowOutcome, SCHEMA};
+    use crate::measuring::{Point, Row, RowOutcome, SCHEMA};
 
     fn found(key: &str, rows: Vec<Row>) -> Today {
         let results = Results {

@@ -1,7 +1,7 @@
 //! Where a peer is better than motet.
 
 use super::causes;
-use crate::suite::{ParameterValue, Point, Row, RowValues};
+use crate::measuring::{ParameterValue, Point, Row, RowValues};
 
 /// A peer that is better by more than this is a loss.
 const MORE: f64 = 1.1;
@@ -291,7 +291,7 @@ fn best<'a>(better: Better, of: impl IntoIterator<Item = Measured<'a>>) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{RowOutcome, SCHEMA};
+    use crate::measuring::{RowOutcome, SCHEMA};
 
     fn row(series: &str, quantity: &str, unit: &str, at: u64, median: f64) -> Row {
         Row {

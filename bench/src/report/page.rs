@@ -8,9 +8,10 @@ use super::losses::{FormLosses, Loss, Losses};
 use super::reasons;
 use super::verdict::Claim;
 use super::{figures, machine};
+use crate::measuring::{ParameterValue, RowValues};
 use crate::plot::measured;
 use crate::results::Results;
-use crate::suite::{ParameterValue, RowValues, all};
+use crate::suite::all;
 use crate::text::{number, slug, unit};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -50,8 +50,8 @@ impl Reason<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::Point;
-    use crate::suite::RowValues;
+    use crate::measuring::Point;
+    use crate::measuring::RowValues;
 
     #[test]
     fn a_reason_names_the_experiments_and_what_may_be_chance() {

@@ -7,10 +7,10 @@
 //! run. Threats: the work of an event hides the rest; ranks on cores that others use.
 
 use crate::contest::{Bar, Contest, ContestProgram};
+use crate::measuring::Effort;
 use crate::peers::nexosim;
 use crate::peers::simpy::SimPy;
 use crate::said::Said;
-use crate::selection::Effort;
 use motet_comm::World;
 use motet_problems::{Phold, PholdProcess, Queues};
 use motet_sim::{Container, Logical, Mode, Model, Out, Resource, Sim, SimError, Simulation, Time};
@@ -36,7 +36,7 @@ const FEW: Phold = Phold {
 const LONG: Duration = Duration::from_micros(10);
 
 /// The rows. `python` is one that has SimPy.
-pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
+pub(crate) fn contests(effort: Effort, python: &Path) -> Vec<Contest> {
     // A trial is to be over at once, a quick run in seconds.
     let shorter = effort.pick(100, 4, 1);
     let until = |given: Phold| Phold {
@@ -51,7 +51,7 @@ pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
         seed: 3,
     };
     let long = Phold {
-        end: many.end / 20,
+        end: many.end / effort.pick(2, 20, 20),
         ..many
     };
     let cores = thread::cores().max(2);
@@ -171,11 +171,8 @@ impl Logical for Slow {
 }
 
 /// The gas station of SimPy's documentation, beside SimPy.
-fn station(seconds: Time, python: Option<&Path>) -> Contest {
-    let mut peer = match python {
-        Some(python) => SimPy::start(python),
-        None => Err("not asked for".to_owned()),
-    };
+fn station(seconds: Time, python: &Path) -> Contest {
+    let mut peer = SimPy::start(python);
     let motet = move || gas_station(seconds);
     Contest::new("gas station, processes", "µs per car", motet)
         .beside("SimPy", move || {

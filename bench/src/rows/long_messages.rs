@@ -10,10 +10,10 @@
 use crate::contest::{Bar, Contest};
 use crate::rows::rank_stages::Peers;
 use crate::said::Said;
-use motet_comm::{CommError, World};
+use motet_comm::{CommError, Communicator, World};
 use motet_sync::thread;
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const LENGTHS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
 /// What "the same" is: at most so many times the shortest.
@@ -55,61 +55,61 @@ pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
 
 /// The time of a message that is moved, in µs.
 fn moved(length: usize, rounds: u64) -> Result<f64, String> {
-    let spans = World::threads(2)
-        .workers(thread::cores().min(2))
-        .run(async |comm| -> Result<f64, CommError> {
-            let (me, peer) = (comm.rank(), 1 - comm.rank());
-            let mut values = (me == 0).then(|| vec![1.0; length]);
-            comm.barrier().await?;
-            let started = Instant::now();
-            for _ in 0..rounds {
-                if let Some(values) = values.take() {
-                    comm.send(peer, 0, values).await?;
-                }
-                let came: Vec<f64> = comm.recv(peer, 0).await?;
-                if me == 0 {
-                    values = Some(came);
-                } else {
-                    comm.send(peer, 0, came).await?;
-                }
+    per_message(rounds, async |comm| {
+        let (me, peer) = (comm.rank(), 1 - comm.rank());
+        let mut values = (me == 0).then(|| vec![1.0; length]);
+        comm.barrier().await?;
+        let started = Instant::now();
+        for _ in 0..rounds {
+            if let Some(values) = values.take() {
+                comm.send(peer, 0, values).await?;
             }
-            let span = started.elapsed().as_secs_f64() * 1e6;
-            if let Some(values) = values {
-                assert!(
-                    values.len() == length && values[length - 1] == 1.0,
-                    "all of it"
-                );
+            let came: Vec<f64> = comm.recv(peer, 0).await?;
+            if me == 0 {
+                values = Some(came);
+            } else {
+                comm.send(peer, 0, came).await?;
             }
-            Ok(span)
-        })
-        .said()?;
-    Ok(spans[0] / (2 * rounds) as f64)
+        }
+        let span = started.elapsed();
+        if let Some(values) = values {
+            let all = values.len() == length && values[length - 1] == 1.0;
+            assert!(all, "all of it");
+        }
+        Ok(span)
+    })
 }
 
 /// The time of a message that is copied in place, in µs.
 fn in_place(length: usize, rounds: u64) -> Result<f64, String> {
-    let spans = World::threads(2)
-        .workers(thread::cores().min(2))
-        .run(async |comm| -> Result<f64, CommError> {
-            let (me, peer) = (comm.rank(), 1 - comm.rank());
-            let mut values = vec![me as f64; length];
-            comm.barrier().await?;
-            let started = Instant::now();
-            for _ in 0..rounds {
-                if me == 0 {
-                    comm.send_slice(peer, 0, &values).await?;
-                }
-                comm.recv_into(&mut values, peer, 0).await?;
-                if me == 1 {
-                    comm.send_slice(peer, 0, &values).await?;
-                }
+    per_message(rounds, async |comm| {
+        let (me, peer) = (comm.rank(), 1 - comm.rank());
+        let mut values = vec![me as f64; length];
+        comm.barrier().await?;
+        let started = Instant::now();
+        for _ in 0..rounds {
+            if me == 0 {
+                comm.send_slice(peer, 0, &values).await?;
             }
-            let span = started.elapsed().as_secs_f64() * 1e6;
-            assert!(values[0] == 0.0 && values[length - 1] == 0.0, "rank 0's");
-            Ok(span)
-        })
-        .said()?;
-    Ok(spans[0] / (2 * rounds) as f64)
+            comm.recv_into(&mut values, peer, 0).await?;
+            if me == 1 {
+                comm.send_slice(peer, 0, &values).await?;
+            }
+        }
+        let span = started.elapsed();
+        assert!(values[0] == 0.0 && values[length - 1] == 0.0, "rank 0's");
+        Ok(span)
+    })
+}
+
+/// The time of a message of two ranks that send each other one a round, in µs.
+fn per_message(
+    rounds: u64,
+    program: impl AsyncFn(Communicator) -> Result<Duration, CommError> + Sync,
+) -> Result<f64, String> {
+    let workers = thread::cores().min(2);
+    let spans = World::threads(2).workers(workers).run(program).said()?;
+    Ok(spans[0].as_secs_f64() * 1e6 / (2 * rounds) as f64)
 }
 
 /// The time of a copy in memory, in µs.

@@ -67,10 +67,7 @@ fn contest(program: WorkProgram, go: &Rc<Lazy<Go>>) -> Contest {
         2 | 4 => row.bar(Bar::AtMost(STAGE_NS)),
         _ => row,
     };
-    Contest {
-        limit: limit(program.parallel),
-        ..row.bar(Bar::BelowPeers)
-    }
+    row.bar(Bar::BelowPeers).within(limit(program.parallel))
 }
 
 /// A message that stays on its thread is bounded by A, one that crosses by R.

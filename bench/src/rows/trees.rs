@@ -8,9 +8,9 @@
 //! threads the system's balance shows.
 
 use crate::contest::{Bar, Contest, ContestProgram};
+use crate::measuring::Effort;
 use crate::peers::rayon;
 use crate::said::Said;
-use crate::selection::Effort;
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use motet_comm::World;
 use motet_problems::{QueenRows, Queens, Uts};

@@ -1,12 +1,8 @@
 //! What an experiment is.
 
-use super::case::Case;
 use super::picture::Picture;
-use super::setting::Setting;
+use crate::measuring::{Cases, Setting};
 use serde::Deserialize;
-
-/// The cases of an experiment, or why nothing of it can be measured here.
-pub type Cases = Result<Vec<Case>, String>;
 
 /// Makes them, in a setting.
 pub type MakeCases = fn(&Setting) -> Cases;

@@ -1,8 +1,7 @@
 //! The record of the machine that the rows were measured on.
 
-use super::row::SCHEMA;
-use super::setting::Setting;
 use crate::limits;
+use crate::measuring::{SCHEMA, Setting};
 use crate::statistics::median;
 use crate::system::{Cache, Cores, SystemMemory, processor, system};
 use serde::{Deserialize, Serialize};
@@ -150,11 +149,11 @@ fn locked<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::SuiteConfig;
+    use crate::measuring::MeasuringConfig;
 
     #[test]
     fn the_record_says_what_this_machine_is_and_can() {
-        let setting = Setting::new(SuiteConfig::default());
+        let setting = Setting::new(MeasuringConfig::default());
         let record = Machine::here(&setting);
         assert_eq!(record.machine, Identity::here());
         assert!(record.limits.copy_gb_per_s > 0.0 && record.limits.unit_us > 0.0);

@@ -2,11 +2,10 @@
 
 use super::experiment::Experiment;
 use super::machine::Machine;
-use super::method::{Listener, Measurer, MeasuringMethod, Stop};
-use super::plan::CasePlan;
-use super::row::{Point, Row, RowOutcome, SCHEMA};
-use super::setting::Setting;
 use super::store::{RowStore, StoreError, read_machine};
+use crate::measuring::{
+    CasePlan, Listener, Measurer, MeasuringMethod, Point, Row, RowOutcome, SCHEMA, Setting, Stop,
+};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,8 +38,9 @@ pub trait RunListener: Listener {
 /// [`Stop::Cancelled`]; [`Stop::Failed`] with a [`StoreError`] when the folder cannot be used.
 ///
 /// ```
-/// use motet_bench::Effort;
-/// use motet_bench::suite::{Case, Experiment, Listener, RunListener, Row, Setting, SuiteConfig, find, read, run};
+/// use motet_bench::measuring::Effort;
+/// use motet_bench::measuring::{Case, Listener, Row, Setting, MeasuringConfig};
+/// use motet_bench::suite::{Experiment, RunListener, find, read, run};
 ///
 /// struct Quiet;
 /// impl RunListener for Quiet {
@@ -54,7 +54,7 @@ pub trait RunListener: Listener {
 ///     fn cancelled(&self) -> bool { false }
 /// }
 ///
-/// let setting = Setting::new(SuiteConfig { effort: Effort::Trial, ..SuiteConfig::default() });
+/// let setting = Setting::new(MeasuringConfig { effort: Effort::Trial, ..MeasuringConfig::default() });
 /// let out = std::env::temp_dir().join(format!("motet-suite-example-{}", std::process::id()));
 /// run(&setting, &find("E01").unwrap(), &out, &mut Quiet).unwrap();
 /// assert!(read(&out).unwrap().len() >= 5);

@@ -3,12 +3,10 @@
 //! Overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S. T(1) is the same work in one stage, in
 //! the same process, next to T(S), with as many computations at once as there are threads for.
 
-use super::case::{Case, Quantity};
-use super::row::Point;
-use super::setting::Setting;
+use crate::measuring::{Case, Point, Quantity, Setting};
 use crate::peers::java_mpi::JavaRanks;
 use crate::peers::{crossbeam, rayon, tokio};
-use crate::program::{Pattern, StageMode, WorkProgram, one_stage, run};
+use crate::program::{Pattern, StageMode, WorkProgram, overhead, run};
 use crate::unit::Units;
 use motet_sync::thread;
 use std::rc::Rc;
@@ -153,12 +151,12 @@ impl Stages {
         let (mode, program) = (self.mode, self.program(setting));
         let own: Run = Rc::new(move |program| Ok(run(mode, program)));
         let case = Case::new(point, &[OVERHEAD, RUN_TIME, IDEAL_TIME])
-            .with("motet", move || overhead(&program, &own));
+            .with("motet", move || overhead(&program, &*own));
         peers.iter().fold(case, |case, peer| match peer {
             Peer::Mpi => self.with_mpi(case, setting),
             Peer::JavaMpi => self.with_java_mpi(case, setting),
             peer => match peer.run(mode, setting) {
-                Some(run) => case.beside(setting, peer.name(), move || overhead(&program, &run)),
+                Some(run) => case.beside(setting, peer.name(), move || overhead(&program, &*run)),
                 None => case,
             },
         })
@@ -236,12 +234,4 @@ fn budget_us(setting: &Setting) -> f64 {
 fn scaled(program: &WorkProgram, (stage_us, work_us): (f64, f64)) -> [f64; 3] {
     let seconds = |us: f64| us * program.stages as f64 / 1e6;
     [stage_us - work_us, seconds(stage_us), seconds(work_us)]
-}
-
-/// One pair of runs.
-fn overhead(program: &WorkProgram, run: &Run) -> Result<[f64; 3], String> {
-    let (once, rounds) = one_stage(program);
-    let ideal = run(&once)?.as_secs_f64() * rounds;
-    let time = run(program)?.as_secs_f64();
-    Ok([(time - ideal) * 1e6 / program.stages as f64, time, ideal])
 }

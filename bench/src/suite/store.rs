@@ -11,7 +11,7 @@ mod error;
 pub use error::StoreError;
 
 use super::machine::Machine;
-use super::row::{Row, SCHEMA};
+use crate::measuring::{Row, SCHEMA};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};

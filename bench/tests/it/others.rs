@@ -1,7 +1,7 @@
 //! Claims that ask for another machine, or for libraries of other languages.
 
 use crate::verdicts::{results, row, said};
-use motet_bench::suite::Point;
+use motet_bench::measuring::Point;
 
 #[test]
 fn claims_about_two_machines_are_judged_by_a_folder_of_both() {

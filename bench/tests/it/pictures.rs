@@ -1,9 +1,8 @@
 //! What pictures show of rows.
 
+use motet_bench::measuring::{Point, Row, RowOutcome, SCHEMA};
 use motet_bench::picture::{Origin, Panel, Scale, panels};
-use motet_bench::suite::{
-    Axis, LineFit, LineShape, PaperBeside, Picture, Point, Row, RowOutcome, SCHEMA, all,
-};
+use motet_bench::suite::{Axis, LineFit, LineShape, PaperBeside, Picture, all};
 
 fn row(series: &str, point: Point, median: f64) -> Row {
     Row {

@@ -1,8 +1,8 @@
 //! What the page says of claims and losses.
 
+use motet_bench::measuring::{Point, Row, RowOutcome, SCHEMA};
 use motet_bench::report::page;
 use motet_bench::results::Results;
-use motet_bench::suite::{Point, Row, RowOutcome, SCHEMA};
 
 /// A row of five runs.
 pub(crate) fn row(

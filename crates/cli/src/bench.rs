@@ -138,23 +138,24 @@ fn unmeasurable(error: StagesError) -> CliError {
 }
 
 fn stages_cells(record: &StagesRecord) -> [String; 13] {
+    let config = &record.config;
     let micro = |time: f64| format!("{time:.4}");
-    let ratio = match (record.mode, record.roundtrip_us) {
+    let ratio = match (config.mode, record.roundtrip_us) {
         (StageMode::Spawned, _) => format!("{:.2} A", record.overhead_us / record.spawn_us),
         (StageMode::Rendezvous, Some(trip)) => format!("{:.2} R", record.overhead_us / trip),
         (StageMode::Rendezvous, None) => "-".to_owned(),
     };
-    let of_ideal = if record.units == 0 {
+    let of_ideal = if config.units == 0 {
         "-".to_owned()
     } else {
         format!("{:.2} %", 100.0 * record.overhead_us / record.ideal_us)
     };
     [
-        record.pattern.to_string(),
-        record.mode.to_string(),
-        record.parallel.to_string(),
-        record.threads.to_string(),
-        record.units.to_string(),
+        config.pattern.to_string(),
+        config.mode.to_string(),
+        config.parallel.to_string(),
+        config.threads().to_string(),
+        config.units.to_string(),
         micro(record.overhead_us),
         micro(record.overhead_min_us),
         micro(record.overhead_max_us),

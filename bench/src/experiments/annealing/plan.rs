@@ -2,7 +2,7 @@
 
 use super::AnnealingError;
 use crate::peers::scikit_learn::ScikitLearn;
-use motet_comm::{Communicator, World};
+use motet_comm::World;
 use motet_mining::{Annealing, Clustering, Clusters, Control, MiningError, Points, Steps};
 use std::time::Instant;
 
@@ -20,13 +20,15 @@ pub(crate) struct AnnealingPlan {
     steps: usize,
 }
 
-/// Nanoseconds per point, cluster and iteration of one repetition.
+/// A step that is timed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
-    pub(super) annealing: f64,
-    pub(super) hot: f64,
-    pub(super) lloyd: f64,
-    pub(super) peer: f64,
+pub(super) enum TimedStep {
+    /// Annealing at the temperatures of the fit.
+    Annealing,
+    /// Annealing at its first temperature.
+    Hot,
+    /// Lloyd's.
+    Lloyd,
 }
 
 impl AnnealingPlan {
@@ -66,32 +68,41 @@ impl AnnealingPlan {
         self.replay.iter().map(|(_, steps)| steps).sum()
     }
 
-    /// One repetition; a peer that fails is absent from then on.
-    pub(super) fn time(
+    /// The nanoseconds of a step, per point and cluster.
+    pub(super) fn step_ns(
         &self,
         points: &Points,
         threads: usize,
-        peer: &mut Result<ScikitLearn, String>,
-    ) -> Result<Times, AnnealingError> {
-        let seconds = World::threads(threads)
-            .run(async |comm| self.steps(&comm, points).await)?
-            .remove(0);
-        let per = |seconds: f64, steps: usize| {
-            seconds * 1e9 / (points.len() * self.clusters * steps) as f64
-        };
-        let mut theirs = f64::NAN;
-        if let Ok(running) = peer {
-            match running.lloyd_seconds(self.clusters, &self.start, threads, self.steps) {
-                Ok(seconds) => theirs = seconds,
-                Err(reason) => *peer = Err(reason),
+        step: TimedStep,
+    ) -> Result<f64, AnnealingError> {
+        let seconds = World::threads(threads).run(async |comm| {
+            let mut pass = Steps::new(&comm, points).await?;
+            match step {
+                TimedStep::Annealing => self.replay(&mut pass, 1).await,
+                TimedStep::Hot => self.hot(&mut pass).await,
+                TimedStep::Lloyd => self.lloyd(&mut pass).await,
             }
-        }
-        Ok(Times {
-            annealing: per(seconds[0], self.annealing_steps()),
-            hot: per(seconds[1], self.steps),
-            lloyd: per(seconds[2], self.steps),
-            peer: per(theirs, self.steps),
-        })
+        })?;
+        let steps = match step {
+            TimedStep::Annealing => self.annealing_steps(),
+            TimedStep::Hot | TimedStep::Lloyd => self.steps,
+        };
+        Ok(self.per_step(points, seconds[0], steps))
+    }
+
+    /// The same of the peer's Lloyd step.
+    pub(super) fn peer_ns(
+        &self,
+        points: &Points,
+        threads: usize,
+        peer: &mut ScikitLearn,
+    ) -> Result<f64, String> {
+        let seconds = peer.lloyd_seconds(self.clusters, &self.start, threads, self.steps)?;
+        Ok(self.per_step(points, seconds, self.steps))
+    }
+
+    fn per_step(&self, points: &Points, seconds: f64, steps: usize) -> f64 {
+        seconds * 1e9 / (points.len() * self.clusters * steps) as f64
     }
 
     /// The seconds that so many replays of the fit's steps take on so many threads, bound to their
@@ -109,13 +120,8 @@ impl AnnealingPlan {
         Ok(seconds[0])
     }
 
-    /// The seconds of all annealing steps, hot steps, and Lloyd steps on one rank. Every phase
-    /// begins with a step that is not timed: it brings the ranks together and the points into the
-    /// caches.
-    async fn steps(&self, comm: &Communicator, points: &Points) -> Result<[f64; 3], MiningError> {
-        let mut pass = Steps::new(comm, points).await?;
-        let annealing = self.replay(&mut pass, 1).await?;
-
+    /// The seconds of hot steps.
+    async fn hot(&self, pass: &mut Steps<'_>) -> Result<f64, MiningError> {
         let (masses, centres) = (&self.fit.masses, &self.fit.centres);
         let hottest = self.fit.trace[0].temperature;
         pass.soft(hottest, masses, centres).await?;
@@ -123,18 +129,22 @@ impl AnnealingPlan {
         for _ in 0..self.steps {
             pass.soft(hottest, masses, centres).await?;
         }
-        let hot = started.elapsed().as_secs_f64();
+        Ok(started.elapsed().as_secs_f64())
+    }
 
+    /// The seconds of Lloyd steps.
+    async fn lloyd(&self, pass: &mut Steps<'_>) -> Result<f64, MiningError> {
         let mut centres = self.start.clone();
         pass.hard(&centres).await?;
         let started = Instant::now();
         for _ in 0..self.steps {
             centres = pass.hard(&centres).await?.centres;
         }
-        Ok([annealing, hot, started.elapsed().as_secs_f64()])
+        Ok(started.elapsed().as_secs_f64())
     }
 
-    /// The seconds of the fit's steps, from cold to hot, so many times.
+    /// The seconds of the fit's steps, from cold to hot, so many times. Here as with the others
+    /// the first step is not timed: it brings the ranks together and the points into the caches.
     async fn replay(&self, pass: &mut Steps<'_>, rounds: usize) -> Result<f64, MiningError> {
         pass.soft(self.replay[0].0, &self.fit.masses, &self.fit.centres)
             .await?;

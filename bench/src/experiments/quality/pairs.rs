@@ -4,7 +4,7 @@ use crate::fingerprints::Fingerprints;
 use crate::said::Said;
 use crate::sequences;
 use crate::table::CsvTable;
-use itertools::Itertools;
+use itertools::{Itertools, iproduct};
 use kodama::{Method, linkage};
 use motet_comm::World;
 use motet_mining::{
@@ -12,6 +12,7 @@ use motet_mining::{
     PairwiseClustering, Sequences, adjusted_rand,
 };
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -180,13 +181,14 @@ fn known(data: &Path, set: &str, threads: usize) -> Result<Known, String> {
 fn compounds(data: &Path, between: impl Fn(f64, f64, f64) -> f64) -> Result<Known, String> {
     let fingerprints = Fingerprints::read(data)?;
     let scaffolds = column(&data.join("chem-hiv/compounds.tsv.gz"), "scaffold")?;
-    let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let scaffolds = scaffolds.into_iter().enumerate();
-    for (row, scaffold) in scaffolds.filter(|(_, one)| one != "0") {
-        families.entry(scaffold).or_default().push(row);
-    }
-    let mut families: Vec<_> = families.into_iter().collect();
-    families.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));
+    let known = scaffolds.filter(|(_, scaffold)| scaffold != "0");
+    let families = known
+        .map(|(row, scaffold)| (scaffold, row))
+        .into_group_map();
+    // The most common first, and those that are as common by their names.
+    let order = |(name, rows): &(String, Vec<usize>)| (Reverse(rows.len()), name.clone());
+    let families: Vec<_> = families.into_iter().sorted_by_key(order).collect();
     let chosen = families.iter().take(10).flat_map(|(scaffold, rows)| {
         rows.iter()
             .take(100)
@@ -201,13 +203,9 @@ fn compounds(data: &Path, between: impl Fn(f64, f64, f64) -> f64) -> Result<Know
         f64::from(both.sum::<u32>())
     };
     let counts: Vec<f64> = bits.iter().map(|one| ones(one)).collect();
-    let mut numbers = Vec::with_capacity(bits.len() * bits.len());
-    for (one, of_one) in bits.iter().zip(&counts) {
-        for (other, of_other) in bits.iter().zip(&counts) {
-            numbers.push(between(common(one, other), *of_one, *of_other));
-        }
-    }
-    let pairs = Dissimilarities::new(numbers, bits.len());
+    let all = iproduct!(0..bits.len(), 0..bits.len());
+    let numbers = all.map(|(x, y)| between(common(bits[x], bits[y]), counts[x], counts[y]));
+    let pairs = Dissimilarities::new(numbers.collect(), bits.len());
     let pairs = pairs.map_err(|error| format!("chem-hiv: {error}"))?;
     Ok(Known { pairs, labels })
 }

@@ -1,8 +1,8 @@
 //! E03 to E05, E15: fixed work, cut into more and more stages.
 
+use crate::measuring::{Case, Cases, Setting};
 use crate::program::{Pattern, StageMode};
 use crate::suite::stages::{Peer, Stages};
-use crate::suite::{Case, Cases, Setting};
 use motet_sync::thread;
 
 /// E03: Pipeline of four spawned computations, from one stage to ten million.

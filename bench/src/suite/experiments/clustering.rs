@@ -5,9 +5,9 @@ use crate::experiments::annealing::AnnealingPlan;
 use crate::experiments::quality::census;
 use crate::fingerprints::{Fingerprints, spread};
 use crate::kernels::{Lazy, thread_counts};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::peers::scikit_learn::ScikitLearn;
 use crate::said::Said;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::{BitAnnealing, Clusters, Control, Points};
 use motet_sync::thread;
@@ -289,8 +289,8 @@ pub(super) fn named(folder: Option<&Path>) -> Result<&Path, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selection::Effort;
-    use crate::suite::SuiteConfig;
+    use crate::measuring::Effort;
+    use crate::measuring::MeasuringConfig;
     use std::path::PathBuf;
 
     #[test]
@@ -305,11 +305,11 @@ mod tests {
             (None, "--data"),
             (Some(PathBuf::from("no/folder")), "no/folder"),
         ] {
-            let setting = Setting::new(SuiteConfig {
+            let setting = Setting::new(MeasuringConfig {
                 effort: Effort::Trial,
                 peers: Some(Vec::new()),
                 data,
-                ..SuiteConfig::default()
+                ..MeasuringConfig::default()
             });
             let all = Clusterings::new(&setting);
             for data in PointData::ALL {
@@ -322,11 +322,11 @@ mod tests {
 
     #[test]
     fn needs_data_overheads_of_real_points() {
-        let setting = Setting::new(SuiteConfig {
+        let setting = Setting::new(MeasuringConfig {
             effort: Effort::Trial,
             peers: Some(Vec::new()),
             data: Some(motet_testkit::data()),
-            ..SuiteConfig::default()
+            ..MeasuringConfig::default()
         });
         let all = Clusterings::new(&setting);
         for data in PointData::ALL {

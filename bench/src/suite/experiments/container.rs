@@ -3,8 +3,8 @@
 mod client;
 mod servers;
 
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::peers::java::JavaServer as Server;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use client::{Ask, Form, rate};
 use servers::{Axum, Served};
 use std::rc::Rc;

@@ -4,9 +4,9 @@
 //! The payload is made outside of the timing and goes from stage to stage by reference; each stage
 //! copies it, then computes.
 
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::program::{Pattern, StageMode, WorkProgram};
 use crate::suite::stages::Stages;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use itertools::iproduct;
 use motet_patterns::{Work, spawned};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -255,11 +255,11 @@ fn on_threads(copies: Copies, parcels: Vec<CopiedMessage>) -> Result<Duration, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::SuiteConfig;
+    use crate::measuring::MeasuringConfig;
 
     #[test]
     fn copies_arrive_in_their_places() {
-        let setting = Setting::new(SuiteConfig::default());
+        let setting = Setting::new(MeasuringConfig::default());
         for place in CopyTarget::ALL {
             let copies = Copies::new(place, 4, (1, 1, 0), &setting);
             let parcel = copies.parcels(10, &Arc::default()).pop().unwrap();

@@ -3,7 +3,7 @@
 
 mod round_trips;
 
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use round_trips::MODELS;
 
 /// E02: the structure of a run.

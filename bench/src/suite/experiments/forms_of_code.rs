@@ -2,8 +2,8 @@
 
 use crate::kernels::loops::{LoopSplit, Loops};
 use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::peers::rayon;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use itertools::iproduct;
 use std::hint::black_box;

@@ -2,9 +2,9 @@
 
 use super::clustering::named;
 use crate::experiments::quality::{alignments, column};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::said::Said;
 use crate::sequences;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::{
     Alignment, Clusters, Control, MiningError, Pairwise, PairwiseClustering, Sequences,

@@ -1,8 +1,8 @@
 //! R147: random generators of different threads in one cache line, and apart.
 
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::said::Said;
 use crate::statistics::mean;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{CommError, Communicator, World};
 use motet_sim::mix;
 use motet_sync::atomic::{AtomicU64, Ordering};

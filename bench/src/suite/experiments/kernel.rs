@@ -2,10 +2,10 @@
 //! annealing over points of its own, then all meet, and so on.
 
 use crate::kernels::{TEMPERATURE, thread_counts};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::mixture::mixture;
 use crate::said::Said;
 use crate::statistics::{deviation, mean, range};
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{Communicator, World};
 use motet_mining::{MiningError, Points, Steps};
 use std::rc::Rc;

@@ -8,11 +8,11 @@ pub(crate) mod experiments;
 mod pattern;
 
 use crate::kernels::Lazy;
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::peers::mpi::{Mpi, NodeSpread, can_play};
 use crate::rank_program::RankProgram;
 use crate::rows::over_processes::measured;
 use crate::rows::pairwise_steps::{self, Hands, LEAST};
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_mining::Dissimilarities;
 use motet_sync::thread;

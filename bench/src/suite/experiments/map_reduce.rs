@@ -1,10 +1,10 @@
 //! R124: iterative MapReduce on ranks, beside one that is widely used.
 
 use crate::kernels::Lazy;
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::mixture::mixture;
 use crate::peers::spark::{Form, Spark};
 use crate::said::Said;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::{CommError, Communicator, World};
 use motet_mining::Points;
 use motet_patterns::map_reduce::{iterate, share};

@@ -4,10 +4,11 @@
 use crate::kernels::loops::{LoopSplit, Loops};
 use crate::kernels::matrices::Matrices;
 use crate::kernels::{Lazy, thread_counts, time_us};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::peers::openblas::OpenBlas;
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
-use crate::suite::{Case, Cases, Identity, Point, Quantity, Setting};
+use crate::suite::Identity;
 use ::rayon::ThreadPool;
 use itertools::iproduct;
 use motet_sync::thread;

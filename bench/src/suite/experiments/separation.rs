@@ -1,8 +1,8 @@
 //! E19: results of different threads in one cache line, and apart.
 
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use crate::said::Said;
 use crate::statistics::{deviation, mean};
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
 use motet_comm::World;
 use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use motet_sync::thread;

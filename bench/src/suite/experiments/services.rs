@@ -5,7 +5,7 @@ pub(super) mod calls;
 mod clients;
 mod two_processes;
 
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 use calls::{CallKind, on_motet, on_tokio};
 use std::rc::Rc;
 

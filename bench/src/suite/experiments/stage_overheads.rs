@@ -1,9 +1,9 @@
 //! E06, E14, E16, E21, R131, R163: what a stage costs, by pattern, mode, computations, threads and
 //! work.
 
+use crate::measuring::{Cases, Setting};
 use crate::program::{Pattern, StageMode};
 use crate::suite::stages::{Peer, Stages, parallels};
-use crate::suite::{Cases, Setting};
 use itertools::iproduct;
 use motet_sync::thread;
 

@@ -1,7 +1,7 @@
 //! E01: the unit of work, and the limits of this machine.
 
 use crate::limits;
-use crate::suite::{Case, Cases, Point, Quantity, Setting};
+use crate::measuring::{Case, Cases, Point, Quantity, Setting};
 
 /// E01: the time of the unit alone on one core, and the limits that messages meet.
 pub(crate) fn e01(setting: &Setting) -> Cases {

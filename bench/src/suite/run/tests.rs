@@ -1,8 +1,8 @@
 //! Every experiment at trial effort, into a folder.
 
 use super::*;
-use crate::selection::Effort;
-use crate::suite::{Case, SuiteConfig, all, read, read_machine};
+use crate::measuring::{Case, Effort, MeasuringConfig};
+use crate::suite::{all, read, read_machine};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -53,10 +53,10 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn trial() -> Setting {
-    Setting::new(SuiteConfig {
+    Setting::new(MeasuringConfig {
         effort: Effort::Trial,
         go: PathBuf::from("no-such-go"),
-        ..SuiteConfig::default()
+        ..MeasuringConfig::default()
     })
 }
 
@@ -92,9 +92,9 @@ fn every_experiment_runs_and_its_rows_are_sane() {
                 RowOutcome::Absent { absent } => assert!(!absent.is_empty(), "{row:?}"),
             }
             // A peer that cannot be asked for by its name would be in no run with --vs.
-            let asked = SuiteConfig {
+            let asked = MeasuringConfig {
                 peers: Some(vec![row.series.clone()]),
-                ..SuiteConfig::default()
+                ..MeasuringConfig::default()
             };
             let known = row.series.starts_with("motet") || asked.check_peers().is_ok();
             let several = row.series.starts_with("OpenMP ");

@@ -1,7 +1,7 @@
 //! Why a folder of rows cannot be used, and what to do.
 
+use crate::measuring::SCHEMA;
 use crate::suite::machine::Identity;
-use crate::suite::row::SCHEMA;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;

@@ -2,7 +2,7 @@
 //! rows.
 
 use super::*;
-use crate::suite::{Point, RowOutcome, Setting, SuiteConfig};
+use crate::measuring::{MeasuringConfig, Point, RowOutcome, Setting};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ impl Drop for Folder {
 }
 
 fn machine() -> Machine {
-    Machine::here(&Setting::new(SuiteConfig::default()))
+    Machine::here(&Setting::new(MeasuringConfig::default()))
 }
 
 fn row(experiment: &str, value: f64) -> Row {

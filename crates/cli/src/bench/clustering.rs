@@ -1,10 +1,13 @@
 //! The experiments with clusterings: what a step costs, how good the clusters are.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use motet_bench::annealing::{self, AnnealingConfig, AnnealingRecord, StepRecord, WholeRecord};
+use motet_bench::annealing::{
+    self, AnnealingConfig, AnnealingRecord, STEPS, StepRecord, WholeRecord,
+};
 use motet_bench::quality::{
-    self, CensusRecord, LabelledRecord, PAIRS, QualityConfig, QualityError, QualityRecord,
+    self, AgreementRecord, PAIRS, QualityConfig, QualityError, QualityRecord, SetRecord,
 };
 use motet_bench::statistics::Spread;
 use motet_sync::thread;
@@ -80,17 +83,20 @@ fn print_annealing(args: &AnnealingArgs, record: &AnnealingRecord) -> Result<(),
 }
 
 fn step_cells(row: &StepRecord) -> [String; 10] {
+    let ns = STEPS.map(|step| row.ns.get(step).map_or("-".to_owned(), |&ns| spread(ns)));
+    let [annealing, hot, lloyd, peer] = ns;
+    let of = |ratios: &BTreeMap<String, Spread>, step: &str| median(ratios.get(step).copied());
     [
         row.clusters.to_string(),
         row.threads.to_string(),
-        spread(row.annealing_ns),
-        spread(row.hot_ns),
-        spread(row.lloyd_ns),
-        row.peer_ns.map_or("-".to_owned(), spread),
-        median(row.annealing_over_peer),
-        median(row.hot_over_peer),
-        median(Some(row.annealing_speed_up)),
-        median(row.peer_speed_up),
+        annealing,
+        hot,
+        lloyd,
+        peer,
+        of(&row.over_peer, STEPS[0]),
+        of(&row.over_peer, STEPS[1]),
+        of(&row.speed_up, STEPS[0]),
+        of(&row.speed_up, STEPS[3]),
     ]
 }
 
@@ -210,44 +216,24 @@ fn print_quality(args: &QualityArgs, record: &QualityRecord) -> Result<(), CliEr
             "K-means s",
         ],
     );
-    for row in &record.labelled {
-        sheet.row(row, &labelled_cells(row))?;
-    }
-    for row in &record.census {
-        sheet.row(row, &census_cells(row))?;
-    }
-    Ok(())
+    let mut all = record.labelled.iter().chain(&record.census);
+    all.try_for_each(|row| sheet.row(row, &set_cells(row)))
 }
 
-fn labelled_cells(row: &LabelledRecord) -> [String; 12] {
-    let agreement = |value: f64| format!("{value:.4}");
+fn set_cells(row: &SetRecord) -> [String; 12] {
+    // Census sets have no labels.
+    let agreement = |of: fn(&AgreementRecord) -> f64| {
+        let agreement = row.agreement.as_ref();
+        agreement.map_or("-".to_owned(), |agreement| format!("{:.4}", of(agreement)))
+    };
     [
         row.set.clone(),
         grouped(row.points),
         row.dim.to_string(),
         row.clusters.to_string(),
-        agreement(row.annealing_agreement),
-        agreement(row.kmeans_agreement),
-        agreement(row.kmeans_best_agreement),
-        significant(row.annealing_inertia),
-        significant(row.kmeans_inertia),
-        format!("{:.5}", row.inertia_ratio),
-        format!("{:.3}", row.annealing_seconds),
-        format!("{:.3}", row.kmeans_seconds),
-    ]
-}
-
-/// Census sets have no labels.
-fn census_cells(row: &CensusRecord) -> [String; 12] {
-    let none = || "-".to_owned();
-    [
-        row.set.clone(),
-        grouped(row.points),
-        row.dim.to_string(),
-        row.clusters.to_string(),
-        none(),
-        none(),
-        none(),
+        agreement(|agreement| agreement.annealing_agreement),
+        agreement(|agreement| agreement.kmeans_agreement),
+        agreement(|agreement| agreement.kmeans_best_agreement),
         significant(row.annealing_inertia),
         significant(row.kmeans_inertia),
         format!("{:.5}", row.inertia_ratio),

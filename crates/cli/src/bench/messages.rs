@@ -1,12 +1,9 @@
 //! `motet bench core`, `ranks`, `search` and `sim`: messages, joins, tasks, ranks, trees and events
 //! beside their peers.
 
-use motet_bench::core::{self, CoreConfig, CoreRecord};
 use motet_bench::exclusive;
-use motet_bench::ranks::{self, RanksConfig};
-use motet_bench::search;
-use motet_bench::sim::{self, SimConfig};
-use motet_bench::{Effort, Missing, Selection};
+use motet_bench::measuring::{Effort, MeasuringConfig, Setting};
+use motet_bench::{CoreRecord, RowSet, Selection};
 
 use crate::bench::args::{CoreArgs, RanksArgs, SearchArgs, SelectionArgs, SimArgs};
 use crate::bench::print_args::PrintArgs;
@@ -22,41 +19,33 @@ pub(super) fn run_core(args: CoreArgs) -> Result<(), CliError> {
     if let Some(span) = args.soak {
         return soak(span, args.print);
     }
-    let config = CoreConfig {
-        selection: selection(args.selection),
+    let config = MeasuringConfig {
         data: args.data,
+        ..MeasuringConfig::default()
     };
-    rows_of(args.print, |begin, tell| {
-        core::measure(&config, begin, tell);
-    })
+    rows_of(RowSet::Core, config, args.selection, args.print)
 }
 
 pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
-    let config = RanksConfig {
-        selection: selection(args.selection),
+    let config = MeasuringConfig {
         mpi: installations(&args.mpi),
         motet: own::program().ok(),
+        ..MeasuringConfig::default()
     };
-    rows_of(args.print, |begin, tell| {
-        ranks::measure(&config, begin, tell);
-    })
+    rows_of(RowSet::Ranks, config, args.selection, args.print)
 }
 
 pub(super) fn run_search(args: SearchArgs) -> Result<(), CliError> {
-    let selection = selection(args.selection);
-    rows_of(args.print, |begin, tell| {
-        search::measure(&selection, begin, tell);
-    })
+    let config = MeasuringConfig::default();
+    rows_of(RowSet::Search, config, args.selection, args.print)
 }
 
 pub(super) fn run_sim(args: SimArgs) -> Result<(), CliError> {
-    let config = SimConfig {
-        selection: selection(args.selection),
-        python: Some(args.python),
+    let config = MeasuringConfig {
+        python: args.python,
+        ..MeasuringConfig::default()
     };
-    rows_of(args.print, |begin, tell| {
-        sim::measure(&config, begin, tell);
-    })
+    rows_of(RowSet::Sim, config, args.selection, args.print)
 }
 
 /// Exclusive handlers for as long as one says.
@@ -93,29 +82,26 @@ fn soak(span: Duration, print: PrintArgs) -> Result<(), CliError> {
     sheet.row(&record, &cells)
 }
 
-fn selection(args: SelectionArgs) -> Selection {
+/// Prints the rows of a set, each as soon as it is there.
+fn rows_of(
+    set: RowSet,
+    config: MeasuringConfig,
+    selected: SelectionArgs,
+    print: PrintArgs,
+) -> Result<(), CliError> {
     let SelectionArgs {
         quick,
         rows,
         runs,
         go,
-    } = args;
+    } = selected;
     let effort = if quick { Effort::Quick } else { Effort::Full };
-    Selection {
+    let setting = Setting::new(MeasuringConfig {
         effort,
-        runs,
-        rows,
         go,
-    }
-}
-
-/// What hears of a row that begins.
-type Begin<'a> = &'a mut dyn FnMut(&str);
-/// What hears of a row that is measured, or could not be.
-type Tell<'a> = &'a mut dyn FnMut(Result<CoreRecord, Missing>);
-
-/// Prints the rows that `measure` tells, each as soon as it is there.
-fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Result<(), CliError> {
+        ..config
+    });
+    let selection = Selection { runs, rows };
     let mut sheet = Sheet::new(
         print,
         &[
@@ -131,7 +117,8 @@ fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Resul
     );
     let bar = TerminalBar::new(print.quiet);
     let mut printed = Ok(());
-    measure(&mut |row| bar.at(0.0, row.to_owned()), &mut |outcome| {
+    let begin = |row: &str| bar.at(0.0, row.to_owned());
+    set.measure(&setting, &selection, begin, |outcome| {
         bar.clear();
         match outcome {
             Ok(record) if printed.is_ok() => {

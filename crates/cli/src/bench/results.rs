@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use motet_bench::compare::{Apart, compare};
 use motet_bench::join::join;
+use motet_bench::measuring::RowOutcome;
 use motet_bench::plot::{self, PlotFile};
 use motet_bench::report;
 use motet_bench::results::Results;
-use motet_bench::suite::RowOutcome;
 
 use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;

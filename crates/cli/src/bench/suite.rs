@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use motet_bench::suite::{
-    Case, Experiment, Listener, Row, RowOutcome, RunListener, Setting, Stop, StoreError, all, find,
-};
+use motet_bench::measuring::{Case, Listener, Row, RowOutcome, Setting, Stop};
+use motet_bench::suite::{Experiment, RunListener, StoreError, all, find};
 use motet_mining::CancelToken;
 use serde::Serialize;
 

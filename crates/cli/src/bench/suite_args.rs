@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
-use motet_bench::Effort;
-use motet_bench::suite::SuiteConfig;
+use motet_bench::measuring::Effort;
+use motet_bench::measuring::MeasuringConfig;
 
 use crate::bench::print_args::PrintArgs;
 use crate::own;
@@ -77,7 +77,7 @@ pub struct SuiteArgs {
 
 impl SuiteArgs {
     /// What the suite is given.
-    pub(super) fn config(&self) -> SuiteConfig {
+    pub(super) fn config(&self) -> MeasuringConfig {
         let effort = match (self.trial, self.full) {
             (true, _) => Effort::Trial,
             (_, true) => Effort::Full,
@@ -88,7 +88,7 @@ impl SuiteArgs {
             [none] if none == "none" => Some(Vec::new()),
             some => Some(some.to_vec()),
         };
-        SuiteConfig {
+        MeasuringConfig {
             effort,
             peers,
             pinned: self.pinned,

@@ -31,7 +31,7 @@ Fields of --json (times in µs): pattern, mode, parallel, threads, units, unit_u
 pub(super) const CORE: &str = "\
 What messages, joins and tasks cost, beside other runtimes that do the same.
 
-Motet and one peer run in turn, then motet and the next; the rows show medians, and ratios of pairs. \
+Motet and its peers run in turn, round after round; the rows show medians, and ratios of rounds. \
 Each row has a bar that is to hold: a limit, or a peer in the same run. The column cores has their clock, the \
 sums that one does in a cycle while two work (fewer than at other times where others use the same core), what two do together, as \
 times what one does alone (2 where they share nothing; little more than 1 where a virtual machine's two are threads of one), and the \
@@ -49,14 +49,14 @@ Examples:
 Fields of --json: row, unit, motet (the median), motet_range, limit (of the machine; null where none
   bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
   push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
-  why), bar, holds (null without a bar), runs, roundtrip_us (of a cache line to another core and back),
+  why), bar, holds (null without a bar), runs, disturbed (others had too much of the processors), roundtrip_us (of a cache line to another core and back),
   two_cores (what they do together, as times one), sums_per_cycle and clock_ghz, the worse of before and after the row; with --soak: posters, seconds, exclusive and concurrent
   (handlers), resident_bytes (after a tenth of the time), resident_bytes_most";
 
 pub(super) const RANKS: &str = "\
 What ranks cost that wait for each other, beside MPI.
 
-Motet and one peer run in turn, then motet and the next; the rows show medians, and ratios of pairs. \
+Motet and its peers run in turn, round after round; the rows show medians, and ratios of rounds. \
 The peers are C programs, built with each mpicc that is found and run at that library's best setting, \
 and tokio's and Go's rings of messages. Rows 'over' a library run this program's own ranks on processes of it, \
 where it has the standard ABI. Each row has a bar that is to hold. With --quick each peer runs \
@@ -74,8 +74,7 @@ Fields of --json: as those of motet bench core";
 pub(super) const SEARCH: &str = "\
 What a node of a tree costs when ranks search it.
 
-The trees are N queens and two of UTS, which nobody can split in advance. Motet and one peer run in turn, then motet and the \
-next; the rows show medians, and ratios of pairs. On one thread the bar is a plain recursion; on all it is rayon.";
+The trees are N queens and two of UTS, which nobody can split in advance. Motet and its peers run in turn, round after round; the rows show medians, and ratios of rounds. On one thread the bar is a plain recursion; on all it is rayon.";
 
 pub(super) const SEARCH_TAIL: &str = "\
 Examples:
@@ -90,8 +89,7 @@ pub(super) const SIM: &str = "\
 What an event of a simulation costs.
 
 PHOLD and a queue run in logical processes, beside one heap and one loop that does the same, and over ranks beside the \
-sequential run. The gas station of SimPy runs in processes, beside SimPy. Motet and one peer run in turn, then motet and the \
-next; the rows show medians, and ratios of pairs.";
+sequential run. The gas station of SimPy runs in processes, beside SimPy. Motet and its peers run in turn, round after round; the rows show medians, and ratios of rounds.";
 
 pub(super) const SIM_TAIL: &str = "\
 Examples:

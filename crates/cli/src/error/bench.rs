@@ -1,9 +1,10 @@
 //! What keeps `motet bench` from its end.
 
 use motet_bench::join::RunsJoinError;
+use motet_bench::measuring::UnknownPeer;
 use motet_bench::results::ReadError;
 use motet_bench::stages::StagesError;
-use motet_bench::suite::{StoreError, Unknown, UnknownPeer};
+use motet_bench::suite::{StoreError, Unknown};
 use thiserror::Error;
 
 /// Something cannot be measured as asked, or has ended early.

@@ -2,8 +2,8 @@
 
 use crate::program::ProgramFolder;
 use crate::run::started;
-use motet_bench::ranks::{RanksConfig, measure};
-use motet_bench::{Effort, Selection};
+use motet_bench::measuring::{Effort, MeasuringConfig, Setting};
+use motet_bench::{RowSet, Selection};
 use motet_testkit::{data, mpi_libraries};
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ fn core_gives_one_object_per_row_with_every_field() {
     let mut fields: Vec<&str> = row.keys().map(String::as_str).collect();
     fields.sort_unstable();
     let mut expected =
-        "row unit motet motet_range limit limit_name peers ratios absent bar holds runs roundtrip_us two_cores sums_per_cycle clock_ghz"
+        "row unit motet motet_range limit limit_name peers ratios absent bar holds runs roundtrip_us two_cores sums_per_cycle clock_ghz disturbed"
             .split_whitespace()
             .collect::<Vec<_>>();
     expected.sort_unstable();
@@ -163,22 +163,23 @@ fn needs_mpi_rows_over_processes_run_beside_their_peers() {
         "allreduce:4096, t = ",
         "alltoall:1024, t = 1, m = 2, its own call",
     ];
-    let config = RanksConfig {
-        selection: Selection {
-            effort: Effort::Trial,
-            rows: rows.map(String::from).to_vec(),
-            go: "no-such-go".into(),
-            ..Selection::default()
-        },
+    let setting = Setting::new(MeasuringConfig {
+        effort: Effort::Trial,
+        go: "no-such-go".into(),
         mpi,
         motet: Some(env!("CARGO_BIN_EXE_motet").into()),
+        ..MeasuringConfig::default()
+    });
+    let selection = Selection {
+        rows: rows.map(String::from).to_vec(),
+        runs: None,
     };
     let (mut records, mut missing) = (Vec::new(), Vec::new());
     let tell = |outcome| match outcome {
         Ok(record) => records.push(record),
         Err(absent) => missing.push(absent),
     };
-    measure(&config, |_| (), tell);
+    RowSet::Ranks.measure(&setting, &selection, |_| (), tell);
     assert_eq!(records.len(), 9 * installations, "{missing:?}");
     for record in &records {
         assert!(record.motet > 0.0 && record.absent.is_empty(), "{record:?}");

@@ -4,7 +4,7 @@ use super::{
     CaseTimes, Form, LARGE, OVERHEAD, SIZES, TIME, ThreadLayout, cases, differences, low,
     overheads, processes_in_nodes, processes_only, threads_in_nodes, threads_only,
 };
-use crate::suite::{Case, Cases, Quantity, Series, Setting};
+use crate::measuring::{Case, Cases, Quantity, Series, Setting};
 use motet_sync::thread;
 use std::hint::black_box;
 

@@ -1,14 +1,14 @@
-//! What a run of the suite is given: effort, peers, tools.
+//! What is given to whatever is measured: effort, peers, tools.
 
+use super::effort::Effort;
 use crate::kernels::Lazy;
 use crate::peers::csharp::CSharp;
 use crate::peers::floor::Floor;
 use crate::peers::go::Go;
 use crate::peers::java::Java;
 use crate::peers::java_mpi::{JavaMpiPrograms, JavaRanks};
-use crate::peers::mpi::Mpi;
+use crate::peers::mpi::{Absent, Mpi};
 use crate::peers::openmp::OpenMp;
-use crate::selection::Effort;
 use crate::system::said;
 use crate::unit::Unit;
 use motet_sync::thread;
@@ -56,9 +56,9 @@ const PEERS: &[&str] = &[
 )]
 pub struct UnknownPeer(pub String);
 
-/// How the suite is run.
+/// With what to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SuiteConfig {
+pub struct MeasuringConfig {
     /// How much work, and how often.
     pub effort: Effort,
     /// Peers by the beginnings of their names; `None`: all there are, an empty list: none.
@@ -81,11 +81,11 @@ pub struct SuiteConfig {
     pub motet: Option<PathBuf>,
 }
 
-/// A [`SuiteConfig`] with what it makes: the unit of work, and peers, each built when it is first
-/// wanted.
+/// A [`MeasuringConfig`] with what it makes: the unit of work, and peers, each built when it is
+/// first wanted.
 #[derive(Debug)]
 pub struct Setting {
-    config: SuiteConfig,
+    config: MeasuringConfig,
     unit: Unit,
     /// The C programs of stages and of the clustering kernel.
     pub(crate) floor: Rc<Lazy<Floor>>,
@@ -97,12 +97,12 @@ pub struct Setting {
     pub(crate) java: Rc<Lazy<Java>>,
     /// The OpenMP programs of loops and matrices.
     pub(crate) openmp: Rc<Lazy<OpenMp>>,
-    mpi: OnceCell<Rc<[Mpi]>>,
+    mpi: OnceCell<(Rc<[Mpi]>, Vec<Absent>)>,
     mpj: Rc<Lazy<JavaMpiPrograms>>,
     intel: Rc<Lazy<JavaMpiPrograms>>,
 }
 
-impl SuiteConfig {
+impl MeasuringConfig {
     /// Whether every peer that is asked for is one.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl SuiteConfig {
 impl Setting {
     /// Finds the length of the unit of work here and now.
     #[must_use]
-    pub fn new(config: SuiteConfig) -> Setting {
+    pub fn new(config: MeasuringConfig) -> Setting {
         let (with_cc, with_openmp, with_go) =
             (config.cc.clone(), config.cc.clone(), config.go.clone());
         let [kits, for_mpj, for_intel] = [(); 3].map(|()| config.java.clone());
@@ -140,7 +140,7 @@ impl Setting {
 
     /// What was asked for.
     #[must_use]
-    pub fn config(&self) -> &SuiteConfig {
+    pub fn config(&self) -> &MeasuringConfig {
         &self.config
     }
 
@@ -179,8 +179,19 @@ impl Setting {
 
     /// The MPI installations with their programs.
     pub(crate) fn mpi(&self) -> Rc<[Mpi]> {
-        let built = || Mpi::all(&self.config.mpi).0.into();
-        Rc::clone(self.mpi.get_or_init(built))
+        Rc::clone(&self.installations().0)
+    }
+
+    /// The MPI installations that cannot be used.
+    pub(crate) fn mpi_absent(&self) -> &[Absent] {
+        &self.installations().1
+    }
+
+    fn installations(&self) -> &(Rc<[Mpi]>, Vec<Absent>) {
+        self.mpi.get_or_init(|| {
+            let (found, absent) = Mpi::all(&self.config.mpi);
+            (found.into(), absent)
+        })
     }
 
     /// The versions of the peers that have been built so far.
@@ -213,16 +224,16 @@ impl Setting {
             "MPJ Express",
             self.mpj.made().and_then(JavaMpiPrograms::mpj_version),
         );
-        for mpi in self.mpi.get().into_iter().flat_map(|all| all.iter()) {
+        for mpi in self.mpi.get().into_iter().flat_map(|(all, _)| all.iter()) {
             built.push((mpi.name, mpi.said.clone()));
         }
         built
     }
 }
 
-impl Default for SuiteConfig {
+impl Default for MeasuringConfig {
     fn default() -> Self {
-        SuiteConfig {
+        MeasuringConfig {
             effort: Effort::Quick,
             peers: None,
             pinned: true,
@@ -249,9 +260,9 @@ mod tests {
     #[test]
     fn peers_are_wanted_by_the_beginnings_of_their_names() {
         let with = |peers: Option<Vec<String>>| {
-            Setting::new(SuiteConfig {
+            Setting::new(MeasuringConfig {
                 peers,
-                ..SuiteConfig::default()
+                ..MeasuringConfig::default()
             })
         };
         assert!(with(None).wants("tokio"));

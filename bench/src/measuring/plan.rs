@@ -64,6 +64,31 @@ impl CasePlan {
         self.spent + self.last
     }
 
+    /// What each series of a case gave of a quantity, round by round, or why nothing.
+    pub(crate) fn values(
+        &self,
+        case: usize,
+        quantity: usize,
+    ) -> Vec<(String, Result<Vec<f64>, String>)> {
+        let place = &self.places[case];
+        let of = |runs: &Vec<Vec<f64>>| runs.iter().map(|run| run[quantity]).collect();
+        let runs = place.runs.iter();
+        let values = runs.map(|runs| runs.as_ref().map(of).map_err(Clone::clone));
+        let names = place.case.series.iter().map(|series| series.name.clone());
+        names.zip(values).collect()
+    }
+
+    /// Whether others had too much of the processors while a case was measured.
+    pub(crate) fn disturbed(&self, case: usize) -> bool {
+        self.places[case].elapsed.disturbed().is_some()
+    }
+
+    /// Whether no case has a first series that runs here: there is nothing to compare with.
+    pub(super) fn is_hopeless(&self) -> bool {
+        let first = |place: &PlannedCase| place.runs.first().is_none_or(Result::is_err);
+        self.places.iter().all(first)
+    }
+
     /// A row for each quantity of each series that has been run.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {

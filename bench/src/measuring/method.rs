@@ -11,9 +11,9 @@
 //! the rows say so.
 
 use super::case::{Case, Series};
+use super::effort::Effort;
 use super::load::{Elapsed, Reading, System, Watch};
 use super::plan::{CasePlan, PlannedCase, Run};
-use crate::selection::Effort;
 use std::fmt;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -29,8 +29,9 @@ pub struct MeasuringMethod {
     pub least: usize,
     /// Rounds at most.
     pub most: usize,
-    /// Each program runs once for nothing.
-    pub warm: bool,
+    /// So many series of each case, the first ones, run once for nothing: what a program or its
+    /// library sets up the first time is not measured.
+    pub warm: usize,
     /// The load of others is looked at.
     pub watched: bool,
 }
@@ -41,16 +42,18 @@ pub struct Measurer {
     watch: Box<dyn Watch>,
 }
 
-/// What is told while an experiment is measured.
+/// What is told while cases are measured; by itself it hears nothing and goes on.
 pub trait Listener {
     /// A case begins: its place from 0, how many there are, and what it is.
-    fn case(&mut self, at: usize, of: usize, case: &Case);
+    fn case(&mut self, _at: usize, _of: usize, _case: &Case) {}
 
     /// Others had this share of the processors.
-    fn disturbed(&mut self, case: &Case, share: f64, again: bool);
+    fn disturbed(&mut self, _case: &Case, _share: f64, _again: bool) {}
 
     /// Whether to stop: asked between runs.
-    fn cancelled(&self) -> bool;
+    fn cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Measuring has ended early.
@@ -81,8 +84,21 @@ impl MeasuringMethod {
             limit,
             least,
             most,
-            warm: effort != Effort::Trial,
+            warm: effort.pick(0, usize::MAX, usize::MAX),
             watched: effort != Effort::Trial,
+        }
+    }
+
+    /// So many rounds, as long as they take.
+    #[must_use]
+    pub fn rounds(rounds: usize, warm: usize) -> MeasuringMethod {
+        MeasuringMethod {
+            budget: Duration::MAX,
+            limit: Duration::MAX,
+            least: 1,
+            most: rounds,
+            warm,
+            watched: rounds > 1,
         }
     }
 }
@@ -125,8 +141,8 @@ impl Measurer {
         for at in 0..of {
             let place = &mut plan.places[at];
             listener.case(at, of, &place.case);
-            if self.method.warm && plan.rounds == 0 {
-                let runs = run_all(place, listener)?;
+            if plan.rounds == 0 {
+                let runs = run_all(place, self.method.warm, listener)?;
                 place.reasons(runs);
             }
             let begun = Instant::now();
@@ -177,7 +193,7 @@ impl Measurer {
         listener: &mut dyn Listener,
     ) -> Result<(Vec<Run>, Elapsed), Stop> {
         let before = self.reading();
-        let runs = run_all(place, listener)?;
+        let runs = run_all(place, usize::MAX, listener)?;
         let after = self.reading();
         let elapsed = before.zip(after);
         Ok((
@@ -190,6 +206,27 @@ impl Measurer {
         self.watch.read().filter(|_| self.method.watched)
     }
 }
+
+/// Measures cases by themselves, and tells after each round how many there were. It ends early when
+/// the first series can run in no case.
+#[must_use]
+pub(crate) fn measured(
+    method: MeasuringMethod,
+    cases: Vec<Case>,
+    mut progress: impl FnMut(usize),
+) -> CasePlan {
+    let mut measurer = Measurer::new(method);
+    let mut plan = CasePlan::new("", cases);
+    while measurer.wants(&plan) && !plan.is_hopeless() {
+        // Nobody cancels it.
+        let _ = measurer.round(&mut plan, &mut ());
+        progress(plan.rounds);
+    }
+    plan
+}
+
+/// Nobody listens.
+impl Listener for () {}
 
 impl fmt::Debug for Measurer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -206,11 +243,15 @@ fn go_on(listener: &dyn Listener) -> Result<(), Stop> {
     }
 }
 
-/// One run of each series that can run here.
-fn run_all(place: &mut PlannedCase, listener: &mut dyn Listener) -> Result<Vec<Run>, Stop> {
+/// One run of each of the first `most` series, if it can run here.
+fn run_all(
+    place: &mut PlannedCase,
+    most: usize,
+    listener: &mut dyn Listener,
+) -> Result<Vec<Run>, Stop> {
     let quantities = place.case.quantities.len();
     let mut runs = Vec::new();
-    for (series, kept) in place.case.series.iter_mut().zip(&place.runs) {
+    for (series, kept) in place.case.series.iter_mut().zip(&place.runs).take(most) {
         if kept.is_err() {
             runs.push(None);
             continue;

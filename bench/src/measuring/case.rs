@@ -10,6 +10,9 @@ use std::fmt;
 /// value that is not finite counts as an error too.
 pub type CaseProgram = Box<dyn FnMut() -> Result<Vec<f64>, String>>;
 
+/// The cases of an experiment, or why nothing of it can be measured here.
+pub type Cases = Result<Vec<Case>, String>;
+
 /// One point of an experiment: the programs that are compared there.
 pub struct Case {
     /// Where it lies.

@@ -1,9 +1,9 @@
 //! What the method promises, with readings of load that are made up.
 
 use super::*;
-use crate::suite::load::Reading;
-use crate::suite::row::{Row, RowOutcome};
-use crate::suite::{Point, Quantity};
+use crate::measuring::load::Reading;
+use crate::measuring::row::{Row, RowOutcome};
+use crate::measuring::{Point, Quantity};
 use std::cell::RefCell;
 #[cfg(target_os = "linux")]
 use std::process::Command;
@@ -65,7 +65,7 @@ impl Listener for Told {
     }
 }
 
-fn measurer(shares: &[f64], warm: bool) -> Measurer {
+fn measurer(shares: &[f64], warm: usize) -> Measurer {
     Measurer {
         method: MeasuringMethod {
             budget: Duration::from_secs(60),
@@ -135,7 +135,7 @@ fn measured(row: &Row) -> (f64, f64, f64, usize) {
 fn rounds_go_through_all_cases_after_a_run_for_nothing() {
     let (asked, mut told) = (Rc::default(), Told::default());
     let cases = vec![case(&asked), case(&asked)];
-    let rows = measurer(&[0.0], true).rows(cases, &mut told);
+    let rows = measurer(&[0.0], usize::MAX).rows(cases, &mut told);
     // A run for nothing comes before the first round of each case.
     assert_eq!(*asked.borrow(), "mpmpmpmp".to_owned() + "mpmp" + "mpmp");
     assert_eq!((rows.len(), told.cases), (4, 6));
@@ -157,7 +157,7 @@ fn a_disturbed_round_is_measured_again() {
         (&[0.5, 0.9, 0.0], &[true, false], 1.0),
     ] {
         let (asked, mut told) = (Rc::default(), Told::default());
-        let rows = measurer(shares, false).rows(vec![case(&asked)], &mut told);
+        let rows = measurer(shares, 0).rows(vec![case(&asked)], &mut told);
         let attempts = 3 + usize::from(!told_of.is_empty());
         assert_eq!(asked.borrow().len(), attempts * 2, "{shares:?}");
         assert_eq!(told.disturbed, told_of, "{shares:?}");
@@ -177,7 +177,7 @@ fn rows_say_of_what_others_had_too_much_over_all_rounds() {
         (&[0.1], false),
     ] {
         let (asked, mut told) = (Rc::default(), Told::default());
-        let rows = measurer(shares, false).rows(vec![case(&asked)], &mut told);
+        let rows = measurer(shares, 0).rows(vec![case(&asked)], &mut told);
         assert!(rows.iter().all(|row| row.disturbed == marked), "{shares:?}");
     }
 }
@@ -194,7 +194,7 @@ fn who_cannot_run_is_not_asked_again() {
         .with("odd", || Ok(vec![1.0, 2.0]))
         .with("wrong", || Ok(vec![f64::NAN]))
         .absent("never", "not on this machine");
-    let rows = measurer(&[0.0], true).rows(vec![case], &mut Told::default());
+    let rows = measurer(&[0.0], usize::MAX).rows(vec![case], &mut Told::default());
     assert_eq!(*asked.borrow(), 1);
     let reasons: Vec<&str> = rows
         .iter()
@@ -217,7 +217,7 @@ fn who_cannot_run_is_not_asked_again() {
 #[test]
 fn a_spent_budget_still_measures_once() {
     let (asked, mut told) = (Rc::default(), Told::default());
-    let mut measurer = measurer(&[0.9], false);
+    let mut measurer = measurer(&[0.9], 0);
     measurer.method.budget = Duration::ZERO;
     let rows = measurer.rows(vec![case(&asked), case(&asked)], &mut told);
     // One round, and no time for another attempt: the rows say so.
@@ -228,7 +228,7 @@ fn a_spent_budget_still_measures_once() {
 
 #[test]
 fn rounds_beyond_the_least_have_to_fit_the_budget() {
-    let mut measurer = measurer(&[0.0], false);
+    let mut measurer = measurer(&[0.0], 0);
     let mut plan = CasePlan::new("E99", Vec::new());
     measurer.method.most = 5;
     // Each round took the same: the next one would be over the budget, or over twice the budget.
@@ -257,7 +257,7 @@ fn cancelling_leaves_what_was_measured_before_it() {
         ..Told::default()
     };
     let cases = vec![case(&asked), case(&asked)];
-    let (plan, stop) = measurer(&[0.0], false).measure(cases, &mut told);
+    let (plan, stop) = measurer(&[0.0], 0).measure(cases, &mut told);
     assert!(matches!(stop, Err(Stop::Cancelled)));
     assert_eq!(*asked.borrow(), "mpmp".to_owned() + "mp");
     let runs: Vec<usize> = plan.rows().iter().map(|row| measured(row).3).collect();
@@ -296,7 +296,7 @@ fn a_load_that_somebody_starts_is_noticed_and_said() {
         limit: Duration::MAX,
         least: 1,
         most: 1,
-        warm: false,
+        warm: 0,
         watched: true,
     });
     let waits = || {

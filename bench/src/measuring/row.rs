@@ -10,7 +10,7 @@ pub const SCHEMA: u32 = 1;
 /// One quantity of one series at one point.
 ///
 /// ```
-/// use motet_bench::suite::{RowOutcome, Point, Row};
+/// use motet_bench::measuring::{RowOutcome, Point, Row};
 ///
 /// let line = r#"{"schema":1,"experiment":"E06","series":"motet","point":{"threads":2},"quantity":"overhead per stage","unit":"us","median":0.8,"least":0.7,"most":0.9,"runs":5,"disturbed":false}"#;
 /// let row: Row = serde_json::from_str(line).unwrap();
