@@ -33,7 +33,7 @@ pub struct Apart {
 /// Compares a run with another one of the same experiments.
 ///
 /// A row agrees when its medians differ by no more than the distance of its least and most in
-/// `first`: an idle machine should give that for nearly all rows of two runs of one program.
+/// `first`. An idle machine should give that for nearly all rows of two runs of one program.
 ///
 /// ```
 /// use motet_bench::compare::compare;

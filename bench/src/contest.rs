@@ -139,14 +139,19 @@ impl Contest {
             (false, runs) => (runs, usize::MAX),
         };
         let unit = self.case.quantities[0].unit;
+        let names: Vec<String> = self
+            .case
+            .series
+            .iter()
+            .map(|one| one.name.clone())
+            .collect();
         let before = CoreSpeed::here();
         let plan = measured(MeasuringMethod::rounds(runs, warm), vec![self.case], |_| ());
         let cores = before.worse(&CoreSpeed::here());
-        let mut series = plan.values(0, 0);
-        let motet = series.remove(0).1?;
+        let motet = plan.values(0, 0, 0)?;
         let (mut peers, mut absent) = (BTreeMap::new(), BTreeMap::new());
-        for (name, values) in series {
-            match values {
+        for (at, name) in names.into_iter().enumerate().skip(1) {
+            match plan.values(0, at, 0) {
                 Ok(values) => drop(peers.insert(name, values)),
                 Err(reason) => drop(absent.insert(name, reason)),
             }

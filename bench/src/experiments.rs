@@ -2,9 +2,9 @@
 
 pub mod annealing;
 pub(crate) mod core;
-pub mod crowded;
 pub mod exclusive;
 pub mod idle;
+pub mod oversubscribed;
 pub mod quality;
 pub(crate) mod ranks;
 pub(crate) mod search;

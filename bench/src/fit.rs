@@ -2,12 +2,12 @@
 //!
 //! A straight line through run times gives the overhead per stage (papers E03 to E05), through copy
 //! times the bandwidth (E07, E08). The parallel overhead of clustering is modelled as a sum of
-//! factors, f = a1·x1 + a2·x2, with nothing left when the factors are 0 (P4 IV.B: p and n; p/N; p
-//! and p²).
+//! factors, f = a1·x1 + a2·x2. Nothing is left when the factors are 0 (P4 IV.B: p and n; p/N; p and
+//! p²).
 //!
 //! The columns are made orthogonal one after the other (modified Gram-Schmidt, each scaled to
-//! length 1 first), which keeps the digits that normal equations lose when one factor is in
-//! millions and the other near 1.
+//! length 1 first). This keeps the digits that normal equations lose when one factor is in millions
+//! and the other near 1.
 //!
 //! ```
 //! use motet_bench::fit;
@@ -30,9 +30,9 @@ pub struct Fit<const N: usize> {
     pub coefficients: [f64; N],
     /// Measured less modelled, point by point, in the unit of y.
     pub residuals: Vec<f64>,
-    /// The share of y's squares that the model explains: about their mean if the model has a
-    /// constant, else about 0, since that is what such a model predicts without its factors. At
-    /// most 1.
+    /// The share of y's squares that the model explains. The squares are about their mean if the
+    /// model has a constant, else about 0. That is what such a model predicts without its factors.
+    /// At most 1.
     pub r_squared: f64,
 }
 

@@ -11,8 +11,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Hot enough that every point of the mixture has a share in every cluster: no exponential is left
-/// out, and every step of annealing costs the same.
+/// Hot enough that every point of the mixture has a share in every cluster. So no exponential is
+/// left out, and every step of annealing costs the same.
 pub(crate) const TEMPERATURE: f64 = 1.0;
 
 /// Something that is made when it is first wanted, once, or the reason why it cannot be.
@@ -53,7 +53,7 @@ impl<T: fmt::Debug> fmt::Debug for Lazy<T> {
     }
 }
 
-/// The time of a round in µs, of as many rounds as last at least half the budget; those before them
+/// The time of a round in µs, of as many rounds as last at least half the budget. Those before them
 /// were fewer, and warmed up. The programs in other languages do the same. `run` does so many
 /// rounds, and says how long they took.
 pub(crate) fn time_us(
@@ -70,7 +70,7 @@ pub(crate) fn time_us(
     }
 }
 
-/// So many rounds on rayon's pool, one after the other, and how long they took: their caller is one
+/// So many rounds on rayon's pool, one after the other, and how long they took. Their caller is one
 /// of its threads, as whoever calls motet's [loops](loops::Loops) is one of theirs.
 pub(crate) fn rayon_rounds(
     pool: &ThreadPool,

@@ -4,10 +4,14 @@
 //! question, definition, method, threats. Those of the suite say theirs in
 //! `bench/data/experiments.toml`.
 //!
-//! - Depends on: the core crates and mining; nothing depends on it but the command line.
+//! - Depends on: `motet-sync`, `motet-dispatch`, `motet-ports`, `motet-comm`, `motet-window`,
+//!   `motet-machine`, `motet-mpi`, `motet-mesh`, `motet-mining`, `motet-patterns`,
+//!   `motet-problems`, `motet-search`, `motet-sim`, `motet-service`, `motet-http`.
+//! - Used by: the command line, nothing else.
 //!
 //! ```text
 //!  stages ──> motet-patterns            one program each way
+//!  stages, annealing, oversubscribed ──> measuring    rounds and cases, as those of the suite
 //!  suite ──> measuring, peers           the papers' experiments, into a folder of rows
 //!    ├────> results ──> plot, report, compare   what is made of these rows
 //!    └────> kernels, mixture            loops, matrices and points that the experiments compute with
@@ -52,7 +56,7 @@ mod table;
 mod uts;
 
 pub use contest::{CoreRecord, CoreSpeed};
-pub use experiments::{annealing, crowded, exclusive, idle, quality, soak, stages};
+pub use experiments::{annealing, exclusive, idle, oversubscribed, quality, soak, stages};
 use motet_machine::{limits, system};
 
 pub use rank_program::{RankMeasured, RankProgram};

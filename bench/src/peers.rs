@@ -1,6 +1,6 @@
-//! The peers of [`core`](crate::core) and [`ranks`](crate::ranks): the same programs, as their own
-//! users would write them, with the same number of threads, pinned like motet's where the library
-//! lets us.
+//! The peers of [`core`](crate::experiments::core) and [`ranks`](crate::experiments::ranks): the
+//! same programs, as their own users would write them. They have the same number of threads, pinned
+//! like motet's where the library lets us.
 
 mod answering;
 pub(crate) mod copies;

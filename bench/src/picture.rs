@@ -1,7 +1,7 @@
 //! Pictures, drawn from rows alone.
 //!
-//! An experiment says what is drawn ([`Picture`]); [`panels`] finds the values among the rows and
-//! the papers' beside them, and decides the axes; [`Panel::svg`] and [`Panel::png`] draw. The same
+//! An experiment says what is drawn ([`Picture`]). [`panels`] finds the values among the rows and
+//! the papers' beside them, and decides the axes. [`Panel::svg`] and [`Panel::png`] draw. The same
 //! rows give the same bytes on every machine.
 //!
 //! ```text

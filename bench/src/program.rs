@@ -9,8 +9,8 @@ pub use motet_patterns::{Pattern, StageMode};
 /// `parallel` computations of `stages` stages of `work.count` units.
 pub(crate) type WorkProgram = motet_patterns::PatternProgram<Units>;
 
-/// The same work in one stage, on as many computations at once as there are threads for, and how
-/// often that many have to take turns: without overhead the program takes so many times as long.
+/// The same work in one stage, on as many computations at once as there are threads for. Also how
+/// often that many have to take turns. Without overhead the program takes so many times as long.
 pub(crate) fn one_stage(program: &WorkProgram) -> (WorkProgram, f64) {
     let once = WorkProgram {
         parallel: program.parallel.min(program.threads),
@@ -32,8 +32,8 @@ pub(crate) fn run(mode: StageMode, program: &WorkProgram) -> Duration {
     }
 }
 
-/// What a stage adds in µs, the run time in s, and that of the same work in one stage: of a pair of
-/// runs in turn.
+/// What a stage adds in µs, the run time in s, and that of the same work in one stage. All three
+/// are of a pair of runs in turn.
 pub(crate) fn overhead(
     program: &WorkProgram,
     run: &dyn Fn(&WorkProgram) -> Result<Duration, String>,

@@ -1,4 +1,5 @@
-//! The rows of [`core`](crate::core) and [`ranks`](crate::ranks): one file per question.
+//! The rows of [`core`](crate::experiments::core) and [`ranks`](crate::experiments::ranks): one
+//! file per question.
 
 pub(crate) mod events;
 pub(crate) mod fork_join;

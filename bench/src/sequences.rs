@@ -19,9 +19,9 @@ const LETTERS: usize = 300;
 /// Families of sequences.
 const FAMILIES: usize = 10;
 
-/// The shares of letters in which so many sequences differ: families of one ancestor, each letter
-/// of a family changed with probability 0.1 and each of a sequence with 0.08; the same on every
-/// machine. None has gaps, so they lie below each other as they are.
+/// The shares of letters in which so many sequences differ. They are families of one ancestor: each
+/// letter of a family is changed with probability 0.1 and each of a sequence with 0.08. They are
+/// the same on every machine. None has gaps, so they lie below each other as they are.
 pub(crate) fn distances(rows: usize) -> Dissimilarities {
     let sequences = sequences(rows);
     let row = |row: usize| &sequences[row * LETTERS..][..LETTERS];

@@ -1,10 +1,14 @@
 //! The measurement suite: every experiment of the papers, with today's peers beside motet.
 //!
-//! Each experiment says what is asked, what is measured and what may mislead, and makes [`Case`]s:
-//! a point, quantities, and a program for each series. One [`MeasuringMethod`] runs them all, so
-//! that no experiment has a clock policy of its own. What comes out are [`Row`]s, one JSON object
-//! per line, and a record of the [`Machine`]; tables, pictures and verdicts are made from these
-//! files alone.
+//! Each experiment says what is asked, what is measured and what may mislead. It makes [`Case`]s: a
+//! point, quantities, and a program for each series. One [`MeasuringMethod`] runs them all, so that
+//! no experiment has a clock policy of its own. What comes out are [`Row`]s, one JSON object per
+//! line, and a record of the [`Machine`]. Tables, pictures and verdicts are made from these files
+//! alone.
+//!
+//! [`Case`]: crate::measuring::Case
+//! [`MeasuringMethod`]: crate::measuring::MeasuringMethod
+//! [`Row`]: crate::measuring::Row
 //!
 //! ```text
 //!  registry ──> Experiment ── cases(Setting) ──> Case ──> MeasuringMethod ──> Row ──> RowStore (rows.jsonl, machine.json)

@@ -1,10 +1,10 @@
 //! The basic computational unit (papers R095): a short series, about 1.4 µs long.
 //!
-//! The series is the continued fraction of the golden ratio, x ← 1 / (1 + x): every term needs the
-//! one before and a division, so neither the compiler nor the processor can shorten it, and it
-//! touches no memory. A unit goes on where the one before it ended: if each began anew, the
-//! processor would begin with one while the last terms of another are under way, which made units
-//! of 1.4 µs shorter by a tenth when many came in a row.
+//! The series is the continued fraction of the golden ratio, x ← 1 / (1 + x). Every term needs the
+//! one before and a division, so neither the compiler nor the processor can shorten it. It touches
+//! no memory. A unit goes on where the one before it ended. If each began anew, the processor would
+//! begin with one while the last terms of another are under way. That made units of 1.4 µs shorter
+//! by a tenth when many came in a row.
 
 use crate::statistics::median;
 use motet_patterns::Work;
@@ -30,8 +30,9 @@ impl Unit {
     /// The length aimed at, in µs. The papers' units took 1.188 to 1.696 µs.
     pub const TARGET_US: f64 = 1.4;
 
-    /// Finds the number of terms that take about [`Unit::TARGET_US`] here: a preferred number, so
-    /// that two runs on a machine have the same unit, though its clock differs by some per cent.
+    /// Finds the number of terms that take about [`Unit::TARGET_US`] here. It is a preferred
+    /// number, so that two runs on a machine have the same unit, though its clock differs by some
+    /// per cent.
     #[must_use]
     pub fn calibrate() -> Self {
         let probe = Unit { terms: 100 };

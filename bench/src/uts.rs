@@ -5,8 +5,8 @@ use crate::table::CsvTable;
 use motet_problems::{Shape, Uts};
 use std::path::Path;
 
-/// A geometric tree of fixed shape, which is what the rows use, and how many nodes it has: the one
-/// called `name` in `tree-search/uts.tsv` of the folder `data`; an error says what is wrong.
+/// The geometric tree of fixed shape called `name` in `tree-search/uts.tsv` of the folder `data`,
+/// and how many nodes it has. The rows use such trees. An error says what is wrong.
 pub(crate) fn read(data: &Path, name: &str) -> Result<(Uts, u64), String> {
     let path = data.join("tree-search").join("uts.tsv");
     let at = |what: &str| format!("{}: {name} {what}", path.display());

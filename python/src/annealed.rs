@@ -5,8 +5,8 @@ use crate::fit::{FitRanks, of_choice};
 use motet::mining::{Checkpoints, ClusterChoice, Clusters, Control, MiningError, Progress};
 use motet::{Communicator, RunError};
 
-/// Why there are so many clusters, if their number was chosen: the factor of the temperature over
-/// which it lasts, and the temperatures at which two clusters are first there, then three, …
+/// Why there are so many clusters, if their number was chosen. First the factor of the temperature
+/// over which it lasts. Then the temperatures at which two clusters are first there, then three, …
 pub(crate) type ChoiceReason = Option<(f64, Vec<f64>)>;
 
 /// How many clusters there are to be.

@@ -125,7 +125,7 @@ impl FitRanks {
 }
 
 /// Fits of so many numbers, which are those of the data times clusters, end before anybody would
-/// look for a signal: they run on the calling thread, on one rank. The number of ranks changes no
+/// look for a signal. They run on the calling thread, on one rank. The number of ranks changes no
 /// bit.
 const TINY: usize = 1 << 14;
 

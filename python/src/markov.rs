@@ -202,8 +202,8 @@ fn work(seen: &Observations, states: usize, passes: usize) -> (usize, usize) {
     (numbers, seen.blocks())
 }
 
-/// Fits a model to sequences from `start` on: the model, the logarithms of the probability before
-/// each step, and whether they stood still at the end.
+/// Fits a model to sequences from `start` on. Gives the model, the logarithms of the probability
+/// before each step, and whether they stood still at the end.
 #[pyfunction]
 #[pyo3(signature = (start, shown, lengths, tolerance, iterations, floor, run))]
 #[allow(

@@ -125,8 +125,8 @@ impl MpiComm {
         Ok(sent.transpose()?.is_some())
     }
 
-    /// Receives into an array of numpy: how many bytes have come, who has sent them, and with which
-    /// tag; none when the array is not such that it can be.
+    /// Receives into an array of numpy. Gives how many bytes have come, who has sent them, and with
+    /// which tag. Gives none when the array is not such that it can be.
     fn recv_array(
         &self,
         py: Python<'_>,

@@ -1,7 +1,7 @@
 //! A window of a rank, with what the program holds of it.
 //!
-//! Beside each window is one of no length, whose locks keep the combinations of one target apart:
-//! they may be of any kind of number, which a window of bytes does not know.
+//! Beside each window is one of no length, whose locks keep the combinations of one target apart.
+//! They may be of any kind of number, which a window of bytes does not know.
 
 use crate::combine::ByteOperator;
 use motet::comm::Layout;
@@ -29,8 +29,8 @@ pub(crate) struct OpenWindow {
     pub(crate) locks: RefCell<BTreeMap<usize, Holding>>,
 }
 
-/// Where an access goes: the rank, the first byte, and where from there its bytes are: blocks by
-/// their begin and length, or so many in a row.
+/// Where an access goes: the rank, the first byte, and where from there its bytes are. These are
+/// blocks by their begin and length, or so many in a row.
 #[derive(FromPyObject)]
 pub(crate) struct AccessTarget {
     #[pyo3(attribute("rank"))]
@@ -114,8 +114,8 @@ impl OpenWindow {
         Ok(there)
     }
 
-    /// Brings the program's memory and the window up to date: what the program has written since
-    /// the last time goes into the window, then what others have written comes into the memory.
+    /// Brings the program's memory and the window up to date. What the program has written since
+    /// the last time goes into the window. Then what others have written comes into the memory.
     pub(crate) fn meet(&self, memory: &mut [u8], part: Range<usize>) {
         let mut before = self.before.borrow_mut();
         let end = part.end.min(memory.len()).min(before.len());

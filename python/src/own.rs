@@ -1,6 +1,6 @@
 //! What the rank on a thread has, and how it waits there.
 //!
-//! A communicator stays on the thread of its rank; what Python holds is its place in the thread's
+//! A communicator stays on the thread of its rank. What Python holds is its place in the thread's
 //! list, so that Python may drop it anywhere.
 
 use crate::errors::MotetError;

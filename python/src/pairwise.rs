@@ -119,8 +119,8 @@ impl AnnealedMethod for Pairs {
     }
 }
 
-/// Anneals rows with these dissimilarities to `clusters` clusters; without that number, to those
-/// that there are at `t_min`; without both, to as many as the pairs speak for.
+/// Anneals rows with these dissimilarities to `clusters` clusters. Without that number it anneals
+/// to those that there are at `t_min`. Without both it anneals to as many as the pairs speak for.
 #[pyfunction]
 #[allow(
     clippy::too_many_arguments,

@@ -43,8 +43,9 @@ impl Profile {
     }
 
     /// The stages that lose at least this share of the run to a rank that computes longer than the
-    /// others, those that lose most first: the rank, the call, where it is, how much longer it
-    /// computes than the mean, and the seconds that an even share would save.
+    /// others, those that lose most first. Each has the rank, the call, and where it is. Each also
+    /// has how much longer the rank computes than the mean, and the seconds that an even share
+    /// would save.
     #[pyo3(signature = (least_share=0.01))]
     fn imbalances(&self, least_share: f64) -> Vec<(usize, String, String, f64, f64)> {
         let found = self.0.imbalances(least_share).into_iter();

@@ -1,7 +1,7 @@
 //! Ranks of Python that all wait for each other: the run ends, and says who waits for what and
 //! where.
 //!
-//! A rank of Python holds the thread on which it waits, so no worker is ever idle and the run does
+//! A rank of Python holds the thread on which it waits. So no worker is ever idle and the run does
 //! not find out by itself. Who has called `World.run` looks from outside; where the program itself
 //! is the rank, a thread beside it does.
 

@@ -1,8 +1,8 @@
 //! The project's recipes: `cargo xtask test`, `preflight`, `tidy`, `loom`, `shuttle`, `stress`,
-//! `deep`, `counts`, `sanitize`, `targets`, `docs`, `release`, `bench`.
+//! `deep`, `mesh`, `counts`, `sanitize`, `targets`, `docs`, `release`, `bench`.
 //!
 //! `cargo xtask test` is the gate: it runs everything that must hold before a change is merged, in
-//! order, and ends with a table of what ran, what failed and what was left out.
+//! order. It ends with a table of what ran, what failed and what was left out.
 //!
 //! - Depends on: Cargo, and nothing of the project, so that it works when the project does not.
 //! - Used by: developers, `.ci/run`.

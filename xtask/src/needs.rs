@@ -60,9 +60,11 @@ pub(crate) struct TestMachine {
 }
 
 impl TestMachine {
-    /// The machine as the environment describes it: `MOTET_DATA`, else `../shared/data`;
-    /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`,
-    /// else the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
+    /// The machine as the environment describes it:
+    /// - `MOTET_DATA`, else `../shared/data`;
+    /// - `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`;
+    /// - `MOTET_MPI`, else the libraries that are where `.ci/run` puts them;
+    /// - `MOTET_CHROMIUM`, else `chromium`.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> TestMachine {
         let stated = |name, other| env::var_os(name).unwrap_or(other);
         let peers = Some(target.join("peers/bin/python").into());

@@ -1,28 +1,28 @@
-//! Annealing: what one step costs, beside a Lloyd step of our own and of scikit-learn (papers E18,
-//! E20: the clustering kernel, and clustering of 200,000 census blocks on many cores).
+//! Annealing: what one step costs, beside a Lloyd step of our own and of scikit-learn. Papers E18,
+//! E20: the clustering kernel, and clustering of 200,000 census blocks on many cores.
 //!
-//! Question: how long does a step of annealing take per point and cluster, how much of that is lost
-//! on more threads, and how does it compare with the step of plain K-means in a library that is
-//! known to be fast? How long is a whole run?
+//! Question: how long does a step of annealing take per point and cluster? How much of that is lost
+//! on more threads? How does it compare with the step of plain K-means in a library that is known
+//! to be fast? How long is a whole run?
 //!
 //! Definition: nanoseconds per point, cluster and iteration = time of a step / (points × clusters).
 //! A step of annealing is one expectation and one maximisation over all points, the reduction over
 //! ranks included. A step's cost depends on the temperature, because exponentials that are exact
 //! zeros are never formed. So a fit is replayed: its temperatures at which there are all clusters,
-//! each with as many steps as the fit made there, from cold to hot, all timed together
+//! from cold to hot. Each has as many steps as the fit made there. All are timed together
 //! (`annealing`). Beside it stands the step at the fit's first temperature, at which every
-//! exponential is formed (`hot`): no step can cost more. A Lloyd step is timed from the same
-//! first centres on both sides, and as many steps.
+//! exponential is formed (`hot`): no step can cost more. A Lloyd step is timed from the same first
+//! centres on both sides, and as many steps.
 //!
 //! Method: only the steps are timed, not the preparation of the points. In every repetition each
-//! number of clusters and threads has its turn of ours and of the peer's, so that a change of the
-//! processor's clock hits all; ratios are those of neighbours; medians, least and most.
+//! number of clusters and threads has its turn of ours and of the peer's. So a change of the
+//! processor's clock hits all. Ratios are those of neighbours. Rows have medians, least and most.
 //!
 //! Threats: other load on the machine. A fit makes its hot steps on a summary of the points, which
-//! this replay does not, so a fit is faster than the steps suggest. The peer's step is the bare
-//! function that its fit calls; our Lloyd step leaves out centres by the boxes of its tiles, which
-//! the peer does not, and points in heaps are where that helps. The points are a mixture of
-//! normals: heaps without overlap would be cheaper, uniform points dearer.
+//! this replay does not. So a fit is faster than the steps suggest. The peer's step is the bare
+//! function that its fit calls. Our Lloyd step leaves out centres by the boxes of its tiles, which
+//! the peer does not. Points in heaps are where that helps. The points are a mixture of normals:
+//! heaps without overlap would be cheaper, uniform points dearer.
 
 mod plan;
 
@@ -93,11 +93,11 @@ pub struct StepRecord {
     /// Annealing steps per repetition.
     pub annealing_steps: usize,
     /// Each of [`STEPS`] that was measured.
-    pub ns: BTreeMap<String, Spread>,
+    pub ns: BTreeMap<&'static str, Spread>,
     /// Each of our steps over scikit-learn's.
-    pub over_peer: BTreeMap<String, Spread>,
+    pub over_peer: BTreeMap<&'static str, Spread>,
     /// Each step on the first number of threads over that on this one.
-    pub speed_up: BTreeMap<String, Spread>,
+    pub speed_up: BTreeMap<&'static str, Spread>,
 }
 
 /// The steps: annealing at the temperatures of a fit, annealing in which every exponential is
@@ -178,8 +178,8 @@ pub fn measure(
         let first = rows.iter().position(|&(other, _)| other == plan);
         let first = &runs[first.unwrap_or_default()];
         let over = |under: &dyn Fn(&str) -> Option<Spread>| {
-            let named = |name: &String| Some((name.clone(), under(name)?));
-            here.keys().filter_map(named).collect()
+            let of = |step: &&'static str| Some((*step, under(step)?));
+            here.keys().filter_map(of).collect()
         };
         StepRecord {
             clusters: plans[plan].clusters,
@@ -257,15 +257,15 @@ impl Default for AnnealingConfig {
 }
 
 /// What each step took, round by round, in ns.
-type StepRuns = BTreeMap<String, Vec<f64>>;
+type StepRuns = BTreeMap<&'static str, Vec<f64>>;
 
 /// Those of one number of clusters and threads; without the peer's where it is absent.
 fn step_runs(plan: &CasePlan, case: usize) -> Result<StepRuns, AnnealingError> {
     let mut runs = BTreeMap::new();
-    for (name, values) in plan.values(case, 0) {
-        match values {
-            Ok(values) => drop(runs.insert(name, values)),
-            Err(_) if name == PEER => {}
+    for (at, step) in STEPS.into_iter().enumerate() {
+        match plan.values(case, at, 0) {
+            Ok(values) => drop(runs.insert(step, values)),
+            Err(_) if step == PEER => {}
             Err(reason) => return Err(AnnealingError::Step(reason)),
         }
     }
@@ -301,12 +301,7 @@ fn whole(
     }
     let rounds = MeasuringMethod::rounds(config.whole_runs, 0);
     let plan = measured(rounds, config.threads.iter().map(case).collect(), |_| ());
-    let seconds = |case| {
-        plan.values(case, 0)
-            .remove(0)
-            .1
-            .map_err(AnnealingError::Step)
-    };
+    let seconds = |case| plan.values(case, 0, 0).map_err(AnnealingError::Step);
     let first = seconds(0)?;
     let record = |(case, &threads)| {
         let here = seconds(case)?;
@@ -350,7 +345,10 @@ mod tests {
         assert_eq!(shapes, [(3, 1), (3, 2), (5, 1), (5, 2)]);
         for step in &record.steps {
             assert!(step.annealing_steps > 0);
-            assert!(step.ns.keys().eq(["annealing", "hot", "lloyd"]), "{step:?}");
+            assert!(
+                step.ns.keys().copied().eq(["annealing", "hot", "lloyd"]),
+                "{step:?}"
+            );
             for spread in step.ns.values() {
                 assert!(0.0 < spread.min && spread.max.is_finite(), "{spread:?}");
             }

@@ -1,13 +1,13 @@
 //! Core: what messages cost, beside peers that do the same work (papers E03, E04, E14).
 //!
 //! Question: is the way from post to handler as cheap as it should be? Definition: rows, each with
-//! a program of motet, the same program of peers, a limit of the machine where one bounds the row,
-//! and a bar that is to hold. Method: the suite's, where a row is one case: motet and its peers in
-//! turn, round after round; medians, and ratios from rounds, so that a change of the machine hits
-//! all. All sides use the same number of threads, pinned where they can be.
+//! a program of motet, the same program of peers, and a bar that is to hold. A row also has a limit
+//! of the machine where one bounds it. Method: the suite's, where a row is one case: motet and its
+//! peers in turn, round after round. Medians, and ratios from rounds, so that a change of the
+//! machine hits all. All sides use the same number of threads, pinned where they can be.
 //!
 //! Threats: other load on the machine: a bar that fails once fails by chance, look at the ratios of
-//! several runs; a peer that its experts would write in another way: the programs are in
+//! several runs. A peer that its experts would write in another way: the programs are in
 //! `bench/src/peers` and `bench/peers`, each says what it is.
 
 use crate::measuring::Setting;

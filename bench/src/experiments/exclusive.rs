@@ -3,7 +3,7 @@
 //!
 //! Question: does an interleave keep its promises for minutes of load, and does its memory stay
 //! where it is? Definition: eight posters on threads of their own post bursts to an exclusive port
-//! and, a third as often, to a concurrent one; after each burst all of it must have been handled.
+//! and, a third as often, to a concurrent one. After each burst all of it must have been handled.
 //! Exclusive handlers look whether anybody else is inside, and whether each poster's items come in
 //! order. Memory: the process's after a tenth of the time, when everything has been used, beside
 //! the most that it has had after it. Threats: the order in which the system runs the threads is

@@ -4,10 +4,10 @@
 //! the best of ten K-means runs? (Papers: deterministic annealing avoids the local minima in which
 //! K-means ends.)
 //!
-//! Definition: inertia is the weighted sum of squared distances from the nearest centre; agreement
+//! Definition: inertia is the weighted sum of squared distances from the nearest centre. Agreement
 //! is the adjusted Rand index of the clusters and the labels that come with a set. Both methods get
 //! the number of labels as the number of clusters. Of ten K-means runs from random starts the one
-//! of least inertia counts, because a user without labels can choose by inertia only; the best
+//! of least inertia counts, because a user without labels can choose by inertia only. The best
 //! agreement among the ten is told as well. Census sets have no labels: there the ten runs start by
 //! k-means++, and inertia and time are compared.
 //!

@@ -1,13 +1,14 @@
 //! Ranks: what they cost that wait for each other, beside MPI (papers E14, E15; R017, R034 to
 //! R041).
 //!
-//! Question: is a rank that is a task as fast as a process of MPI, where there is a core for each
-//! and where there is none? Definition: rows as those of [`core`](crate::core): motet's program and
-//! each peer's in turn, ratios of rounds, bars. Method: the peers are C programs, built with each
-//! `mpicc` that is found and run at that library's best setting (`bench/peers/mpi/README.md`), and
-//! tokio's and Go's rings of messages.
+//! Question: is a rank that is a task as fast as a process of MPI? It is asked where there is a
+//! core for each and where there is none. Definition: rows as those of
+//! [`core`](crate::experiments::core): motet's program and each peer's in turn, ratios of rounds,
+//! bars. Method: the peers are C programs, and tokio's and Go's rings of messages. The C programs
+//! are built with each `mpicc` that is found and run at that library's best setting
+//! (`bench/peers/mpi/README.md`).
 //!
-//! Threats: other load, from which processes that spin suffer most; starting processes takes much
+//! Threats: other load, from which processes that spin suffer most. Starting processes takes much
 //! longer than measuring them, so that pairs lie further apart than those of `core`.
 
 use crate::measuring::Setting;

@@ -3,7 +3,7 @@
 //!
 //! Question: does a search of a tree that nobody can split in advance cost what the tree costs?
 //! Definition: time of the whole search over the number of nodes, on one thread and on all. Method:
-//! that of [`core`](crate::core). Threats: those of `core`; the peers of rayon are in
+//! that of [`core`](crate::experiments::core). Threats: those of `core`; the peers of rayon are in
 //! `bench/src/rows/trees.rs`, and each is the better of two forms.
 
 use crate::measuring::Setting;

@@ -3,8 +3,8 @@
 //!
 //! Question: does a simulation whose order, random numbers and trace are the same on any ranks cost
 //! what its events cost? Definition: time of a whole run over its events, on one rank, on all, and
-//! by processes. Method: that of [`core`](crate::core). Threats: those of `core`; the plain loops
-//! are in the crate `motet-problems`.
+//! by processes. Method: that of [`core`](crate::experiments::core). Threats: those of `core`; the
+//! plain loops are in the crate `motet-problems`.
 
 use crate::measuring::Setting;
 use crate::rows::events;

@@ -4,19 +4,19 @@
 //! exchanged? Every computation does the same work in each run; with S stages it takes T(S), with
 //! one stage T(1). Without overhead T(S) = T(1).
 //!
-//! Definition: overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S, where T(1) is measured in
-//! the same process, next to T(S), with as many computations at once as there are threads for (P or
-//! the number of threads, whichever is less). The ideal time of a stage is T(1) · ⌈P / threads⌉ /
-//! S.
+//! Definition: overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S. T(1) is measured in the same
+//! process, next to T(S). It has as many computations at once as there are threads for (P or the
+//! number of threads, whichever is less). The ideal time of a stage is T(1) · ⌈P / threads⌉ / S.
 //!
 //! Method: pairs of a one-stage run and an S-stage run in turn, so that a change of the processor's
-//! clock hits both; the limits of the machine are measured between the pairs; medians. Threads that
-//! fill the machine are bound to their cores.
+//! clock hits both. The limits of the machine are measured between the pairs. Results are medians.
+//! Threads that fill the machine are bound to their cores.
 //!
-//! Threats: other load on the machine; a stage count so small that starting the threads shows (use
-//! 10,000 stages and more); P that is not a multiple of the threads (spawned computations are
-//! balanced and may beat the ⌈P / threads⌉ rule, which then gives a negative overhead, as the
-//! papers saw at P = 7).
+//! Threats:
+//! - other load on the machine;
+//! - a stage count so small that starting the threads shows (use 10,000 stages and more);
+//! - P that is not a multiple of the threads. Spawned computations are balanced and may beat the ⌈P
+//!   / threads⌉ rule. The rule then gives a negative overhead, as the papers saw at P = 7.
 
 pub use crate::program::{Pattern, StageMode};
 
@@ -128,10 +128,11 @@ pub fn measure(
     let case = Case::new(Point::new(), &quantities).with("motet", stage);
     let method = MeasuringMethod::rounds(config.runs, 1);
     let plan = measured(method, vec![case], progress);
-    let of = |quantity| match plan.values(0, quantity).remove(0).1 {
-        Ok(values) => Ok(Spread::of(&values)),
-        Err(reason) => Err(StagesError::Run(reason)),
+    let of = |quantity| {
+        plan.values(0, 0, quantity)
+            .map(|values| Spread::of(&values))
     };
+    let of = |quantity| of(quantity).map_err(StagesError::Run);
     let (overhead, ideal_us, roundtrip_us) = (of(0)?, of(1)?.median, of(2)?.median);
     let unit_us = match config.units {
         0 => unit.time_us(1_000),

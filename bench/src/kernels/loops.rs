@@ -1,7 +1,7 @@
 //! Loops over blocks in the papers' forms of code (E36): the port loop and the parallel loop. The
 //! examples `port_loop` and `parallel_loop` of the facade explain them.
 //!
-//! Who calls a loop is a task of the dispatcher whose threads run the blocks, and awaits the end: a
+//! Who calls a loop is a task of the dispatcher whose threads run the blocks, and awaits the end. A
 //! thread of its own would have to be woken for every loop, and would want a core beside theirs.
 
 use crate::said::Said;

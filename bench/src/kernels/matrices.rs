@@ -25,8 +25,8 @@ pub(crate) struct Matrices {
     bands: Vec<Mutex<Vec<f64>>>,
 }
 
-/// Bands for each thread of a dynamic split: some, so that who is done early finds more, and few,
-/// since each brings the right factor into the kernel's order anew.
+/// Bands for each thread of a dynamic split. There are some, so that who is done early finds more.
+/// There are few, since each brings the right factor into the kernel's order anew.
 const BANDS_PER_THREAD: usize = 4;
 
 impl Matrices {
@@ -81,8 +81,8 @@ impl Matrices {
     /// What must come of it: [`checksum`](Matrices::checksum) of the product in whole numbers, from
     /// sums of columns and rows.
     ///
-    /// The checksum is Σ cᵢⱼ (i mod 3 + 1) (j mod 5 + 1) = Σₖ (Σᵢ aᵢₖ (i mod 3 + 1)) (Σⱼ bₖⱼ (j mod
-    /// 5 + 1)).
+    /// The checksum is Σ cᵢⱼ (i mod 3 + 1) (j mod 5 + 1). It equals Σₖ (Σᵢ aᵢₖ (i mod 3 + 1)) (Σⱼ
+    /// bₖⱼ (j mod 5 + 1)).
     pub(crate) fn known(size: usize) -> f64 {
         let of = |inner: usize| -> f64 {
             let columns: f64 = (0..size)

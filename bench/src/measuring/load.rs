@@ -1,12 +1,12 @@
 //! What else runs on the machine while something is measured.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 /// Reads how much processor time has gone by; the tests put readings of their own here.
-pub(super) trait Watch {
+pub(super) trait Watch: fmt::Debug {
     /// The time until now, as the system counts it; `None` where it does not tell.
     fn read(&mut self) -> Option<Reading>;
 }

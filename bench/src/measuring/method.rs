@@ -1,20 +1,19 @@
 //! How every case is measured: once for all experiments.
 //!
 //! Measuring goes round after round through all experiments of a run, and in each round through all
-//! their cases; in a case motet's program and the peers' run in turn. So what a machine does in
-//! seconds and in minutes hits all of them alike, and the runs of a row lie as far apart as the run
-//! lasts: its least and most hold what would be found at another moment. A program runs once for
-//! nothing before its first round. A row is the median of the rounds with the least and the most.
-//! An experiment has a budget of time, after which it has no more rounds. What the other processes
-//! and the host had of the processors is read before and after each case: when it was too much the
-//! case's round is measured again if there is time left, and when it is too much over all rounds
-//! the rows say so.
+//! their cases. In a case motet's program and the peers' run in turn. So what a machine does in
+//! seconds and in minutes hits all of them alike. The runs of a row lie as far apart as the run
+//! lasts. So its least and most hold what would be found at another moment. A program runs once for
+//! nothing before its first round, unless it runs for so long that this counts. A row is the median
+//! of the rounds with the least and the most. An experiment has a budget of time, after which it
+//! has no more rounds. What the other processes and the host had of the processors is read before
+//! and after each case. When it was too much, the case's round is measured again if there is time
+//! left. When it is too much over all rounds, the rows say so.
 
 use super::case::{Case, Series};
 use super::effort::Effort;
 use super::load::{Elapsed, Reading, System, Watch};
 use super::plan::{CasePlan, PlannedCase, Run};
-use std::fmt;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -29,14 +28,21 @@ pub struct MeasuringMethod {
     pub least: usize,
     /// Rounds at most.
     pub most: usize,
-    /// So many series of each case, the first ones, run once for nothing: what a program or its
-    /// library sets up the first time is not measured.
+    /// So many series of each case, the first ones, run once for nothing. What a program or its
+    /// library sets up the first time is so not measured.
     pub warm: usize,
+    /// When the runs of all series for nothing take so long, they count as the first round. Nothing
+    /// shows in them that is set up the first time.
+    pub long: Duration,
     /// The load of others is looked at.
     pub watched: bool,
 }
 
+/// Nothing that is set up the first time shows in runs of this length.
+const LONG: Duration = Duration::from_secs(10);
+
 /// Measures the cases of experiments.
+#[derive(Debug)]
 pub struct Measurer {
     method: MeasuringMethod,
     watch: Box<dyn Watch>,
@@ -85,6 +91,7 @@ impl MeasuringMethod {
             least,
             most,
             warm: effort.pick(0, usize::MAX, usize::MAX),
+            long: LONG,
             watched: effort != Effort::Trial,
         }
     }
@@ -98,6 +105,7 @@ impl MeasuringMethod {
             least: 1,
             most: rounds,
             warm,
+            long: LONG,
             watched: rounds > 1,
         }
     }
@@ -116,18 +124,13 @@ impl Measurer {
     /// Whether there is to be one more round.
     #[must_use]
     pub fn wants(&self, plan: &CasePlan) -> bool {
-        let MeasuringMethod {
-            budget,
-            least,
-            most,
-            ..
-        } = self.method;
+        let method = &self.method;
         match plan.rounds {
             0 => true,
             // The least is worth some more time, but not any: the next round takes what the others
             // took.
-            rounds if rounds < least => plan.next() <= budget * 2,
-            rounds => rounds < most && plan.next() <= budget,
+            rounds if rounds < method.least => plan.next() <= method.budget * 2,
+            rounds => rounds < method.most && plan.next() <= method.budget,
         }
     }
 
@@ -141,19 +144,36 @@ impl Measurer {
         for at in 0..of {
             let place = &mut plan.places[at];
             listener.case(at, of, &place.case);
-            if plan.rounds == 0 {
-                let runs = run_all(place, self.method.warm, listener)?;
-                place.reasons(runs);
+            let mut begun = Instant::now();
+            let cold = plan.rounds == 0 && self.method.warm > 0;
+            if !cold || !self.warmed(place, listener)? {
+                begun = Instant::now();
+                let time_left = plan.spent < self.method.budget;
+                self.settled(place, time_left, listener)?;
             }
-            let begun = Instant::now();
-            let time_left = plan.spent < self.method.budget;
-            self.settled(place, time_left, listener)?;
             let elapsed = begun.elapsed();
             plan.spent += elapsed;
             plan.last += elapsed;
         }
         plan.rounds += 1;
         Ok(())
+    }
+
+    /// Runs what is to run for nothing, and says whether it counts.
+    fn warmed(
+        &mut self,
+        place: &mut PlannedCase,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, Stop> {
+        let (begun, warm) = (Instant::now(), self.method.warm);
+        let first = self.attempt(place, warm, listener)?;
+        let all = warm >= place.case.series.len() && first.1.disturbed().is_none();
+        let counts = all && begun.elapsed() >= self.method.long;
+        match counts {
+            true => place.keep(first),
+            false => place.reasons(first.0),
+        }
+        Ok(counts)
     }
 
     /// A round of a case, once more if others disturbed the first attempt; the one that is less
@@ -164,7 +184,7 @@ impl Measurer {
         time_left: bool,
         listener: &mut dyn Listener,
     ) -> Result<(), Stop> {
-        let first = self.attempt(place, listener)?;
+        let first = self.attempt(place, usize::MAX, listener)?;
         let Some(share) = first.1.disturbed() else {
             place.keep(first);
             return Ok(());
@@ -174,7 +194,7 @@ impl Measurer {
             place.keep(first);
             return Ok(());
         }
-        let second = self.attempt(place, listener)?;
+        let second = self.attempt(place, usize::MAX, listener)?;
         let again = second.1.disturbed();
         if let Some(share) = again {
             listener.disturbed(&place.case, share, false);
@@ -186,14 +206,15 @@ impl Measurer {
         Ok(())
     }
 
-    /// A run of each series, and what went by meanwhile.
+    /// A run of each of the first `most` series, and what went by meanwhile.
     fn attempt(
         &mut self,
         place: &mut PlannedCase,
+        most: usize,
         listener: &mut dyn Listener,
     ) -> Result<(Vec<Run>, Elapsed), Stop> {
         let before = self.reading();
-        let runs = run_all(place, usize::MAX, listener)?;
+        let runs = run_all(place, most, listener)?;
         let after = self.reading();
         let elapsed = before.zip(after);
         Ok((
@@ -227,14 +248,6 @@ pub(crate) fn measured(
 
 /// Nobody listens.
 impl Listener for () {}
-
-impl fmt::Debug for Measurer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Measurer")
-            .field("method", &self.method)
-            .finish_non_exhaustive()
-    }
-}
 
 fn go_on(listener: &dyn Listener) -> Result<(), Stop> {
     match listener.cancelled() {

@@ -64,18 +64,16 @@ impl CasePlan {
         self.spent + self.last
     }
 
-    /// What each series of a case gave of a quantity, round by round, or why nothing.
+    /// What a series of a case gave of a quantity, round by round, or why nothing.
     pub(crate) fn values(
         &self,
         case: usize,
+        series: usize,
         quantity: usize,
-    ) -> Vec<(String, Result<Vec<f64>, String>)> {
-        let place = &self.places[case];
-        let of = |runs: &Vec<Vec<f64>>| runs.iter().map(|run| run[quantity]).collect();
-        let runs = place.runs.iter();
-        let values = runs.map(|runs| runs.as_ref().map(of).map_err(Clone::clone));
-        let names = place.case.series.iter().map(|series| series.name.clone());
-        names.zip(values).collect()
+    ) -> Result<Vec<f64>, String> {
+        let runs = self.places[case].runs[series].as_ref();
+        let runs = runs.map_err(Clone::clone)?.iter();
+        Ok(runs.map(|run| run[quantity]).collect())
     }
 
     /// Whether others had too much of the processors while a case was measured.

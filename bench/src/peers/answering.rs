@@ -21,7 +21,7 @@ pub(super) struct Answering {
 }
 
 /// A process whose input has ended has so long to end by itself, which leaves nothing of it behind.
-const FAREWELL: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Answering {
     /// Starts one that answers in JSON; launchers may print something of their own.
@@ -77,7 +77,7 @@ impl Answering {
             Ok(answer) => Ok(answer),
             Err(RecvTimeoutError::Timeout) => Err(format!("it gives no time within {PATIENCE:?}")),
             Err(RecvTimeoutError::Disconnected) => {
-                let first = self.said.recv_timeout(FAREWELL);
+                let first = self.said.recv_timeout(EXIT_TIMEOUT);
                 let first = first.unwrap_or_else(|_| "it says nothing".to_owned());
                 Err(format!("it gives no time: {first}"))
             }
@@ -129,7 +129,7 @@ impl Drop for Answering {
         drop(self.ask.take());
         let begun = Instant::now();
         while let Ok(None) = self.child.try_wait() {
-            if begun.elapsed() > FAREWELL {
+            if begun.elapsed() > EXIT_TIMEOUT {
                 // One that has ended meanwhile needs no end.
                 let _ = self.child.kill();
                 let _ = self.child.wait();

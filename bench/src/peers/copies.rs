@@ -1,7 +1,7 @@
-//! The copies that a collective of ranks on two threads cannot do without, made by two threads that
-//! do nothing else but wait for each other once a round.
+//! The copies that a collective of ranks on two threads cannot do without. Two threads make them
+//! that do nothing else but wait for each other once a round.
 //!
-//! Who waits may give the call up, and take its numbers with it, while others read: so each copies
+//! Who waits may give the call up, and take its numbers with it, while others read. So each copies
 //! in, once for each thread that reads, and the others copy out. Room that both threads write to
 //! goes to and fro as the ranks' own does.
 

@@ -30,8 +30,8 @@ impl Go {
         Ok(Go { shop })
     }
 
-    /// Microseconds of a call, by the own clock: `group` has `one` messages in a group and
-    /// `two` groups, `clients` has `one` clients and `two` messages of each.
+    /// Microseconds of a call, by the own clock. `group` has `one` messages in a group and `two`
+    /// groups. `clients` has `one` clients and `two` messages of each.
     pub(crate) fn calls(
         &self,
         mode: &str,

@@ -1,5 +1,5 @@
-//! Java: virtual threads, in a process that answers run after run, so that what it runs is
-//! compiled; the HTTP server of its development kit, Jetty and Axis2.
+//! Java: virtual threads, the HTTP server of its development kit, Jetty and Axis2. They run in a
+//! process that answers run after run, so that what it runs is compiled.
 
 use super::answering::{Answering, Asked};
 use super::workshop::{Workshop, time, told, words};

@@ -76,8 +76,9 @@ impl JavaRanks {
 }
 
 impl JavaMpiPrograms {
-    /// MPJ Express, in the folder that `MPJ_HOME` names or where Debian has it, by the newest of
-    /// these Java kits and of those in the usual places; an error says why there is no peer.
+    /// MPJ Express, in the folder that `MPJ_HOME` names or where Debian has it. It runs by the
+    /// newest of these Java kits and of those in the usual places. An error says why there is no
+    /// peer.
     pub(crate) fn mpj(kits: &[PathBuf]) -> Result<JavaMpiPrograms, String> {
         let home = env::var_os("MPJ_HOME").filter(|home| !home.is_empty());
         JavaMpiPrograms::mpj_at(home.map_or_else(|| PathBuf::from(MPJ), PathBuf::from), kits)
@@ -145,8 +146,8 @@ impl JavaMpiPrograms {
         Some(name.trim_start_matches("mpj-").to_owned())
     }
 
-    /// The time of a stage of this program, and of its work alone, in µs, with a rank for each
-    /// computation, which run as many stages as last so long.
+    /// The time of a stage of this program, and of its work alone, in µs. There is a rank for each
+    /// computation. They run as many stages as last so long.
     pub(crate) fn stages(
         &self,
         ranks: JavaRanks,

@@ -1,5 +1,6 @@
-//! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and
-//! run at each library's best setting, which `peers/mpi/README.md` gives reasons for.
+//! MPI: C programs of the project's own (`peers/mpi`). They are built with each `mpicc` that is
+//! found and run at each library's best setting. `peers/mpi/README.md` gives reasons for these
+//! settings.
 
 mod nodes;
 

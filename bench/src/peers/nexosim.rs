@@ -1,7 +1,7 @@
 //! nexosim: a simulator of models that send each other messages, in Rust, on one thread.
 //!
 //! A message comes at the time at which it is sent, so a model that is to act later schedules that
-//! for itself. Its mode of one thread is the one whose order is repeated, and the faster one: more
+//! for itself. Its mode of one thread is the one whose order is repeated, and the faster one. More
 //! threads share only what happens at the same time.
 
 use crate::said::Said;

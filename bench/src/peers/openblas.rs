@@ -41,8 +41,8 @@ fn start(python: &Path, threads: usize) -> Result<Python, String> {
     let program = include_str!("../../peers/openblas/product.py");
     let variables = [
         ("OPENBLAS_NUM_THREADS", threads.to_string()),
-        // Its threads look for work for 2^26 cycles, which the program waits for before it answers;
-        // some builds take four times as long, and would disturb whoever is measured next.
+        // Its threads look for work for 2^26 cycles, which the program waits for before it answers.
+        // Some builds take four times as long, and would disturb whoever is measured next.
         ("OPENBLAS_THREAD_TIMEOUT", "26".to_owned()),
     ];
     Python::start(python, ("numpy", program), &variables, "pip install numpy")

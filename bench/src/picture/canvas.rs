@@ -1,7 +1,7 @@
 //! A page to draw on, kept as SVG or as PNG.
 //!
-//! Everything is drawn at twice its size, so that lines do not stand on whole pixels of the page,
-//! and an SVG says how large it is meant to be.
+//! Everything is drawn at twice its size, so that lines do not stand on whole pixels of the page.
+//! An SVG says how large it is meant to be.
 
 use crate::text::escape;
 use plotters::coord::Shift;

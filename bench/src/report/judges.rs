@@ -57,8 +57,8 @@ pub(super) fn one_unit(rows: &Evidence<'_>, experiment: &str) -> Result<f64, Str
     cut.high()
 }
 
-/// Pipelines, twice as many as cores over as many: with as many threads as computations where they
-/// are pinned alike, or with as many threads as cores.
+/// Pipelines, twice as many as cores over as many. They run with as many threads as computations
+/// where they are pinned alike, or with as many threads as cores.
 pub(super) fn twice_the_computations(rows: &Evidence<'_>) -> Judged {
     let cores = rows.cores()?;
     let all = rows.motet("E06", OVERHEAD).at("pattern", "pipeline");
@@ -131,13 +131,13 @@ pub(super) fn beside_java_mpi(rows: &Evidence<'_>, all: &Cut<'_>) -> Judged {
     Ok(verdict.found(&format!("the best of {names}")))
 }
 
-/// Whether f falls from the least to the greatest value of a parameter, to at most `floor`, in each
-/// data set, with its most threads and its greatest value of the other parameter.
-pub(super) fn falls(cut: &Cut<'_>, parameter: &str, other: &str, floor: f64) -> Judged {
+/// Whether f falls from the least to the greatest value of a parameter, to at most `bound`, in each
+/// data set. It is taken with its most threads and its greatest value of the other parameter.
+pub(super) fn falls(cut: &Cut<'_>, parameter: &str, other: &str, bound: f64) -> Judged {
     let mut all = Verdict {
         holds: true,
         found: String::new(),
-        bound: format!("falling, at most {floor}"),
+        bound: format!("falling, at most {bound}"),
     };
     for data in ["census", "chemistry as floats", "chemistry as bits"] {
         let here = cut
@@ -150,7 +150,7 @@ pub(super) fn falls(cut: &Cut<'_>, parameter: &str, other: &str, floor: f64) -> 
         if here.values_of(parameter).len() < 2 {
             return Err(format!("{data}: one value of {parameter} was measured"));
         }
-        all.holds &= last < first && last <= floor;
+        all.holds &= last < first && last <= bound;
         let separator = if all.found.is_empty() { "" } else { "; " };
         all.found += &format!(
             "{separator}{data}: from {} to {}",
@@ -223,10 +223,11 @@ pub(super) fn threads_or_processes(rows: &Evidence<'_>) -> Judged {
 /// The papers' run of the largest overhead: sequences and cores.
 const MANY: (f64, f64) = (35_339.0, 768.0);
 
-/// f = p T(p) / T(1) - 1 by the model T(p) = (a N² + b N)/p + d N + c log₂ p of a step. a and b are
-/// of one rank over the sizes measured: a N² is the product, b N the shares and sums; ranks share
-/// both. d N, which all ranks do (the shares of all rows are brought together), and c for each
-/// doubling of the ranks are what all cores of this machine take beyond that.
+/// f = p T(p) / T(1) - 1 by the model T(p) = (a N² + b N)/p + d N + c log₂ p of a step.
+/// - a and b are of one rank over the sizes measured. a N² is the product, b N the shares and sums.
+///   Ranks share both.
+/// - `d N` is what all ranks do: the shares of all rows are brought together. `c` is for each
+///   doubling of the ranks. Both are what all cores of this machine take beyond that.
 pub(super) fn on_many_cores(rows: &Evidence<'_>) -> Judged {
     let all = || {
         rows.motet("E25", "run time")

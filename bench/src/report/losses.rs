@@ -93,7 +93,7 @@ struct Measured<'a> {
 impl<'a> Losses<'a> {
     /// Compares every value of motet with the best peer's at the same point.
     ///
-    /// An overhead that reaches 0 in its runs, motet's or the peer's, tells nothing: the run times
+    /// An overhead that reaches 0 in its runs, motet's or the peer's, tells nothing. The run times
     /// it is a difference of are compared in its place, where the experiment has them.
     #[must_use]
     pub fn of(rows: &'a [Row]) -> Losses<'a> {

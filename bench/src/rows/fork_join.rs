@@ -1,8 +1,8 @@
 //! Fork and join: trees of tasks, regular (Fibonacci numbers) and not (UTS).
 //!
 //! Question: what does it cost to make tasks of a tree, beside rayon's parallel iterators and
-//! `join`? Definition: time of the whole tree. Fibonacci: a call below the cut-off is one leaf;
-//! each call above it hands one half to a task and takes the other itself, and their results meet
+//! `join`? Definition: time of the whole tree. Fibonacci: a call below the cut-off is one leaf.
+//! Each call above it hands one half to a task and takes the other itself, and their results meet
 //! in a frame. UTS: a handler walks depth-first through so many nodes and hands what is left over
 //! to others; rayon maps over the children of each node. Threads are bound to cores on both sides.
 //! Threats: the leaf's own work hides the rest.
@@ -84,16 +84,16 @@ impl Frame {
 
 fn fork(queue: &DispatcherQueue, mut n: u32, mut frame: Arc<Frame>) {
     while n >= CUT_OFF {
-        let meeting = Arc::new(Frame {
+        let joined = Arc::new(Frame {
             came: AtomicU64::new(0),
             sum: AtomicU64::new(0),
             above: Above::Frame(frame),
         });
-        let (others, half) = (queue.clone(), Arc::clone(&meeting));
+        let (others, half) = (queue.clone(), Arc::clone(&joined));
         let task = Task::new(move || fork(&others, n - 1, half));
         queue.enqueue(task).expect("the queue is open");
         n -= 2;
-        frame = meeting;
+        frame = joined;
     }
     frame.give(fibonacci(n));
 }

@@ -1,12 +1,11 @@
 //! Waiting handlers: how little an async handler holds that waits for an item.
 //!
 //! Question: how many bytes does a waiting handler cost, and does a post to each still complete it?
-//! Definition: growth of the process's own resident memory (no file's) over the number of handlers,
-//! each of which has been started by an item of its own and awaits another one from the port that
-//! all share; then as many are posted, and all must end. Threats: memory that the allocator
-//! has kept is not seen as growth, so the row comes first and runs once in a process; the items
-//! that start the handlers stay with the allocator when they are gone, so there are never many at
-//! once.
+//! Definition: growth of the process's own resident memory (no file's) over the number of handlers.
+//! Each handler has been started by an item of its own and awaits another one from the port that
+//! all share. Then as many are posted, and all must end. Threats: memory that the allocator has
+//! kept is not seen as growth, so the row comes first and runs once in a process. The items that
+//! start the handlers stay with the allocator when they are gone, so there are never many at once.
 
 use crate::contest::{Bar, Contest};
 use crate::said::Said;
@@ -67,7 +66,7 @@ pub(crate) fn resident_bytes() -> Result<f64, String> {
     status_bytes("VmRSS:")
 }
 
-/// The resident memory of this process without the pages of files (Linux): the program's own code,
+/// The resident memory of this process without the pages of files (Linux). The program's own code,
 /// of which more is read when it first runs, is nobody's.
 pub(crate) fn own_bytes() -> Result<f64, String> {
     status_bytes("RssAnon:")

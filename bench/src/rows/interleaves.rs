@@ -1,7 +1,7 @@
 //! Interleaves: what it costs that handlers could be kept apart.
 //!
 //! Question: how much slower are handlers as the concurrent members of an interleave that has
-//! nothing exclusive to do, and how dear is the hand-over from one exclusive handler to the next?
+//! nothing exclusive to do? How dear is the hand-over from one exclusive handler to the next?
 //! Definition: tokens that go round, each to a port of its own whose handler posts it again, on two
 //! threads; handlers run over the time. Compared with plain receives on the same ports. Threats:
 //! with exclusive members one thread of two has nothing to do, which the plain receives' other

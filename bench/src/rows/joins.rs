@@ -2,8 +2,8 @@
 //!
 //! Question: is a join dearer than to receive the two items one after the other, and a choice than
 //! one of its branches alone? Definitions: time per pair of items, where a join posts to both ports
-//! and handles them in one run, and the chain of two receives handles each in a run of its own;
-//! time per one-time receive that is made, activated and run, alone or as a branch of a choice
+//! and handles them in one run. The chain of two receives handles each in a run of its own. Time
+//! per one-time receive that is made, activated and run. It runs alone or as a branch of a choice
 //! whose other branch has no item. One thread: nothing else is measured.
 
 use crate::contest::{Bar, Contest, ContestProgram};

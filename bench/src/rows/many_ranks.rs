@@ -1,7 +1,7 @@
 //! Far more ranks than cores: ten thousand and a million on the machine's threads (papers R017).
 //!
 //! Question: what do a rank and its stage cost when there are very many? Definition: time of an
-//! exchange on a ring over stages and ranks; growth of the process's own resident memory (no
+//! exchange on a ring over stages and ranks. Growth of the process's own resident memory (no
 //! file's) over the ranks, when all have met and exchanged once. Threats: memory that the allocator
 //! has kept is not seen as growth, so the memory rows come first and run once in a process.
 

@@ -1,9 +1,9 @@
 //! Ranks in several processes, beside C programs on the same MPI library (papers R042; E15).
 //!
-//! Question: what does the fabric between processes add to the library under it, and is a rank in
-//! the same process cheaper than one in another? Definition: time of a round until all ranks have
-//! done all, t ranks in each of m processes; the C program has one rank in each of as many
-//! processes. Threats: starting processes takes longer than measuring them.
+//! Question: what does the fabric between processes add to the library under it? Is a rank in the
+//! same process cheaper than one in another? Definition: time of a round until all ranks have done
+//! all, t ranks in each of m processes. The C program has one rank in each of as many processes.
+//! Threats: starting processes takes longer than measuring them.
 
 use crate::contest::{Bar, Contest, ContestProgram};
 use crate::peers::mpi::Mpi;
@@ -246,7 +246,7 @@ impl RankProgram {
     }
 }
 
-/// The time of one of so many rounds, `least` at least, that they last about `budget_us`, in µs;
+/// The time of one of so many rounds, `least` at least, that they last about `budget_us`, in µs.
 /// `time` gives that of one of its argument.
 pub(crate) fn measured(
     world: &World,

@@ -2,10 +2,12 @@
 //!
 //! Question: how many items a second go from eight threads through one port? Definition: items over
 //! the time from the start of the posters to the end of the last item. A port is used in two ways:
-//! as a channel, by two tasks that take its items with `recv`, which is what a channel with two
-//! receiving threads is compared with; and with a persistent receive, where each item starts a
-//! handler, which is more than a channel does and has no bar. Threats: ten threads on few cores:
-//! the system's time slices decide much.
+//! - as a channel, by two tasks that take its items with `recv`, which is what a channel with two
+//!   receiving threads is compared with;
+//! - with a persistent receive, where each item starts a handler, which is more than a channel does
+//!   and has no bar.
+//!
+//! Threats: ten threads on few cores: the system's time slices decide much.
 
 use crate::contest::{Bar, Contest};
 use crate::peers::crossbeam;

@@ -1,12 +1,12 @@
 //! Collectives of ranks, beside C programs on MPI (papers R041, R044).
 //!
 //! Question: are meetings of ranks as cheap as those of processes? Definition: time of a round,
-//! until all ranks have done all: barrier; allreduce of 1 and of 4096 f64, summed place by place;
-//! broadcast of 4096 f64; 512 f64 from each to each; beside motet's own allreduce, the reproducible
-//! sum of as many. Long values are slices that are filled in place, here and there, and rounds fit
-//! the same time when they are warm. Where eight ranks bring much on two cores, the copies that
-//! they cannot do without stand beside them, alone: no bar, but the limit. Threats: starting
-//! processes takes longer than measuring them.
+//! until all ranks have done all. The rounds are: barrier; allreduce of 1 and of 4096 f64, summed
+//! place by place; broadcast of 4096 f64; 512 f64 from each to each. Beside motet's own allreduce
+//! stands the reproducible sum of as many. Long values are slices that are filled in place, here
+//! and there, and rounds fit the same time when they are warm. Where eight ranks bring much on two
+//! cores, the copies that they cannot do without stand beside them, alone: no bar, but the limit.
+//! Threats: starting processes takes longer than measuring them.
 
 use crate::contest::{Bar, Contest};
 use crate::peers::copies::{self, CopiedCollective};

@@ -2,11 +2,11 @@
 //!
 //! Question: what does a stage of a rendezvous program cost, beside the same program on the MPI
 //! libraries there are, each at its best setting? Definition: time of S stages over S, until all
-//! ranks have done all, with 0, 1 and 20 units of work in each. tokio and Go run their ring of
-//! messages beside the stages without work: one message a stage for pipeline and shift, two for the
-//! exchanges, no rank that waits for both sides. Threats: with work in each stage the work is most
-//! of the time, so those rows only say that nobody is faster; processes that spin suffer more from
-//! other load than ranks do.
+//! ranks have done all, with 0, 1 and 20 units of work in each. Beside the stages without work,
+//! tokio and Go run their ring of messages. Their ring has one message a stage for pipeline and
+//! shift, two for the exchanges, and no rank that waits for both sides. Threats: with work in each
+//! stage the work is most of the time, so those rows only say that nobody is faster. Processes that
+//! spin suffer more from other load than ranks do.
 
 use crate::contest::{Bar, Contest, ContestProgram as Run};
 use crate::kernels::Lazy;

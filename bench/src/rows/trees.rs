@@ -1,11 +1,11 @@
 //! Trees that are searched: N queens and the unbalanced trees of UTS.
 //!
 //! Question: what does a node cost when ranks search a tree? Definition: time of the whole search
-//! over the nodes. `plain` is a recursion without any library. rayon: halves of a stack, given away
-//! after each thousand nodes (UTS), or a task for each node down to a depth (queens): its best
-//! forms. Queens twice: every node by motet's walk, and as rayon does it, by recursion from a row
-//! on. Threads are bound to cores on both sides. Threats: the work of a node hides the rest; on two
-//! threads the system's balance shows.
+//! over the nodes. `plain` is a recursion without any library. The peer `rayon` has its best forms.
+//! For UTS these are halves of a stack, given away after each thousand nodes. For queens it is a
+//! task for each node down to a depth. Queens twice: every node by motet's walk, and as rayon does
+//! it, by recursion from a row on. Threads are bound to cores on both sides. Threats: the work of a
+//! node hides the rest; on two threads the system's balance shows.
 
 use crate::contest::{Bar, Contest, ContestProgram};
 use crate::measuring::Effort;

@@ -7,15 +7,15 @@ use serde::Deserialize;
 /// Makes them, in a setting.
 pub type MakeCases = fn(&Setting) -> Cases;
 
-/// One experiment of the papers, or of the same kind: what it says of itself, in sentences for a
-/// reader of the report, as `bench/data/experiments.toml` has it, and what it measures.
+/// One experiment of the papers, or of the same kind. It has what it says of itself, in sentences
+/// for a reader of the report, as in `bench/data/experiments.toml`. It also has what it measures.
 ///
 /// It makes the programs; it never repeats, times the whole, interleaves or judges: that is the
 /// method's. Experiments that share their programs share a file; each stands in the list of
 /// `suite/registry.rs` and in `docs/PAPER-MAP.md`.
 ///
 /// # Instruction counts
-/// The instruction-count run (`cargo xtask counts`) takes the same programs: cases of stages are
+/// The instruction-count run (`cargo xtask counts`) takes the same programs. Cases of stages are
 /// made from the crate `motet-patterns`, whose functions take what a stage computes as an argument.
 /// The suite gives them units of work; `crates/counts` gives them a counter that marks the first
 /// and the last counted stage for callgrind. So an experiment whose programs come from there has
@@ -49,7 +49,7 @@ pub struct Experiment {
     pub pictures: Vec<Picture>,
     /// What is measured, in this setting. Work per run and numbers of points follow the setting's
     /// effort. A single series that cannot run says so itself: its program returns the reason, or
-    /// [`Case::absent`] names it at once.
+    /// [`Case::absent`](crate::measuring::Case::absent) names it at once.
     #[serde(skip, default = "unknown")]
     pub cases: MakeCases,
 }

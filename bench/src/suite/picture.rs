@@ -69,7 +69,7 @@ pub enum LineFit {
     /// A straight line through the origin.
     #[serde(rename = "through origin")]
     ThroughOrigin,
-    /// A sum of one or two of the points' parameters, each with a coefficient and no constant term;
+    /// A sum of one or two of the points' parameters, each with a coefficient and no constant term.
     /// `p^2` is the square of the parameter `p`.
     Factors(Vec<String>),
 }

@@ -86,8 +86,8 @@ pub fn all() -> Vec<&'static Experiment> {
     ALL.iter().collect()
 }
 
-/// The experiments with this key or name, in either case of letters; `all` are those of the papers,
-/// and `limits` those that explain limits which the papers leave open.
+/// The experiments with this key or name, in either case of letters. `all` are those of the papers.
+/// `limits` are those that explain limits which the papers leave open.
 ///
 /// # Errors
 /// [`Unknown`], which lists the names there are.

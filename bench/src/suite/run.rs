@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// What hears how a run of the suite goes on.
 pub trait RunListener: Listener {
-    /// An experiment begins a round: how many rounds have been and will be at most, its place from
-    /// 0, how many there are, and what it is.
+    /// An experiment begins a round: how many rounds have been and will be at most. Also its place
+    /// from 0, how many there are, and what it is.
     fn experiment(
         &mut self,
         rounds: (usize, usize),

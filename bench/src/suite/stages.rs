@@ -1,7 +1,7 @@
 //! Cases of stages: what they add to fixed work, for motet and its peers alike.
 //!
 //! Overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S. T(1) is the same work in one stage, in
-//! the same process, next to T(S), with as many computations at once as there are threads for.
+//! the same process, next to T(S). It has as many computations at once as there are threads for.
 
 use crate::measuring::{Case, Point, Quantity, Setting};
 use crate::peers::java_mpi::JavaRanks;

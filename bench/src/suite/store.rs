@@ -1,8 +1,8 @@
 //! The folder of a run: `rows.jsonl` and `machine.json`.
 //!
-//! Rows are appended after each round, each as one whole line: a line without its end is one that
+//! Rows are appended after each round, each as one whole line. A line without its end is one that
 //! was cut off, and no reader takes it. The earlier rows of an experiment go when the run has
-//! ended; until then a new row stands in place of the one of the same series, point and quantity.
+//! ended. Until then a new row stands in place of the one of the same series, point and quantity.
 //! What is rewritten is written aside and renamed, so that a folder is never half. The folder is
 //! locked while a run writes into it.
 
@@ -44,9 +44,9 @@ impl RowStore {
     /// that was cut off is taken away.
     ///
     /// # Errors
-    /// [`StoreError`], above all when the folder has rows of another machine or form, or rows of
-    /// other experiments that were measured with another effort or binding of threads, or when
-    /// another run writes into it.
+    /// [`StoreError`], above all when the folder has rows of another machine or form. Also when it
+    /// has rows of other experiments that were measured with another effort or binding of threads.
+    /// Also when another run writes into it.
     pub fn open(
         dir: &Path,
         machine: &Machine,

@@ -139,8 +139,8 @@ pub struct MethodArgs {
     /// Find the number of clusters: split while the temperature is above T
     ///
     /// Temperatures are squared distances: a cluster splits when twice its largest variance exceeds
-    /// the temperature. So T is twice the square of the half-width that a cluster may have: in the
-    /// unit of the columns, in km with --geo, in standard deviations with --standardise.
+    /// the temperature. So T is twice the square of the half-width that a cluster may have. The
+    /// unit is that of the columns, km with --geo, standard deviations with --standardise.
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub t_min: Option<f64>,
 

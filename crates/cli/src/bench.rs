@@ -12,8 +12,8 @@ mod suite_args;
 mod texts;
 
 pub use args::{
-    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, ExperimentCommand, IdleArgs, QualityArgs,
-    RanksArgs, SearchArgs, SelectionArgs, SoakArgs, StagesArgs,
+    AnnealingArgs, BenchArgs, CoreArgs, ExperimentCommand, IdleArgs, OversubscribedArgs,
+    QualityArgs, RanksArgs, SearchArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 pub use print_args::PrintArgs;
 pub use rank_program::RankProgramArgs;
@@ -21,7 +21,7 @@ pub use results::{CompareArgs, ResultsArgs};
 pub use suite_args::SuiteArgs;
 
 use motet_bench::stages::{Pattern, StageMode, StagesConfig, StagesError, StagesRecord};
-use motet_bench::{crowded, idle, soak, stages};
+use motet_bench::{idle, oversubscribed, soak, stages};
 use motet_sync::thread;
 
 use crate::bench::sheet::Sheet;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         ExperimentCommand::Search(args) => messages::run_search(args),
         ExperimentCommand::Sim(args) => messages::run_sim(args),
         ExperimentCommand::Soak(args) => run_soak(&args),
-        ExperimentCommand::Crowded(args) => run_crowded(&args),
+        ExperimentCommand::Oversubscribed(args) => run_oversubscribed(&args),
         ExperimentCommand::Idle(args) => run_idle(&args),
         ExperimentCommand::Annealing(args) => clustering::run_annealing(&args),
         ExperimentCommand::Quality(args) => clustering::run_quality(&args),
@@ -200,7 +200,7 @@ fn run_soak(args: &SoakArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn run_crowded(args: &CrowdedArgs) -> Result<(), CliError> {
+fn run_oversubscribed(args: &OversubscribedArgs) -> Result<(), CliError> {
     let mut sheet = Sheet::new(
         args.print,
         &[
@@ -214,7 +214,7 @@ fn run_crowded(args: &CrowdedArgs) -> Result<(), CliError> {
         ],
     );
     for &busy in &args.busy {
-        let record = crowded::measure(busy, args.runs).map_err(|source| {
+        let record = oversubscribed::measure(busy, args.runs).map_err(|source| {
             CliError::Run(format!(
                 "the busy processes do not start: {source}: this experiment needs the program sh"
             ))

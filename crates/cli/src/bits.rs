@@ -107,9 +107,9 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &World| {
         let folder = match (&plan.out, world.process().0) {
-            (Some(out), 0) => {
-                Some(ResultsFolder::check(out, &output::FILES)?.sparing(file, &output::FILES)?)
-            }
+            (Some(out), 0) => Some(
+                ResultsFolder::check(out, &output::FILES)?.not_overwriting(file, &output::FILES)?,
+            ),
             _ => None,
         };
         let bits = read::read(file, width)?;

@@ -158,10 +158,9 @@ fn prepare(mut plan: ClusterPlan, world: &World) -> Result<Ready, CliError> {
 /// The folder of `--out`, if it can be written.
 fn folder(plan: &ClusterPlan) -> Result<Option<ResultsFolder>, CliError> {
     let names = [LABELS, CENTRES, TRACE, MAP];
-    let checked = plan
-        .out
-        .as_ref()
-        .map(|path| ResultsFolder::check(path, &names)?.sparing(&plan.request.file, &names));
+    let checked = plan.out.as_ref().map(|path| {
+        ResultsFolder::check(path, &names)?.not_overwriting(&plan.request.file, &names)
+    });
     Ok(checked.transpose()?)
 }
 
@@ -182,8 +181,8 @@ fn check_size(table: &InputTable, search: ClusterSearch) -> Result<(), CliError>
     }
 }
 
-/// Clusters on the threads asked for and, for the scaling, on one thread too: all points, or a
-/// sample, to whose clusters the others are given.
+/// Clusters on the threads asked for and, for the scaling, on one thread too. All points are
+/// clustered, or a sample, to whose clusters the others are given.
 fn cluster(
     plan: &ClusterPlan,
     world: &World,

@@ -99,7 +99,9 @@ pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &motet::World| {
         let folder = match world.process().0 {
-            0 => Some(ResultsFolder::check(&folder, &[&name])?.sparing(&args.file, &[&name])?),
+            0 => Some(
+                ResultsFolder::check(&folder, &[&name])?.not_overwriting(&args.file, &[&name])?,
+            ),
             _ => None,
         };
         let (sequences, method) = Pairs::read_sequences(&args.file, &args.align)?;

@@ -106,7 +106,7 @@ fn prepare(
     let folder = match (&task.results.out, first) {
         (Some(out), true) => {
             let names = task.files(true);
-            Some(ResultsFolder::check(out, &names)?.sparing(task.file, &names)?)
+            Some(ResultsFolder::check(out, &names)?.not_overwriting(task.file, &names)?)
         }
         _ => None,
     };

@@ -1,19 +1,23 @@
 //! The `motet` program: parallel data mining from the command line.
 //!
-//! A thin `main` calls [`main()`] here, so that tests and the facade reach the same code.
+//! A thin `main` calls [`main()`] here, so that tests and the Python package reach the same code.
 //!
-//! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-mpi`
-//! (processes), `motet-bench` (the experiments, with the feature `bench`), `motet-mesh-zenoh`
-//! (links, with the feature `mesh`). Used by: the `motet` binary, the facade.
+//! - Depends on: `motet` (the facade), `motet-mining` (the methods), `motet-comm` (the ranks they
+//!   run on), `motet-mpi` (processes).
+//! - Also on: `motet-service` and `motet-http` (services), `motet-machine` (what the machine
+//!   offers), `motet-dispatch`, `motet-ports`, `motet-sync`.
+//! - With the feature `bench` on `motet-bench` (the experiments), with the feature `mesh` on
+//!   `motet-mesh-zenoh` (links).
+//! - Used by: the `motet` binary, the Python package.
 //!
 //! ```text
 //!  arguments ─► args ─► plan ─► read ─► space ─► fit ─► summary ─┬─► report ─► standard output
 //!               clap    checked  table   points   ranks          └─► files, map ─► --out folder
 //! ```
 //!
-//! `motet run` becomes the launcher of an MPI library (`run.rs`), `motet doctor` says what the
-//! machine offers (`doctor.rs`), `motet bench` goes from `args` to an experiment and prints its
-//! rows (`bench.rs`).
+//! - `motet run` becomes the launcher of an MPI library (`run.rs`).
+//! - `motet doctor` says what the machine offers (`doctor.rs`).
+//! - `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
 //!
 //! Results go to standard output, progress and remarks to standard error, and every error is one
 //! line that says what, where and what to do. Exit codes: 0 done, 1 a fault of the program, 2 a
@@ -94,9 +98,9 @@ mod without_mesh;
 pub use args::{BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs};
 #[cfg(feature = "bench")]
 pub use bench::{
-    AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, ExperimentCommand, IdleArgs,
-    PrintArgs, QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs,
-    SoakArgs, StagesArgs, SuiteArgs,
+    AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, ExperimentCommand, IdleArgs,
+    OversubscribedArgs, PrintArgs, QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs,
+    SearchArgs, SelectionArgs, SoakArgs, StagesArgs, SuiteArgs,
 };
 pub use bits::{BitCluster, BitSummary};
 pub use call::CallArgs;

@@ -1,7 +1,7 @@
 //! map.svg: the clusters as a picture.
 //!
 //! A hundred thousand points drawn one over another show only their outline. So the points are
-//! counted in small cells; a cell has the colour of the cluster that most of its points belong to,
+//! counted in small cells. A cell has the colour of the cluster that most of its points belong to,
 //! and is the denser the more points it has. Few points are drawn one by one.
 
 mod axis;
@@ -357,7 +357,7 @@ mod tests {
     }
 
     /// `count` points in `dim` columns spread evenly over 0 to 100, each in its nearest of
-    /// `clusters` clusters: a hard case, because every cell is taken.
+    /// `clusters` clusters. It is a hard case, because every cell is taken.
     fn even(count: usize, dim: usize, clusters: usize) -> (Vec<f64>, Vec<u32>, Vec<Vec<f64>>) {
         let ratios = [
             0.754_877_666_246_693,

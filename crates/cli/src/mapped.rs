@@ -36,7 +36,7 @@ pub(crate) fn pairs(file: &Path) -> Result<Dissimilarities, CliError> {
     }
     let opened = read::open_file(file)?;
     // SAFETY: the map is read as bytes, of which every value is valid. A file that another program
-    // writes to meanwhile gives other bytes, which the result then depends on; one that it cuts
+    // writes to meanwhile gives other bytes, which the result then depends on. One that it cuts
     // short ends this program by a signal. The help of --mapped says that it must not change.
     let map = unsafe { Mmap::map(&opened) };
     let map =
@@ -58,7 +58,7 @@ pub(crate) fn pairs(file: &Path) -> Result<Dissimilarities, CliError> {
         _ => Floats::Double,
     };
     let start = layout.start;
-    let pairs = Dissimilarities::lent(Numbers { map, start }, floats, layout.rows);
+    let pairs = Dissimilarities::mapped(Numbers { map, start }, floats, layout.rows);
     pairs.map_err(|error| {
         let advice = match error {
             DataError::Asymmetric { .. } => "; without --mapped the means are taken",

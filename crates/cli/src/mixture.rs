@@ -92,7 +92,9 @@ fn prepare(
 ) -> Result<Ready, CliError> {
     let first = world.process().0 == 0;
     let folder = match (&args.results.out, first) {
-        (Some(out), true) => Some(ResultsFolder::check(out, names)?.sparing(&args.file, names)?),
+        (Some(out), true) => {
+            Some(ResultsFolder::check(out, names)?.not_overwriting(&args.file, names)?)
+        }
         _ => None,
     };
     let stored = args.model.as_deref();

@@ -20,8 +20,8 @@ pub(crate) fn arguments() -> Vec<OsString> {
     arguments.map_or_else(Vec::new, |all| all.iter().skip(1).cloned().collect())
 }
 
-/// The program: the file that the first argument names with its whole path, as a script does that
-/// an interpreter runs; else the file that runs.
+/// The program. It is the file that the first argument names with its whole path, as a script does
+/// that an interpreter runs. Else it is the file that runs.
 pub(crate) fn program() -> io::Result<PathBuf> {
     let named = ARGUMENTS.get().and_then(|all| all.first());
     match named.map(Path::new) {

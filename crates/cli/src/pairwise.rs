@@ -61,8 +61,8 @@ pub struct PairwiseSummary {
     pub splits: Vec<Split>,
     /// Of each cluster that the splits made, the number of the cluster that it became.
     pub ended: Vec<usize>,
-    /// The sample, if not all rows were clustered. Cost and sizes are those of all rows, the cost
-    /// by the estimate that a row costs what it would add to its cluster of the sample.
+    /// The sample, if not all rows were clustered. Cost and sizes are those of all rows. The cost
+    /// is by the estimate that a row costs what it would add to its cluster of the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<Sampled>,
 }
@@ -126,9 +126,9 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &World| {
         let folder = match (&plan.out, world.process().0) {
-            (Some(out), 0) => {
-                Some(ResultsFolder::check(out, &write::FILES)?.sparing(file, &write::FILES)?)
-            }
+            (Some(out), 0) => Some(
+                ResultsFolder::check(out, &write::FILES)?.not_overwriting(file, &write::FILES)?,
+            ),
             _ => None,
         };
         let pairs = match pairs_args.mapped {

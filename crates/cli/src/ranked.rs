@@ -27,8 +27,8 @@ pub(crate) struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// The world to run on, and what `prepare` makes in each process; `None` in a process that
-    /// has nothing more to do because another one has refused.
+    /// The world to run on, and what `prepare` makes in each process. It is `None` in a process
+    /// that has nothing more to do because another one has refused.
     ///
     /// # Errors
     /// In the first process: its own, else the first of another one.

@@ -1,8 +1,8 @@
 //! `motet run`: a program, or several, on threads, processes and nodes.
 
 mod args;
-mod meeting;
 mod parts;
+mod rendezvous;
 
 pub use args::RunArgs;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     let in_job = args.mesh.as_deref().filter(|_| slurm || dry_run);
     let mut launch = Launch {
-        mesh: in_job.map(meeting::check).transpose()?,
+        mesh: in_job.map(rendezvous::check).transpose()?,
         threads: args.threads,
         processes: spread.processes,
         nodes: spread.nodes,
@@ -80,8 +80,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         }
     };
     if !args.no_mesh {
-        let place = meeting::MeetingParent::of(args.mesh.as_deref(), spread);
-        launch.mesh = meeting::make(&place, args.quiet)?;
+        let place = rendezvous::RendezvousParent::of(args.mesh.as_deref(), spread);
+        launch.mesh = rendezvous::make(&place, args.quiet)?;
     }
     become_it(command(&line, &launch))
 }

@@ -149,7 +149,8 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
     let prepare = |world: &World| {
         let folder = match (&args.out, world.process().0) {
             (Some(out), 0) => Some(
-                ResultsFolder::check(out, &output::FILES)?.sparing(&args.file, &output::FILES)?,
+                ResultsFolder::check(out, &output::FILES)?
+                    .not_overwriting(&args.file, &output::FILES)?,
             ),
             _ => None,
         };

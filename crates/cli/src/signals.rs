@@ -24,8 +24,8 @@ fn ignored(status: &str) -> u64 {
         .unwrap_or_default()
 }
 
-/// A file that would become larger than the system lets it is from now on an error of the write,
-/// not the end of the process.
+/// A file that would become larger than the system lets it is from now on an error of the write. It
+/// is not the end of the process.
 pub(crate) fn large_files_are_errors() {
     let heard = not_ignored(&[Signal::XFSZ.as_raw()]);
     for signal in heard {

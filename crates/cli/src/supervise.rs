@@ -7,9 +7,9 @@
 //!                  └── note ◄───┘        "begun", "ended" or "lost"
 //! ```
 //!
-//! A launcher kills all processes as soon as one dies, so that nobody can report, and takes one
-//! that ends with status 0 for one that has done its work. The supervisor knows better: a program
-//! that joins the others of a run notes when that begins and when it has ended.
+//! A launcher kills all processes as soon as one dies, so that nobody can report. It takes one that
+//! ends with status 0 for one that has done its work. The supervisor knows better: a program that
+//! joins the others of a run notes when that begins and when it has ended.
 
 use std::env;
 use std::ffi::OsString;

@@ -18,7 +18,7 @@ struct State {
     told: Option<Instant>,
 }
 
-/// Requests so soon after one that has been told are answered with it: a launcher that passes a
+/// A request so soon after one that has been told is answered with it. A launcher that passes a
 /// signal on to all processes makes one request of each.
 const MOMENT: Duration = Duration::from_secs(1);
 

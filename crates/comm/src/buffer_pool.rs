@@ -1,9 +1,9 @@
 //! Buffers with numbers that other ranks read where they lie, or that one other rank takes with the
 //! buffer they are in.
 //!
-//! Who fills a buffer whose cache lines another core has read last waits for each line, many times
-//! as long as for one that the core itself has read last. So what has one reader goes to it as a
-//! [`PooledBuffer`], and the reader fills that buffer next.
+//! A core that fills a buffer waits for each cache line that another core has read last. That takes
+//! many times as long as for a line that the core itself has read last. So what has one reader goes
+//! to it as a [`PooledBuffer`], and the reader fills that buffer next.
 
 use crate::{Local, Plain};
 use motet_sync::Mutex;
@@ -51,7 +51,7 @@ impl BufferPool {
     pub(crate) const LONGEST: usize = 1 << 20;
 
     /// Lends a copy of these numbers.
-    pub(crate) fn lend<T: Plain>(&self, numbers: &[T]) -> SharedBuffer<T> {
+    pub(crate) fn copy_in<T: Plain>(&self, numbers: &[T]) -> SharedBuffer<T> {
         if size_of_val(numbers) > Self::LONGEST {
             return SharedBuffer(Arc::new(numbers.to_vec()));
         }
@@ -205,57 +205,54 @@ mod tests {
     #[test]
     fn room_is_used_again_when_nobody_reads_it() {
         let buffer_pool = BufferPool::default();
-        let first = buffer_pool.lend(&[1, 2, 3]);
+        let first = buffer_pool.copy_in(&[1, 2, 3]);
         let place = first.as_ptr();
-        let second = buffer_pool.lend(&[4; 3]);
+        let second = buffer_pool.copy_in(&[4; 3]);
         assert_ne!(second.as_ptr(), place, "the first is still read");
         assert_eq!(&*first, [1, 2, 3]);
         drop(first);
-        let third = buffer_pool.lend(&[5]);
+        let third = buffer_pool.copy_in(&[5]);
         assert_eq!((third.as_ptr(), &*third), (place, &[5][..]));
         assert_eq!(&*second, [4; 3]);
         // Of another type: it is made anew, and so are more than are kept.
-        let other = buffer_pool.lend(&[0.5]);
+        let other = buffer_pool.copy_in(&[0.5]);
         assert_eq!((&*other, &*third), (&[0.5][..], &[5][..]));
-        let more = [1.5, 2.5, 3.5].map(|number| buffer_pool.lend(&[number]));
+        let more = [1.5, 2.5, 3.5].map(|number| buffer_pool.copy_in(&[number]));
         assert_eq!(more.map(|shared| shared[0]), [1.5, 2.5, 3.5]);
         assert_eq!(buffer_pool.kept.borrow().len(), BufferPool::KEPT);
         drop((second, third, other));
-        assert_eq!(buffer_pool.lend(&[1.5]).len(), 1);
+        assert_eq!(buffer_pool.copy_in(&[1.5]).len(), 1);
     }
 
     #[test]
     fn the_room_of_a_parcel_is_its_readers() {
-        let lenders = [BufferPool::default(), BufferPool::default()];
+        let pools = [BufferPool::default(), BufferPool::default()];
         let rows: [[u32; 3]; 2] = [[9, 1, 1], [4, 5, 9]];
         let parts = [[0..1, 1..3], [0..2, 2..3]];
         let pack =
-            |own: usize| lenders[own].pack_each(own, 2, &rows[own], |of| parts[own][of].clone());
+            |own: usize| pools[own].pack_each(own, 2, &rows[own], |of| parts[own][of].clone());
         let Local(parcels) = PooledBuffers::join(pack(0), pack(1));
         let [at_0, at_1] = [(1, 0), (0, 1)].map(|(of, to)| parcels.take(of, to).unwrap());
         assert_eq!((&at_0[..], &at_1[..]), (&[4, 5][..], &[1, 1][..]));
         assert!(parcels.take(0, 0).is_none() && parcels.take(1, 0).is_none());
         let place = at_0.as_ptr();
-        lenders[0].keep(at_0);
+        pools[0].keep(at_0);
         // Of another type: it is made anew, and the room stays.
-        assert_eq!(lenders[0].pack(&[0.5])[..], [0.5]);
-        let next = lenders[0].pack(&[7, 8]);
+        assert_eq!(pools[0].pack(&[0.5])[..], [0.5]);
+        let next = pools[0].pack(&[7, 8]);
         assert_eq!((next.as_ptr(), &next[..]), (place, &[7, 8][..]));
         for _ in 0..3 {
-            lenders[1].keep(lenders[1].pack(&[1_u8; 9]));
-            lenders[1].keep(Box::new(vec![2_u8]));
+            pools[1].keep(pools[1].pack(&[1_u8; 9]));
+            pools[1].keep(Box::new(vec![2_u8]));
         }
-        assert!(
-            lenders[1].unpacked.borrow().len() <= 4,
-            "room is used again"
-        );
+        assert!(pools[1].unpacked.borrow().len() <= 4, "room is used again");
     }
 
     #[test]
     fn long_ones_are_not_kept() {
         let buffer_pool = BufferPool::default();
         let long = vec![1_u8; BufferPool::LONGEST + 1];
-        assert_eq!(&*buffer_pool.lend(&long), long);
+        assert_eq!(&*buffer_pool.copy_in(&long), long);
         buffer_pool.keep(buffer_pool.pack(&long));
         assert!(buffer_pool.kept.borrow().is_empty() && buffer_pool.unpacked.borrow().is_empty());
     }

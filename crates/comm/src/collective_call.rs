@@ -8,12 +8,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A call of a collective that has not begun. Awaited, it takes part and waits for its result;
-/// [`start`](CollectiveCall::start) only takes part, and what it gives is waited for later, so that
+/// A call of a collective that has not begun. Awaited, it takes part and waits for its result.
+/// [`start`](CollectiveCall::start) only takes part, and its result is waited for later, so that
 /// several may be under way (MPI's calls with `I`).
 ///
-/// A rank that starts a collective meets those that start it, too: all start the same ones in the
-/// same order, and await the same others.
+/// A rank that starts a collective meets those that start it, too. All ranks start the same ones in
+/// the same order, and await the same others.
 ///
 /// ```
 /// use motet_comm::{CommError, World};

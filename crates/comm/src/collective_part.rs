@@ -118,7 +118,8 @@ where
                 Vec::new()
             }
             // SAFETY: a rank comes to its communicator's place only when it has read the last
-            // total, as `enter_collective` says, and once to the place of a started collective.
+            // total, as `enter_collective` says. It comes once to the place of a started
+            // collective.
             place => unsafe { place.arrive(coming, value, agenda) },
         };
         self.wake(sleepers);
@@ -129,11 +130,11 @@ where
     fn go_on(&mut self) {
         if let Some(MeetingPoint::ProcessLevel(process_level)) = self.place.get() {
             let Agenda { combine, finish } = &mut self.agenda;
-            let finish = |value| {
+            let mut finish = |value| {
                 let finish = finish.take();
                 finish.expect("a collective is published once")(value)
             };
-            let sleepers = process_level.go_on(&*combine, finish);
+            let sleepers = process_level.go_on(&*combine, &mut finish);
             self.wake(sleepers);
         }
     }

@@ -7,7 +7,7 @@ use crate::fabric::{AnyFabric, MeetingPoint, Team};
 use crate::limit::Outstanding;
 use crate::pending::Spot;
 use crate::profile::{Called, EnteredCall, Recorder};
-use crate::rendezvous_copy::Savings;
+use crate::rendezvous_copy::FreeBuffers;
 use crate::report::{Wait, WaitOperation, Why};
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -22,12 +22,12 @@ use std::sync::Arc;
 /// topologies, communicators. Messages and collectives of different communicators never meet.
 ///
 /// # Cancellation
-/// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing, but
-/// for `ssend`, `sendrecv`, `sendrecv_replace` and `shift`: they send when they are first polled,
-/// and their messages stay on their way. Dropping that of a collective, or of an exchange with
-/// neighbours, leaves this rank out of step; its next one says so. Most collectives end on the
-/// other ranks all the same, but reductions of long vectors in place may need this rank to their
-/// end.
+/// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing. The
+/// exceptions are `ssend`, `sendrecv`, `sendrecv_replace` and `shift`. They send when they are
+/// first polled, and their messages stay on their way. Dropping that of a collective, or of an
+/// exchange with neighbours, leaves this rank out of step; its next one says so. Most collectives
+/// end on the other ranks all the same, but reductions of long vectors in place may need this rank
+/// to their end.
 pub struct Communicator {
     fabric: AnyFabric,
     team: Arc<Team>,
@@ -55,7 +55,7 @@ struct Seldom {
     /// The room of what this rank has lent to the others.
     buffer_pool: BufferPool,
     /// The memory of numbers that were sent from slices before their receiver came.
-    savings: motet_sync::Arc<Savings>,
+    free_buffers: motet_sync::Arc<FreeBuffers>,
 }
 
 impl Communicator {
@@ -102,8 +102,8 @@ impl Communicator {
     }
 
     /// The memory of numbers that this rank sends from slices.
-    pub(crate) fn savings(&self) -> &motet_sync::Arc<Savings> {
-        &self.seldom().savings
+    pub(crate) fn free_buffers(&self) -> &motet_sync::Arc<FreeBuffers> {
+        &self.seldom().free_buffers
     }
 
     /// What notes the rank's time, if the run is profiled.

@@ -14,9 +14,9 @@ use std::sync::{Arc, Weak};
 /// Acts for a rank of a communicator on any thread: takes in what the delegates of other ranks ask,
 /// and sends as the rank.
 ///
-/// What is asked is done by whichever thread brings the message: of the ranks of the process one
-/// that waits, or a thread of the run's own. So it is done while the rank computes. It does not
-/// wait, and is short: what comes behind it waits.
+/// What is asked is done by whichever thread brings the message. That is the thread of a rank of
+/// the process that waits, or a thread of the run's own. So it is done while the rank computes. It
+/// does not wait, and is short: what comes behind it waits.
 ///
 /// The delegate ends when it is dropped; what is asked of it then is not done. This is what windows
 /// (`motet-window`) stand on.
@@ -125,7 +125,7 @@ impl Communicator {
 }
 
 impl Delegate {
-    /// Asks the delegate of a rank, which may be this one's own: sends it a message of a head and a
+    /// Asks the delegate of a rank, which may be this one's own. Sends it a message of a head and a
     /// body, which are copied before this returns. Does not wait for it to be done. What one rank
     /// asks of another is done in order.
     ///

@@ -17,7 +17,7 @@ use std::sync::{Arc, Weak};
 /// further one is refused, or waits.
 ///
 /// While an entrance is open, a rank that waits for a message that may come through it is not
-/// stuck, and neither are those that wait for that rank. The entrance closes when its last clone is
+/// stuck. Nor are the ranks that wait for that rank. The entrance closes when its last clone is
 /// dropped, or the rank ends.
 pub struct Entrance<T> {
     inner: Arc<Inner>,

@@ -75,8 +75,8 @@ const WORDS: u64 = 1 << 32;
 const LENGTH: u64 = 1 << 33;
 const RECEIPT: u64 = 1 << 34;
 
-/// Keeps apart what must never meet: the messages of one communicator from those of the others, and
-/// those of the runtime itself from those of the program.
+/// Keeps apart what must never meet. The messages of one communicator do not meet those of the
+/// others. Those of the runtime itself do not meet those of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) communicator: u32,
@@ -227,7 +227,7 @@ impl Envelope {
     }
 
     /// The envelope of a value with what [`Behind`] has written behind it, and the number of the
-    /// receipt that the sender keeps, if it does; `None` if they are none. `label` gives the label
+    /// receipt if the sender keeps one. `None` if the bytes are not such. `label` gives the label
     /// of a number, with its words when they came.
     pub(crate) fn read(
         context: Context,

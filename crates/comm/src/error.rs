@@ -86,9 +86,9 @@ pub enum CommError {
         /// The operation and what is wrong with its arguments.
         problem: String,
     },
-    /// An earlier call of this rank on the same communicator or topology was given up before it had
-    /// ended (its future was dropped), or failed half-way, so this rank is out of step with the
-    /// others.
+    /// An earlier call of this rank on the same communicator or topology did not end well. It was
+    /// given up before it had ended (its future was dropped), or failed half-way. So this rank is
+    /// out of step with the others.
     OutOfStep {
         /// The operation that cannot be done.
         operation: &'static str,

@@ -1,5 +1,5 @@
-//! Long slices between ranks that do not all live in one process: the ranks come to a collective,
-//! which tells them whether all have called the same, and their numbers go beside it by a
+//! Long slices between ranks that do not all live in one process. The ranks come to a collective,
+//! which tells them whether all have called the same. Their numbers go beside it by a
 //! [schedule](crate::schedule), from where they lie to where they are used.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //!          └─────────────────────────────────────► room
 //! ```
 //!
-//! What a rank gives of its own is borrowed as long as it is on its way: where the rank sleeps it
-//! is woken to send more, and where it drops its call the rest is copied and goes on without it.
-//! What it is to combine or to pass on does not.
+//! What a rank gives of its own is borrowed as long as it is on its way. Where the rank sleeps it
+//! is woken to send more. Where it drops its call the rest is copied and goes on without it. What
+//! it is to combine or to pass on does not.
 
 mod counts;
 mod exchange_buffer;
@@ -77,8 +77,8 @@ const PIECE: usize = 32 * 1024;
 impl Communicator {
     /// Whether slices of so many elements go beside the collectives of this communicator.
     pub(crate) fn exchanges<T>(&self, length: usize) -> bool {
-        let is_bridge = matches!(self.team().place(), Some(MeetingPoint::ProcessLevel(_)));
-        self.size() > 1 && is_bridge && length * size_of::<T>() >= LEAST
+        let spans_processes = matches!(self.team().place(), Some(MeetingPoint::ProcessLevel(_)));
+        self.size() > 1 && spans_processes && length * size_of::<T>() >= LEAST
     }
 
     /// Whether each of its ranks lives in a process of its own.
@@ -92,8 +92,8 @@ impl Communicator {
 
 impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
     /// A call in which ranks send each other these numbers, or those in the room, by a schedule
-    /// that `fine` gives, and combine them by `op` if the schedule says so. All ranks of the
-    /// communicator [exchange](Communicator::exchanges) them.
+    /// that `fine` gives. They combine the numbers by `op` if the schedule says so. All ranks of
+    /// the communicator [exchange](Communicator::exchanges) them.
     pub(crate) fn new(
         comm: &'c Communicator,
         call: RankCall,

@@ -1,10 +1,13 @@
 //! Fabrics: what carries messages between ranks.
 //!
-//! A communicator is written against the trait [`Fabric`]; which one it stands on is an enum,
-//! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first: `Solo`,
-//! one rank; then `Ports`, ranks that post to each other's ports, which is easy to read; `Threads`,
-//! ranks that share memory, which is fast; `InReplay`, ranks whose order a seed decides; and
-//! `RemoteFabric`, ranks of several processes.
+//! A communicator is written against the trait [`Fabric`]. Which fabric it stands on is an enum,
+//! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first:
+//!
+//! - `Solo`: one rank.
+//! - `Ports`: ranks that post to each other's ports, which is easy to read.
+//! - `Threads`: ranks that share memory, which is fast.
+//! - `InReplay`: ranks whose order a seed decides.
+//! - `RemoteFabric`: ranks of several processes.
 //!
 //! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they
 //! meet for collectives, says its [`Team`].
@@ -149,8 +152,8 @@ pub(crate) trait Fabric {
         self.signing(|mail, signed| mail.post_at_hand(wanted, signed, at_hand))
     }
 
-    /// Posts a receive for later: the oldest message that is wanted, if it is there, is the
-    /// receive's from now on, and somebody else's if the receive is given up.
+    /// Posts a receive for later. If the oldest message that is wanted is there, it is the
+    /// receive's from now on. It is somebody else's if the receive is given up.
     fn request(&self, wanted: &ReceivePattern) -> PostedReceive {
         self.signing(|mail, signed| mail.request(wanted, signed))
     }
@@ -161,7 +164,7 @@ pub(crate) trait Fabric {
         self.mail().collect(ticket)
     }
 
-    /// Gives a posted receive up. What it had got is there again; then the answer is `false`, and
+    /// Gives a posted receive up. What it had got is there again. Then the answer is `false`, and
     /// this rank is woken: it may sleep in another receive, which gets the message.
     fn withdraw(&self, ticket: PostedReceive) -> bool {
         let was_free = self.signing(|mail, signed| mail.withdraw(ticket, signed));
@@ -241,7 +244,7 @@ impl AnyFabric {
     }
 
     /// What this rank shares with the others here, its place there, and how a message comes there
-    /// from another thread; `None` for one rank on the calling thread.
+    /// from another thread. `None` for one rank on the calling thread.
     pub(crate) fn inside(&self) -> Option<(&Arc<LocalRanks>, usize, Push)> {
         match self {
             AnyFabric::Solo(_) => None,

@@ -197,8 +197,8 @@ impl Intercommunicator {
         self.both.barrier()
     }
 
-    /// Gives all ranks of the other group what rank `root` of this one has, which passes it; the
-    /// others pass `None` (MPI_BCAST with MPI_ROOT and MPI_PROC_NULL). The other group calls
+    /// Gives all ranks of the other group what rank `root` of this one has. `root` passes it, and
+    /// the others pass `None` (MPI_BCAST with MPI_ROOT and MPI_PROC_NULL). The other group calls
     /// [`broadcast_from`](Intercommunicator::broadcast_from).
     ///
     /// # Errors

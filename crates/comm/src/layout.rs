@@ -109,8 +109,8 @@ impl Layout {
     }
 
     /// A part of an array of as many dimensions as there are `sizes`, of which the last one changes
-    /// fastest: `lengths` elements of each dimension from `starts` on (MPI_TYPE_CREATE_SUBARRAY,
-    /// MPI_ORDER_C). Its extent is the whole array.
+    /// fastest. The part is `lengths` elements of each dimension from `starts` on
+    /// (MPI_TYPE_CREATE_SUBARRAY, MPI_ORDER_C). Its extent is the whole array.
     ///
     /// # Errors
     /// [`CommError::Arguments`] when the three are not equally long, or the part does not lie in

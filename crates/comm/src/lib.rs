@@ -2,11 +2,12 @@
 //!
 //! The rendezvous paradigm (MPI): a fixed set of ranks runs the same program; each waits where it
 //! needs a message. A rank is an async task with a home worker, so a rank that waits holds no
-//! thread, and the same program runs with as many ranks as you like on as many cores as there are.
+//! thread. The same program runs with as many ranks as you like on as many cores as there are.
 //!
 //! - Depends on: `motet-sync`, `motet-dispatch`; `motet-ports` for the fabric `ports`;
 //!   `motet-sums` for sums with the same bits; `motet-trace` for reports and profiles.
-//! - Used by: `motet-mining`, the facade, the benchmarks.
+//! - Used by: `motet-files`, `motet-mining`, `motet-mpi`, `motet-patterns`, `motet-search`,
+//!   `motet-service`, `motet-sim`, `motet-window`, the facade, the command line, the benchmarks.
 //!
 //! ```text
 //!   World::threads(4).run(async |comm| …)
@@ -60,9 +61,13 @@
 //! assert!((pi[0] - std::f64::consts::PI).abs() < 1e-6);
 //! ```
 //!
-//! Read next: [`World`], [`Communicator`]; then `fabric.rs` (what a fabric is), `fabric/ports.rs`
-//! (the whole of one on a few pages), `collective_part.rs` (a collective), `rank_slot.rs` (how a
-//! rank waits), `fabric/ring.rs` and `fabric/combining_tree.rs` (what is fast).
+//! Read next: [`World`], [`Communicator`]; then these files:
+//!
+//! - `fabric.rs`: what a fabric is.
+//! - `fabric/ports.rs`: the whole of one on a few pages.
+//! - `collective_part.rs`: a collective.
+//! - `rank_slot.rs`: how a rank waits.
+//! - `fabric/ring.rs` and `fabric/combining_tree.rs`: what is fast.
 
 mod any_cell;
 mod asks;

@@ -3,7 +3,7 @@
 /// Copies of so many bytes and more fill the caches with what nobody reads again from there.
 pub const LEAST: usize = 32 * 1024 * 1024;
 
-/// Copies memory of any length as one that is larger than the caches is best copied: what is
+/// Copies memory of any length as one that is larger than the caches is best copied. What is
 /// written is not read before, and does not push out what is there.
 ///
 /// # Safety
@@ -51,7 +51,7 @@ mod x86 {
         let before = to.align_offset(LINE).min(bytes);
         let lines = (bytes - before) / LINE * LINE;
         let after = before + lines;
-        // SAFETY: all offsets are less than `bytes`, for which the caller vouches; the first line
+        // SAFETY: all offsets are less than `bytes`, for which the caller vouches. The first line
         // of `to` begins at `before`, so what is stored there is aligned. SSE2 is part of x86-64.
         unsafe {
             ptr::copy_nonoverlapping(from, to, before);

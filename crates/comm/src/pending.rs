@@ -15,7 +15,7 @@ pub(crate) trait PendingCall {
     /// Begins what has not begun; its outcome when it has ended. Not to be called again after that.
     fn look(&mut self) -> Option<Self::Output>;
 
-    /// Called before the rank sleeps for it, ahead of the last look; says what the rank waits for,
+    /// Called before the rank sleeps for it, ahead of the last look. Says what the rank waits for,
     /// and has those told who are to wake it.
     fn why(&self) -> Whys;
 

@@ -1,6 +1,6 @@
 //! The place where a rank waits and where others wake it.
 //!
-//! A waiting rank looks for what it waits for by itself, as [`SpinWait`] tells it; only when that
+//! A waiting rank looks for what it waits for by itself, as [`SpinWait`] tells it. Only when that
 //! has taken too long does it say that it sleeps. Whoever brings something looks at `sleeping`
 //! after making it visible:
 //!
@@ -220,9 +220,8 @@ impl RankWait {
         self.poll_stages(slot, cx, ready, || why.take().map(|why| why()))
     }
 
-    /// The same for what may turn into something else while it is looked at: `why` is asked again
-    /// after the last look, until it gives `None`, since the rank waits for what it has been asked
-    /// for.
+    /// The same for what may turn into something else while it is looked at. `why` is asked again
+    /// after the last look, until it gives `None`. The rank waits for what `why` has given.
     #[inline]
     pub(crate) fn poll_stages<'s, W: IntoIterator<Item = Why>>(
         &mut self,

@@ -2,15 +2,15 @@
 //! copied once is.
 //!
 //! A call that sends a slice has it only until it returns, and a future that is leaked is never
-//! told so. So nobody looks at a slice but while its owner is in the call that lends it: the sender
-//! in its send, the receiver in the look in which it has found the message. Neither leaves before
-//! the other has finished what it does there; and neither waits for the other to come. While the
-//! receiver has not come the sender saves the numbers, in memory of the message; when all are
+//! told so. So nobody looks at a slice but while its owner is in the call that lends it. The sender
+//! is in its send, and the receiver in the look in which it has found the message. Neither leaves
+//! before the other has finished what it does there; and neither waits for the other to come. While
+//! the receiver has not come the sender saves the numbers, in memory of the message; when all are
 //! saved, or copied, it goes on.
 //!
 //! ```text
 //!  sender                                          receiver
-//!  a  lend: the message has the slice's place      1  show the room
+//!  a  expose: the message has the slice's place      1  show the room
 //!  b  claim a piece at its end                     2  claim a piece at the other end
 //!  c  copy it to the room, if one is shown;        3  copy it from the slice to the room
 //!     else save it                                 4  show how much was fetched; again from 2
@@ -20,14 +20,14 @@
 //! ```
 //!
 //! Memory order: `a` comes to the receiver by way of the mailbox. The store of 1 releases the room
-//! to whoever sees it in `c`; those of `d` and 4 release what was written, or was read, to 5 and
-//! `e`. Claims only divide: they need no order.
+//! to whoever sees it in `c`. The stores of `d` and 4 release what was written, or was read, to 5
+//! and `e`. Claims only divide: they need no order.
 //!
-//! Which end is whose the ranks' numbers say, not who sends: two ranks that exchange the same
+//! The ranks' numbers say which end is whose, not who sends. So two ranks that exchange the same
 //! slices again and again find in their caches what they copied last.
 
-mod savings;
-pub(crate) use savings::Savings;
+mod free_buffers;
+pub(crate) use free_buffers::FreeBuffers;
 
 use crate::Plain;
 use crate::non_temporal;
@@ -40,7 +40,7 @@ use std::mem::{self, MaybeUninit};
 use std::ops::Range;
 use std::ptr;
 
-/// Slices of fewer bytes are not worth lending.
+/// Slices of fewer bytes are not worth exposure.
 pub(crate) const LEAST: usize = if cfg!(motet_loom) { 3 } else { 32 * 1024 };
 
 /// Bytes in a unit, of which pieces are made.
@@ -76,7 +76,7 @@ struct SharedBuffer {
     /// The sender's until it has brought all, then the receiver's.
     saved: UnsafeCell<Vec<Saved>>,
     /// Where the memory of what was saved comes from and goes to.
-    savings: Arc<Savings>,
+    free_buffers: Arc<FreeBuffers>,
     /// Stand for the slice, and for what the sender writes to the room: a model sees who comes
     /// there when.
     slice: UnsafeCell<()>,
@@ -96,13 +96,13 @@ unsafe impl Sync for SharedBuffer {}
 
 /// The sender's part. It copies, and waits for who does, when it is dropped.
 pub(crate) struct SenderCopy<'a> {
-    lent: Arc<SharedBuffer>,
+    exposed: Arc<SharedBuffer>,
     _numbers: PhantomData<&'a [u8]>,
 }
 
 /// The receiver's part, in the message. There is one.
 pub(crate) struct Borrowed {
-    lent: Arc<SharedBuffer>,
+    exposed: Arc<SharedBuffer>,
     /// Of the vector that it may be received as.
     vector: TypeId,
     to_vector: fn(Borrowed) -> Box<dyn Any + Send>,
@@ -111,15 +111,15 @@ pub(crate) struct Borrowed {
 }
 
 /// Lends the numbers. `forward`: the sender begins at the front, the receiver at the back. What is
-/// to be saved uses the memory of `savings`.
-pub(crate) fn lend<'a, T: Plain>(
+/// to be saved uses the memory of `free buffers`.
+pub(crate) fn expose<'a, T: Plain>(
     numbers: &'a [T],
     forward: bool,
-    savings: &Arc<Savings>,
+    free_buffers: &Arc<FreeBuffers>,
 ) -> (SenderCopy<'a>, Borrowed) {
     let bytes = mem::size_of_val(numbers);
     let units = u32::try_from(bytes.div_ceil(UNIT)).expect("no memory has so many units");
-    let lent = Arc::new(SharedBuffer {
+    let exposed = Arc::new(SharedBuffer {
         source: numbers.as_ptr().cast(),
         length: bytes,
         forward,
@@ -128,21 +128,21 @@ pub(crate) fn lend<'a, T: Plain>(
         brought: AtomicU32::new(0),
         fetched: AtomicU32::new(0),
         saved: UnsafeCell::new(Vec::new()),
-        savings: Arc::clone(savings),
+        free_buffers: Arc::clone(free_buffers),
         slice: UnsafeCell::new(()),
         written: UnsafeCell::new(()),
     });
     let borrowed = Borrowed {
-        lent: Arc::clone(&lent),
+        exposed: Arc::clone(&exposed),
         vector: TypeId::of::<Vec<T>>(),
         to_vector: |borrowed| Box::new(borrowed.into_vector::<T>()),
         length: numbers.len(),
     };
-    let lending = SenderCopy {
-        lent,
+    let exposure = SenderCopy {
+        exposed,
         _numbers: PhantomData,
     };
-    (lending, borrowed)
+    (exposure, borrowed)
 }
 
 impl SharedBuffer {
@@ -191,7 +191,7 @@ impl SharedBuffer {
     /// There is as much room.
     unsafe fn copy(&self, bytes: &Range<usize>, to: *mut u8) {
         self.slice.with(|_| {
-            // SAFETY: the caller says that the slice and the room are there; they are not the same
+            // SAFETY: the caller says that the slice and the room are there. They are not the same
             // memory, since one is borrowed and the other borrowed for writing.
             unsafe {
                 let from = self.source.add(bytes.start);
@@ -212,7 +212,7 @@ impl SharedBuffer {
         // Acquire: see above.
         let room = self.room.load(Ordering::Acquire);
         if room.is_null() {
-            let mut saved = self.savings.take(bytes.len());
+            let mut saved = self.free_buffers.take(bytes.len());
             // SAFETY: the caller's promise; there is room, which is full afterwards.
             unsafe {
                 self.copy(&bytes, saved.as_mut_ptr());
@@ -238,36 +238,36 @@ impl Drop for SharedBuffer {
         let saved = self
             .saved
             .with_mut(|saved| unsafe { mem::take(&mut *saved) });
-        self.savings.keep(saved);
+        self.free_buffers.keep(saved);
     }
 }
 
 impl Drop for SenderCopy<'_> {
     fn drop(&mut self) {
-        let lent = &*self.lent;
+        let exposed = &*self.exposed;
         for _ in 0..LOOKS {
             // Relaxed: only to see whether it is worth waiting on.
-            if !lent.room.load(Ordering::Relaxed).is_null() {
+            if !exposed.room.load(Ordering::Relaxed).is_null() {
                 break;
             }
             spin_loop();
         }
         let mut brought = 0;
         loop {
-            let alone = lent.room.load(Ordering::Relaxed).is_null();
+            let alone = exposed.room.load(Ordering::Relaxed).is_null();
             let most = if alone { MOST_SAVED } else { MOST };
-            let Some(piece) = lent.claim(lent.forward, most) else {
+            let Some(piece) = exposed.claim(exposed.forward, most) else {
                 break;
             };
             // SAFETY: it is claimed, and the slice is borrowed by `self`.
-            unsafe { lent.bring(&piece) };
+            unsafe { exposed.bring(&piece) };
             brought += piece.len() as u32;
-            lent.brought.store(brought, Ordering::Release);
+            exposed.brought.store(brought, Ordering::Release);
         }
-        let fetched = lent.units() - brought;
-        wait_until(|| lent.fetched.load(Ordering::Acquire) == fetched);
+        let fetched = exposed.units() - brought;
+        wait_until(|| exposed.fetched.load(Ordering::Acquire) == fetched);
         // From here on the slice is its owner's alone.
-        lent.slice.with_mut(|_| ());
+        exposed.slice.with_mut(|_| ());
     }
 }
 
@@ -312,23 +312,23 @@ impl Borrowed {
             self.holds::<Vec<T>>() && self.length == room.len(),
             "the room is for other numbers"
         );
-        let lent = &*self.lent;
+        let exposed = &*self.exposed;
         let room = room.as_mut_ptr().cast::<u8>();
-        lent.room.store(room, Ordering::Release);
+        exposed.room.store(room, Ordering::Release);
         let mut fetched = 0;
-        while let Some(piece) = lent.claim(!lent.forward, MOST) {
-            let bytes = lent.bytes(&piece);
-            // SAFETY: it is claimed here, so the sender waits until that is shown; the room is as
+        while let Some(piece) = exposed.claim(!exposed.forward, MOST) {
+            let bytes = exposed.bytes(&piece);
+            // SAFETY: it is claimed here, so the sender waits until that is shown. The room is as
             // large as the slice, and the sender writes only what it has claimed.
-            unsafe { lent.copy(&bytes, room.add(bytes.start)) };
+            unsafe { exposed.copy(&bytes, room.add(bytes.start)) };
             fetched += piece.len() as u32;
-            lent.fetched.store(fetched, Ordering::Release);
+            exposed.fetched.store(fetched, Ordering::Release);
         }
-        let brought = lent.units() - fetched;
-        wait_until(|| lent.brought.load(Ordering::Acquire) == brought);
-        lent.written.with(|_| ());
+        let brought = exposed.units() - fetched;
+        wait_until(|| exposed.brought.load(Ordering::Acquire) == brought);
+        exposed.written.with(|_| ());
         // SAFETY: the sender has brought all and does not come there again; there is one receiver.
-        lent.saved.with(|saved| unsafe {
+        exposed.saved.with(|saved| unsafe {
             for Saved { from, bytes } in &*saved {
                 ptr::copy_nonoverlapping(bytes.as_ptr(), room.add(*from), bytes.len());
             }
@@ -364,8 +364,8 @@ mod tests {
         for forward in [true, false] {
             let mut numbers = numbers();
             let sent = numbers.clone();
-            let (lending, borrowed) = lend(&numbers, forward, &Arc::default());
-            drop(lending);
+            let (exposure, borrowed) = expose(&numbers, forward, &Arc::default());
+            drop(exposure);
             numbers.fill(0);
             assert!(borrowed.holds::<Vec<u64>>() && !borrowed.holds::<Vec<i64>>());
             assert_eq!(*borrowed.open().downcast::<Vec<u64>>().unwrap(), sent);
@@ -375,18 +375,18 @@ mod tests {
     #[test]
     fn sem_g86_both_copy_and_the_slice_is_its_owners_again() {
         let mut room = vec![0; numbers().len()];
-        let savings = Arc::default();
+        let free_buffers = Arc::default();
         for round in 0..200_u64 {
             let mut numbers = numbers();
             numbers[0] = round;
             let sent = numbers.clone();
-            let (lending, borrowed) = lend(&numbers, round % 2 == 0, &savings);
+            let (exposure, borrowed) = expose(&numbers, round % 2 == 0, &free_buffers);
             let fetching = thread::spawn(move || {
                 (0..round * 20).for_each(|_| spin_loop());
                 borrowed.fetch(&mut room);
                 room
             });
-            drop(lending);
+            drop(exposure);
             numbers.fill(u64::MAX);
             room = fetching.join().unwrap();
             assert!(room == sent, "round {round}");
@@ -396,33 +396,37 @@ mod tests {
     #[test]
     #[should_panic(expected = "the room is for other numbers")]
     fn room_of_another_length_is_not_written_to() {
-        let (_lending, borrowed) = lend(&[1_u8; 5], true, &Arc::default());
+        let (_lending, borrowed) = expose(&[1_u8; 5], true, &Arc::default());
         borrowed.fetch(&mut [0_u8; 4]);
     }
 
     #[test]
     fn sem_g102_the_memory_of_saved_numbers_is_used_again() {
-        let (numbers, savings) = (numbers(), Arc::<Savings>::default());
+        let (numbers, free_buffers) = (numbers(), Arc::<FreeBuffers>::default());
         let pieces = size_of_val(&*numbers).div_ceil(PIECE);
         for _ in 0..3 {
-            let (lending, borrowed) = lend(&numbers, true, &savings);
-            drop(lending);
-            assert_eq!(savings.kept(), 0, "it is in the message");
+            let (exposure, borrowed) = expose(&numbers, true, &free_buffers);
+            drop(exposure);
+            assert_eq!(free_buffers.kept(), 0, "it is in the message");
             assert!(*borrowed.open().downcast::<Vec<u64>>().unwrap() == numbers);
-            assert!(savings.kept() >= pieces, "{} {pieces}", savings.kept());
+            assert!(
+                free_buffers.kept() >= pieces,
+                "{} {pieces}",
+                free_buffers.kept()
+            );
         }
-        let most = savings.kept();
-        let (lending, borrowed) = lend(&numbers, true, &savings);
-        drop((lending, borrowed));
-        assert_eq!(savings.kept(), most, "also where nobody fetches");
+        let most = free_buffers.kept();
+        let (exposure, borrowed) = expose(&numbers, true, &free_buffers);
+        drop((exposure, borrowed));
+        assert_eq!(free_buffers.kept(), most, "also where nobody fetches");
     }
 
     #[test]
     fn numbers_that_are_not_fetched_are_dropped() {
         let numbers = numbers();
-        let (lending, borrowed) = lend(&numbers, true, &Arc::default());
+        let (exposure, borrowed) = expose(&numbers, true, &Arc::default());
         drop(borrowed);
-        drop(lending);
+        drop(exposure);
     }
 }
 
@@ -437,13 +441,13 @@ mod loom_tests {
         for forward in [true, false] {
             loom::model(move || {
                 let mut numbers = [1_u8, 2, 3];
-                let (lending, borrowed) = lend(&numbers, forward, &Arc::default());
+                let (exposure, borrowed) = expose(&numbers, forward, &Arc::default());
                 let fetching = thread::spawn(move || {
                     let mut room = [0_u8; 3];
                     borrowed.fetch(&mut room);
                     assert_eq!(room, [1, 2, 3]);
                 });
-                drop(lending);
+                drop(exposure);
                 numbers.fill(9);
                 fetching.join().unwrap();
             });

@@ -8,11 +8,11 @@ use std::fmt;
 /// A call that was started and has not been waited for: a send, a receive or a collective
 /// (MPI_Request).
 ///
-/// What it stands for goes on by itself: a receive takes its place in the order of receives when it
+/// What it stands for goes on by itself. A receive takes its place in the order of receives when it
 /// is posted, and a collective needs this rank no more. To await it, call [`Request::wait`].
 ///
 /// # Cancellation
-/// A request that is dropped is given up: a receive is as if it had never been posted, and a
+/// A request that is dropped is given up. A receive is then as if it had never been posted, and a
 /// message that it had got is there again for others. Sends and collectives take place all the
 /// same.
 ///

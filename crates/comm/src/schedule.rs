@@ -1,5 +1,5 @@
-//! Which numbers a rank sends to which, and gets from which, in a collective of long slices: as
-//! many as the operation needs, and no more.
+//! Which numbers a rank sends to which, and gets from which, in a collective of long slices. They
+//! are as many as the operation needs, and no more.
 //!
 //! | operation | what goes | elements that a rank sends, of `n` and `p` ranks |
 //! |---|---|---|

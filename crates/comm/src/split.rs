@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// # Communicators of some of the ranks
 ///
 /// All ranks of a communicator call these together. Messages and collectives of the new ones meet
-/// none of the old: each communicator has a number that all its messages bear, and a place
-/// of its own.
+/// none of the old. Each communicator has a number that all its messages bear, and a place of its
+/// own.
 impl Communicator {
     /// Another communicator of the same ranks in the same order (MPI_COMM_DUP): a library that
     /// talks over its own never gets the program's messages.
@@ -42,8 +42,9 @@ impl Communicator {
         async { made.await.map(|comm| comm.expect("every rank is in it")) }
     }
 
-    /// One communicator for each `color` that a rank names, of the ranks that name it, in the order
-    /// of their `key`, then of their old ranks (MPI_COMM_SPLIT). Who names no color gets `None`.
+    /// One communicator for each `color` that a rank names, of the ranks that name it
+    /// (MPI_COMM_SPLIT). They are in the order of their `key`, then of their old ranks. Who names
+    /// no color gets `None`.
     ///
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective.
@@ -98,7 +99,7 @@ impl Communicator {
     }
 
     /// A communicator of the ranks of this process, in the order of their ranks here
-    /// (MPI_COMM_SPLIT_TYPE with MPI_COMM_TYPE_SHARED): they share memory, and can send each other
+    /// (MPI_COMM_SPLIT_TYPE with MPI_COMM_TYPE_SHARED). They share memory, and can send each other
     /// a [`Local`](crate::Local). In a world that is not [over](crate::World::over) several
     /// processes that is all of them.
     ///
@@ -142,12 +143,12 @@ impl Communicator {
                 self.draw(call, color).await?
             };
             let rank = self.rank();
-            let read = move |seats: &Seats| {
-                let seat = seats[rank].lock().take();
-                Ok(seat.map(|(team, rank)| self.member_of(team, rank)))
+            let read = move |teams: &NewTeams| {
+                let assign = teams[rank].lock().take();
+                Ok(assign.map(|(team, rank)| self.member_of(team, rank)))
             };
             let asked = Asked { color, key, first };
-            let finish = move |asked| self.seat(asked);
+            let finish = move |asked| self.assign(asked);
             CollectivePart::new(self, call, Ok(vec![asked]), join, finish, read)
                 .now()
                 .await
@@ -155,7 +156,7 @@ impl Communicator {
     }
 
     /// Draws the numbers of the communicators that are made of this one, where no memory is shared
-    /// by all: rank 0 does it and gets the first.
+    /// by all. Rank 0 does it and gets the first.
     async fn draw(&self, call: RankCall, color: Option<usize>) -> Result<Option<u32>, CommError> {
         let count = |mut colors: Vec<Option<usize>>| {
             colors.retain(Option::is_some);
@@ -171,9 +172,9 @@ impl Communicator {
     }
 
     /// Makes the teams that were asked for, on one rank for all of its process.
-    fn seat(&self, asked: Vec<Asked>) -> Seats {
-        let mut seats: Seats = Vec::new();
-        seats.resize_with(asked.len(), Mutex::default);
+    fn assign(&self, asked: Vec<Asked>) -> NewTeams {
+        let mut teams: NewTeams = Vec::new();
+        teams.resize_with(asked.len(), Mutex::default);
         let first = asked[0].first;
         let named = asked.into_iter().enumerate();
         let mut order: Vec<(usize, isize, usize)> = named
@@ -187,10 +188,10 @@ impl Communicator {
             let ranks: Vec<usize> = part.iter().map(|&(_, _, rank)| rank).collect();
             let team = Arc::new(self.team().part(number, &ranks));
             for (place, rank) in ranks.into_iter().enumerate() {
-                *seats[rank].lock() = Some((Arc::clone(&team), place));
+                *teams[rank].lock() = Some((Arc::clone(&team), place));
             }
         }
-        seats
+        teams
     }
 }
 
@@ -208,7 +209,7 @@ fn number_of(communicators: usize) -> u32 {
 }
 
 /// For each rank of the old communicator its new one, and its rank there.
-type Seats = Vec<Mutex<Option<(Arc<Team>, usize)>>>;
+type NewTeams = Vec<Mutex<Option<(Arc<Team>, usize)>>>;
 
 fn join<T>(mut left: Vec<T>, mut right: Vec<T>) -> Vec<T> {
     left.append(&mut right);

@@ -83,9 +83,9 @@ pub trait Transport: Send + Sync {
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError>;
 
-    /// As [`Transport::progress`], but where `leave` says so of the next message from a process,
-    /// that one and those behind it from there stay where they are, for [`Transport::read_next`].
-    /// (A transport that makes room for what comes leaves nothing.)
+    /// As [`Transport::progress`], but asks `leave` about the next message from each process. Where
+    /// `leave` says so, that one and those behind it from there stay where they are, for
+    /// [`Transport::read_next`]. (A transport that makes room for what comes leaves nothing.)
     ///
     /// # Errors
     /// As [`Transport::progress`].
@@ -99,11 +99,11 @@ pub trait Transport: Send + Sync {
     }
 
     /// Takes the next message from `process` in, if it has come with this header and `wanted` says
-    /// so: `read` gets its bytes in order, a block of a multiple of 64 after the other, before the
-    /// next have left where they are, and with each how many follow it. Whether one was taken in.
-    /// `wanted` is called while no other thread takes anything in; `read` does not wait. (A
-    /// transport that makes room for what comes takes nothing in this way: it comes by
-    /// [`Transport::progress`].)
+    /// so. `read` gets its bytes in order, a block of a multiple of 64 after the other. It gets
+    /// each block before the next have left where they are, and with it how many bytes follow.
+    /// Whether one was taken in. `wanted` is called while no other thread takes anything in; `read`
+    /// does not wait. (A transport that makes room for what comes takes nothing in this way: it
+    /// comes by [`Transport::progress`].)
     fn read_next(
         &self,
         process: usize,
@@ -122,9 +122,9 @@ pub trait Transport: Send + Sync {
     }
 
     /// Waits until there may be something for [`Transport::progress`] to take in or to finish, but
-    /// not longer than `limit`; until [`Transport::rouse`] at most, also when that was called
-    /// before. One thread at a time calls it. (A transport that nobody can wake waits for a
-    /// fraction of a millisecond.)
+    /// not longer than `limit`. [`Transport::rouse`] ends the wait, also when it was called before.
+    /// One thread at a time calls it. (A transport that nobody can wake waits for a fraction of a
+    /// millisecond.)
     fn wait(&self, limit: Duration) {
         thread::park_timeout(limit.min(NAP));
     }

@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// numbers go as they are in memory. What only makes sense in the process where it is, travels as
 /// [`Local`].
 ///
-/// Those bytes do not describe themselves. So a type that can only be read from a text that does,
-/// as JSON is, does not cross processes: one with serde's `untagged`, `tag`, `flatten` or
-/// `skip_serializing_if`, or `serde_json::Value`. The send, or the receive, says so by
-/// [`CommError::Unportable`](crate::CommError::Unportable) or
+/// Those bytes do not describe themselves. So a type that can only be read from a text that
+/// describes itself, as JSON does, does not cross processes. Such is one with serde's `untagged`,
+/// `tag`, `flatten` or `skip_serializing_if`, or `serde_json::Value`. The send, or the receive,
+/// says so by [`CommError::Unportable`](crate::CommError::Unportable) or
 /// [`CommError::Unreadable`](crate::CommError::Unreadable).
 ///
 /// The trait is there by itself; nobody implements it.

@@ -166,8 +166,8 @@ impl World {
     }
 
     /// Whether each thread of [`World::threads`] is bound to a core. By default they are if there
-    /// is a thread for every core: a scheduler that sees one core busy with something else may put
-    /// two ranks that wait for each other on the other core, and leave them there.
+    /// is a thread for every core. A scheduler that sees one core busy with something else may put
+    /// two ranks that wait for each other on the other core. It may leave them there.
     pub fn pin(mut self, yes: bool) -> Self {
         if let WorldKind::Threads { pin, .. } = &mut self.place {
             *pin = Some(yes);
@@ -176,7 +176,7 @@ impl World {
     }
 
     /// Binds the threads of [`World::threads`] to these cores in turn, by the system's numbers of
-    /// them; if [`World::workers`] says nothing there is one thread for each. Components of a
+    /// them. If [`World::workers`] says nothing there is one thread for each. Components of a
     /// program get cores of their own by it: a world here, another or a dispatcher there. A run
     /// ends with [`RunError::Start`] when the process may not use one.
     pub fn cores(mut self, ids: &[usize]) -> Self {
@@ -186,10 +186,10 @@ impl World {
         self
     }
 
-    /// How long a [`World::over`] several waits for another process that says nothing: one that
-    /// does not come to a run ends it with [`RunError::Silent`], and one that the transport does
-    /// not see, because it is on another machine, with [`RunError::Lost`]. By default a minute; all
-    /// processes should say the same.
+    /// How long a [`World::over`] several waits for another process that says nothing. A process
+    /// that does not come to a run ends it with [`RunError::Silent`]. One that the transport does
+    /// not see, because it is on another machine, ends it with [`RunError::Lost`]. By default a
+    /// minute; all processes should say the same.
     ///
     /// A process that only computes does not count as silent: it has a thread that answers.
     pub fn patience(mut self, limit: Duration) -> Self {
@@ -242,7 +242,7 @@ impl World {
     /// The first of these ends the whole run: a rank returns an error ([`RunError::Rank`]) or
     /// panics ([`RunError::Panicked`]), or all ranks wait for each other ([`RunError::Stuck`]). The
     /// other ranks are dropped where they wait. A rank that waits for something else than ranks (a
-    /// port, a timer) is not stuck; nor is one that waits inside a combinator with wakers of its
+    /// port, a timer) is not stuck. Nor is one that waits inside a combinator with wakers of its
     /// own.
     pub fn run<R: Send, E: Send + fmt::Display>(
         &self,

@@ -1,7 +1,7 @@
 //! Causalities: for whom something is done, carried along wherever the work goes.
 //!
-//! A [`Causality`] is a name with, if wanted, a place for the panics of all work done under it, a
-//! deadline and a way to cancel. What runs under it passes it on: each task that is made (a posted
+//! A [`Causality`] is a name. If wanted, it has a place for the panics of all work done under it, a
+//! deadline and a way to cancel. What runs under it passes it on. Each task that is made (a posted
 //! item, a spawned future, a registration) captures the active set and runs under it; see
 //! [`Causalities`]. CCR has the idea and the name.
 //!
@@ -205,7 +205,7 @@ impl Causality {
         self.0.fate.cancel(reason)
     }
 
-    /// Ends the causality: it hears of no panic any more, cannot be cancelled, and whatever still
+    /// Ends the causality. It hears of no panic any more and cannot be cancelled. Whatever still
     /// carries it drops it when that is next passed on. For work that is known to be done while
     /// things that took part (a resource, a long-lived task) live on.
     pub fn end(&self) {

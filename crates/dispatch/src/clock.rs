@@ -1,7 +1,7 @@
 //! What time it is, and who is told when a time has come.
 //!
 //! A [`Clock`] is the real one or that of a [`Replay`](crate::Replay), whose time is virtual. Both
-//! keep their timers in one ordered map under a lock; whoever takes a timer out of the map, its
+//! keep their timers in one ordered map under a lock. Whoever takes a timer out of the map, its
 //! time or a cancel, decides what becomes of it.
 //!
 //! ```text
@@ -32,7 +32,7 @@ use timer::Source;
 
 /// Tells the time and runs calls when their time has come. Clones are the same clock.
 ///
-/// Code in a task finds the clock of the queue it runs on with [`Clock::current`], so that it works
+/// Code in a task finds the clock of the queue it runs on with [`Clock::current`]. So it works
 /// under a [`Dispatcher`](crate::Dispatcher) and, in virtual time, under a
 /// [`Replay`](crate::Replay).
 ///
@@ -137,7 +137,7 @@ impl Clock {
     }
 
     /// Runs `call` again and again, the first time `period` from now, each time with the time for
-    /// which it was set. The times are whole periods apart, however late a call comes; when several
+    /// which it was set. The times are whole periods apart, however late a call comes. When several
     /// have passed while the calls could not come, one call comes late and the others are left out.
     ///
     /// # Panics

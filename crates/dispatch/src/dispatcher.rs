@@ -69,7 +69,7 @@ pub struct DispatcherConfig {
     /// Binds thread `i` to core `i` (modulo the number of cores).
     pub pin: bool,
     /// Binds thread `i` to the i-th of these cores (modulo their number), by the system's numbers
-    /// of them, and has one thread for each where `threads` is 0. Empty: as `pin` says.
+    /// of them. There is one thread for each core where `threads` is 0. Empty: as `pin` says.
     pub cores: Vec<usize>,
     /// How the operating system is to prefer the threads to others.
     pub priority: ThreadPriority,
@@ -85,7 +85,7 @@ pub struct DispatcherConfig {
     /// A handler that holds its worker for so long is [told](Dispatcher::on_stall), once. `None`:
     /// nobody looks, and nothing is paid for it.
     pub stall_limit: Option<Duration>,
-    /// About what waking a task costs that sleeps, four seconds at most: a task that [looks for
+    /// About what waking a task costs that sleeps, four seconds at most. A task that [looks for
     /// what it waits for](crate::SpinWait) looks for so long before it sleeps.
     pub wake_cost: Duration,
 }
@@ -125,9 +125,9 @@ impl Dispatcher {
     /// A dispatcher as `config` says.
     ///
     /// # Errors
-    /// The operating system's reason when it refuses a thread or its priority, and
+    /// The operating system's reason when it refuses a thread or its priority.
     /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) when `cores` has one that the process may
-    /// not use; no thread is left running then.
+    /// not use. No thread is left running then.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "a configuration is given away"
@@ -229,8 +229,9 @@ impl Dispatcher {
     }
 
     /// Who waits on which port or join for the sake of this dispatcher: its queues' arbiters and
-    /// the receives that its async handlers await; what is there, what is missing, since when, and
-    /// where that was written. Waits of other threads and of other dispatchers are not listed.
+    /// the receives that its async handlers await. Each entry says what is there, what is missing,
+    /// since when, and where that was written. Waits of other threads and of other dispatchers are
+    /// not listed.
     ///
     /// # Panics
     /// In a predicate: it looks at ports.
@@ -330,7 +331,7 @@ impl Dispatcher {
     }
 
     fn shut_down(&mut self) -> Vec<Task> {
-        // The queues stay registered until the workers have ended: one that has not heard of a
+        // The queues stay registered until the workers have ended. A worker that has not heard of a
         // queue yet still cleans up what is at home there.
         let queues = self.registry.queues_from(0);
         queues.iter().for_each(|queue| queue.stop());

@@ -1,7 +1,7 @@
 //! Drops that do not recurse, and drops that a panic does not cut short.
 //!
 //! What a port or an async task holds may hold the next one, and so on. Dropped one inside the
-//! other they need stack for each. [`drop_flat`] drops the first [`DEEPEST`] levels as usual; what
+//! other they need stack for each. [`drop_flat`] drops the first [`DEEPEST`] levels as usual. What
 //! is deeper waits in a list of its thread, which the outermost call empties before it returns.
 
 use std::any::Any;

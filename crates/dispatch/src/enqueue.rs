@@ -20,8 +20,8 @@ use std::task::{Context, Poll};
 /// [`Inline`](crate::Inline) and [`ReplayQueue`](crate::ReplayQueue) implement it; a queue of your
 /// own may too.
 ///
-/// A port must know that there is room before it takes an item out for a handler, so admission is
-/// a step of its own: [`reserve`](Enqueue::reserve), then [`admit`](Enqueue::admit).
+/// A port must know that there is room before it takes an item out for a handler. So admission is a
+/// step of its own: [`reserve`](Enqueue::reserve), then [`admit`](Enqueue::admit).
 pub trait Enqueue: Any + Send + Sync {
     /// Claims room for one task.
     ///
@@ -51,9 +51,9 @@ pub trait Enqueue: Any + Send + Sync {
     fn admit(&self, task: Task);
 
     /// Queues a task that has claimed room, if the calling thread can do so in a few instructions
-    /// and without waking anyone: for callers that hold a lock. `Ok(true)` asks them to call
-    /// [`announce`](crate::announce) once they have released it. `Err` gives the task back, to be
-    /// passed to [`admit`](Enqueue::admit) then.
+    /// and without waking anyone. This is for callers that hold a lock. `Ok(true)` asks them to
+    /// call [`announce`](crate::announce) once they have released it. `Err` gives the task back, to
+    /// be passed to [`admit`](Enqueue::admit) then.
     ///
     /// # Errors
     /// The task, when this thread is not a worker of this queue (always, unless overridden).
@@ -67,7 +67,7 @@ pub trait Enqueue: Any + Send + Sync {
     fn readmit(&self, task: Task);
 
     /// Counts the room of a task that a worker has taken and an arbiter now holds, whether there is
-    /// any or not: [`release`](Enqueue::release) gives it back, before the task is
+    /// any or not. [`release`](Enqueue::release) gives it back, before the task is
     /// [readmitted](Enqueue::readmit). (Does nothing, unless overridden.)
     fn hold(&self) {}
 
@@ -121,8 +121,8 @@ pub trait Enqueue: Any + Send + Sync {
         let _ = (waiter, created);
     }
 
-    /// Starts a task of this queue on the calling thread as its workers do: it is skipped if it
-    /// must not start any more, and its panic is [raised](Enqueue::raise). For tasks that do the
+    /// Starts a task of this queue on the calling thread as its workers do. The task is skipped if
+    /// it must not start any more, and its panic is [raised](Enqueue::raise). For tasks that do the
     /// work of several.
     fn start(&self, task: Task) {
         let name = || self.name().to_owned();
@@ -208,8 +208,8 @@ pub trait Enqueue: Any + Send + Sync {
 
 impl dyn Enqueue {
     /// Runs code for the sake of this queue that is not its own, or holds such (a destructor, a
-    /// waker), while the caller has work of others in hand: its panic is [raised](Enqueue::raise)
-    /// as that of a task.
+    /// waker). The caller has work of others in hand meanwhile. So the code's panic is
+    /// [raised](Enqueue::raise) as that of a task.
     ///
     /// ```
     /// use motet_dispatch::{Enqueue, Inline};

@@ -20,11 +20,11 @@
 //!   another turn (`RUNNING`, between polls). Being queued holds one reference; so does each waker
 //!   and each [`FutureHandle`].
 //! - The causalities of the node are active during a poll and go back into the node before it can
-//!   be queued again: what a poll adds is there at the next one.
+//!   be queued again. What a poll adds is there at the next one.
 //! - The future is touched only by the thread that runs, cleans up or discards the queued task: the
-//!   queue hands a task to one thread. The last reference to go while the future is still there
-//!   queues the task once more, `ABANDONED`, so that the future is dropped where it ran.
-//! - The last reference to a task that is `DONE` frees the node, as a task that is dropped: so the
+//!   queue hands a task to one thread. If the last reference goes while the future is still there,
+//!   it queues the task once more, `ABANDONED`. So the future is dropped where it ran.
+//! - The last reference to a task that is `DONE` frees the node, as a task that is dropped. So the
 //!   node needs no pointer of its own to what frees it.
 
 mod handle;
@@ -99,10 +99,10 @@ pub fn spawn_here(queue: &Arc<dyn Enqueue>, future: impl Future<Output = ()> + S
 /// ask for room in the queue.
 ///
 /// # Safety
-/// - Everything `future` borrows outlives it: the caller waits until the future has been dropped
+/// - Everything `future` borrows outlives it. The caller waits until the future has been dropped
 ///   (it completes, panics, or its queue is drained) before the borrow ends.
-/// - If `future` is not `Send`: `queue` runs all its tasks on one thread, this is that thread, and
-///   the future has been dropped before that thread ends. Whoever wakes it later than that would
+/// - If `future` is not `Send`: `queue` runs all its tasks on one thread, and this is that thread.
+///   The future has been dropped before that thread ends. Whoever wakes it later than that would
 ///   leave it to other threads: to who stops the dispatcher, or to the waker's own.
 pub unsafe fn spawn_unchecked<F: Future<Output = ()>>(
     queue: &Arc<dyn Enqueue>,
@@ -218,8 +218,8 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         let mut polled = Poll::Pending;
         let mut bomb = Bomb(Some(node));
         let poll = || {
-            // SAFETY: this thread runs the task, so nobody else touches the future; it is pinned
-            // by its node, which does not move it before it is dropped.
+            // SAFETY: this thread runs the task, so nobody else touches the future. It is pinned by
+            // its node, which does not move it before it is dropped.
             polled = unsafe { node.as_ref() }
                 .future
                 .with_mut(|future| unsafe { Pin::new_unchecked(&mut **future) }.poll(&mut cx));

@@ -1,11 +1,12 @@
 //! References that a worker keeps for its next messages.
 //!
-//! Each message on its way holds a reference to the arbiter whose handler it will run. Were it
+//! Each message on its way holds a reference to the arbiter whose handler it will run. If it were
 //! counted each time, two workers that send to the same arbiter would take the count's cache line
-//! from each other twice for each message. So a worker that has run a handler keeps the message's
-//! reference, one for each of some arbiters, and its next message to the same one takes it back:
-//! nothing is counted. What it keeps it lets go when it is told that an arbiter has ended
-//! ([`Direct::let_go`]), when it has run a good many tasks, and before it sleeps.
+//! from each other. They would do so twice for each message. So a worker that has run a handler
+//! keeps the message's reference, one for each of some arbiters. Its next message to the same
+//! arbiter takes it back, and nothing is counted. The worker lets go what it keeps when it is told
+//! that an arbiter has ended ([`Direct::let_go`]). It also does so when it has run a good many
+//! tasks, and before it sleeps.
 //!
 //! [`Direct::let_go`]: crate::Direct::let_go
 
@@ -48,7 +49,7 @@ impl HandleCache {
             return Arc::clone(of);
         }
         // SAFETY: `of` lives, so no other value of an `Arc` is at its address (each has its counts
-        // before it): the reference that `take` has given up was one to this value.
+        // before it). So the reference that `take` has given up was one to this value.
         unsafe { Arc::from_raw(Arc::as_ptr(of)) }
     }
 

@@ -1,6 +1,6 @@
 //! Many posters, one taker: tasks left for one worker, or for the takers of an injector.
 //!
-//! A stack of nodes. Posters push with one compare-and-swap and never wait for anyone; the taker
+//! A stack of nodes. Posters push with one compare-and-swap and never wait for anyone. The taker
 //! takes the whole stack with one swap and turns it round, so each poster's tasks keep their order.
 //!
 //! Memory order: `push` releases the node's contents, `take_all` acquires them with its swap. The

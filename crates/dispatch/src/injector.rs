@@ -1,7 +1,7 @@
 //! Where threads that are not workers leave tasks: many posters, any taker, first in first out.
 //!
 //! Posters push into an [`Inbox`] and never wait for anyone. A taker that finds `outgoing` empty
-//! empties the inbox into it and serves from there; takers exclude each other, and no taker ever
+//! empties the inbox into it and serves from there. Takers exclude each other, and no taker ever
 //! holds up a poster.
 
 use crate::inbox::Inbox;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Runs each task on the thread that enqueues it, in order, before `enqueue` returns.
 ///
 /// A task that is enqueued from within another inline task of the same thread runs after that one,
-/// not inside it: the stack does not grow and handlers never overlap on one thread. Tests and
+/// not inside it. The stack does not grow and handlers never overlap on one thread. Tests and
 /// examples are deterministic with it.
 ///
 /// ```

@@ -66,7 +66,7 @@ enum Outcome<T> {
     Dropped,
 }
 
-/// Like [`spawn`], for a future that gives a value: returns a handle to await it, to block a thread
+/// Like [`spawn`], for a future that gives a value. Returns a handle to await it, to block a thread
 /// until it has ended, or to abort it. It costs one allocation more than [`spawn`].
 ///
 /// # Errors

@@ -1,11 +1,13 @@
 //! Tasks, dispatcher queues and dispatchers: who runs what, when, on which thread.
 //!
-//! The second half of motet's one way through: something above (a port's arbiter, a rank's fabric)
-//! has made a task; this crate queues it and runs it.
+//! The second half of motet's one way through. Something above (a port's arbiter, a rank's fabric)
+//! has made a task. This crate queues it and runs it.
 //!
 //! - Depends on: `motet-sync`, `crossbeam-deque` (the workers' deques), `core_affinity` (pinning),
 //!   `rustix` (thread priorities on Linux).
-//! - Used by: `motet-ports`, `motet-comm`.
+//! - Used by: `motet-ports`, `motet-comm`, `motet-mesh`, `motet-mesh-zenoh`, `motet-patterns`,
+//!   `motet-search`, `motet-service`, `motet-testkit`, `motet-counts`, the facade, the command
+//!   line, the benchmarks.
 //!
 //! ```text
 //!            ┌──────────── DispatcherQueue ────────────┐      ┌───── Dispatcher ─────┐

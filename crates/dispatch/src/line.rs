@@ -9,12 +9,12 @@
 //!                  └──── refused ────┴──> join the line ... <── granted: limit: take ─────────────┘
 //! ```
 //!
-//! No waiter is forgotten: who joins announces itself (`waiters`) before it tries the limit, who
-//! gives room up changes the limit before it looks at `waiters`; with a fence between the two steps
+//! No waiter is forgotten. Who joins announces itself (`waiters`) before it tries the limit. Who
+//! gives room up changes the limit before it looks at `waiters`. With a fence between the two steps
 //! on both sides one sees the other.
 //!
 //! Lock order: the line, then the slot of one waiter. Wakers are called under neither. They are
-//! others' code, and who gives room up has work in hand that is not theirs: what they panic with
+//! others' code, and who gives room up has work in hand that is not theirs. What they panic with
 //! goes the way of a handler's panic.
 
 mod room_wait;
@@ -337,7 +337,7 @@ mod loom_tests {
         });
     }
 
-    /// Room comes while a plain claim and a waiter want it: exactly one has it in the end, and if
+    /// Room comes while a plain claim and a waiter want it. Exactly one has it in the end, and if
     /// it is the claim, giving it up serves the waiter.
     #[test]
     fn loom_a_claim_against_a_waiter() {

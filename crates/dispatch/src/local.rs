@@ -6,8 +6,8 @@
 //!   injector ───────────────┘            when both are empty, and first every 61st time
 //! ```
 //!
-//! `next` is the head of the deque: a task is put there only when nothing else waits, so the order
-//! stays first in first out and a chain of tasks, each queueing the next, touches no shared memory.
+//! `next` is the head of the deque: a task is put there only when nothing else waits. So the order
+//! stays first in first out. A chain of tasks, each queueing the next, touches no shared memory.
 
 use crate::Task;
 use crate::queue_core::QueueCore;
@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// tasks that workers queue for themselves.
 pub(crate) const INJECTOR_TURN: u32 = 61;
 
-/// A batch fetched from the injector is at most this long: short enough that the worker has run it
-/// before the injector goes first again, even when tasks at home take every second turn. So the
+/// A batch fetched from the injector is at most this long. It is so short that the worker has run
+/// it before the injector goes first again, even when tasks at home take every second turn. So the
 /// tasks of a batch start before the tasks behind it.
 const BATCH: usize = INJECTOR_TURN as usize / 2;
 
@@ -153,7 +153,7 @@ impl LocalQueue {
                 }
             });
         // While the injector was in this worker's hands another one may have found it empty and
-        // fallen asleep: what is left there is for that one, as is the batch.
+        // fallen asleep. What is left there is for that one, as is the batch.
         if taken > 1 || (taken == 1 && !self.queue.injector.is_empty()) {
             self.queue.pool.sleep.notify_any();
         }
@@ -204,8 +204,8 @@ impl LocalQueue {
         some
     }
 
-    /// Gives up this worker's part of a stopped queue: the next task is left for others, as the
-    /// deque is; tasks at home here are cleaned up here, on their own thread. A panic of what they
+    /// Gives up this worker's part of a stopped queue. The next task is left for others, as the
+    /// deque is. Tasks at home here are cleaned up here, on their own thread. A panic of what they
     /// carry goes the way of a handler's.
     pub(crate) fn abandon(&self) {
         if let Some(task) = self.next.take() {
@@ -217,8 +217,8 @@ impl LocalQueue {
             let _waited_for = self.queue.taken(self.worker);
             self.queue.guarded(|| task.cleanup());
         }
-        // When nobody waits for this worker (the dispatcher was dropped by one of its own, or is in
-        // the background) what is left here is this one's to clean up.
+        // Perhaps nobody waits for this worker: the dispatcher was dropped by one of its own, or is
+        // in the background. Then what is left here is this one's to clean up.
         self.queue.worker_ended(self.worker);
     }
 }
@@ -243,7 +243,7 @@ mod tests {
     #[derive(Debug)]
     enum Call {
         /// And whether it went to the next slot. The worker looks whether the deque is empty before
-        /// it pushes; thieves may empty it in between, and the task then goes to the deque all the
+        /// it pushes. Thieves may empty it in between, and the task then goes to the deque all the
         /// same.
         Push(usize, AtomicBool),
         Pop,
@@ -341,7 +341,7 @@ mod loom_tests {
     use crate::queue_core::QueueConfig;
     use motet_sync::thread;
 
-    /// Two tasks, and two workers that each take a half: one falls asleep while the other, which
+    /// Two tasks, and two workers that each take a half. One falls asleep while the other, which
     /// runs and so passes no search on, has both in its hands. Loom reports a deadlock if what that
     /// one leaves behind wakes nobody.
     #[test]

@@ -183,7 +183,7 @@ impl Future for Looks {
 }
 
 /// A wake-up that only leaves its mark, because another one has queued the task or it is being
-/// polled: a poll follows, and sees what was written before, with nothing but the mark to carry it.
+/// polled. A poll follows, and sees what was written before, with nothing but the mark to carry it.
 #[test]
 fn loom_the_last_poll_sees_what_was_written_before_each_wake_up() {
     loom::model(|| {

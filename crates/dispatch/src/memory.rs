@@ -6,7 +6,7 @@
 //! keep, and one that ends would have to give them back.
 //!
 //! Sizes are rounded up to what allocators hand out anyway (8 bytes of their own beside it, 16
-//! bytes as unit), so that nodes of different types share what is kept.
+//! bytes as unit). So nodes of different types share what is kept.
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -37,7 +37,7 @@ struct Free {
 }
 
 /// What a thread keeps of one size.
-struct Shelf {
+struct FreeList {
     /// The one freed last is used next: it is in the cache.
     last: Cell<*mut Free>,
     /// For so many more.
@@ -46,8 +46,8 @@ struct Shelf {
 
 motet_sync::thread_local! {
     /// Without a destructor: [`MemoryKeeper`] sees to it that a thread which ends keeps nothing.
-    static SHELVES: [Shelf; CLASSES] = const {
-        [const { Shelf { last: Cell::new(ptr::null_mut()), room: Cell::new(0) } }; CLASSES]
+    static FREE_LISTS: [FreeList; CLASSES] = const {
+        [const { FreeList { last: Cell::new(ptr::null_mut()), room: Cell::new(0) } }; CLASSES]
     };
 }
 
@@ -73,7 +73,8 @@ impl<N> NodeMemory<N> {
     #[inline]
     pub(crate) fn new() -> Self {
         const { assert!(size_of::<N>() > 0, "a node has a header") };
-        let kept = Self::CLASS.and_then(|class| SHELVES.with(|shelves| shelves[class].take()));
+        let kept =
+            Self::CLASS.and_then(|class| FREE_LISTS.with(|free_lists| free_lists[class].take()));
         let room = kept.map_or_else(|| allocate(Self::LAYOUT), NonNull::cast);
         NodeMemory::of(room.cast())
     }
@@ -120,7 +121,8 @@ impl<N> NodeMemory<N> {
 impl<N> Drop for NodeMemory<N> {
     #[inline]
     fn drop(&mut self) {
-        let put = |class: usize| SHELVES.with(|shelves| shelves[class].put(self.room.cast()));
+        let put =
+            |class: usize| FREE_LISTS.with(|free_lists| free_lists[class].put(self.room.cast()));
         if !Self::CLASS.is_some_and(put) {
             // SAFETY: allocated with this layout in `new`, and nobody has it any more.
             unsafe { alloc::dealloc(self.room.as_ptr().cast(), Self::LAYOUT) };
@@ -128,11 +130,11 @@ impl<N> Drop for NodeMemory<N> {
     }
 }
 
-impl Shelf {
+impl FreeList {
     #[inline]
     fn take(&self) -> Option<NonNull<Free>> {
         let free = NonNull::new(self.last.get())?;
-        // SAFETY: what is on the shelf belongs to it and holds a `Free`, which `put` has written.
+        // SAFETY: what is on the free list belongs to it and holds a `Free`, which `put` wrote.
         self.last.set(unsafe { free.as_ref() }.next);
         self.room.set(self.room.get() + 1);
         Some(free)
@@ -156,20 +158,24 @@ impl Shelf {
 
 impl MemoryKeeper {
     pub(crate) fn new() -> Self {
-        SHELVES.with(|shelves| shelves.iter().for_each(|shelf| shelf.room.set(KEPT)));
+        FREE_LISTS.with(|free_lists| {
+            free_lists
+                .iter()
+                .for_each(|free_list| free_list.room.set(KEPT))
+        });
         MemoryKeeper(PhantomData)
     }
 }
 
 impl Drop for MemoryKeeper {
     fn drop(&mut self) {
-        SHELVES.with(|shelves| {
-            for (class, shelf) in shelves.iter().enumerate() {
-                while let Some(free) = shelf.take() {
-                    // SAFETY: only memory with the layout of its class is on a shelf.
+        FREE_LISTS.with(|free_lists| {
+            for (class, free_list) in free_lists.iter().enumerate() {
+                while let Some(free) = free_list.take() {
+                    // SAFETY: only memory with the layout of its class is on a free list.
                     unsafe { alloc::dealloc(free.as_ptr().cast(), layout(class)) };
                 }
-                shelf.room.set(0);
+                free_list.room.set(0);
             }
         });
     }
@@ -198,7 +204,12 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn kept() -> usize {
-        SHELVES.with(|shelves| shelves.iter().map(|shelf| KEPT - shelf.room.get()).sum())
+        FREE_LISTS.with(|free_lists| {
+            free_lists
+                .iter()
+                .map(|free_list| KEPT - free_list.room.get())
+                .sum()
+        })
     }
 
     #[test]
@@ -227,10 +238,17 @@ mod tests {
         drop(many());
         assert_eq!(kept(), KEPT);
         drop(keeper);
-        let room = || SHELVES.with(|shelves| shelves.each_ref().map(|shelf| shelf.room.get()));
+        let room = || {
+            FREE_LISTS
+                .with(|free_lists| free_lists.each_ref().map(|free_list| free_list.room.get()))
+        };
         assert_eq!(room(), [0; CLASSES]);
         drop(many());
-        assert!(SHELVES.with(|shelves| shelves.iter().all(|shelf| shelf.last.get().is_null())));
+        assert!(FREE_LISTS.with(|free_lists| {
+            free_lists
+                .iter()
+                .all(|free_list| free_list.last.get().is_null())
+        }));
     }
 
     #[test]

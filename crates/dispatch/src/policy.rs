@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// The limit of a queue, and what happens beyond it. The names are CCR's, but for
 /// [`RejectTasks`](ExecutionPolicy::RejectTasks).
 ///
-/// A task that is woken, and the registration of an arbiter, were let in before or are no load:
-/// they take no room, and are never discarded.
+/// A task that is woken, and the registration of an arbiter, were let in before or are no load.
+/// They take no room, and are never discarded.
 ///
 /// | policy | `enqueue`, `post` | `enqueue_wait`, `post_wait` |
 /// |---|---|---|
@@ -125,7 +125,7 @@ impl Notifications {
     }
 
     /// A handler, and the destructor of what it does not want, are user code on the thread of
-    /// someone who posted: a panic there ends at standard error.
+    /// someone who posted. So a panic there ends at standard error.
     fn tell(&self, notification: ExecutionPolicyNotification) {
         let handler = self.handler.lock().clone();
         route::guarded("on_notification", &[], || match handler {

@@ -117,7 +117,7 @@ impl Pool {
     }
 
     /// Called by the last worker to fall asleep. A hook that panics must not take the worker with
-    /// it, which is on the roster already.
+    /// it, which is on the list of sleepers already.
     pub(crate) fn went_idle(&self) {
         let hook = self.idle.hook.lock().clone();
         if let Some(hook) = hook {

@@ -18,10 +18,10 @@ use std::sync::{Arc, Weak};
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
 /// The handle is cheap to clone; all clones are the same queue. Tasks that a worker queues wait at
-/// that worker, tasks from other threads in a common place; on a dispatcher with one thread the
-/// tasks of one poster run in the order they were queued, on one with several they are taken oldest
+/// that worker, tasks from other threads in a common place. On a dispatcher with one thread the
+/// tasks of one poster run in the order they were queued. On one with several they are taken oldest
 /// first, but in batches. The first task that a task queues, when nothing else waits at its worker,
-/// stays there until that one ends: a task must not block until one that it queued has run.
+/// stays there until that one ends. So a task must not block until one that it queued has run.
 ///
 /// ```
 /// use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
@@ -107,7 +107,7 @@ impl DispatcherQueue {
     ///
     /// # Errors
     /// [`QueueError::Stopped`] when the dispatcher is stopped before the call has begun, or the
-    /// operating system refuses the only thread; [`QueueError::Cancelled`] when a causality that
+    /// operating system refuses the only thread. [`QueueError::Cancelled`] when a causality that
     /// [skips](crate::Causality::skipping_unstarted) what has not begun was cancelled before.
     ///
     /// # Panics

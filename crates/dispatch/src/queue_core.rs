@@ -257,7 +257,7 @@ impl QueueCore {
         woken
     }
 
-    /// Called after a push from outside and the notification of a worker, or by a worker that ends: a queue that
+    /// Called after a push from outside and the notification of a worker, or by a worker that ends. A queue that
     /// has been closed meanwhile gives back what it still holds, because nobody will come for it.
     pub(crate) fn after_push(&self) {
         // Relaxed: the notification's fence orders the push before this look; the one in `close` is its partner.

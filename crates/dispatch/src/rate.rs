@@ -208,8 +208,8 @@ mod tests {
     }
 
     proptest! {
-        /// In any span no more than the intervals in it and a burst; and what is refused can be had
-        /// at the time that is named.
+        /// In any span there are no more than the intervals in it and a burst. What is refused can
+        /// be had at the time that is named.
         #[test]
         fn any_window_holds_no_more_than_the_rate(
             burst in 1..5_u32,

@@ -77,7 +77,8 @@ mod loom_tests {
                     pool.sleep.start_search();
                     continue;
                 }
-                // It has found nothing, and the other thread goes on before it is on the roster.
+                // It has found nothing, and the other thread goes on before it is on the list of
+                // sleepers.
                 thread::yield_now();
                 let stir = || ended() || queue.runs() && local.has_work();
                 pool.sleep.sleep(0, &parker, stir, || pool.went_idle());

@@ -30,12 +30,16 @@ use std::time::Duration;
 ///
 /// It stands where a [`Dispatcher`](crate::Dispatcher) would: it makes queues, and programs that
 /// post, spawn, wait and set timers on them run unchanged. When a task is to start, one of those
-/// that could start is chosen by the seed; tasks take no time, and when nothing is left to run the
+/// that could start is chosen by the seed. Tasks take no time. When nothing is left to run the
 /// [clock](Replay::clock) jumps to the next timer. The same program with the same seed takes the
 /// same steps at the same times ([`Replay::trace`]), so what fails once fails again.
 ///
-/// What a program gets from elsewhere is not repeated: tasks that other threads queue, the clock of
-/// the machine, hash maps with random keys, random numbers without a seed.
+/// What a program gets from elsewhere is not repeated:
+///
+/// - tasks that other threads queue;
+/// - the clock of the machine;
+/// - hash maps with random keys;
+/// - random numbers without a seed.
 ///
 /// Dropping it brings the items of tasks that never started back to their ports.
 ///
@@ -68,9 +72,8 @@ pub struct ReplayConfig {
     /// What the decisions follow from.
     pub seed: u64,
     /// As which dispatcher it behaves. With 1 thread the tasks of a queue start in the order in
-    /// which they were queued, and queues are served in turn, in an order that changes with each
-    /// round. With `n` threads the next task is any of the `n` oldest of a queue that is not
-    /// suspended.
+    /// which they were queued. Queues are served in turn, in an order that changes with each round.
+    /// With `n` threads the next task is any of the `n` oldest of a queue that is not suspended.
     pub threads: usize,
     /// Virtual time that a task takes, at most: after each task the clock moves on by some eighths
     /// of it. So timers come in the midst of work, as they do on a machine.
@@ -167,8 +170,8 @@ impl Replay {
     }
 
     /// Runs until `is_over` says so, and returns the number of tasks. It is asked before each task,
-    /// with `false`; and, with `true`, when nothing is left to run: what it brings then is run, and
-    /// when it brings nothing that is the end.
+    /// with `false`. It is also asked, with `true`, when nothing is left to run. What it brings
+    /// then is run, and when it brings nothing that is the end.
     ///
     /// ```
     /// use motet_dispatch::{Enqueue, QueueConfig, Replay, Task};

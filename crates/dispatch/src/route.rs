@@ -79,8 +79,8 @@ pub(crate) fn guarded(queue: &str, routes: &[&ExceptionRoute], body: impl FnOnce
     }
 }
 
-/// Tells those causalities that hear of panics of what was active where the panic began, else the
-/// first of `routes` that has a handler, else standard error.
+/// Tells those causalities that hear of panics of what was active where the panic began. If there
+/// are none, tells the first of `routes` that has a handler, else standard error.
 pub(crate) fn route(exception: Exception, queue: &str, routes: &[&ExceptionRoute]) {
     tell_causalities(exception, &causality::failed(), queue, routes);
 }

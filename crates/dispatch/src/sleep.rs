@@ -6,19 +6,19 @@ use motet_sync::{CachePadded, Mutex, Parker, Unparker, thread};
 /// The workers' sleep, shared by all workers and posters of one dispatcher.
 #[derive(Debug)]
 pub(crate) struct WorkerSleep {
-    /// [`Counts`], packed. Changed by workers and, under the roster's lock, by wakers.
+    /// [`Counts`], packed. Changed by workers and, under the list of sleepers's lock, by wakers.
     counts: CachePadded<AtomicU32>,
-    /// Wake-ups so far. Changed and read under the roster's lock.
+    /// Wake-ups so far. Changed and read under the list of sleepers's lock.
     wakes: AtomicUsize,
     /// The workers asleep, the last to fall asleep at the end.
-    roster: Mutex<Vec<Sleeper>>,
+    sleepers: Mutex<Vec<Sleeper>>,
     slots: Box<[CachePadded<SleepState>]>,
     cores: usize,
 }
 
 #[derive(Debug)]
 struct SleepState {
-    /// Whether the worker is on the roster. Written under the roster's lock.
+    /// Whether the worker is on the list of sleepers. Written under the list of sleepers's lock.
     asleep: AtomicBool,
     /// How often the worker went to sleep, and was woken.
     parked: AtomicU64,
@@ -26,7 +26,7 @@ struct SleepState {
     unparker: Mutex<Option<Unparker>>,
 }
 
-/// A worker on the roster.
+/// A worker on the list of sleepers.
 #[derive(Debug, Clone, Copy)]
 struct Sleeper {
     index: usize,
@@ -55,7 +55,7 @@ impl WorkerSleep {
         WorkerSleep {
             counts: CachePadded::new(AtomicU32::new(0)),
             wakes: AtomicUsize::new(0),
-            roster: Mutex::new(Vec::with_capacity(workers)),
+            sleepers: Mutex::new(Vec::with_capacity(workers)),
             slots: (0..workers).map(|_| CachePadded::new(slot())).collect(),
             cores: thread::cores(),
         }
@@ -106,7 +106,7 @@ impl WorkerSleep {
     #[must_use]
     pub(crate) fn end_search(&self) -> bool {
         let last = unpack(self.counts.fetch_sub(SEARCHING, Ordering::SeqCst)).searching == 1;
-        // Orders "I do not search" before the caller's look for more work: a poster that still saw
+        // Orders "I do not search" before the caller's look for more work. A poster that still saw
         // the search has left its task to that look.
         fence(Ordering::SeqCst);
         last
@@ -121,9 +121,9 @@ impl WorkerSleep {
     /// been run. The number of wake-ups so far; unchanged between two looks means that nobody was
     /// woken between them.
     pub(crate) fn all_asleep(&self) -> Option<usize> {
-        let roster = self.roster.lock();
-        // Relaxed: written under the roster's lock.
-        self.all_have_looked(&roster)
+        let sleepers = self.sleepers.lock();
+        // Relaxed: written under the list of sleepers's lock.
+        self.all_have_looked(&sleepers)
             .then(|| self.wakes.load(Ordering::Relaxed))
     }
 
@@ -145,8 +145,8 @@ impl WorkerSleep {
         on_last: impl FnOnce(),
     ) {
         {
-            let mut roster = self.roster.lock();
-            roster.push(Sleeper {
+            let mut sleepers = self.sleepers.lock();
+            sleepers.push(Sleeper {
                 index,
                 has_looked: false,
             });
@@ -164,25 +164,25 @@ impl WorkerSleep {
             stay = !has_work();
         }
         if stay || !self.leave_roster(index) {
-            // Either there is nothing to do, or a waker has taken this worker off the roster
-            // already and its token is on the way.
+            // Either there is nothing to do, or a waker has taken this worker off the list of
+            // sleepers. In that case its token is on the way.
             parker.park();
         }
     }
 
-    /// Worker `index` has found nothing in its last look. `true` when it is still on the roster and
-    /// everyone else is, and has found nothing either.
+    /// Worker `index` has found nothing in its last look. `true` when it is still on the list of
+    /// sleepers and everyone else is, and has found nothing either.
     fn note_look(&self, index: usize) -> bool {
-        let mut roster = self.roster.lock();
-        let Some(at) = place(&roster, index) else {
+        let mut sleepers = self.sleepers.lock();
+        let Some(at) = place(&sleepers, index) else {
             return false;
         };
-        roster[at].has_looked = true;
-        self.all_have_looked(&roster)
+        sleepers[at].has_looked = true;
+        self.all_have_looked(&sleepers)
     }
 
-    fn all_have_looked(&self, roster: &[Sleeper]) -> bool {
-        roster.len() == self.slots.len() && roster.iter().all(|sleeper| sleeper.has_looked)
+    fn all_have_looked(&self, sleepers: &[Sleeper]) -> bool {
+        sleepers.len() == self.slots.len() && sleepers.iter().all(|sleeper| sleeper.has_looked)
     }
 
     fn counts(&self) -> Counts {
@@ -191,15 +191,15 @@ impl WorkerSleep {
 
     #[cold]
     fn wake_any(&self) {
-        let mut roster = self.roster.lock();
+        let mut sleepers = self.sleepers.lock();
         if self.counts().searching > 0 {
             return;
         }
-        let Some(Sleeper { index, .. }) = roster.pop() else {
+        let Some(Sleeper { index, .. }) = sleepers.pop() else {
             return;
         };
         self.off_roster(index);
-        drop(roster);
+        drop(sleepers);
         self.unpark(index);
     }
 
@@ -212,18 +212,18 @@ impl WorkerSleep {
         slept
     }
 
-    /// Takes `index` off the roster; `false` when it is not on it.
+    /// Takes `index` off the list of sleepers; `false` when it is not on it.
     fn leave_roster(&self, index: usize) -> bool {
-        let mut roster = self.roster.lock();
-        let Some(at) = place(&roster, index) else {
+        let mut sleepers = self.sleepers.lock();
+        let Some(at) = place(&sleepers, index) else {
             return false;
         };
-        roster.remove(at);
+        sleepers.remove(at);
         self.off_roster(index);
         true
     }
 
-    /// The roster's lock is held.
+    /// The list of sleepers's lock is held.
     fn off_roster(&self, index: usize) {
         self.slots[index].asleep.store(false, Ordering::Relaxed);
         self.counts
@@ -239,9 +239,9 @@ impl WorkerSleep {
     }
 }
 
-/// Where worker `index` stands on the roster.
-fn place(roster: &[Sleeper], index: usize) -> Option<usize> {
-    roster.iter().position(|sleeper| sleeper.index == index)
+/// Where worker `index` stands on the list of sleepers.
+fn place(sleepers: &[Sleeper], index: usize) -> Option<usize> {
+    sleepers.iter().position(|sleeper| sleeper.index == index)
 }
 
 fn unpack(counts: u32) -> Counts {

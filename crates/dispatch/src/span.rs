@@ -2,8 +2,9 @@
 
 use crate::Task;
 
-/// Starts a task of the queue called `queue`, with the feature `tracing` inside a span `run` of
-/// level debug that has the queue's name, the type of the task's body and its causalities.
+/// Starts a task of the queue called `queue`. With the feature `tracing` it does so inside a span
+/// `run` of level debug. The span has the queue's name, the type of the task's body and its
+/// causalities.
 ///
 /// # Panics
 /// When the task does.

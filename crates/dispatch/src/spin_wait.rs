@@ -9,12 +9,12 @@ use std::time::Duration;
 /// One wait of an async task, held by the waiting future.
 ///
 /// A task that waits for a message from another core gets it after a cache-line transfer (0.1 µs)
-/// if it looks, and after tens of microseconds if it has been put to sleep. So it looks: while its
-/// worker has nothing else to run it spins, a slice at a time; when the worker has other work it
-/// lets that run and comes back in its turn. After what waking it would cost,
-/// [`DispatcherConfig::wake_cost`](crate::DispatcherConfig::wake_cost), it should sleep; where
-/// other threads want the core, which it offers them, after as much of its own time, and
-/// [`Backoff::GIVEN`] times that at most.
+/// if it looks. It gets it after tens of microseconds if it has been put to sleep. So it looks.
+/// While its worker has nothing else to run it spins, a slice at a time. When the worker has other
+/// work it lets that run and comes back in its turn. It should sleep after what waking it would
+/// cost, [`DispatcherConfig::wake_cost`](crate::DispatcherConfig::wake_cost). Where other threads
+/// want the core, which it offers them, it should sleep after as much of its own time. That is
+/// after [`Backoff::GIVEN`] times the cost at most.
 #[derive(Debug)]
 pub struct SpinWait {
     backoff: Backoff,
@@ -155,7 +155,7 @@ pub fn moves() -> u32 {
     MOVES.with(Cell::get)
 }
 
-/// Calls `poll`, in which waits look for a moment and do not go to sleep: they leave no waker, and
+/// Calls `poll`, in which waits look for a moment and do not go to sleep. They leave no waker, and
 /// the caller polls again by itself. For a thread that polls a future with a waker of its own, as
 /// long as it would rather look than sleep.
 pub fn eagerly<R>(poll: impl FnOnce() -> R) -> R {

@@ -2,7 +2,7 @@
 //! then.
 //!
 //! A worker of a dispatcher that is watched writes down what it begins to run, in a slot of its
-//! own; it never looks at a clock. The watcher sees whether that has changed since its last look. A
+//! own. It never looks at a clock. The watcher sees whether that has changed since its last look. A
 //! dispatcher that is not watched pays for one comparison with null.
 
 use motet_sync::{CachePadded, Condvar, Mutex};

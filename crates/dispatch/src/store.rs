@@ -4,8 +4,8 @@
 //! the workers' deques nor the injector. It pays a lock for each task; other queues do not know of
 //! it.
 //!
-//! Tasks at home on a worker are in a lane of their own. In each lane the tasks that must be kept
-//! are apart from the others, so that the oldest that may go is found at once.
+//! Tasks at home on a worker are in a sub-queue of their own. In each sub-queue the tasks that must
+//! be kept are apart from the others, so that the oldest that may go is found at once.
 
 use crate::Task;
 use motet_sync::Mutex;
@@ -16,13 +16,13 @@ use std::num::NonZeroUsize;
 pub(crate) struct TaskStore {
     depth: NonZeroUsize,
     stored: Mutex<Stored>,
-    /// The lengths of the lanes, for looking without the lock. Written under it.
+    /// The lengths of the sub-queues, for looking without the lock. Written under it.
     lengths: Box<[AtomicUsize]>,
 }
 
-/// The first lane is everyone's, the others are at home on one worker each.
+/// The first sub-queue is everyone's, the others are at home on one worker each.
 struct Stored {
-    lanes: Box<[Lane]>,
+    sub_queues: Box<[SubQueue]>,
     /// The number of the next task.
     next: u64,
     /// How many tasks there are that may be discarded.
@@ -30,22 +30,22 @@ struct Stored {
 }
 
 #[derive(Default)]
-struct Lane {
+struct SubQueue {
     discardable: VecDeque<(u64, Task)>,
     kept: VecDeque<(u64, Task)>,
 }
 
 impl TaskStore {
     pub(crate) fn new(depth: NonZeroUsize, workers: usize) -> Self {
-        let lanes = workers + 1;
+        let sub_queues = workers + 1;
         TaskStore {
             depth,
             stored: Mutex::new(Stored {
-                lanes: (0..lanes).map(|_| Lane::default()).collect(),
+                sub_queues: (0..sub_queues).map(|_| SubQueue::default()).collect(),
                 next: 0,
                 discardable: 0,
             }),
-            lengths: (0..lanes).map(|_| AtomicUsize::new(0)).collect(),
+            lengths: (0..sub_queues).map(|_| AtomicUsize::new(0)).collect(),
         }
     }
 
@@ -56,7 +56,11 @@ impl TaskStore {
         let mut discarded = None;
         if !kept {
             if stored.discardable == self.depth.get() {
-                discarded = self.pop_from(&mut stored, |lane| &mut lane.discardable, |_| true);
+                discarded = self.pop_from(
+                    &mut stored,
+                    |sub_queue| &mut sub_queue.discardable,
+                    |_| true,
+                );
             } else {
                 stored.discardable += 1;
             }
@@ -64,11 +68,11 @@ impl TaskStore {
         let number = stored.next;
         stored.next += 1;
         let at = home.map_or(0, |worker| worker + 1);
-        let lane = &mut stored.lanes[at];
+        let sub_queue = &mut stored.sub_queues[at];
         let tasks = if kept {
-            &mut lane.kept
+            &mut sub_queue.kept
         } else {
-            &mut lane.discardable
+            &mut sub_queue.discardable
         };
         tasks.push_back((number, task));
         self.lengths[at].fetch_add(1, Ordering::Release);
@@ -80,17 +84,17 @@ impl TaskStore {
         if !self.has_any_for(worker) {
             return None;
         }
-        self.pop_where(|lane| lane == 0 || lane == worker + 1)
+        self.pop_where(|sub_queue| sub_queue == 0 || sub_queue == worker + 1)
     }
 
     /// Takes the oldest task that only `worker` may run.
     pub(crate) fn pop_home(&self, worker: usize) -> Option<Task> {
-        self.pop_where(|lane| lane == worker + 1)
+        self.pop_where(|sub_queue| sub_queue == worker + 1)
     }
 
     /// Takes everything, oldest first, but what is at home on a worker that has not `ended`.
     pub(crate) fn take_all(&self, ended: impl Fn(usize) -> bool) -> Vec<Task> {
-        let may_go = |lane: usize| lane == 0 || ended(lane - 1);
+        let may_go = |sub_queue: usize| sub_queue == 0 || ended(sub_queue - 1);
         std::iter::from_fn(|| self.pop_where(may_go)).collect()
     }
 
@@ -104,32 +108,38 @@ impl TaskStore {
         self.has_any() || self.lengths[worker + 1].load(Ordering::Acquire) > 0
     }
 
-    fn pop_where(&self, lanes: impl Fn(usize) -> bool) -> Option<Task> {
+    fn pop_where(&self, sub_queues: impl Fn(usize) -> bool) -> Option<Task> {
         let mut stored = self.stored.lock();
         let front = |tasks: &VecDeque<(u64, Task)>| tasks.front().map_or(u64::MAX, |task| task.0);
-        let oldest = |stored: &Stored, of: fn(&Lane) -> &VecDeque<(u64, Task)>| {
-            let candidates = stored.lanes.iter().enumerate();
-            let fronts = candidates.filter(|(at, _)| lanes(*at));
-            fronts.map(|(_, lane)| front(of(lane))).min()
+        let oldest = |stored: &Stored, of: fn(&SubQueue) -> &VecDeque<(u64, Task)>| {
+            let candidates = stored.sub_queues.iter().enumerate();
+            let fronts = candidates.filter(|(at, _)| sub_queues(*at));
+            fronts.map(|(_, sub_queue)| front(of(sub_queue))).min()
         };
-        if oldest(&stored, |lane| &lane.kept) < oldest(&stored, |lane| &lane.discardable) {
-            return self.pop_from(&mut stored, |lane| &mut lane.kept, lanes);
+        if oldest(&stored, |sub_queue| &sub_queue.kept)
+            < oldest(&stored, |sub_queue| &sub_queue.discardable)
+        {
+            return self.pop_from(&mut stored, |sub_queue| &mut sub_queue.kept, sub_queues);
         }
-        self.pop_from(&mut stored, |lane| &mut lane.discardable, lanes)
-            .inspect(|_| stored.discardable -= 1)
+        self.pop_from(
+            &mut stored,
+            |sub_queue| &mut sub_queue.discardable,
+            sub_queues,
+        )
+        .inspect(|_| stored.discardable -= 1)
     }
 
-    /// Takes the oldest task of one kind from some lanes.
+    /// Takes the oldest task of one kind from some sub-queues.
     fn pop_from(
         &self,
         stored: &mut Stored,
-        kind: fn(&mut Lane) -> &mut VecDeque<(u64, Task)>,
-        lanes: impl Fn(usize) -> bool,
+        kind: fn(&mut SubQueue) -> &mut VecDeque<(u64, Task)>,
+        sub_queues: impl Fn(usize) -> bool,
     ) -> Option<Task> {
-        let candidates = stored.lanes.iter_mut().enumerate();
-        let candidates = candidates.filter(|(at, _)| lanes(*at));
+        let candidates = stored.sub_queues.iter_mut().enumerate();
+        let candidates = candidates.filter(|(at, _)| sub_queues(*at));
         let (at, tasks) = candidates
-            .map(|(at, lane)| (at, kind(lane)))
+            .map(|(at, sub_queue)| (at, kind(sub_queue)))
             .filter(|(_, tasks)| !tasks.is_empty())
             .min_by_key(|(_, tasks)| tasks[0].0)?;
         let (_, task) = tasks.pop_front()?;

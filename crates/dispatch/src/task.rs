@@ -5,8 +5,8 @@
 //! on the way. [`TaskBox::into_task`] forgets the type of the body and gives the thin [`Task`] that
 //! queues carry; the [lists](crate::TaskList) are made of the nodes' own links.
 //!
-//! Who may touch what: a node has exactly one owner (a `TaskBox`, a `Task`, a list or an injector);
-//! only the owner reads or writes `next`, the causalities and the body; `vtable` never changes.
+//! Who may touch what: a node has exactly one owner (a `TaskBox`, a `Task`, a list or an injector).
+//! Only the owner reads or writes `next`, the causalities and the body. `vtable` never changes.
 
 use crate::Causalities;
 use crate::causality;
@@ -256,9 +256,9 @@ impl<R> Drop for TaskBox<R> {
     }
 }
 
-// SAFETY: a TaskBox owns its body. `R: Send` and not `R: TaskBody`: a body may be `TaskBody` only
-// for types that live for ever, and the compiler, which forgets lifetimes when it asks whether a
-// future is `Send`, could not answer for those then.
+// SAFETY: a TaskBox owns its body. It needs `R: Send` and not `R: TaskBody`. A body may be
+// `TaskBody` only for types that live for ever. The compiler, which forgets lifetimes when it asks
+// whether a future is `Send`, could not answer for those then.
 unsafe impl<R: Send> Send for TaskBox<R> {}
 
 impl<R: TaskBody> fmt::Debug for TaskBox<R> {
@@ -376,7 +376,7 @@ impl Drop for Task {
     }
 }
 
-// SAFETY: a Task owns its node. Bodies made by TaskBox are Send; those of async tasks that are not
+// SAFETY: a Task owns its node. Bodies made by TaskBox are Send. Those of async tasks that are not
 // Send are only run and dropped on one thread, as the contract of `spawn_unchecked` demands.
 unsafe impl Send for Task {}
 

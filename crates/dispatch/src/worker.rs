@@ -53,8 +53,8 @@ pub(crate) struct Worker {
     handles: HandleCache,
 }
 
-/// How long a worker looks for work before it sleeps: about what waking it costs, so that the wait
-/// is never more than about twice as dear as the better of looking and sleeping.
+/// How long a worker looks for work before it sleeps: about what waking it costs. So the wait is
+/// never more than about twice as dear as the better of looking and sleeping.
 const SEARCH: Duration = Duration::from_micros(60);
 
 /// How long waits keep the core after another worker was woken: a few times what that takes.
@@ -65,7 +65,7 @@ const BALANCE_TURN: u32 = 64;
 
 /// Every so many tasks a worker lets the references go that it keeps: it will keep those that it
 /// still uses.
-const SPARING_TURN: u32 = 16 * BALANCE_TURN;
+const CACHE_TRIM_INTERVAL: u32 = 16 * BALANCE_TURN;
 
 motet_sync::thread_local! {
     /// The worker of this thread, null elsewhere. Set by [`Worker::run`] for as long as it runs.
@@ -281,7 +281,7 @@ impl Worker {
         self.turns.set(self.turns.get().wrapping_add(1));
         if self.turns.get().is_multiple_of(BALANCE_TURN) {
             self.balance(slot);
-            if self.turns.get().is_multiple_of(SPARING_TURN) {
+            if self.turns.get().is_multiple_of(CACHE_TRIM_INTERVAL) {
                 self.let_go();
             }
         }
@@ -295,7 +295,7 @@ impl Worker {
         }
     }
 
-    /// Takes a share of another worker's tasks if it has more than this one: chains of tasks that
+    /// Takes a share of another worker's tasks if it has more than this one. Chains of tasks that
     /// each queue the next keep every worker busy and would never be stolen, however unevenly they
     /// lie.
     #[cold]
@@ -337,8 +337,8 @@ impl Worker {
             watch.rest(self.index);
         }
         sleep.start_search();
-        // Not at the first look, which comes at once: of a worker that queues small tasks as fast
-        // as it can, a thief who waits a moment gets many of them at a time, not one.
+        // Not at the first look, which comes at once. A worker may queue small tasks as fast as it
+        // can. A thief who waits a moment then gets many of them at a time, not one.
         let mut robs = false;
         loop {
             let mut backoff = Backoff::new(SEARCH);

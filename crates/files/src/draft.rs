@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// A file of numbers that ranks write together, and that takes its name when all are done: until
+/// A file of numbers that ranks write together, and that takes its name when all are done. Until
 /// then, and whatever happens, what had the name has it. Offsets count elements of the rank's
 /// [`View`].
 ///
@@ -220,10 +220,10 @@ impl<T: Plain> Draft<T> {
         agree(&self.place.comm, resized).await
     }
 
-    /// Has the file take its name when all ranks have called this: what they have written is on the
+    /// Has the file take its name when all ranks have called this. What they have written is on the
     /// disk then, and so is the name. It has it on all ranks, or an error and the draft is removed.
     ///
-    /// (Of the last step one rank tells the others: one that is lost in it may leave the file with
+    /// (Of the last step one rank tells the others. One that is lost in it may leave the file with
     /// its name, and the others with the error of the run.)
     ///
     /// # Errors
@@ -235,8 +235,8 @@ impl<T: Plain> Draft<T> {
         self.finish(true).await
     }
 
-    /// As [`Draft::commit`], without waiting for the disk: the file is whole for all that look at
-    /// it, but when the machine fails it may be neither what it was nor what it is to be.
+    /// As [`Draft::commit`], without waiting for the disk. The file is whole for all that look at
+    /// it. When the machine fails it may be neither what it was nor what it is to be.
     ///
     /// # Errors
     /// As [`Draft::commit`].

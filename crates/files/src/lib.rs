@@ -1,6 +1,7 @@
 //! Files of numbers that ranks read and write together (MPI-3.1, chapter 13).
 //!
-//! - Depends on: `motet-comm`, whose [`Layout`](motet_comm::Layout) says what a rank sees.
+//! - Depends on: `motet-comm`, whose [`Layout`](motet_comm::Layout) says what a rank sees;
+//!   `motet-sync`.
 //! - Used by: the facade.
 //!
 //! ```text

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The part of the file that is accessed is cut into as many domains as there are ranks. Who has
-//! something in a domain gives it to the rank of the domain, which sorts it and goes to the system
-//! once for all that lies in a row.
+//! something in a domain gives it to the rank of the domain. That rank sorts it and goes to the
+//! system once for all that lies in a row.
 
 use crate::{FileError, at};
 use motet_comm::Communicator;

@@ -1,5 +1,5 @@
-//! What a stranger may send, with a few changes, or anything: a refusal or an answer, never a
-//! panic, and no memory that a small message makes large.
+//! What a stranger may send, with a few changes, or anything. What comes is a refusal or an answer,
+//! never a panic, and no memory that a small message makes large.
 
 mod corpus;
 mod targets;

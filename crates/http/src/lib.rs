@@ -3,7 +3,7 @@
 //!
 //! - Depends on: `motet-service` (nodes), `motet-ports`, `motet-sync`; `hyper`, `tokio` (one thread
 //!   each for the server and for a peer's connections).
-//! - Used by: the program `motet`.
+//! - Used by: the program `motet`, the Python package, the experiments.
 //!
 //! ```text
 //!   connection ─► Host, Origin ─► limits ─► path ─► AnyClient ─► ports of the service

@@ -164,7 +164,7 @@ impl Peer {
         let peer = self.clone();
         Box::pin(async move {
             if sent.is_err() {
-                return Err(crowded(&path));
+                return Err(overloaded(&path));
             }
             let answer = answered.await;
             drop(peer);
@@ -191,7 +191,7 @@ impl Peer {
             query: words.join("&"),
             events: told,
         };
-        self.0.asked.try_send(ask).map_err(|_| crowded(path))?;
+        self.0.asked.try_send(ask).map_err(|_| overloaded(path))?;
         let peer = Arc::clone(&self.0);
         Ok(Watch {
             events,
@@ -216,7 +216,7 @@ fn token(access: &Access, is_encrypted: bool) -> Result<Option<HeaderValue>, Fau
     Ok(Some(header))
 }
 
-fn crowded(path: &str) -> Fault {
+fn overloaded(path: &str) -> Fault {
     let reason = format!("{DEPTH} calls wait for the connection already; try again");
     let fault = Fault::new(FaultCode::QueuingLimitExceeded, reason);
     fault

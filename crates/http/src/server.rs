@@ -35,8 +35,9 @@ impl Server {
     /// Listens, and answers from now on.
     ///
     /// # Errors
-    /// The address can be reached from other machines and there are no keys, or it is taken;
-    /// certificates are needed whose authority is not known; or the system gives no thread.
+    /// - The address can be reached from other machines and there are no keys, or it is taken.
+    /// - Certificates are needed whose authority is not known.
+    /// - The system gives no thread.
     pub fn start(node: &Node, config: Config) -> Result<Server, StartError> {
         #[cfg(feature = "tls")]
         let (keys, mutual) = (config.keys, config.mutual);

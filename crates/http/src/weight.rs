@@ -1,4 +1,4 @@
-//! How much memory the value of a body takes, told before it is made: a body of small objects
+//! How much memory the value of a body takes, told before it is made. A body of small objects
 //! becomes a hundred times as large in memory.
 
 use crate::Limits;

@@ -4,6 +4,11 @@
 //! - Depends on: `motet-sync`.
 //! - Used by: the command line (`motet doctor`) and the experiments, which measure against it.
 //!
+//! ```text
+//!  the system's files, programs ──► system   cores, caches, memory, limits: what it says
+//!  the cores themselves ──────────► limits   round trips, wake-ups, copies: what a clock says
+//! ```
+//!
 //! | to … | use |
 //! |---|---|
 //! | ask the system what there is | [`system`] |

@@ -51,8 +51,8 @@ pub struct TwoCores {
     /// cores on the two threads of one core: little more than 1 then.
     pub times: f64,
     /// Sums that wait for nothing, in a cycle of the [clock](clock_ghz), on the core that does
-    /// fewer: less than at other times on the same machine where somebody else uses the second
-    /// thread of that core.
+    /// fewer. They are less than at other times on the same machine where somebody else uses the
+    /// second thread of that core.
     pub sums_per_cycle: f64,
 }
 
@@ -88,9 +88,9 @@ pub fn two_cores() -> Option<TwoCores> {
     })
 }
 
-/// The clock of a core, in GHz, by steps of an exclusive or and a multiplication, each of which
-/// waits for the one before: such a step takes four cycles on most cores. The best of some, each of
-/// which an interrupt may have lengthened.
+/// The clock of a core, in GHz. It is found by steps of an exclusive or and a multiplication, each
+/// of which waits for the one before. Such a step takes four cycles on most cores. The best of
+/// some, each of which an interrupt may have lengthened.
 #[must_use]
 pub fn clock_ghz() -> f64 {
     const STEPS: u32 = 50_000;
@@ -141,8 +141,8 @@ pub fn spawn_us() -> f64 {
     started.elapsed().as_secs_f64() * 1e6 / COUNT as f64
 }
 
-/// From the moment a thread is woken to the moment it runs, in µs: the median over wake-ups of a
-/// thread that has slept for a millisecond.
+/// From the moment a thread is woken to the moment it runs, in µs. It is the median over wake-ups
+/// of a thread that has slept for a millisecond.
 #[must_use]
 pub fn wakeup_us() -> f64 {
     const WAKEUPS: usize = 31;

@@ -198,8 +198,8 @@ fn soft_limit(told: &str, field: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// The folders of this process's control groups: of the second version, then of a controller of the
-/// first, each also as a container sees its own.
+/// The folders of this process's control groups. First those of the second version, then of a
+/// controller of the first, each also as a container sees its own.
 fn groups(controller: &str) -> Vec<String> {
     let told = text("/proc/self/cgroup").unwrap_or_default();
     let mut folders = Vec::new();

@@ -6,7 +6,7 @@ use crate::key::{KeyFileError, RunKey, random};
 use crate::links::{Links, ROOT};
 use crate::rendezvous::Rendezvous;
 use motet_dispatch::Enqueue;
-use motet_mesh::{Carrier, CarrierError, CarrierEvent, Lane, Node, PeerName};
+use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Node, PeerName};
 use motet_ports::Port;
 use motet_sync::Parker;
 use std::fmt;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use zenoh::Wait;
 
 /// How long connections to others are waited for.
-const MEETING: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long others are waited for once there is a first one.
 const MET: Duration = Duration::from_millis(400);
@@ -161,7 +161,7 @@ fn start(
 fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<(), MeshJoinError> {
     let engine = |error: zenoh::Error| MeshJoinError::Engine(error.to_string());
     // A node that is there answers once there is a connection.
-    let connected = Instant::now() + MEETING;
+    let connected = Instant::now() + CONNECT_TIMEOUT;
     let is_alone = || {
         let info = session.info();
         info.peers_zid().wait().next().is_none() && info.routers_zid().wait().next().is_none()
@@ -194,8 +194,13 @@ impl Carrier for Zenoh {
         self.links.name().clone()
     }
 
-    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
-        match self.links.send(to, None, [frame], lane) {
+    fn send(
+        &self,
+        to: &PeerName,
+        frame: Vec<u8>,
+        priority: FramePriority,
+    ) -> Result<(), CarrierError> {
+        match self.links.send(to, None, [frame], priority) {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }
@@ -206,9 +211,9 @@ impl Carrier for Zenoh {
         to: &PeerName,
         link: u64,
         frames: Vec<Vec<u8>>,
-        lane: Lane,
+        priority: FramePriority,
     ) -> Result<(), CarrierError> {
-        match self.links.send(to, Some(link), frames, lane) {
+        match self.links.send(to, Some(link), frames, priority) {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }

@@ -27,7 +27,7 @@ pub struct ZenohConfig {
     /// Looks for nodes of the local network by multicast.
     pub multicast: bool,
     /// Passes on what others send to each other. Nodes that all do so reach each other by way of
-    /// others, where they have no way of their own: those that have one [know](Self::known) each
+    /// others, where they have no way of their own. Those that have one [know](Self::known) each
     /// other.
     pub routes: bool,
     /// So long without a message, and a link is broken.

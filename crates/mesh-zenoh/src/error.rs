@@ -28,7 +28,7 @@ pub enum MeshJoinError {
     /// Others may write to the folder of the rendezvous: its mode.
     RendezvousOpen(PathBuf, u32),
     /// The folder where nodes meet belongs to another user, who could read and replace what is in
-    /// it: the number of its owner, and of the user of this process.
+    /// it. The numbers are those of its owner and of the user of this process.
     RendezvousOwner(PathBuf, u32, u32),
     /// `motet run` has not started this process, or has no folder for a mesh.
     NoRun,

@@ -4,12 +4,13 @@
 //!   motet_mesh::Node ─► Carrier: Zenoh ─► Link: sessions, numbers, seals ─► zenoh: TLS, routing, liveliness
 //! ```
 //!
-//! - **Depends on**: `motet-mesh` (the trait [`Carrier`](motet_mesh::Carrier)), zenoh, `rcgen` and
-//!   `ring` for keys.
+//! - **Depends on**: `motet-mesh` (the trait [`Carrier`](motet_mesh::Carrier)), `motet-ports`,
+//!   `motet-dispatch`, `motet-sync`; zenoh; `rcgen` and `ring` for keys.
 //! - **Used by**: `motet mesh`, with the feature `mesh` of the program.
 //!
-//! Safe without settings: mutual TLS with certificates of the mesh's own authority, frames sealed
-//! besides, no search for others by multicast, and loopback alone where there is no [`RunKey`].
+//! Safe without settings: mutual TLS with certificates of the mesh's own authority, and frames
+//! sealed besides. There is no search for others by multicast, and loopback alone where there is no
+//! [`RunKey`].
 //!
 //! zenoh 1.10's own TLS link is not sound under load in both directions. This workspace puts a
 //! mended one in its place; a workspace of yours needs the same `[patch.crates-io]`: see
@@ -44,5 +45,5 @@ pub use config::ZenohConfig;
 pub use error::MeshJoinError;
 pub use interfaces::Interface;
 pub use key::{KeyFileError, RunKey};
-pub use rendezvous::Meeting;
+pub use rendezvous::RendezvousFolder;
 pub use run::RUN_FOLDER;

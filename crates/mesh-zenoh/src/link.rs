@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   this node                                  the peer
-//!   greeting: my session        ─────────►
-//!                               ◄─────────     greeting: its session, and mine
-//!   Up ─ greeting: both         ─────────►     Up
-//!   frames, in two lanes, each numbered from 0 and sealed with the keys of the two sessions
+//!   handshake: my session        ─────────►
+//!                               ◄─────────     handshake: its session, and mine
+//!   Up ─ handshake: both         ─────────►     Up
+//!   frames, in two priorities, each numbered from 0 and sealed with the keys of the two sessions
 //! ```
 //!
 //! An engine may lose, repeat or delay messages when its routes change. So a link has numbers: a
@@ -23,16 +23,16 @@
 
 mod waiting;
 
-use self::waiting::{Confirmed, MAX_WAITING, OVERHEAD, Urge, WINDOW, Waiting, Which};
+use self::waiting::{Confirmed, FlushDecision, MAX_WAITING, OVERHEAD, WINDOW, Waiting, Which};
 pub(crate) use self::waiting::{Flush, PAUSE};
 use crate::seal::{Seals, Session, TAG, is_right, tag};
-use motet_mesh::{CarrierEvent, Frames, Lane, MAX_FRAME, PeerName};
+use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName};
 use std::time::{Duration, Instant};
 
-const GREETING: u8 = 0;
+const HANDSHAKE: u8 = 0;
 const SEALED: u8 = 1;
 
-/// Kind, lane and number stand before what is sealed.
+/// Kind, priority and number stand before what is sealed.
 const HEAD: usize = 10;
 
 /// Kind and tag stand behind a body.
@@ -41,12 +41,12 @@ const BEHIND: usize = 1 + TAG;
 /// What the last byte of an opened message says it is.
 const WHOLE: u8 = 0;
 const PART_OF_FRAME: u8 = 1;
-const PULSE: u8 = 2;
+const KEEP_ALIVE: u8 = 2;
 const BATCH: u8 = 3;
 
 /// What a link wants done, in order.
 pub(crate) enum Effect {
-    Send(Lane, Vec<u8>),
+    Send(FramePriority, Vec<u8>),
     Tell(CarrierEvent),
     /// Frames wait for others: [`Link::flush`] is to be called soon, by another thread.
     Flush,
@@ -97,7 +97,7 @@ impl Link {
             told: 0,
             parts: Vec::new(),
         };
-        link.greet(out);
+        link.shake_hands(out);
         link
     }
 
@@ -115,15 +115,21 @@ impl Link {
 
     /// Sends a frame: now, with others that come soon, or when the peer has confirmed earlier ones.
     /// The link is up.
-    pub(crate) fn send(&mut self, frame: Vec<u8>, lane: Lane, now: Instant, out: Out<'_>) {
-        if lane == Lane::Urgent {
-            self.seal(lane, with_head(&frame), WHOLE, out);
+    pub(crate) fn send(
+        &mut self,
+        frame: Vec<u8>,
+        priority: FramePriority,
+        now: Instant,
+        out: Out<'_>,
+    ) {
+        if priority == FramePriority::Urgent {
+            self.seal(priority, with_head(&frame), WHOLE, out);
             return;
         }
         match self.waiting.push(frame, now) {
-            Urge::SendAll => self.send_waiting(Which::All, now, out),
-            Urge::SendFull => self.send_waiting(Which::Full, now, out),
-            Urge::None => {}
+            FlushDecision::SendAll => self.send_waiting(Which::All, now, out),
+            FlushDecision::SendFull => self.send_waiting(Which::Full, now, out),
+            FlushDecision::None => {}
         }
         if self.waiting.wants_flush() {
             out(Effect::Flush);
@@ -146,25 +152,25 @@ impl Link {
 
     fn send_waiting(&mut self, which: Which, now: Instant, out: Out<'_>) {
         while let Some((kind, body)) = self.waiting.next(which, now) {
-            self.seal(Lane::Ordered, body, kind, out);
+            self.seal(FramePriority::Ordered, body, kind, out);
         }
     }
 
     /// A message of the peer, or of somebody who says so.
     pub(crate) fn comes(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
         match message.split_first() {
-            Some((&GREETING, rest)) => self.on_greeting(rest, now, out),
+            Some((&HANDSHAKE, rest)) => self.on_handshake(rest, now, out),
             Some((&SEALED, _)) => self.on_sealed(message, now, out),
             _ => {}
         }
     }
 
-    fn on_greeting(&mut self, greeting: &[u8], now: Instant, out: Out<'_>) {
-        let (Some(from), Some(to)) = (session_at(greeting, 0), session_at(greeting, 16)) else {
+    fn on_handshake(&mut self, handshake: &[u8], now: Instant, out: Out<'_>) {
+        let (Some(from), Some(to)) = (session_at(handshake, 0), session_at(handshake, 16)) else {
             return;
         };
-        let parts = greeting_parts(&self.ends.peer, &self.ends.me, &from, &to);
-        if !is_right(&self.ends.secret, &parts, &greeting[32..]) {
+        let parts = handshake_parts(&self.ends.peer, &self.ends.me, &from, &to);
+        if !is_right(&self.ends.secret, &parts, &handshake[32..]) {
             return;
         }
         self.heard = now;
@@ -186,24 +192,24 @@ impl Link {
             self.come_up(out);
         }
         if comes_up || !knows_me {
-            self.greet(out);
+            self.shake_hands(out);
         }
     }
 
     fn on_sealed(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
-        let (Some(lane), Some(number)) = (message.get(1), message.get(2..HEAD)) else {
+        let (Some(priority), Some(number)) = (message.get(1), message.get(2..HEAD)) else {
             return;
         };
-        let (lane, mut bytes) = (*lane, [0; 8]);
+        let (priority, mut bytes) = (*priority, [0; 8]);
         bytes.copy_from_slice(number);
         let number = u64::from_le_bytes(bytes);
-        let Some(expected) = self.incoming.get(usize::from(lane)).copied() else {
+        let Some(expected) = self.incoming.get(usize::from(priority)).copied() else {
             return;
         };
         let Some((_, seals)) = &self.theirs else {
             return;
         };
-        let Some(mut opened) = seals.open(lane, number, message[HEAD..].to_vec()) else {
+        let Some(mut opened) = seals.open(priority, number, message[HEAD..].to_vec()) else {
             return;
         };
         self.heard = now;
@@ -219,14 +225,14 @@ impl Link {
             self.break_off(&format!("{lost} messages were lost on the way"), out);
             return;
         }
-        self.incoming[usize::from(lane)] += 1;
+        self.incoming[usize::from(priority)] += 1;
         let kind = opened.pop();
-        let is_ordered = usize::from(lane) == Lane::Ordered as usize;
+        let is_ordered = usize::from(priority) == FramePriority::Ordered as usize;
         if is_ordered {
             self.received += opened.len() as u64 + OVERHEAD;
         }
         match kind {
-            Some(PULSE) => self.on_pulse(&opened, now, out),
+            Some(KEEP_ALIVE) => self.on_keep_alive(&opened, now, out),
             Some(WHOLE) if is_ordered && !self.parts.is_empty() => {
                 self.take_part(&opened, out);
                 let frame = std::mem::take(&mut self.parts);
@@ -238,7 +244,7 @@ impl Link {
             _ => self.break_off("it sends messages of a kind that is not known", out),
         }
         if self.up && self.received - self.told >= WINDOW / 4 {
-            self.pulse(out);
+            self.keep_alive(out);
         }
     }
 
@@ -269,9 +275,9 @@ impl Link {
         }
     }
 
-    fn on_pulse(&mut self, pulse: &[u8], now: Instant, out: Out<'_>) {
-        let Ok(confirmed) = pulse.try_into().map(u64::from_le_bytes) else {
-            self.break_off("its pulse is no number", out);
+    fn on_keep_alive(&mut self, keep_alive: &[u8], now: Instant, out: Out<'_>) {
+        let Ok(confirmed) = keep_alive.try_into().map(u64::from_le_bytes) else {
+            self.break_off("its keep-alive is no number", out);
             return;
         };
         match self.waiting.confirm(confirmed, now) {
@@ -286,15 +292,16 @@ impl Link {
         }
     }
 
-    /// Time passes: a link that is up says so, one that is not greets, one that is silent breaks.
+    /// Time passes: a link that is up says so, one that is not shakes hands, one that is silent
+    /// breaks.
     pub(crate) fn tick(&mut self, now: Instant, out: Out<'_>) {
         if !self.up {
-            self.greet(out);
+            self.shake_hands(out);
         } else if now.saturating_duration_since(self.heard) >= self.ends.silence {
             let why = format!("nothing came for {:?}", self.ends.silence);
             self.break_off(&why, out);
         } else {
-            self.pulse(out);
+            self.keep_alive(out);
         }
     }
 
@@ -314,7 +321,7 @@ impl Link {
     /// The link is broken: the next one has a new session.
     fn break_off(&mut self, why: &str, out: Out<'_>) {
         self.reset(why, out);
-        self.greet(out);
+        self.shake_hands(out);
     }
 
     fn reset(&mut self, why: &str, out: Out<'_>) {
@@ -330,34 +337,34 @@ impl Link {
         self.parts = Vec::new();
     }
 
-    fn greet(&self, out: Out<'_>) {
+    fn shake_hands(&self, out: Out<'_>) {
         let to = self.theirs.as_ref().map_or([0; 16], |(theirs, _)| *theirs);
-        let parts = greeting_parts(&self.ends.me, &self.ends.peer, &self.mine, &to);
+        let parts = handshake_parts(&self.ends.me, &self.ends.peer, &self.mine, &to);
         let tag = tag(&self.ends.secret, &parts);
-        let message = [&[GREETING][..], &self.mine, &to, &tag].concat();
-        out(Effect::Send(Lane::Urgent, message));
+        let message = [&[HANDSHAKE][..], &self.mine, &to, &tag].concat();
+        out(Effect::Send(FramePriority::Urgent, message));
     }
 
     /// A heartbeat, which also confirms what has come.
-    fn pulse(&mut self, out: Out<'_>) {
+    fn keep_alive(&mut self, out: Out<'_>) {
         self.told = self.received;
         let body = with_head(&self.received.to_le_bytes());
-        self.seal(Lane::Urgent, body, PULSE, out);
+        self.seal(FramePriority::Urgent, body, KEEP_ALIVE, out);
     }
 
     /// Seals a body that has room for its head before it.
-    fn seal(&mut self, lane: Lane, mut message: Vec<u8>, kind: u8, out: Out<'_>) {
+    fn seal(&mut self, priority: FramePriority, mut message: Vec<u8>, kind: u8, out: Out<'_>) {
         let Some((_, seals)) = &self.theirs else {
             return;
         };
-        let number = self.out[lane as usize];
-        self.out[lane as usize] += 1;
+        let number = self.out[priority as usize];
+        self.out[priority as usize] += 1;
         message[0] = SEALED;
-        message[1] = lane as u8;
+        message[1] = priority as u8;
         message[2..HEAD].copy_from_slice(&number.to_le_bytes());
         message.push(kind);
-        seals.seal(lane as u8, number, &mut message, HEAD);
-        out(Effect::Send(lane, message));
+        seals.seal(priority as u8, number, &mut message, HEAD);
+        out(Effect::Send(priority, message));
     }
 }
 
@@ -369,11 +376,11 @@ fn with_head(body: &[u8]) -> Vec<u8> {
     message
 }
 
-fn session_at(greeting: &[u8], at: usize) -> Option<Session> {
-    greeting.get(at..at + 16)?.try_into().ok()
+fn session_at(handshake: &[u8], at: usize) -> Option<Session> {
+    handshake.get(at..at + 16)?.try_into().ok()
 }
 
-fn greeting_parts<'a>(
+fn handshake_parts<'a>(
     from: &'a PeerName,
     to: &'a PeerName,
     sender: &'a Session,

@@ -12,7 +12,7 @@ mod acting;
 
 use crate::key::random;
 use crate::link::{Effect, Ends, Link};
-use motet_mesh::{CarrierEvent, Lane, PeerName};
+use motet_mesh::{CarrierEvent, FramePriority, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
 use std::collections::{BTreeMap, VecDeque};
@@ -63,7 +63,7 @@ struct State {
 struct Current {
     incarnation: u64,
     link: Link,
-    lanes: Arc<[Publisher<'static>; 2]>,
+    frame_priorities: Arc<[Publisher<'static>; 2]>,
 }
 
 /// Takes tokens, flushes frames, and keeps links alive, for as long as the carrier is there.
@@ -140,7 +140,7 @@ impl Links {
         to: &PeerName,
         number: Option<u64>,
         frames: impl IntoIterator<Item = Vec<u8>>,
-        lane: Lane,
+        frame_priority: FramePriority,
     ) -> bool {
         let peer = self.peers.lock().get(to).cloned();
         let mut is_up = false;
@@ -153,7 +153,7 @@ impl Links {
                     if !is_up || !link.is_up() {
                         break;
                     }
-                    link.send(frame, lane, now, out);
+                    link.send(frame, frame_priority, now, out);
                 }
             });
         }
@@ -233,7 +233,7 @@ impl Links {
             Some(known) => self.goes(peer, known, "it has been started again"),
             None => {}
         }
-        let Ok(lanes) = self.publishers(name, incarnation) else {
+        let Ok(frame_priorities) = self.publishers(name, incarnation) else {
             // Only a session that is closed declares no publishers: the node is leaving.
             return;
         };
@@ -252,10 +252,10 @@ impl Links {
             state.current = Some(Current {
                 incarnation,
                 link,
-                lanes: Arc::new(lanes),
+                frame_priorities: Arc::new(frame_priorities),
             });
         }
-        // The greeting.
+        // The handshake.
         self.act(peer, |_, _, _| {});
     }
 
@@ -264,9 +264,9 @@ impl Links {
         to: &PeerName,
         incarnation: u64,
     ) -> zenoh::Result<[Publisher<'static>; 2]> {
-        let publisher = |lane: &str, priority| {
+        let publisher = |frame_priority: &str, priority| {
             let key = format!(
-                "{ROOT}/to/{to}/{incarnation:016x}/{lane}/{me}/{mine:016x}",
+                "{ROOT}/to/{to}/{incarnation:016x}/{frame_priority}/{me}/{mine:016x}",
                 me = self.name,
                 mine = self.incarnation
             );
@@ -312,7 +312,7 @@ impl Links {
             return;
         };
         let Some(peer) = self.peers.lock().get(&name).cloned() else {
-            // Its token comes, and then it greets again.
+            // Its token comes, and then its handshake comes again.
             return;
         };
         let bytes = sample.payload().to_bytes();

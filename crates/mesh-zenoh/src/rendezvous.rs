@@ -26,7 +26,7 @@ const TRIES: u32 = 100;
 /// What lies in a folder where nodes meet, seen without joining: who listens where, and the key.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Meeting {
+pub struct RendezvousFolder {
     /// The file of the key.
     pub key: PathBuf,
     /// Whether the key is there and may be used; none: the first node makes it.
@@ -37,12 +37,12 @@ pub struct Meeting {
     pub is_wide: bool,
 }
 
-impl Meeting {
+impl RendezvousFolder {
     /// What lies in the folder now; nothing where there is none.
     ///
     /// ```
     /// let folder = tempfile::tempdir()?;
-    /// let meeting = motet_mesh_zenoh::Meeting::look(folder.path())?;
+    /// let meeting = motet_mesh_zenoh::RendezvousFolder::look(folder.path())?;
     /// assert!(meeting.key_state.is_none() && meeting.nodes.is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -69,7 +69,7 @@ impl Meeting {
             }
         }
         nodes.sort();
-        Ok(Meeting {
+        Ok(RendezvousFolder {
             key,
             key_state,
             nodes,

@@ -41,9 +41,10 @@ impl ZenohConfig {
     /// ```
     ///
     /// # Errors
-    /// [`MeshJoinError::NoRun`] in a process that `motet run` has not started, or on several
-    /// machines without `--mesh`; [`MeshJoinError::NotShared`] on a machine that does not see the
-    /// folder; [`MeshJoinError::NoAddress`], and what is wrong with the folder or its key.
+    /// - [`MeshJoinError::NoRun`] in a process that `motet run` has not started, or on several
+    ///   machines without `--mesh`.
+    /// - [`MeshJoinError::NotShared`] on a machine that does not see the folder.
+    /// - [`MeshJoinError::NoAddress`], and what is wrong with the folder or its key.
     pub fn of_run() -> Result<Self, MeshJoinError> {
         let number = NUMBERS.iter().find_map(|name| env::var(name).ok());
         let number = number.and_then(|text| text.parse::<u32>().ok());

@@ -1,8 +1,8 @@
 //! Messages between two nodes, sealed with keys that only members of the mesh can derive.
 //!
 //! zenoh's TLS client also trusts the public authorities, and its routers see what they pass on. So
-//! each link has two keys of its own, one for each direction, derived from the run key and from a
-//! random number of each end.
+//! each link has two keys of its own, one for each direction. They are derived from the run key and
+//! from a random number of each end.
 
 use crate::key::derive;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -34,42 +34,42 @@ impl Seals {
     }
 
     /// Seals `message` behind its first `head` bytes, which stay as they are, and appends the tag.
-    pub(crate) fn seal(&self, lane: u8, number: u64, message: &mut Vec<u8>, head: usize) {
+    pub(crate) fn seal(&self, priority: u8, number: u64, message: &mut Vec<u8>, head: usize) {
         let body = &mut message[head..];
         let tag = self
             .out
-            .seal_in_place_separate_tag(nonce(lane, number), Aad::empty(), body)
+            .seal_in_place_separate_tag(nonce(priority, number), Aad::empty(), body)
             .expect("a frame is shorter than AES-GCM allows");
         message.extend_from_slice(tag.as_ref());
     }
 
     /// Opens what the peer has sealed. `None`: it is of another link, or no member wrote it.
-    pub(crate) fn open(&self, lane: u8, number: u64, mut sealed: Vec<u8>) -> Option<Vec<u8>> {
+    pub(crate) fn open(&self, priority: u8, number: u64, mut sealed: Vec<u8>) -> Option<Vec<u8>> {
         let opened =
             self.incoming
-                .open_in_place(nonce(lane, number), Aad::empty(), &mut sealed[..]);
+                .open_in_place(nonce(priority, number), Aad::empty(), &mut sealed[..]);
         let length = opened.ok()?.len();
         sealed.truncate(length);
         Some(sealed)
     }
 }
 
-/// Each number of a lane is used once, and each link has keys of its own.
-fn nonce(lane: u8, number: u64) -> Nonce {
+/// Each number of a priority is used once, and each link has keys of its own.
+fn nonce(priority: u8, number: u64) -> Nonce {
     let mut bytes = [0; 12];
-    bytes[0] = lane;
+    bytes[0] = priority;
     bytes[4..].copy_from_slice(&number.to_le_bytes());
     Nonce::assume_unique_for_key(bytes)
 }
 
-/// The tag that shows that a member wrote a greeting.
+/// The tag that shows that a member wrote a handshake.
 pub(crate) fn tag(secret: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
     let mut tag = [0; 32];
     tag.copy_from_slice(sign(secret, parts).as_ref());
     tag
 }
 
-/// Whether a member wrote a greeting. How long it takes does not depend on what is right of the
+/// Whether a member wrote a handshake. How long it takes does not depend on what is right of the
 /// tag.
 pub(crate) fn is_right(secret: &[u8; 32], parts: &[&[u8]], tag: &[u8]) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, &[b"greeting"]));

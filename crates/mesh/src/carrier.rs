@@ -88,9 +88,9 @@ pub enum CarrierEvent {
 
 /// Which frames a frame may overtake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Lane {
+pub enum FramePriority {
     /// Credit and acknowledgements. They are few and small, and a flood of samples must not delay
-    /// them: they may overtake frames of the other lane.
+    /// them: they may overtake frames of the other priority.
     Urgent,
     /// Everything else.
     Ordered,
@@ -117,7 +117,8 @@ impl fmt::Display for CarrierError {
 
 impl std::error::Error for CarrierError {}
 
-/// Links to other nodes. While a link lives, frames come whole, and those of one [`Lane`] in order.
+/// Links to other nodes. While a link lives, frames come whole, and those of one [`FramePriority`]
+/// in order.
 ///
 /// Each side is told `Up` before it gets a frame of the link, and `Down` before the next `Up` of
 /// the same peer. A node keeps the frames that are under way bounded by credit, so a carrier needs
@@ -130,7 +131,12 @@ pub trait Carrier: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`CarrierError`]. The frame is lost then, and `Down` follows if the link is broken.
-    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError>;
+    fn send(
+        &self,
+        to: &PeerName,
+        frame: Vec<u8>,
+        priority: FramePriority,
+    ) -> Result<(), CarrierError>;
 
     /// Sends frames by the link with this number and by no later one, in order. All are lost or
     /// none, but for a link that breaks meanwhile. Whoever sends them may have been suspended since
@@ -143,7 +149,7 @@ pub trait Carrier: Send + Sync + 'static {
         to: &PeerName,
         link: u64,
         frames: Vec<Vec<u8>>,
-        lane: Lane,
+        priority: FramePriority,
     ) -> Result<(), CarrierError>;
 
     /// Where links and frames are told. One node takes them.

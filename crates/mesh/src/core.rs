@@ -16,7 +16,7 @@ use crate::flow::{AnySubscription, AnyTopic, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, Frame, FrameError};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::unwinding::on_panic;
-use crate::{Carrier, CarrierError, Key, Lane, MeshError, PeerName};
+use crate::{Carrier, CarrierError, FramePriority, Key, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue, spawn};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
@@ -115,7 +115,7 @@ impl Core {
             drop(state);
             // The next change goes on if this panics: a predicate may have published.
             let panicked = on_panic(|| self.state.lock().sending = false);
-            self.send_now(&peer, frame.to_bytes(), frame.lane());
+            self.send_now(&peer, frame.to_bytes(), frame.priority());
             panicked.did_not();
             state = self.state.lock();
         }
@@ -123,12 +123,17 @@ impl Core {
     }
 
     /// `false`: it is not on its way.
-    fn send_now(&self, peer: &PeerName, bytes: Result<Vec<u8>, FrameError>, lane: Lane) -> bool {
+    fn send_now(
+        &self,
+        peer: &PeerName,
+        bytes: Result<Vec<u8>, FrameError>,
+        priority: FramePriority,
+    ) -> bool {
         let Some(carrier) = &self.carrier else {
             return false;
         };
         let sent = match bytes {
-            Ok(bytes) => carrier.send(peer, bytes, lane),
+            Ok(bytes) => carrier.send(peer, bytes, priority),
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
         self.is_sent(peer, &sent)
@@ -298,7 +303,7 @@ impl Hub for Core {
             return false;
         };
         let sent = match data.map(Data::to_bytes).collect() {
-            Ok(frames) => carrier.send_all(peer, link, frames, Lane::Ordered),
+            Ok(frames) => carrier.send_all(peer, link, frames, FramePriority::Ordered),
             Err::<Vec<_>, FrameError>(why) => Err(CarrierError::Refused(why.to_string())),
         };
         self.is_sent(peer, &sent)

@@ -1,6 +1,6 @@
 //! What nodes say to each other, as bytes.
 
-use crate::{Lane, Qos};
+use crate::{FramePriority, Qos};
 use motet_dispatch::Exception;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -151,10 +151,10 @@ pub(crate) enum FrameError {
 
 impl Frame {
     /// Credit may overtake: it answers what its receiver has sent, so it meets what it is about.
-    pub(crate) fn lane(&self) -> Lane {
+    pub(crate) fn priority(&self) -> FramePriority {
         match self {
-            Frame::Accepted { .. } => Lane::Urgent,
-            _ => Lane::Ordered,
+            Frame::Accepted { .. } => FramePriority::Urgent,
+            _ => FramePriority::Ordered,
         }
     }
 

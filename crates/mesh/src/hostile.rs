@@ -2,8 +2,8 @@
 
 use crate::frame::{FORM, Frame};
 use crate::{
-    Carrier, Lane, LinkConfig, MAX_ENTRIES, Node, PeerName, Qos, Request, SimulatedNetwork,
-    SubscribeConfig,
+    Carrier, FramePriority, LinkConfig, MAX_ENTRIES, Node, PeerName, Qos, Request,
+    SimulatedNetwork, SubscribeConfig,
 };
 use motet_dispatch::{QueueConfig, Replay};
 use motet_ports::Port;
@@ -123,8 +123,8 @@ fn hear(seed: u64, frames: usize) {
             0 => hello.clone(),
             _ => bytes(&mut random),
         };
-        let lane = [Lane::Urgent, Lane::Ordered][random.below(2)];
-        hostile.send(&to, bytes, lane).expect("a link");
+        let priority = [FramePriority::Urgent, FramePriority::Ordered][random.below(2)];
+        hostile.send(&to, bytes, priority).expect("a link");
         if sent % 64 == 0 {
             let _ = topic.publish(sent as u32);
             replay.run_for(Duration::from_millis(1));

@@ -7,9 +7,9 @@
 //!                └───────────────── Carrier ─────────────────┘    inside one node: no bytes
 //! ```
 //!
-//! - **Depends on**: `motet-ports`, `motet-dispatch`; `serde` and `postcard` for what crosses a
-//!   link.
-//! - **Used by**: the facade.
+//! - **Depends on**: `motet-ports`, `motet-dispatch`, `motet-sync`; `serde` and `postcard` for what
+//!   crosses a link.
+//! - **Used by**: the facade, `motet-service`, `motet-mesh-zenoh`, the experiments.
 //!
 //! | you want … | use |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | late subscribers to get the last samples | [`Qos::retaining`] |
 //! | samples in a handler, a join or a choice | [`Subscription::port`] |
 //! | one answer to one question | [`Node::call`], [`Node::serve`] |
-//! | items of ports of several nodes, all or none | [`Node::lend`], [`RemotePort`], [`take_all`] |
+//! | items of ports of several nodes, all or none | [`Node::export`], [`RemotePort`], [`take_all`] |
 //! | values that survive the members that hold them, rooms, presence | [`Overlay`] |
 //! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
@@ -35,6 +35,7 @@ mod calls;
 mod carrier;
 mod core;
 mod error;
+mod export;
 mod flow;
 mod frame;
 #[cfg(test)]
@@ -42,7 +43,6 @@ mod hostile;
 mod incoming;
 mod info;
 mod key;
-mod lending;
 mod node;
 mod outgoing;
 mod overlay;
@@ -61,13 +61,13 @@ mod unwinding;
 
 pub use calling::Server;
 pub use calls::Request;
-pub use carrier::{Carrier, CarrierError, CarrierEvent, Frames, Lane, PeerName};
+pub use carrier::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, PeerName};
 pub use core::MAX_ENTRIES;
 pub use error::{CallError, MeshError, PublishError, PublishRefusal};
+pub use export::PortExport;
 pub use frame::MAX_FRAME;
 pub use info::{PeerInfo, SubscriberInfo, SubscriptionInfo, TopicInfo};
 pub use key::{Key, KeyError, MAX_KEY, MAX_PARTS};
-pub use lending::Lending;
 pub use node::Node;
 pub use overlay::{
     MAX_VALUE, Member, MemberChange, Overlay, OverlayConfig, OverlayError, PutOutcome, Room,

@@ -4,8 +4,8 @@ use crate::arrivals::listen;
 use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
+use crate::export::PortExport;
 use crate::flow::Hub;
-use crate::lending::Lending;
 use crate::peers::{KnownPeer, PeerChange};
 use crate::remote_port::RemotePort;
 use crate::subscribe_config::SubscribeConfig;
@@ -157,21 +157,21 @@ impl Node {
     }
 
     /// Lends `port` to all nodes: they take items from it as a [`RemotePort`]. Receivers of this
-    /// node may take items too. Of several nodes that lend a port under one key, one is asked, in
+    /// node may take items too. Of several nodes that export a port under one key, one is asked, in
     /// turn.
     ///
     /// # Errors
     /// [`MeshError`]: `key` is no key without wildcards, there are too many servers, or the node
     /// has left.
-    pub fn lend<T: Serialize + Send + 'static>(
+    pub fn export<T: Serialize + Send + 'static>(
         &self,
         key: &str,
         port: &Port<T>,
-    ) -> Result<Lending, MeshError> {
-        self.inner.core.lend(Key::plain(key)?, port)
+    ) -> Result<PortExport, MeshError> {
+        self.inner.core.export(Key::plain(key)?, port)
     }
 
-    /// The port that some node lends under `key`.
+    /// The port that some node exports under `key`.
     ///
     /// # Errors
     /// [`MeshError`]: `key` is no key without wildcards.

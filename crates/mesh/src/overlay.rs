@@ -81,11 +81,13 @@ pub struct PutOutcome {
 ///
 /// Values have keys. Those of a key are held by [`replicas`](OverlayConfig::replicas) members,
 /// which all members know by the key and the names of the members. When members come, go or are cut
-/// off, the others copy what they hold to its new holders; when two halves that were cut apart are
+/// off, the others copy what they hold to its new holders. When two halves that were cut apart are
 /// joined, the newer version of each key stays.
 ///
-/// Not promised: that of two puts at the same time a certain one wins; that a put is seen by
-/// members which the writer cannot reach; that a member that leaves hands over what only it has.
+/// Not promised:
+/// - that of two puts at the same time a certain one wins;
+/// - that a put is seen by members which the writer cannot reach;
+/// - that a member that leaves hands over what only it has.
 ///
 /// ```
 /// use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};

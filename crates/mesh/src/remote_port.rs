@@ -10,9 +10,9 @@
 //! for each other.
 
 use crate::core::Core;
+use crate::export::{ExportAnswer, ExportRequest, KEEP, Ticket, served};
 use crate::flow::Hub;
 use crate::frame::decode;
-use crate::lending::{KEEP, LendAnswer, LendRequest, Ticket, served};
 use crate::{CallError, Key, TakeError};
 use motet_dispatch::{Causalities, Causality};
 use motet_ports::timer;
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// How long until an owner whose link is broken is told again.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// A port that some node [lends](crate::Node::lend): items are taken from it wherever it is.
+/// A port that some node [exports](crate::Node::export): items are taken from it wherever it is.
 ///
 /// ```
 /// use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
@@ -41,7 +41,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// let node = |name| Node::join(&network.carrier(name), 1, Arc::new(replay.queue(QueueConfig::named(name))));
 /// let (left, right, here) = (node("left"), node("right"), node("here"));
 /// let (names, ages) = (Port::new(), Port::<u32>::new());
-/// let lent = (left.lend("names", &names)?, right.lend("ages", &ages)?);
+/// let exported = (left.export("names", &names)?, right.export("ages", &ages)?);
 /// replay.run();
 ///
 /// let (name, age) = (here.remote_port::<String>("names")?, here.remote_port::<u32>("ages")?);
@@ -57,7 +57,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// ages.post(36)?;
 /// replay.run();
 /// assert_eq!(people.test(), Some(("Ada".to_owned(), 36)));
-/// # drop(lent);
+/// # drop(exported);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct RemotePort<T> {
@@ -261,11 +261,11 @@ impl Part {
     async fn ready(&self) -> Result<String, TakeError> {
         let type_name = self.type_name.to_owned();
         match self
-            .call(&self.ask, &LendRequest::Ready { type_name })
+            .call(&self.ask, &ExportRequest::Ready { type_name })
             .await?
         {
-            LendAnswer::Ready(own) => Ok(own),
-            LendAnswer::Closed => Err(TakeError::Closed(self.key.clone())),
+            ExportAnswer::Ready(own) => Ok(own),
+            ExportAnswer::Closed => Err(TakeError::Closed(self.key.clone())),
             told => Err(self.odd(&told)),
         }
     }
@@ -282,9 +282,12 @@ impl Part {
             ticket,
             open: true,
         };
-        match self.call(&held.own, &LendRequest::Reserve(ticket)).await? {
-            LendAnswer::Reserved(bytes) => Ok(Some((held, bytes))),
-            LendAnswer::Empty => {
+        match self
+            .call(&held.own, &ExportRequest::Reserve(ticket))
+            .await?
+        {
+            ExportAnswer::Reserved(bytes) => Ok(Some((held, bytes))),
+            ExportAnswer::Empty => {
                 held.open = false;
                 Ok(None)
             }
@@ -292,18 +295,18 @@ impl Part {
         }
     }
 
-    async fn call(&self, to: &str, ask: &LendRequest) -> Result<LendAnswer, TakeError> {
+    async fn call(&self, to: &str, ask: &ExportRequest) -> Result<ExportAnswer, TakeError> {
         let told = call(&self.core, to, ask).await;
         told.map_err(|error| TakeError::Call(self.key.clone(), error))
     }
 
-    fn odd(&self, told: &LendAnswer) -> TakeError {
+    fn odd(&self, told: &ExportAnswer) -> TakeError {
         let why = format!("the owner of the port answered {told:?}");
         TakeError::Call(self.key.clone(), CallError::Unreadable(why))
     }
 }
 
-async fn call(core: &Arc<Core>, to: &str, ask: &LendRequest) -> Result<LendAnswer, CallError> {
+async fn call(core: &Arc<Core>, to: &str, ask: &ExportRequest) -> Result<ExportAnswer, CallError> {
     Arc::clone(core).call(Key::plain(to)?, ask).await
 }
 
@@ -312,8 +315,8 @@ impl Reservation {
     async fn take(mut self) -> Result<(), TakeError> {
         self.open = false;
         match settle(&self.core, &self.own, self.ticket, true).await {
-            Some(Ok(LendAnswer::Settled(true))) => Ok(()),
-            Some(Ok(LendAnswer::Settled(false))) => Err(TakeError::Withdrawn(self.key.clone())),
+            Some(Ok(ExportAnswer::Settled(true))) => Ok(()),
+            Some(Ok(ExportAnswer::Settled(false))) => Err(TakeError::Withdrawn(self.key.clone())),
             Some(Err(error)) => Err(TakeError::Call(self.key.clone(), error)),
             Some(Ok(_)) | None => Err(TakeError::InDoubt(self.key.clone())),
         }
@@ -332,13 +335,13 @@ async fn settle(
     own: &str,
     ticket: Ticket,
     take: bool,
-) -> Option<Result<LendAnswer, CallError>> {
+) -> Option<Result<ExportAnswer, CallError>> {
     let mut left = KEEP;
     loop {
         // What becomes of a reservation is no longer the caller's to cancel.
         let told = Causality::scoped(async {
             Causality::clear();
-            call(core, own, &LendRequest::Settle { ticket, take }).await
+            call(core, own, &ExportRequest::Settle { ticket, take }).await
         });
         match told.await {
             Err(CallError::Lost { .. } | CallError::NoResponder { .. }) => {}

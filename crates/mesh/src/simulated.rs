@@ -1,6 +1,6 @@
 //! A network that is simulated: delays, cuts and partitions, in the time of a clock.
 
-use crate::{Carrier, CarrierError, CarrierEvent, Lane, PeerName};
+use crate::{Carrier, CarrierError, CarrierEvent, FramePriority, PeerName};
 use motet_dispatch::Clock;
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -69,7 +69,7 @@ struct State {
     cut: BTreeSet<(PeerName, PeerName)>,
     /// Counts the links that a pair has had: frames of an earlier one are lost.
     links: BTreeMap<(PeerName, PeerName), u64>,
-    /// When the last event for a node from another is due, by lane: events keep their order.
+    /// When the last event for a node from another is due, by priority: events keep their order.
     due: BTreeMap<(PeerName, PeerName), [Instant; 2]>,
 }
 
@@ -191,7 +191,7 @@ impl Shared {
         );
     }
 
-    /// Tells `to` something that comes from `from`: a frame behind all others of its lane,
+    /// Tells `to` something that comes from `from`: a frame behind all others of its priority,
     /// everything else behind all that came before. A frame of a link that is gone when it would
     /// arrive is lost.
     fn tell(
@@ -200,7 +200,7 @@ impl Shared {
         from: &PeerName,
         event: CarrierEvent,
         wait: Duration,
-        link: Option<(u64, Lane)>,
+        link: Option<(u64, FramePriority)>,
     ) {
         let (due, events) = {
             let mut state = self.state.lock();
@@ -210,17 +210,17 @@ impl Shared {
             let jitter = self.config.jitter.as_nanos() as u64;
             let more = Duration::from_nanos(state.draw() % (jitter + 1));
             let at = self.clock.now() + self.config.delay + more + wait;
-            let lanes = state
+            let priorities = state
                 .due
                 .entry((to.clone(), from.clone()))
                 .or_insert([at; 2]);
-            let lanes = match link {
-                Some((_, lane)) => std::slice::from_mut(&mut lanes[lane as usize]),
-                None => &mut lanes[..],
+            let priorities = match link {
+                Some((_, priority)) => std::slice::from_mut(&mut priorities[priority as usize]),
+                None => &mut priorities[..],
             };
-            let last = lanes.iter().max().copied().unwrap_or(at);
+            let last = priorities.iter().max().copied().unwrap_or(at);
             let due = at.max(last + Duration::from_nanos(1));
-            lanes.fill(due);
+            priorities.fill(due);
             (due, events)
         };
         let (this, pair) = (Arc::clone(self), pair(to, from));
@@ -266,10 +266,15 @@ impl Simulated {
     }
 
     /// A frame of a link that is gone when it would arrive is lost.
-    fn send_by(&self, to: &PeerName, link: u64, frame: Vec<u8>, lane: Lane) {
+    fn send_by(&self, to: &PeerName, link: u64, frame: Vec<u8>, priority: FramePriority) {
         let event = CarrierEvent::Frame(self.name.clone(), frame);
-        self.shared
-            .tell(to, &self.name, event, Duration::ZERO, Some((link, lane)));
+        self.shared.tell(
+            to,
+            &self.name,
+            event,
+            Duration::ZERO,
+            Some((link, priority)),
+        );
     }
 }
 
@@ -278,9 +283,14 @@ impl Carrier for Simulated {
         self.name.clone()
     }
 
-    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
+    fn send(
+        &self,
+        to: &PeerName,
+        frame: Vec<u8>,
+        priority: FramePriority,
+    ) -> Result<(), CarrierError> {
         let link = self.link(to)?;
-        self.send_by(to, link, frame, lane);
+        self.send_by(to, link, frame, priority);
         Ok(())
     }
 
@@ -289,13 +299,13 @@ impl Carrier for Simulated {
         to: &PeerName,
         link: u64,
         frames: Vec<Vec<u8>>,
-        lane: Lane,
+        priority: FramePriority,
     ) -> Result<(), CarrierError> {
         if self.link(to)? != link {
             return Err(CarrierError::NoLink(to.clone()));
         }
         for frame in frames {
-            self.send_by(to, link, frame, lane);
+            self.send_by(to, link, frame, priority);
         }
         Ok(())
     }

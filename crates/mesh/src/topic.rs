@@ -47,7 +47,7 @@ impl<T: Send + Sync + 'static> Topic<T> {
     /// Publishes a value to all who subscribe now. Does not wait.
     ///
     /// # Errors
-    /// [`PublishError`] hands the value back, and nobody has got it: a subscriber of a topic that
+    /// [`PublishError`] hands the value back, and nobody has got it. A subscriber of a topic that
     /// is not [`Latest`](crate::Class::Latest) has no room, the value cannot be written, or the
     /// node has left.
     pub fn publish(&self, value: T) -> Result<Published, PublishError<T>> {

@@ -1,12 +1,12 @@
 //! How far two labellings of the same rows agree.
 
-/// The adjusted Rand index of two labellings of the same rows: 1 when they make the same clusters
-/// (under whatever names), about 0 when they have nothing to do with each other, below 0 when they
-/// agree less than by chance.
+/// The adjusted Rand index of two labellings of the same rows. It is 1 when they make the same
+/// clusters (under whatever names). It is about 0 when they have nothing to do with each other,
+/// below 0 when they agree less than by chance.
 ///
-/// It counts the pairs of rows that are together in both and corrects for chance. Where nothing
-/// can be corrected (fewer than two rows, or all rows together in both, or all apart in both) the
-/// labellings are the same, and the index is 1.
+/// It counts the pairs of rows that are together in both and corrects for chance. Nothing can be
+/// corrected where there are fewer than two rows, or all rows are together in both, or all apart in
+/// both. There the labellings are the same, and the index is 1.
 ///
 /// Source: L. Hubert and P. Arabie, Comparing partitions, Journal of Classification 2 (1985).
 ///

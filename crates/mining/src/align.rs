@@ -1,8 +1,8 @@
 //! Distances of sequences by alignment of all pairs.
 //!
-//! Measured on 640 Alu repeats of about 300 letters, global with counts, by CPU time of one thread
-//! of a busy AMD EPYC with AVX-512: 66,000 pairs per second, where parasail 1.3.4 at its best
-//! (`nw_stats_scan_16`) did 14,200; local 51,500 and 11,900. With AVX2 it is about a third.
+//! Measured on 640 Alu repeats of about 300 letters, by CPU time of one thread of a busy AMD EPYC
+//! with AVX-512. Global with counts: 66,000 pairs per second, where parasail 1.3.4 at its best
+//! (`nw_stats_scan_16`) did 14,200. Local: 51,500 and 11,900. With AVX2 it is about a third.
 
 mod between;
 mod kept;
@@ -51,12 +51,12 @@ pub enum Scores {
     Blosum62,
 }
 
-/// Alignment of all pairs of sequences with affine gaps; a distance is the share of the columns
-/// of the best alignment in which the letters are not identical.
+/// Alignment of all pairs of sequences with affine gaps. A distance is the share of the columns of
+/// the best alignment in which the letters are not identical.
 ///
 /// A gap of n letters costs `open + (n - 1) * extend`. Two sequences with no local alignment of
-/// positive score have distance 1. The shorter sequence is the first, of equal lengths the one
-/// that comes first in the alphabet: a distance is a function of the two sequences alone.
+/// positive score have distance 1. The shorter sequence is the first; of equal lengths it is the
+/// one that comes first in the alphabet. So a distance is a function of the two sequences alone.
 ///
 /// # Examples
 ///
@@ -257,7 +257,7 @@ pub struct PairDistances {
 }
 
 impl PairDistances {
-    /// The whole symmetric matrix, row after row, from the parts of all ranks in rank order;
+    /// The whole symmetric matrix, row after row, from the parts of all ranks in rank order. It is
     /// `None` if a part is missing or of other sequences.
     pub fn join(sequences: &Sequences, parts: &[PairDistances]) -> Option<Vec<f32>> {
         let (rows, work) = (sequences.len(), Work::new(sequences));

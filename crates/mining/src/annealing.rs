@@ -46,11 +46,11 @@ pub enum Clusters {
 /// falls, and no random number enters anywhere.
 ///
 /// At a high temperature all points belong to one cluster. Cooling sharpens the shares by which a
-/// point belongs to the centres, and a cluster splits at its critical temperature, twice the
-/// largest variance of its points along a line. At temperature zero every point belongs to its
-/// nearest centre; a deterministic search then improves that K-means solution where it can. The
-/// result is a fixed point of K-means and a function of the points and these parameters alone: not
-/// of the order of the points, not of the number of ranks.
+/// point belongs to the centres. A cluster splits at its critical temperature, twice the largest
+/// variance of its points along a line. At temperature zero every point belongs to its nearest
+/// centre; a deterministic search then improves that K-means solution where it can. The result is a
+/// fixed point of K-means and a function of the points and these parameters alone. It depends
+/// neither on the order of the points nor on the number of ranks.
 ///
 /// Sources: K. Rose, Deterministic annealing for clustering, compression, classification,
 /// regression, and related optimization problems, Proceedings of the IEEE 86 (1998), section II;
@@ -91,8 +91,8 @@ pub struct Annealing {
     /// The factor from one temperature to the next, at least 0.1 and below 1. Steps are shorter
     /// where they would jump over a critical temperature.
     pub cooling: f64,
-    /// The centres of a temperature stand still when none moves by more than this times the root
-    /// of the temperature and no mass changes by more than this; positive.
+    /// The centres of a temperature stand still when none moves by more than this times the root of
+    /// the temperature. No mass may change by more than this either. Positive.
     pub tolerance: f64,
     /// The most iterations before the first and after a split, at each temperature.
     pub iterations: usize,
@@ -103,9 +103,9 @@ pub struct Annealing {
     /// before the search ends. 0 leaves out the search.
     ///
     /// An attempt splits one cluster, leaves out another, and lets K-means settle: the pairs that
-    /// promise most come first. Before that whole groups are exchanged (B. Fritzke, The breathing
-    /// k-means algorithm, arXiv:2006.15666), after that the solution is heated and cooled again,
-    /// and at the end single points are moved (J. A. Hartigan and M. A. Wong, Applied Statistics
+    /// promise most come first. Before the attempts whole groups are exchanged (B. Fritzke, The
+    /// breathing k-means algorithm, arXiv:2006.15666). After them the solution is heated and cooled
+    /// again. At the end single points are moved (J. A. Hartigan and M. A. Wong, Applied Statistics
     /// 28, 1979). Only what lowers the inertia is kept.
     pub search: usize,
 }
@@ -243,8 +243,8 @@ impl Annealing {
         Box::pin(async move { self.choice(comm, points, at_most, control, None).await })
     }
 
-    /// As [`choose`](Annealing::choose), with checkpoints after temperatures. It goes on from the one
-    /// that is there. Give it another name than that of a fit.
+    /// As [`choose`](Annealing::choose), with checkpoints after temperatures. It goes on from the
+    /// one that is there. Give it another name than that of a fit.
     ///
     /// # Errors
     ///

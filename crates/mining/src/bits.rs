@@ -1,7 +1,7 @@
 //! Rows of bits: fingerprints of molecules, keys, sets.
 //!
-//! Centres and shares are whole numbers of a fixed step, so every sum over rows is exact: the
-//! order in which rows and ranks are added does not matter.
+//! Centres and shares are whole numbers of a fixed step, so every sum over rows is exact. The order
+//! in which rows and ranks are added does not matter.
 
 mod annealing;
 mod choose;

@@ -1,10 +1,10 @@
 //! Rows cut into fixed blocks, of which a rank holds its share as tiles.
 //!
-//! Rows come in an order in which neighbours are neighbours in space, and what a block costs
-//! depends on where it lies: far centres are left out. So runs of blocks are dealt out in
-//! bit-reversed order, of which every stretch of several runs is spread over all rows. Runs are as
-//! short as it takes for 16 ranks to get four each, if there are as many blocks: ranks then have
-//! about the same to do. Where a rank gets a single run, nothing is spread.
+//! Rows come in an order in which neighbours are neighbours in space. What a block costs depends on
+//! where it lies: far centres are left out. So runs of blocks are dealt out in bit-reversed order,
+//! of which every stretch of several runs is spread over all rows. Runs are as short as it takes
+//! for 16 ranks to get four each, if there are as many blocks. Ranks then have about the same to
+//! do. Where a rank gets a single run, nothing is spread.
 
 use crate::MiningError;
 use crate::rank_view::RankView;

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 /// A clustering: the centres, which all ranks know, and the labels of the rows of one rank.
 ///
-/// Centres are in ascending order of their first coordinate, then the second, and so on; a cluster
-/// is the place of its centre in that order. Every field but `rows` and `labels` is the same on
-/// all ranks, and all of them have the same bits for any number of ranks.
+/// Centres are in ascending order of their first coordinate, then the second, and so on. A cluster
+/// is the place of its centre in that order. Every field but `rows` and `labels` is the same on all
+/// ranks, and all of them have the same bits for any number of ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Clustering {
@@ -109,8 +109,8 @@ impl Clustering {
         self.inner.transform(points)
     }
 
-    /// Joins the parts of all ranks, in rank order, into one clustering with all labels; `None` if
-    /// there are no parts or one does not follow the one before.
+    /// Joins the parts of all ranks, in rank order, into one clustering with all labels. It is
+    /// `None` if there are no parts or one does not follow the one before.
     ///
     /// # Examples
     ///

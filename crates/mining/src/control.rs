@@ -59,7 +59,7 @@ pub struct Progress {
 /// A switch that any thread may throw to stop a run. Clones are the same switch.
 ///
 /// All ranks of the run stop together, within about one pass over the data, with
-/// [`MiningError::Cancelled`](crate::MiningError::Cancelled): whether to go on is agreed in the
+/// [`MiningError::Cancelled`](crate::MiningError::Cancelled). Whether to go on is agreed in the
 /// reduction that ends every pass, so no rank is left waiting.
 ///
 /// # Examples

@@ -1,15 +1,15 @@
 //! The inner coordinates: shifted to the middle of the data, scaled by a power of two.
 //!
 //! Shifting removes the offset that would cost digits in differences; scaling keeps squares away
-//! from overflow. The scale is a power of two, so it changes no bit of a significand: data
-//! scaled by a power of two give the same run.
+//! from overflow. The scale is a power of two, so it changes no bit of a significand. Data scaled
+//! by a power of two give the same run.
 
 use crate::Points;
 use crate::power::power_of_two_above;
 use serde::{Deserialize, Serialize};
 
-/// The map between the units of the data and the inner coordinates, which lie in [-1, 1] (in
-/// [-8, 8] for data at the very end of the range of numbers).
+/// The map between the units of the data and the inner coordinates. These lie in [-1, 1] (in [-8,
+/// 8] for data at the very end of the range of numbers).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CoordinateMap {
     middle: Vec<f64>,

@@ -11,7 +11,7 @@ use crate::rank_view::RankView;
 use crate::{Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
-pub(crate) use start::Dice;
+pub(crate) use start::UniformDraws;
 
 /// How K-means chooses its first centres.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -90,10 +90,13 @@ impl KMeans {
     ///
     /// # Errors
     ///
-    /// [`MiningError::Parameter`], also for centres to begin from that are not one for each
-    /// cluster, or not finite, or further from the points than 10¹⁰⁰ times their width;
-    /// [`MiningError::FewPoints`], [`MiningError::FewDistinctPoints`], [`MiningError::Cancelled`],
-    /// [`MiningError::Comm`]; on all ranks alike.
+    /// - [`MiningError::Parameter`]. It also comes when the centres to begin from are not one for
+    ///   each cluster or not finite. It also comes when they are further from the points than 10¹⁰⁰
+    ///   times their width.
+    /// - [`MiningError::FewPoints`], [`MiningError::FewDistinctPoints`],
+    ///   [`MiningError::Cancelled`], [`MiningError::Comm`].
+    ///
+    /// All ranks get the same error.
     ///
     /// # Cancellation
     ///
@@ -190,13 +193,13 @@ impl KMeans {
         let mut walk = match state.under_way.take() {
             Some(walk) => walk,
             None => {
-                let mut dice = Dice::new(self.seed, state.restart);
+                let mut draws = UniformDraws::new(self.seed, state.restart);
                 let clusters = self.clusters;
                 LloydState::new(match &self.init {
                     Init::PlusPlus => {
-                        start::plus_plus(lloyd.team, prepared, clusters, &mut dice).await?
+                        start::plus_plus(lloyd.team, prepared, clusters, &mut draws).await?
                     }
-                    Init::Random => start::random(prepared, clusters, &mut dice),
+                    Init::Random => start::random(prepared, clusters, &mut draws),
                     Init::Centres(centres) => start::given(prepared, clusters, centres)?,
                 })
             }
@@ -262,7 +265,8 @@ mod tests {
                 let team = RankView::new(comm, &control);
                 let prepared = Prepared::new(&team, &points, 7).await?;
                 let mut lloyd = Lloyd::new(&team, &prepared.blocks, 2);
-                let first = start::plus_plus(&team, &prepared, 7, &mut Dice::new(0, 0)).await?;
+                let first =
+                    start::plus_plus(&team, &prepared, 7, &mut UniformDraws::new(0, 0)).await?;
                 let (mut walk, mut ended) = (LloydState::new(first), false);
                 for _ in 0..steps {
                     ended |= lloyd

@@ -2,9 +2,8 @@
 //!
 //! A numeric loop is written once, as a [`NumericLoop`] over [`Isa`], and runs in the widest form
 //! that the machine has. The lane count is always eight and every product that feeds a sum is
-//! fused, so the forms differ in speed only: AVX-512 holds eight lanes in one register, AVX2 in
-//! two, and the plain form is an array that the compiler vectorises as it can (on aarch64 into
-//! NEON).
+//! fused, so the forms differ in speed only. AVX-512 holds eight lanes in one register, AVX2 in
+//! two. The plain form is an array that the compiler vectorises as it can (on aarch64 into NEON).
 
 mod exponential;
 mod kernel;

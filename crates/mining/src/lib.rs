@@ -1,10 +1,10 @@
 //! Parallel data mining over communicators: clustering of points, pairs and sequences, mixtures,
 //! hidden Markov models.
 //!
-//! Every rank of a world calls the same method with the same points. The points are cut into
-//! fixed blocks; each rank works on its share of the blocks, and one reduction per pass over the
-//! data joins them in an order that belongs to the blocks. So the result has the same bits on one
-//! rank and on a thousand, and annealing uses no random number at all.
+//! Every rank of a world calls the same method with the same points. The points are cut into fixed
+//! blocks, and each rank works on its share of the blocks. One reduction per pass over the data
+//! joins them in an order that belongs to the blocks. So the result has the same bits on one rank
+//! and on a thousand, and annealing uses no random number at all.
 //!
 //! - **Depends on**: `motet-comm` alone, never threads or MPI by name.
 //! - **Used by**: the facade, the command line, the Python package, the benchmarks.
@@ -66,10 +66,10 @@
 //!
 //! # Same bits
 //!
-//! Results do not depend on the number of ranks, on the instruction set, on the order of the
-//! points, or on a power of two as factor; duplicates count as one point of their joint weight.
-//! What the platform's own arithmetic guarantees is used and nothing else: sums, products, fused
-//! products, quotients and square roots.
+//! Results do not depend on the number of ranks, the instruction set, the order of the points, or a
+//! power of two as factor. Duplicates count as one point of their joint weight. What the platform's
+//! own arithmetic guarantees is used and nothing else: sums, products, fused products, quotients
+//! and square roots.
 //!
 //! Read next: `annealing/schedule.rs` (the fall of the temperature), `soft/kernel.rs` (one pass),
 //! `row_tree.rs` (order and summaries), `lanes.rs` (vectors).

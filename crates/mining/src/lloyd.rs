@@ -111,7 +111,7 @@ impl<'a> Lloyd<'a> {
     ///
     /// Unless the limit ends it first, the centres are then a fixed point: the means of the points
     /// that are nearest to them. Inertia falls with every step that moves a centre, so there is an
-    /// end; where only rounding moves them on, [`STALLED`] steps without a fall are the end.
+    /// end. Where only rounding moves them on, [`STALLED`] steps without a fall are the end.
     pub(crate) async fn run(
         &mut self,
         centres: &mut [f64],

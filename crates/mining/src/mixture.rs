@@ -1,15 +1,15 @@
 //! Mixtures of normal distributions by expectation and maximisation.
 //!
 //! Sources: A. P. Dempster, N. M. Laird, D. B. Rubin, Maximum likelihood from incomplete data via
-//! the EM algorithm, Journal of the Royal Statistical Society B 39 (1977); the rules of stopping
+//! the EM algorithm, Journal of the Royal Statistical Society B 39 (1977). The rules of stopping
 //! and of the floor are those of scikit-learn.
 //!
 //! A step is one pass over the blocks of rows and one reduction of K (1 + d + d (d + 1) / 2)
 //! numbers. Second moments are summed around the means that went in, so that no digits are lost.
 //!
-//! Measured per point, component and step, one thread, beside scikit-learn: on an Intel Xeon with
-//! AVX-512 at 16 columns full 17 and 179 ns; by CPU time on a busy AMD EPYC at 2 columns full 9.5
-//! and 87 ns, diagonal 11 and 35.
+//! Measured in ns per point, component and step, one thread, motet's beside scikit-learn's:
+//! - on an Intel Xeon with AVX-512 at 16 columns: full 17 and 179;
+//! - by CPU time on a busy AMD EPYC at 2 columns: full 9.5 and 87, diagonal 11 and 35.
 
 mod choose;
 mod kernel;

@@ -1,5 +1,5 @@
 //! The spread of clusters that are so narrow beside all points that the squares of their distances
-//! are 0: below 10⁻¹⁵⁴ of the greatest coordinate a square is less than any number.
+//! are 0. Below 10⁻¹⁵⁴ of the greatest coordinate a square is less than any number.
 
 use crate::prepare::Prepared;
 use crate::rank_view::RankView;

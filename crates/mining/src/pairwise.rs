@@ -4,7 +4,7 @@
 //! Transactions on Pattern Analysis and Machine Intelligence 19 (1997); K. Rose, Deterministic
 //! annealing for clustering, Proceedings of the IEEE 86 (1998).
 //!
-//! Rows are divided among the ranks: each multiplies its rows of the dissimilarities with the
+//! Rows are divided among the ranks. Each multiplies its rows of the dissimilarities with the
 //! shares of all, and works out the shares of its rows. A step is one allgather of the shares and a
 //! reduction of the sums per cluster, in a fixed tree over blocks of rows.
 
@@ -16,7 +16,7 @@ mod field;
 mod found;
 mod freeze;
 mod kernel;
-mod lent;
+mod mapped;
 mod sample;
 mod search;
 mod steps;
@@ -34,15 +34,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use dissimilarities::Dissimilarities;
 pub use found::{PairwiseClustering, PairwiseSplit};
-pub use lent::Floats;
+pub use mapped::Floats;
 pub use sample::{Given, Sampling};
 pub use steps::{PairSteps, PairWork};
 
 /// Clustering by deterministic annealing where only dissimilarities of pairs are known.
 ///
-/// The cost is that of K-means where the dissimilarities are squared distances; no coordinates
-/// are needed, the dissimilarities need not be metric, and some may be unknown. No random number
-/// enters anywhere. At the end single rows move while that lowers the cost.
+/// The cost is that of K-means where the dissimilarities are squared distances. No coordinates are
+/// needed, the dissimilarities need not be metric, and some may be unknown. No random number enters
+/// anywhere. At the end single rows move while that lowers the cost.
 ///
 /// # Examples
 ///
@@ -94,8 +94,8 @@ impl Default for Pairwise {
 }
 
 impl Pairwise {
-    /// Clusters the rows of `pairs`, all of the same weight if there are no `weights`; all ranks
-    /// of `comm` call it with the same input and parameters.
+    /// Clusters the rows of `pairs`, all of the same weight if there are no `weights`. All ranks of
+    /// `comm` call it with the same input and parameters.
     ///
     /// # Errors
     ///

@@ -4,8 +4,8 @@ use crate::DataError;
 use crate::power::power_of_two_above;
 use crate::weights;
 
-/// Points in a space of `dim` columns, checked once: every value is finite, there is at least one
-/// row and one column, weights are finite, not negative, and add up to something positive.
+/// Points in a space of `dim` columns, checked once. Every value is finite, and there is at least
+/// one row and one column. Weights are finite, not negative, and add up to something positive.
 ///
 /// All ranks read the same `Points` by shared reference. Duplicates, rows of weight zero and
 /// constant columns are legal. Values keep the units they came in.

@@ -1,7 +1,7 @@
 //! A balanced k-d tree over the distinct rows.
 //!
-//! It gives the rows an order in which neighbours in memory are neighbours in space, so that a
-//! tile of rows has a small box, and it summarises the rows at any scale: [`RowTree::summary`].
+//! It gives the rows an order in which neighbours in memory are neighbours in space, so that a tile
+//! of rows has a small box. It summarises the rows at any scale: [`RowTree::summary`].
 //!
 //! Source: J. L. Bentley, Multidimensional binary search trees, CACM 18 (1975); summaries of tree
 //! cells as data in clustering: A. Moore, Very fast EM-based mixture model clustering using
@@ -143,7 +143,7 @@ impl RowTree {
     }
 
     /// The largest cells whose variance, summed over columns, is at most `limit`, each as one row
-    /// at its mean; rows of leaves that spread further stand for themselves.
+    /// at its mean. Rows of leaves that spread further stand for themselves.
     pub(crate) fn summary(&self, limit: f64) -> Vec<(&[f64], f64)> {
         let mut out = Vec::new();
         let mut at = 0;
@@ -163,8 +163,8 @@ impl RowTree {
     }
 }
 
-/// Where to cut `rows` rows in two: near the half, at a multiple of the largest power of
-/// [`LEAF`] below `rows`, so that tiles and blocks are whole cells.
+/// Where to cut `rows` rows in two. The cut is near the half, at a multiple of the largest power of
+/// [`LEAF`] below `rows`. So tiles and blocks are whole cells.
 fn middle(rows: usize) -> usize {
     let mut step = 1;
     while step * LEAF < rows {

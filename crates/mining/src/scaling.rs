@@ -254,8 +254,8 @@ impl Scaling {
     }
 
     /// Majorises from the classical places, and keeps what was annealed if that is as good. Rows
-    /// that no large distance holds lie in one place at a high temperature, and majorisation does
-    /// not move rows of one place apart: of few rows the annealing may lose a dimension.
+    /// that no large distance holds lie in one place at a high temperature. Majorisation does not
+    /// move rows of one place apart. So of few rows the annealing may lose a dimension.
     async fn majorise_too(
         &self,
         field: &Field<'_>,

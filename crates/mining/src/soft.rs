@@ -158,9 +158,9 @@ impl<'a> SoftModel<'a> {
         2 + self.len() * (self.dim + 1)
     }
 
-    /// How the points of each centre spread along `axes` directions of its own: per centre the
-    /// mass Σ w q, then per direction v, with t = (x - y)·v, the `dim` numbers Σ w q t (x - y) and
-    /// Σ w q t⁴. Every rank gets the same.
+    /// How the points of each centre spread along `axes` directions of its own. First per centre
+    /// the mass Σ w q. Then per direction v, with t = (x - y)·v, the `dim` numbers Σ w q t (x - y)
+    /// and Σ w q t⁴. Every rank gets the same.
     pub(crate) async fn spread(
         mut self,
         team: &RankView<'_>,

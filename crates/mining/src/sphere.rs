@@ -2,7 +2,7 @@
 //!
 //! Squared distances between unit vectors are those of straight lines through the Earth (chords).
 //! Up to a few hundred kilometres they agree with distances along the ground to one part in a
-//! thousand, and unlike degrees they are right at any latitude and across the date line.
+//! thousand. Unlike degrees they are right at any latitude and across the date line.
 //!
 //! ```text
 //!  latitude, longitude ──► x, y, z on the unit sphere ──► centre inside the sphere ──► latitude, longitude

@@ -110,8 +110,8 @@ impl<'a> Steps<'a> {
     ///
     /// # Panics
     ///
-    /// If there are no masses, a mass or the temperature is not positive, or `centres` does not
-    /// have the columns of the data for each mass.
+    /// If there are no masses, or a mass or the temperature is not positive. Also if `centres` does
+    /// not have the columns of the data for each mass.
     pub async fn soft(
         &mut self,
         temperature: f64,
@@ -126,10 +126,10 @@ impl<'a> Steps<'a> {
         Ok(self.soft_step(found, centres))
     }
 
-    /// As [`soft`](Steps::soft), with this rank's blocks of points computed by whom `by` asks: it
-    /// gets their number and what computes one of them, from 0, which any thread may call, and
-    /// gives back the sum of all, element by element. For schedulers of other kinds beside ranks;
-    /// the last bits depend on the order in which `by` adds.
+    /// As [`soft`](Steps::soft), with this rank's blocks of points computed by whom `by` asks. It
+    /// gets their number and what computes one of them, from 0, which any thread may call. It gives
+    /// back the sum of all, element by element. For schedulers of other kinds beside ranks; the
+    /// last bits depend on the order in which `by` adds.
     ///
     /// # Errors
     ///

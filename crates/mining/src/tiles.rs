@@ -121,8 +121,8 @@ impl Tiles {
     }
 }
 
-/// The value that comes before all others: lane by lane over the groups, so that the compiler can
-/// take eight at a time, then over the lanes.
+/// The value that comes before all others. It is found lane by lane over the groups, so that the
+/// compiler can take eight at a time, then over the lanes.
 #[inline]
 fn extreme(column: &Column, before: impl Fn(f64, f64) -> bool) -> f64 {
     let pick = |best: f64, value: f64| if before(value, best) { value } else { best };

@@ -7,10 +7,10 @@
 //!          last word ──►         ◄── first word                    to both neighbours, each step
 //! ```
 //!
-//! A cell is alive or not; what becomes of it follows from itself and the cells to its left and
-//! right, by a rule with a number from 0 to 255 (S. Wolfram, Statistical mechanics of cellular
+//! A cell is alive or not. What becomes of it follows from itself and the cells to its left and
+//! right. The rule has a number from 0 to 255 (S. Wolfram, Statistical mechanics of cellular
 //! automata, 1983). A rule is a sum of products of bits, so a few operations on words give the next
-//! 64 cells, and the compiler makes vector instructions of them. No rank can take a step before its
+//! 64 cells. The compiler makes vector instructions of them. No rank can take a step before its
 //! neighbours have taken the one before: the exchange is all that keeps them together. With a
 //! barrier in each step, all ranks are in the same one at any time.
 //!
@@ -188,8 +188,8 @@ fn slowly(rule: u8, row: &[u64], generations: usize) -> Vec<u64> {
     words.map(word).collect()
 }
 
-/// The first cells of the middle column of rule 30 from one cell (A051023 of the OEIS), and the two
-/// that rule 90 leaves of one cell after 2ⁿ generations, so far to its left and right.
+/// The first cells of the middle column of rule 30 from one cell (A051023 of the OEIS). Also the
+/// two that rule 90 leaves of one cell after 2ⁿ generations, so far to its left and right.
 async fn check_known(comm: &Communicator) -> Result<(), CommError> {
     let middle = WORDS / 2;
     let mut row = vec![0; WORDS];
@@ -212,8 +212,8 @@ async fn check_known(comm: &Communicator) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Prints how many cells in a nanosecond one rank computes, and how many two do: the best of
-/// several rounds, as something else may run meanwhile.
+/// Prints how many cells in a nanosecond one rank computes, and how many two do. Each is the best
+/// of several rounds, as something else may run meanwhile.
 fn measure() {
     let row: Vec<u64> = (0..LONG).map(|at| mark(at, 7)).collect();
     let forms = [1, 2].map(|ranks| [(ranks, Together::Exchange), (ranks, Together::Barrier)]);

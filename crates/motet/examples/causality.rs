@@ -1,4 +1,4 @@
-//! Orders that pass through many handlers on many threads: what fails, what is reported and what is
+//! Orders that pass through many handlers on many threads. What fails, what is reported and what is
 //! given up belongs to an order, wherever its work is.
 //!
 //! ```text

@@ -1,6 +1,6 @@
 //! Points clustered by deterministic annealing on all cores: the same bits on one rank and on many.
 //!
-//! Each rank works on its share of the points; a reduction over a fixed tree ends every pass, so
+//! Each rank works on its share of the points. A reduction over a fixed tree ends every pass, so
 //! the result does not depend on how the points were shared out.
 
 use motet::World;

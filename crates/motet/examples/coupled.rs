@@ -1,5 +1,5 @@
-//! Two codes that are one world: an ocean and the air above it, each on ranks of its own, exchange
-//! the temperatures at the sea's surface in each step.
+//! Two codes that are one world: an ocean and the air above it. Each is on ranks of its own, and
+//! they exchange the temperatures at the sea's surface in each step.
 //!
 //! ```text
 //!        air     rank 0  │ rank 1 │ rank 2     columns of cells, cut over the ranks of the program
@@ -10,7 +10,7 @@
 //! `motet run -m 1 ./coupled ocean : -t 2 -m 2 ./coupled air` starts it as two programs. By itself
 //! it is one program whose first ranks are the ocean. Heat flows between cells that touch each
 //! other and none is lost. The bits are those of one code that knows all cells, for any number of
-//! ranks of either program; the line that is printed is the same, too.
+//! ranks of either program. The line that is printed is the same, too.
 
 use motet::{CommError, Communicator, Current, Program, Programs, World};
 use motet_testkit::mark;
@@ -201,8 +201,8 @@ fn check(own: &Communicator, medium: &Medium, cells: &Cells) {
     assert!(cells[..] == known[mine], "other bits than in one code");
 }
 
-/// The ocean and the air after all steps, in one code: a table of cells from the top of the air to
-/// the bottom of the ocean, and flows between those that touch each other.
+/// The ocean and the air after all steps, in one code. There is a table of cells from the top of
+/// the air to the bottom of the ocean. Flows are between those that touch each other.
 fn alone() -> [Cells; 2] {
     let rows = AIR.layers + OCEAN.layers;
     let is_air = |row: usize| row < AIR.layers;

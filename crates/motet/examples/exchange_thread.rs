@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A port for each side, joined, so that a neighbour who is a stage ahead is not taken for the
-//! other one; the papers had one port and counted two items. The waits hold no thread, so there may
+//! other one. The papers had one port and counted two items. The waits hold no thread, so there may
 //! be more computations than cores.
 
 use motet::dispatch::spawn;

@@ -1,4 +1,4 @@
-//! Heat in a rod, the ends kept at 1 and 0: each rank has a piece of the rod and exchanges its edge
+//! Heat in a rod, the ends kept at 1 and 0. Each rank has a piece of the rod and exchanges its edge
 //! cells with its neighbours (a line with fixed ends). More ranks than cores are fine.
 //!
 //! ```text

@@ -1,13 +1,13 @@
-//! The integer sort of the NAS parallel benchmarks (IS): rank 2^23 keys ten times, each time with
-//! two keys changed, and check the ranks of five keys against the published ones.
+//! The integer sort of the NAS parallel benchmarks (IS). It ranks 2^23 keys ten times, each time
+//! with two keys changed, and checks the ranks of five keys against the published ones.
 //!
 //! ```text
 //!  keys ─► buckets ─► sizes of all buckets (allreduce) ─► who gets which ─► keys to their ranks (alltoallv) ─► counted
 //! ```
 //!
 //! Classes S and A: `integer_sort A`. It runs on threads and on processes
-//! (`motet run -m 2 -- integer_sort A`), and says on standard error how many keys it has ranked in
-//! a second, as the programs of the suite do. (D. Bailey et al., *The NAS parallel benchmarks*,
+//! (`motet run -m 2 -- integer_sort A`). It says on standard error how many keys it has ranked in a
+//! second, as the programs of the suite do. (D. Bailey et al., *The NAS parallel benchmarks*,
 //! RNR-94-007, 1994; NPB 3, program IS.)
 
 use motet::{CommError, Communicator, Current, World};
@@ -140,8 +140,8 @@ struct Sorter {
     totals: Vec<u32>,
     /// The first bucket of each rank; then their number.
     firsts: Vec<usize>,
-    /// Of each key of this rank's range, how many of the range are less or equal; the first key of
-    /// the range, and how many keys are below it.
+    /// Of each key of this rank's range, how many of the range are less or equal. Then the first
+    /// key of the range, and how many keys are below it.
     ranks: Vec<u32>,
     first: usize,
     below: u32,

@@ -1,4 +1,4 @@
-//! Laplace's equation on a square by Jacobi's method: each rank has some rows and gets the ones
+//! Laplace's equation on a square by Jacobi's method. Each rank has some rows and gets the ones
 //! next to them from its neighbours on a line.
 //!
 //! ```text

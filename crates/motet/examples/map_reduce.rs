@@ -1,6 +1,6 @@
 //! Iterative MapReduce on ranks: words are counted, pages ranked, points clustered. The data stay
-//! at their ranks, and the results have the same bits for any number of ranks; the centres also
-//! those of the crate `mining`.
+//! at their ranks, and the results have the same bits for any number of ranks. The centres also
+//! have those of the crate `mining`.
 
 use motet::comm::ExactSum;
 use motet::mining::{Control, KMeans, Points};

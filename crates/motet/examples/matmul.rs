@@ -1,5 +1,6 @@
 //! The product of two matrices on a grid of ranks (SUMMA): each rank has a block of both factors
-//! and of the product.
+//! and of the product. Source: van de Geijn and Watts, *SUMMA: scalable universal matrix
+//! multiplication algorithm*, 1997.
 //!
 //! ```text
 //!             B   one panel of rows at a time,
@@ -12,10 +13,9 @@
 //!      along the rows of the grid
 //! ```
 //!
-//! The panels come in the order of a plain product, so the bits are those of one, for any grid, on
-//! threads and on processes (`motet run -t 2 -m 2 -- matmul`). The matrix is that of the sine
-//! transform, which is known to be its own inverse (van de Geijn and Watts, *SUMMA: scalable
-//! universal matrix multiplication algorithm*, 1997).
+//! The panels come in the order of a plain product, so the bits are those of one. This holds for
+//! any grid, on threads and on processes (`motet run -t 2 -m 2 -- matmul`). The matrix is that of
+//! the sine transform, which is known to be its own inverse.
 
 use motet::comm::{Cartesian, dims_create};
 use motet::{CommError, Current, World};

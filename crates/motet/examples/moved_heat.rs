@@ -1,5 +1,5 @@
-//! `docs/moving/heat.c`, a program in C with MPI, moved line by line as `docs/MOVING.md` tells:
-//! ghost cells by started receives, a residual by allreduce, halves by split, the whole rod by
+//! `docs/moving/heat.c`, a program in C with MPI, moved line by line as `docs/MOVING.md` tells. It
+//! has ghost cells by started receives, a residual by allreduce, halves by split, the whole rod by
 //! gather.
 //!
 //! It runs on the world that it was started in (`motet run -t 2 -m 2 -- moved_heat`), and on ranks

@@ -1,6 +1,6 @@
 //! `docs/moving/workers.py`, a program in Python with mpi4py, moved line by line as
-//! `docs/MOVING.md` tells: objects by broadcast and gather, numbers by reduce, tasks handed out to
-//! whoever asks.
+//! `docs/MOVING.md` tells. It has objects by broadcast and gather, numbers by reduce, tasks handed
+//! out to whoever asks.
 //!
 //! It runs on the world that it was started in (`motet run -t 2 -m 2 -- moved_workers`), and on
 //! ranks of its own.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Who comes by first depends on the number of ranks. The forces do not: each is an exact sum,
-//! rounded once. Equal bodies at equal distances on a circle are known to go round as one: after a
+//! rounded once. Equal bodies at equal distances on a circle are known to go round as one. After a
 //! quarter of a turn each is where another one began, and their energy is what it was. The bits are
 //! the same for any number of ranks, on threads and on processes (`motet run -t 2 -m 2 -- nbody`).
 

@@ -7,8 +7,8 @@
 //!  post 1, 2, 3 ──► (readings) ──► Latest: slot [3] ──► task ──► draw(3)
 //! ```
 //!
-//! What an arbiter consists of: the thing that is built (`Attach`), the thing at work (`Active`,
-//! and a `Receiver` on its port), and the task (`TaskBody`) that carries what was taken.
+//! An arbiter consists of the thing that is built (`Attach`) and the thing at work (`Active`, and a
+//! `Receiver` on its port). The task (`TaskBody`) carries what was taken.
 
 #![allow(
     clippy::disallowed_types,

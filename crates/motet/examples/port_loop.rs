@@ -1,5 +1,5 @@
-//! The papers' port loop: the index of every block is posted to a port, a handler does the block, a
-//! latch tells when all are done.
+//! The papers' port loop. The index of every block is posted to a port, a handler does the block,
+//! and a latch tells when all are done.
 //!
 //! ```text
 //!  main ── 0, 1, … ──► (blocks) ──► Receive ──► handler: the block ──► latch ──► main
@@ -10,8 +10,8 @@
 //! the same; this one counts blocks.
 //!
 //! `main` sleeps until the loop has ended. A program with many short loops makes port and receive
-//! once and calls its loops from a task of the dispatcher, which awaits `end.recv()`: no thread has
-//! to be woken for a loop then, which is most of what it costs.
+//! once and calls its loops from a task of the dispatcher, which awaits `end.recv()`. No thread has
+//! to be woken for a loop then. That wake-up is most of what a loop costs.
 
 use motet::{Dispatcher, Port, QueueConfig, Receive};
 use std::ops::Range;

@@ -6,7 +6,7 @@
 //!   south ── temperature ──┘
 //! ```
 //!
-//! The nodes live in one process, on a simulated network in the virtual time of a replay: the link
+//! The nodes live in one process, on a simulated network in the virtual time of a replay. The link
 //! of the south breaks, and nothing is lost, since its topic is acknowledged.
 
 use motet::mesh::{LinkConfig, Node, Qos, Sample, SimulatedNetwork, SubscribeConfig};

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The result is that of a plain sort, for any number of ranks, on threads and on processes
-//! (`motet run -t 2 -m 2 -- sample_sort`), and no rank gets much more than its share, however the
-//! keys are distributed (Shi and Schaeffer, *Parallel sorting by regular sampling*, 1992).
+//! (`motet run -t 2 -m 2 -- sample_sort`). No rank gets much more than its share, however the keys
+//! are distributed (Shi and Schaeffer, *Parallel sorting by regular sampling*, 1992).
 
 use motet::{CommError, Communicator, Current, World};
 use motet_testkit::mark;
@@ -81,7 +81,7 @@ async fn sort(comm: &Communicator) -> Result<Vec<Key>, CommError> {
 }
 
 /// How many keys a rank can get at most. Between two cuts there are as many samples as each rank
-/// has taken; every sample stands for so many keys of its rank, and each rank may have that many
+/// has taken. Every sample stands for so many keys of its rank, and each rank may have that many
 /// more before its first.
 fn most(ranks: usize) -> usize {
     let keys = KEYS.div_ceil(ranks).div_ceil(SAMPLES);

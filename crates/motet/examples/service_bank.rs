@@ -1,4 +1,4 @@
-//! A bank whose process is killed in the middle of its work: what was answered is there, and what
+//! A bank whose process is killed in the middle of its work. What was answered is there, and what
 //! is asked for again with the same key is done once.
 //!
 //! The program starts itself as the process that is killed.

@@ -1,5 +1,6 @@
-//! A mashup of three services, put together by a manifest: a source of points, a clustering that
-//! runs on ranks as a job, and a map that is drawn anew when the clustering has found something.
+//! A mashup of three services, put together by a manifest. There is a source of points, and a
+//! clustering that runs on ranks as a job. A map is drawn anew when the clustering has found
+//! something.
 //!
 //! ```text
 //!  /source ◄── get ── /clustering (job: K-means on ranks) ── notification ──► /map ── get ──► /source

@@ -1,4 +1,4 @@
-//! Similarity search as a service: a source of compounds as it was recorded, and an index that
+//! Similarity search as a service. There is a source of compounds as it was recorded. An index
 //! answers which are the most similar to one of them by Tanimoto's coefficient of their
 //! fingerprints. Each hit has a link to PubChem.
 //!

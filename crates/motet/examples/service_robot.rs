@@ -1,6 +1,6 @@
-//! Services that drive a robot through a room, in virtual time: a world, a drive, a bumper, a
-//! laser, and an explorer that joins what bumper and laser say. The same seed gives the same way;
-//! another manifest gives another drive.
+//! Services that drive a robot through a room, in virtual time. They are a world, a drive, a
+//! bumper, a laser, and an explorer that joins what bumper and laser say. The same seed gives the
+//! same way; another manifest gives another drive.
 
 use motet_dispatch::{Replay, spawn};
 use motet_ports::{JoinedReceive, Port};

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! All three compute the same parts, of which each thread has as many as the others. With the lock,
-//! the total is shared and whoever holds the lock may change it; that it is complete says something
+//! the total is shared and whoever holds the lock may change it. That it is complete says something
 //! else, here the end of all tasks. With ranks, nothing is shared: a part goes into a collective,
 //! which is also where the ranks meet. With ports, a part is a message, and the handler that adds
 //! starts when the last one has come.

@@ -1,8 +1,9 @@
 //! Who waits for whom: rank 0 reads standard input to its end, all others wait for it, each for the
 //! one before.
 //!
-//! Whoever asks learns it, though rank 0 helps nobody meanwhile: `motet run -m 3 --why 2 -- why`,
-//! or `kill -USR1` with the number of any of the processes, and then the end of the input (Ctrl-D).
+//! Whoever asks learns it, though rank 0 helps nobody meanwhile. Ask by
+//! `motet run -m 3 --why 2 -- why`, or by `kill -USR1` with the number of any of the processes.
+//! Then end the input (Ctrl-D).
 //!
 //! ```text
 //!  standard input ──► rank 0 ──► rank 1 ──► rank 2 ──► …      "go" goes from rank to rank

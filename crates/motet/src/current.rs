@@ -19,11 +19,11 @@ use std::time::Duration;
 /// alone, and otherwise one.
 ///
 /// `SIGUSR1` to any of the processes makes the first one print who waits for whom, on standard
-/// error, and `MOTET_WHY` makes it do so every so many seconds: see [`tell_why`].
+/// error. `MOTET_WHY` makes it do so every so many seconds: see [`tell_why`].
 ///
-/// With `MOTET_BALANCE=10%` each run that ends well and loses at least 10 % of its time to ranks
-/// that compute longer than the others in some stage says so on standard error:
-/// see [`World::on_imbalance`].
+/// With `MOTET_BALANCE=10%` a run that ends well speaks on standard error. It does so if it loses
+/// at least 10 % of its time to ranks that compute longer than the others in some stage. See
+/// [`World::on_imbalance`].
 ///
 /// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where
 /// `MOTET_MPI_LIB` says, else in the active environment of Python and where systems put libraries.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Brings samples to a rank: an extension of [`Node`], since the mesh knows nothing of ranks.
 pub trait Deliver {
     /// The samples of all topics that match `pattern` become messages to the rank that calls this,
-    /// with `tag` of `comm`: it receives a [`Local`] [`Sample`] from
+    /// with `tag` of `comm`. The rank receives a [`Local`] [`Sample`] from
     /// [`OUTSIDE`](motet_comm::OUTSIDE), or any source.
     ///
     /// At most `window` samples of one publisher, and at most `window` in all, have come and are
@@ -27,8 +27,8 @@ pub trait Deliver {
     /// accepted when the rank drops it ([`Ack::Handled`]).
     ///
     /// While the rank waits for a sample the world is not stuck, and
-    /// [`RunWatch::why`](motet_comm::RunWatch) names the pattern and those who publish. A sample that
-    /// comes when the rank has ended counts as accepted; nothing comes after it.
+    /// [`RunWatch::why`](motet_comm::RunWatch) names the pattern and those who publish. A sample
+    /// that comes when the rank has ended counts as accepted; nothing comes after it.
     ///
     /// # Errors
     /// [`DeliverError`]: `pattern` is no key, the node has left, `window` is 0, or the world is

@@ -3,7 +3,8 @@
 //! Message-driven handlers and MPI-style ranks run on the same core, and data mining stands on top
 //! of it. This crate is the front door: it re-exports the crates below it.
 //!
-//! - Depends on: the crates it re-exports. Used by: your program.
+//! - Depends on: the crates it re-exports. Used by: your program, the command line, the C library,
+//!   the Python package.
 //!
 //! ```text
 //!  post ──► Port ──► Receiver ──► Arbiter ──► DispatcherQueue ──► Dispatcher ──► handler ──► post …

@@ -144,7 +144,7 @@ impl Programs {
     }
 
     /// The ranks of a program in the communicator that was split, in the order of their ranks in
-    /// their own; none when there are not so many programs.
+    /// their own. There are none when there are not so many programs.
     #[must_use]
     pub fn ranks(&self, number: usize) -> &[usize] {
         self.all.get(number).map_or(&[], |(_, ranks)| ranks)

@@ -5,12 +5,12 @@ use motet_sync::thread;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Prints who waits for whom in the runs of this world ([`World::watch`]) on standard error: so
-/// often, if a time is given; and, on Unix, once for each `SIGUSR1` that this process gets. From
-/// now on, until the process ends.
+/// Prints who waits for whom in the runs of this world ([`World::watch`]) on standard error. It
+/// does so every so often, if a time is given. On Unix it also does so once for each `SIGUSR1` that
+/// this process gets. From now on, until the process ends.
 ///
-/// Over several processes each of them calls this, and process 0 prints one report for all:
-/// whichever got the signal, and however many did within a second. Ranks that compute need not
+/// Over several processes each of them calls this, and process 0 prints one report for all. It does
+/// so whichever got the signal, and however many did within a second. Ranks that compute need not
 /// help. Where nobody asks it costs a thread that sleeps, two in process 0.
 /// [`World::current`](crate::Current::current) does it by itself, every `MOTET_WHY` seconds if that
 /// is set.

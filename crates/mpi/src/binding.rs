@@ -1,4 +1,4 @@
-//! An MPI library behind safe types: the only place with `unsafe`.
+//! An MPI library behind safe types: the only place that calls MPI.
 //!
 //! ```text
 //!  Library ── start ──► Environment ──► Comm ──► Request ──► Status

@@ -7,9 +7,9 @@
 //!                                  └── progress() tests ──┘
 //! ```
 //!
-//! Processes of one machine share memory, and messages between them go through it (`shared.rs`); to
-//! others a message is one message of MPI, whatever its length: the receiver asks for the length
-//! before it makes room (matched probe, MPI 5.0 section 3.8.2), so short ones go at once and long
+//! Processes of one machine share memory, and messages between them go through it (`shared.rs`). To
+//! others a message is one message of MPI, whatever its length. The receiver asks for the length
+//! before it makes room (matched probe, MPI 5.0 section 3.8.2). So short ones go at once and long
 //! ones as the library sends long messages. MPI keeps the order between two processes; the engine
 //! keeps it where a long message is still arriving when a short one is there.
 //!
@@ -54,14 +54,14 @@ pub struct EngineConfig {
     pub at_once: usize,
     /// How often the other processes of the machine are looked at.
     pub look_every: Duration,
-    /// Whether messages between processes of a machine go through memory that they share; over MPI
-    /// they go where one of the two says no, or the machine does not let them.
+    /// Whether messages between processes of a machine go through memory that they share. They go
+    /// over MPI where one of the two says no, or the machine does not let them.
     pub share_memory: bool,
 }
 
 /// Moves messages between this process and the others of a communicator.
 ///
-/// Any number of threads may use it: sends do not wait for each other but for the library's own
+/// Any number of threads may use it. Sends do not wait for each other but for the library's own
 /// locks, and one thread at a time takes messages in.
 #[derive(Debug)]
 pub struct Engine {
@@ -141,8 +141,8 @@ impl Engine {
         self.progress_but(|_| false, deliver)
     }
 
-    /// As [`Engine::progress`], but where `leave` says so of the next message from a process that
-    /// has come through memory, that one and those behind it from there stay, for
+    /// As [`Engine::progress`], but `leave` is asked of the next message from a process that has
+    /// come through memory. Where it says so, that one and those behind it from there stay, for
     /// [`Engine::read_next`].
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Engine {
     }
 
     /// Takes the next message from `process` in, if it has come through memory with this header and
-    /// `wanted` says so, and gives its bytes to `read`, block by block, with each how many follow
+    /// `wanted` says so. It gives the bytes to `read`, block by block, with each how many follow
     /// it. Whether one was taken in.
     ///
     /// `wanted` is called while no other thread takes anything in. `read` must not wait.
@@ -192,7 +192,7 @@ impl Engine {
 
     /// What an error of MPI comes from: the loss of a process that can be seen from here, if there
     /// is one. One that is dying is not there for the library any more, while the system still
-    /// calls it running: it is waited for, half a second at most.
+    /// calls it running. It is waited for, half a second at most.
     pub(crate) fn cause_of(&self, error: MpiError) -> MpiError {
         if !matches!(error, MpiError::Call { .. }) {
             return error;
@@ -219,8 +219,7 @@ impl Engine {
         deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) -> Result<usize, MpiError> {
         let at_once = self.config.at_once;
-        let mut take =
-            |process, came: RingOutput<'_>| self.hand_over_shared(process, came, deliver);
+        let mut take = |process, came: RingOutput<'_>| self.deliver_shared(process, came, deliver);
         let taken = receiving.shared.take_in(at_once, leave, &mut take)?;
         if !self.asks_mpi {
             return Ok(taken);
@@ -228,13 +227,13 @@ impl Engine {
         let arrived = receiving
             .arrivals
             .take_in(&self.comm, at_once, |process, request| {
-                self.hand_over(process, request, deliver)
+                self.deliver_message(process, request, deliver)
             })?;
         Ok(taken + arrived)
     }
 
     /// Delivers what has come through shared memory.
-    fn hand_over_shared(
+    fn deliver_shared(
         &self,
         process: usize,
         came: RingOutput<'_>,
@@ -248,14 +247,14 @@ impl Engine {
                 header,
                 payload,
             }),
-            RingOutput::Farewell => self.sides.close(process),
+            RingOutput::Close => self.sides.close(process),
             RingOutput::Nonsense => return Err(MpiError::Malformed { process, bytes: 0 }),
         }
         Ok(())
     }
 
     /// Delivers one message that is here.
-    fn hand_over(
+    fn deliver_message(
         &self,
         process: usize,
         request: Request,
@@ -276,7 +275,7 @@ impl Engine {
                 header,
                 payload: &mut payload,
             }),
-            Kind::Farewell => self.sides.close(process),
+            Kind::Close => self.sides.close(process),
         }
         Ok(())
     }
@@ -291,7 +290,7 @@ impl Engine {
                 continue;
             };
             self.take_last(receiving, process, deliver);
-            // Its farewell may have been the last.
+            // Its close message may have been the last.
             if self.sides.get(process) == Side::Open {
                 self.lose(receiving, process, reason, deliver);
             }
@@ -307,12 +306,12 @@ impl Engine {
     ) {
         // What cannot be received of it is lost with it.
         let _ = receiving.shared.take_last(process, &mut |process, came| {
-            self.hand_over_shared(process, came, deliver)
+            self.deliver_shared(process, came, deliver)
         });
         let _ = receiving
             .arrivals
             .take_last(&self.comm, process, |process, request| {
-                self.hand_over(process, request, deliver)
+                self.deliver_message(process, request, deliver)
             });
     }
 

@@ -45,7 +45,7 @@ impl LibrarySearch {
         }
     }
 
-    /// The usual search: at the place that was named, else in the environment of Python that is
+    /// The usual search: at the place that was named. Else in the environment of Python that is
     /// active, in the loader's path and where systems put libraries. `variable` gives the value of
     /// a variable of the environment.
     #[must_use]

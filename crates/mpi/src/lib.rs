@@ -2,7 +2,8 @@
 //!
 //! - Depends on: `motet-sync`, `motet-comm`, `libloading`. Nothing of MPI is needed to build: a
 //!   library is opened when a program is started on several processes.
-//! - Used by: the facade (`World::current()`), the command line (`motet run`, `motet doctor`).
+//! - Used by: the facade (`World::current()`), the command line (`motet run`, `motet doctor`), the
+//!   experiments.
 //!
 //! ```text
 //!  LibrarySearch ──► Library ──► Environment ──► Comm ──► Engine ──► Processes ──► World::over: ranks of all processes

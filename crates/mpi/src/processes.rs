@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The processes that were started together, as a [`Transport`] between them.
 ///
-/// Dropping it ends MPI when all processes have come to that, however long they take: a process
+/// Dropping it ends MPI when all processes have come to that, however long they take. A process
 /// that is not lost is waited for, at next to no cost. A process that has lost another does not
 /// wait for it.
 ///
@@ -50,7 +50,7 @@ const STEP: Duration = Duration::from_secs(1);
 
 impl Processes {
     /// Starts MPI in this process, with the others that `mpiexec` has started. Any thread may use
-    /// it; they take turns in calls of MPI, which costs less than the lock of a library that is
+    /// it. They take turns in calls of MPI, which costs less than the lock of a library that is
     /// started for calls from many threads.
     ///
     /// # Errors
@@ -80,8 +80,8 @@ impl Processes {
         }))
     }
 
-    /// Notes in a file that this process belongs to a run, `begun`, and, when it has left the
-    /// others, `ended`, or `lost` if it has lost one of them. Whoever waits for the end of this
+    /// Notes in a file that this process belongs to a run, `begun`. When it has left the others it
+    /// notes `ended`, or `lost` if it has lost one of them. Whoever waits for the end of this
     /// process can tell by it whether the others still counted on it. The second call does nothing.
     pub fn note_at(&self, file: PathBuf) {
         if self.note.set(file).is_ok() {
@@ -101,9 +101,9 @@ impl Processes {
         &started.expect("it is there until it is dropped").engine
     }
 
-    /// Says farewell, and waits until all others have, however long they work: were this process to
-    /// end while they do, without MPI_Finalize, its launcher would end them. Who has lost another
-    /// waits for nobody: one that is not seen from here may be gone too.
+    /// Sends its close message, and waits until all others have sent theirs, however long they
+    /// work. Were this process to end while they do, without MPI_Finalize, its launcher would end
+    /// them. Who has lost another waits for nobody: one that is not seen from here may be gone too.
     fn leave(&self) -> Result<(), MpiError> {
         // Relaxed: nobody else is left.
         let limit = match self.broken.load(Ordering::Relaxed) {

@@ -1,12 +1,12 @@
 //! The papers' message patterns, as programs that are measured.
 //!
 //! A program is a number of computations that compute in stages and exchange messages at the ends
-//! of the stages (papers R034 to R039): spawned, where each stage is a fresh handler, or
-//! rendezvous, where each computation is a rank that waits. What a stage computes is the
-//! caller's [`Work`]: units of time for the clock, a counter for the count of machine instructions.
-//! So both measure one form of each pattern.
+//! of the stages (papers R034 to R039). Spawned, each stage is a fresh handler. Rendezvous, each
+//! computation is a rank that waits. What a stage computes is the caller's [`Work`]: units of time
+//! for the clock, a counter for the count of machine instructions. So both measure one form of each
+//! pattern.
 //!
-//! - Depends on: dispatch, ports, comm.
+//! - Depends on: sync, dispatch, ports, comm.
 //! - Used by: bench (run times), counts (instructions), examples of the facade ([`map_reduce`]).
 //!
 //! ```text

@@ -22,10 +22,10 @@ pub fn share(comm: &Communicator, rows: usize) -> Range<usize> {
     begin(rank)..begin(rank + 1)
 }
 
-/// Repeats a step until `update` breaks: each rank maps the state to a part, all parts are merged
-/// in the order of the ranks, and every rank updates its state with the total.
+/// Repeats a step until `update` breaks. Each rank maps the state to a part, and all parts are
+/// merged in the order of the ranks. Every rank updates its state with the total.
 ///
-/// All ranks call it with the same state, and get the same result: `merge` must be associative, and
+/// All ranks call it with the same state, and get the same result. `merge` must be associative, and
 /// `update` depend on nothing but the state and the total.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! The spawned programs: each stage is a handler that messages start (papers R052).
 //!
-//! A computation counts its own stages. The messages could not tell: on a ring of three and more,
-//! two stages of one computation may overlap (the second needs messages of the neighbours only),
-//! and then their messages may overtake each other.
+//! A computation counts its own stages. The messages could not tell. On a ring of three and more,
+//! two stages of one computation may overlap (the second needs messages of the neighbours only).
+//! Then their messages may overtake each other.
 
 use crate::program::{Pattern, PatternProgram, Work};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, QueueConfig};
@@ -73,10 +73,10 @@ pub fn run<W: Work>(program: &PatternProgram<W>) -> Duration {
     })
 }
 
-/// As [`run`], for patterns of one message per stage, with messages that carry something:
-/// computation `i` begins with `first(i)`, and each of its stages makes the message that it posts
-/// of the one that it has received. What the last stages have made is dropped when the time has
-/// been taken.
+/// As [`run`], for patterns of one message per stage, with messages that carry something.
+/// Computation `i` begins with `first(i)`. Each of its stages makes the message that it posts of
+/// the one that it has received. What the last stages have made is dropped when the time has been
+/// taken.
 ///
 /// # Panics
 /// For patterns of several messages per stage. When the threads do not start.

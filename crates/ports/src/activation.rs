@@ -16,8 +16,8 @@ pub struct Activation {
 
 /// An arbiter that has been built and is not at work yet: alone, or a branch of another.
 ///
-/// Every arbiter of this crate is one, and one of your own can be: implement this for what is
-/// built, [`Active`] and [`Receiver`](crate::Receiver) for what goes to work. It can then be
+/// Every arbiter of this crate is one, and one of your own can be. Implement this for what is
+/// built, and [`Active`] and [`Receiver`](crate::Receiver) for what goes to work. It can then be
 /// activated, be a branch of a [`Choice`](crate::Choice), and belong to a group. What it must keep
 /// to:
 ///
@@ -77,8 +77,8 @@ pub trait Active: Waiter {
     fn cleanup(&self);
 
     /// Takes them off again as a branch of a choice that has been decided, for this branch or
-    /// another: as [`Active::cleanup`], but a branch that has taken its items, and is off its
-    /// ports, has nothing to do.
+    /// another. This does what [`Active::cleanup`] does. But a branch that has taken its items, and
+    /// is off its ports, has nothing to do.
     fn leave(&self) {
         self.cleanup();
     }
@@ -86,8 +86,8 @@ pub trait Active: Waiter {
     /// Whether the arbiter can still take items.
     fn is_active(&self) -> bool;
 
-    /// Whether the arbiter will never take items, and has not taken what a one-time arbiter takes:
-    /// it has been cleaned up, or its ports are [closed](crate::Port::close). (`false`, unless
+    /// Whether the arbiter will never take items, and has not taken what a one-time arbiter takes.
+    /// It has then been cleaned up, or its ports are [closed](crate::Port::close). (`false`, unless
     /// overridden.)
     fn has_ended(&self) -> bool {
         false

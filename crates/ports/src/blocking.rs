@@ -43,7 +43,7 @@ pub fn wait_blocking_for<F: Future>(
 /// # Waiting on a thread of one's own
 ///
 /// For threads that run no tasks. On a worker of a dispatcher these are errors at once, whatever
-/// waits in the port: a handler that would hold its thread there should be async and await
+/// waits in the port. A handler that would hold its thread there should be async and await
 /// [`Port::recv`]. They take their turn among the other receivers as awaited receives do.
 impl<T: Send + 'static> Port<T> {
     /// Blocks the thread until there is an item, and takes it.

@@ -2,7 +2,7 @@
 //!
 //! A subscription is an ordinary bounded port, so that each subscriber has its own queue of items,
 //! its own overflow policy and its own counters. A post takes a snapshot of the subscribers and
-//! posts a clone to each, under no lock: handlers that it sets off may post and subscribe.
+//! posts a clone to each, under no lock. So handlers that it sets off may post and subscribe.
 
 use crate::PostRefusal;
 use crate::port::{Overflow, Port};
@@ -15,8 +15,8 @@ use std::sync::{Arc, Weak};
 /// Gives every item to every subscriber (publish-subscribe inside a process). Clones are the same
 /// broadcast.
 ///
-/// Each [`Subscription`] is a bounded [`Port`] with an [`Overflow`] policy of its own: a slow
-/// subscriber drops, refuses or delays, and the others do not notice, but for a poster that
+/// Each [`Subscription`] is a bounded [`Port`] with an [`Overflow`] policy of its own. A slow
+/// subscriber drops, refuses or delays. The others do not notice, but for a poster that
 /// [waits](BroadcastPort::post_wait).
 ///
 /// ```

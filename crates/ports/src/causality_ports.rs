@@ -21,7 +21,7 @@ use std::fmt;
 /// assert_eq!((exception.message(), exception.causality()), ("out of string", Some("order 17")));
 /// ```
 pub trait CausalityPorts: Sized {
-    /// Posts each panic of work under the causality, that no inner one hears of, to `port`; those
+    /// Posts each panic of work under the causality, that no inner one hears of, to `port`. Those
     /// that the port refuses go to the next outer one. Handlers of the port run under the
     /// causalities outside, so their own panics go there too.
     ///

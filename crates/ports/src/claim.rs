@@ -11,11 +11,11 @@
 //!     └── close ──> Closed
 //! ```
 //!
-//! A claim that several may come to hold knows whether it is *shared*: who wins a claim that is not
-//! is the only one who could, and leaves no losers.
+//! A claim that several may come to hold knows whether it is *shared*. Who wins a claim that is not
+//! shared is the only one who could, and leaves no losers.
 //!
 //! All that must be true for the items to be taken is established *before* the claim, under the
-//! locks of the ports concerned; so a claim needs no third, tentative state. (Hopac's `Pick` and
+//! locks of the ports concerned. So a claim needs no third, tentative state. (Hopac's `Pick` and
 //! the operations of Concurrent ML need one because there both sides of a meeting may be choices.)
 
 use motet_sync::atomic::{AtomicU8, Ordering};
@@ -75,8 +75,8 @@ impl Claim {
         self.0.load(Ordering::Acquire) & !SHARED
     }
 
-    // AcqRel: the winner sees what the loser of an earlier round did, and what the winner did
-    // before is seen by whoever finds the claim taken.
+    // AcqRel: the winner sees what the loser of an earlier round did. What the winner did before is
+    // seen by whoever finds the claim taken.
     fn change(&self, to: u8) -> bool {
         let change = |from| {
             self.0

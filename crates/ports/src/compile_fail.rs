@@ -1,4 +1,4 @@
-//! What must not compile where `unused_must_use` is denied: an arbiter that is built and never
+//! What must not compile where `unused_must_use` is denied. An arbiter that is built and never
 //! activated and a wait that is never awaited do nothing, and the compiler says so (G263).
 //!
 //! This is well:

@@ -23,7 +23,7 @@ pub(crate) struct Deferred {
 
 /// At least one at first: most posts have none, and should find that out by one look.
 ///
-/// One that is carried out may panic (it may run a destructor, or a waker); those behind it are
+/// One that is carried out may panic (it may run a destructor, or a waker). Those behind it are
 /// done all the same, when this is dropped: there are tasks among them.
 struct Effects {
     first: Option<Effect>,
@@ -64,8 +64,8 @@ enum Effect {
 struct AdmitLast(Option<(QueueHandle, Task)>);
 
 impl Deferred {
-    /// Queues a task: at once if that takes no more than a few instructions, else later; and after
-    /// what was decided before, which the task may count on.
+    /// Queues a task, at once if that takes no more than a few instructions, else later. It is
+    /// queued after what was decided before, which the task may count on.
     #[inline]
     pub(crate) fn admit(&mut self, queue: &QueueHandle, task: Task) {
         if self.effects.is_some() {

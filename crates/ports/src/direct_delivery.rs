@@ -6,7 +6,7 @@
 //! as the receiver is alone at it.
 //!
 //! A receive may be a concurrent member of an interleave. Then each item is counted among the
-//! readers' as it is sent, under the port's lock, as long as the end has not been claimed; who ends
+//! readers' as it is sent, under the port's lock, as long as the end has not been claimed. Who ends
 //! the interleave comes by that lock.
 
 use crate::delivery::{DeliverItem, QueueHandle, Sends};

@@ -2,20 +2,20 @@
 //!
 //! A join must see and take items of several ports in one step. Locking several ports in each post
 //! would need a lock order, and a post cannot know beforehand which ports the joins it meets will
-//! want. So ports that a join has ever connected belong to one *domain*, and whoever changes
-//! what receivers see on such a port (post, register, put back) holds the domain's lock first.
-//! Inside it any number of port locks may be taken in any order: nobody else waits for one while he
-//! holds another. Ports without joins have no domain and pay nothing.
+//! want. So ports that a join has ever connected belong to one *domain*. Whoever changes what
+//! receivers see on such a port (post, register, put back) holds the domain's lock first. Inside it
+//! any number of port locks may be taken in any order: nobody else waits for one while it holds
+//! another. Ports without joins have no domain and pay nothing.
 //!
 //! Most posts do without. One whose item nobody wants yet, because all joins at the port lack
-//! something elsewhere (`arbiter/missing_hint.rs`), needs no more than the port's lock, and finds
+//! something elsewhere (`arbiter/missing_hint.rs`), needs no more than the port's lock. It finds
 //! that out under it. One that completes a join which takes an item of each of its ports
 //! (`arbiter/one_each.rs`) tries the locks of the others. One that needs the domain tries its lock
 //! then, and waits for it only after it has let the port go.
 //!
 //! Domains merge when a join connects them (union by size) and never split. The way up to the root
-//! is read without a lock, since a post to a joined port goes it each time; that the root still is
-//! one is looked up again under its lock.
+//! is read without a lock, since a post to a joined port goes it each time. Whether the root still
+//! is one is looked up again under its lock.
 
 use motet_sync::{Mutex, MutexGuard, Serial};
 use std::sync::{Arc, OnceLock};

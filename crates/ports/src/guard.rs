@@ -1,7 +1,7 @@
 //! Guards: which items of a port a part of a join takes, by source and by tag.
 //!
-//! A guard is a predicate on the item. Any closure will do; for items that say who sent them and
-//! what they are about there are ready ones, so that a join can wait for messages of particular
+//! A guard is a predicate on the item. Any closure will do. There are ready ones for items that say
+//! who sent them and what they are about. With them a join can wait for messages of particular
 //! senders.
 //!
 //! ```

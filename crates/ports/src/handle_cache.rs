@@ -3,7 +3,7 @@
 //!
 //! They may as long as its port sends items there [directly](crate::direct_delivery): the port
 //! notices when that ends, and the workers are told to let go. So an arbiter is not kept by those
-//! who have run its handler: what goes with its port goes as soon as they have done what they are
+//! who have run its handler. What goes with its port goes as soon as they have done what they are
 //! doing.
 
 use motet_sync::atomic::{AtomicU8, Ordering};

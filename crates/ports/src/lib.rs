@@ -1,10 +1,11 @@
 //! Ports, receivers and arbiters: from posted items to tasks.
 //!
-//! The first half of motet's one way through: items wait in ports; arbiters see when a condition on
+//! The first half of motet's one way through. Items wait in ports. Arbiters see when a condition on
 //! ports is met, take the items and make the task that `motet-dispatch` runs.
 //!
 //! - Depends on: `motet-sync`, `motet-dispatch`; `futures-core`, `futures-sink` (traits only).
-//! - Used by: `motet-comm` and the facade; every paradigm above is built from it.
+//! - Used by: `motet-comm`, `motet-http`, `motet-mesh`, `motet-mesh-zenoh`, `motet-patterns`,
+//!   `motet-service`, `motet-counts`, the facade, the command line, the benchmarks.
 //!
 //! ```text
 //!            ┌───────────── Port ─────────────┐
@@ -62,8 +63,8 @@
 //! assert_eq!(sum.load(Ordering::Relaxed), 5050);
 //! ```
 //!
-//! Read next: [`Port`], then `claim.rs` and `domain.rs` (how one item gets one taker, and how a
-//! join takes several at once), then one file of `arbiter/`.
+//! Read next: [`Port`], then `claim.rs` and `domain.rs`, then one file of `arbiter/`. The first two
+//! say how one item gets one taker, and how a join takes several at once.
 #![forbid(unsafe_code)]
 
 mod activation;
@@ -91,6 +92,7 @@ mod parallel_loop;
 mod parent;
 mod policy_port;
 mod port;
+mod port_items;
 mod port_origin;
 mod port_set;
 mod predicate;
@@ -102,7 +104,6 @@ mod recv;
 mod reply;
 mod result_mailbox;
 mod select;
-mod shelf;
 mod sink;
 mod stamps;
 mod stream;

@@ -1,10 +1,11 @@
 //! The outlet of an arbiter: its queue, and the arbiter above it that has a say.
 //!
 //! A receive or a join may stand alone, be a branch of a choice, or belong to a group of an
-//! interleave. What differs is here, not in the receive: a branch asks its parent before it takes
-//! anything, sends its tasks through it, and its handlers enter and leave under it. The order is
-//! CCR's, so that a refusal leaves no trace: the branch establishes that all it needs is there
-//! (items, predicates, room in the queue), then the parent decides, then the items are taken.
+//! interleave. What differs is here, not in the receive. A branch asks its parent before it takes
+//! anything and sends its tasks through it. Its handlers enter and leave under it. The order is
+//! CCR's, so that a refusal leaves no trace. First the branch establishes that all it needs is
+//! there (items, predicates, room in the queue). Then the parent decides, and then the items are
+//! taken.
 //!
 //! ```text
 //!   offer ──> items there? ──> room in the queue? ──> parent: claim ──> take ──> parent: send
@@ -159,7 +160,7 @@ impl Outlet {
     }
 
     /// Tells the arbiter above that a task that was sent will not run, after what it carried is
-    /// back: groups of an interleave wait for their tasks.
+    /// back. Groups of an interleave wait for their tasks.
     #[cold]
     pub fn lose(&self) {
         if let Some(above) = &self.above {

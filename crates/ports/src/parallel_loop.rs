@@ -25,7 +25,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tasks::{GatherShare, Outcome, Shared, in_pairs, results};
+use tasks::{GatherShare, Outcome, Shared, results, tree_reduce};
 
 /// Runs a body for each of many blocks in parallel (papers R110 and R111: `Parallel.For` over the
 /// blocks that a rank holds). A block is anything that can be sent: an index, or the data itself,
@@ -183,7 +183,7 @@ impl ParallelLoop {
         R: Send + 'static,
     {
         self.run(blocks, body, move |shares| {
-            in_pairs(results(shares), &combine)
+            tree_reduce(results(shares), &combine)
         })
     }
 

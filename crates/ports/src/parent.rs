@@ -29,7 +29,7 @@ pub(crate) trait Parent: Settle {
     );
 
     /// A worker is about to run a task's handler, which is `counted` if it has counted itself among
-    /// the parent's readers. The parent may ask for the task, to hold it longer; else the handler
+    /// the parent's readers. The parent may ask for the task, to hold it longer. Else the handler
     /// runs now, and the pass, if there is one, is dropped when it has ended. `above` is the parent
     /// itself, for the pass.
     fn enter<'a>(
@@ -48,8 +48,8 @@ pub(crate) trait Parent: Settle {
 }
 
 /// A parent, as its branch keeps it. For branches whose handlers run together with others the
-/// parent has readers: what it would be asked is asked of those, and the parent only where they are
-/// not biased.
+/// parent has readers. What the parent would be asked is asked of those, and of the parent only
+/// where they are not biased.
 #[derive(Clone)]
 pub(crate) struct Above {
     parent: Arc<dyn Parent>,

@@ -1,4 +1,5 @@
-//! The port: a first-in first-out queue of items and an ordered list of receivers.
+//! The port: a first-in first-out queue of items and an ordered list of receivers. A post begins in
+//! `port/direct.rs`.
 
 mod again;
 mod blocked_receiver;
@@ -89,10 +90,13 @@ impl<T: Send + 'static> Port<T> {
     /// it. If none does, it waits in the port.
     ///
     /// # Errors
-    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full,
-    /// when the port itself is, if its [overflow policy](Overflow) says so, and when the port is
-    /// [closed](Port::close). (A receiver whose queue has been stopped wants nothing: it leaves the
-    /// port.)
+    /// [`PostError`] hands the item back:
+    ///
+    /// - when the receiver that wants it has a queue that is full;
+    /// - when the port itself is full, if its [overflow policy](Overflow) says so;
+    /// - when the port is [closed](Port::close).
+    ///
+    /// (A receiver whose queue has been stopped wants nothing: it leaves the port.)
     ///
     /// # Panics
     /// Inside a predicate: predicates must not use ports.

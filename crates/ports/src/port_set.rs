@@ -57,8 +57,8 @@ pub struct PortSet<S: PortTypes> {
 /// One port for several types of item, which keeps the order of posts between them (CCR's
 /// `PortSet` in its shared mode).
 ///
-/// Its items are an enum with one variant for each type ([`one_of`]), so whoever receives matches;
-/// there is no port of one type to ask for, and no item of an unexpected type to trip over.
+/// Its items are an enum with one variant for each type ([`one_of`]), so whoever receives matches.
+/// There is no port of one type to ask for, and no item of an unexpected type.
 ///
 /// ```
 /// use motet_ports::SharedPortSet;
@@ -103,8 +103,8 @@ pub struct SharedPortSet<S: PortTypes> {
 }
 
 /// The port set of an operation that succeeds with a `T` or fails with an `E` (CCR's
-/// `SuccessFailurePort`): the common shape of a reply of which somebody may see only one half.
-/// Where one asker awaits one answer, [`reply`](crate::reply) is simpler.
+/// `SuccessFailurePort`). It is the common shape of a reply of which somebody may see only one
+/// half. Where one asker awaits one answer, [`reply`](crate::reply) is simpler.
 ///
 /// ```
 /// use motet_ports::SuccessFailurePort;
@@ -172,8 +172,8 @@ impl<S: PortTypes> PortSet<S> {
 
     /// Posts an item whose type is known at run time only, to the port of exactly that type.
     ///
-    /// Where CCR takes the first port of a base type when there is no exact one, say so with a
-    /// trait object as the type of the items: `set.post(Box::new(circle) as Box<dyn Shape>)`.
+    /// CCR takes the first port of a base type when there is no exact one. For that, use a trait
+    /// object as the type of the items: `set.post(Box::new(circle) as Box<dyn Shape>)`.
     ///
     /// # Errors
     /// [`PostAnyError`] gives the item back when no port is of its type, or when its port refuses

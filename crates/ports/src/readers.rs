@@ -9,11 +9,11 @@
 //! says that it waits and then adds up. All four are sequentially consistent, so one of the two
 //! sees the other. The same holds for a reader that ends.
 //!
-//! When no writer has come for a good while there is a *reader bias* (Dice and Kogan, BRAVO, 2019),
-//! which each count says itself: readers count with a plain store and a light fence, and look at
+//! When no writer has come for a good while there is a *reader bias* (Dice and Kogan, BRAVO, 2019).
+//! Each count says so itself. Readers then count with a plain store and a light fence, and look at
 //! nothing else. A writer says that it waits, revokes the bias in all counts, and calls the heavy
-//! fence: from there on those who have counted under the bias are seen, or see that it is revoked,
-//! and then look whether a writer waits, as others do.
+//! fence. From there on those who have counted under the bias are seen, or see that it is revoked.
+//! The latter then look whether a writer waits, as others do.
 
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use motet_sync::{CachePadded, asymmetric, thread_number, thread_number_if_asked};

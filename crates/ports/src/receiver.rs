@@ -4,7 +4,7 @@ use crate::deferred::{Deferred, Keep};
 use crate::delivery::{ItemBox, ItemDelivery, QueueHandle, item_of};
 use crate::direct_delivery::DirectDelivery;
 use crate::outlet::Outlet;
-use crate::shelf::{End, Offered, Shelf};
+use crate::port_items::{End, Offered, PortItems};
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::any::type_name;
 use std::borrow::Cow;
@@ -15,31 +15,32 @@ use std::task::Waker;
 /// Someone who wants items of a port.
 ///
 /// `offer` is called for each item that is posted while the receiver is registered, until one
-/// receiver accepts it, and for each item that waits when the receiver is registered. It runs under
-/// the port's lock on the poster's thread: it must be quick, must not block and must not use any
-/// port; what it wants done goes through [`Offer::schedule`] and [`Offer::wake`], which happen
-/// after the lock is released.
+/// receiver accepts it. It is also called for each item that waits when the receiver is registered.
+/// It runs under the port's lock on the poster's thread. It must be quick, must not block and must
+/// not use any port. What it wants done goes through [`Offer::schedule`] and [`Offer::wake`], which
+/// happen after the lock is released.
 pub trait Receiver<T: Send + 'static>: Keep {
     /// Looks at the offered item and takes it, or leaves it.
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
 
-    /// Where items go if this receiver wants each of them, whenever it comes: while it is alone at
-    /// its port, they are sent there and not offered.
+    /// Where items go if this receiver wants each of them, whenever it comes. While the receiver is
+    /// alone at its port, they are sent there and not offered.
     #[doc(hidden)]
     fn direct_delivery(&self) -> Option<DirectDelivery<T>> {
         None
     }
 
     /// Whether this receiver would reject any item now, and lose nothing if it were not offered
-    /// one: it will look at what waits once something else has come. Called under the port's lock
+    /// one. It will look at what waits once something else has come. Called under the port's lock
     /// alone.
     #[doc(hidden)]
     fn wants_nothing_yet(&self) -> bool {
         false
     }
 
-    /// Takes the offered item, which was posted where none waits, if this receiver can see by the
-    /// lock of the port alone that it may, whatever others hold. If not, nothing has changed.
+    /// Takes the offered item, which was posted where none waits. It does so if this receiver can
+    /// see by the lock of the port alone that it may, whatever others hold. If not, nothing has
+    /// changed.
     #[doc(hidden)]
     fn take_at_once(&self, _offer: &mut Offer<'_, T>) -> bool {
         false
@@ -145,10 +146,10 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     #[cold]
     fn take_some(&mut self, count: usize) -> BoxList<ItemDelivery<T>> {
-        self.lend(|offered, _| {
-            let mut shelf = Shelf::offered(offered);
+        self.with_items(|offered, _| {
+            let mut port_items = PortItems::offered(offered);
             let mut taken = BoxList::new();
-            let oldest = std::iter::from_fn(|| shelf.take_oldest());
+            let oldest = std::iter::from_fn(|| port_items.take_oldest());
             oldest
                 .take(count)
                 .for_each(|parcel| taken.push_back(parcel));
@@ -164,7 +165,10 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     /// Lends the offered item and those that wait to `body`, which may take some.
     #[inline]
-    pub(crate) fn lend<R>(&mut self, body: impl FnOnce(&mut Offered<T>, &mut Deferred) -> R) -> R {
+    pub(crate) fn with_items<R>(
+        &mut self,
+        body: impl FnOnce(&mut Offered<T>, &mut Deferred) -> R,
+    ) -> R {
         let mut offered = Offered {
             waiting: std::mem::take(self.waiting),
             parcel: self.parcel.take(),
@@ -199,7 +203,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     }
 
     /// Claims room in `queue` for the task that will handle the offer. `Err` is the verdict when
-    /// there is none: a queue that is full refuses the item; a receiver whose queue has been
+    /// there is none. A queue that is full refuses the item. A receiver whose queue has been
     /// stopped will never handle anything again and leaves its port, where the item stays.
     ///
     /// # Errors

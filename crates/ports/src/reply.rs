@@ -17,8 +17,8 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// Where the answer to a request goes: an item of the request. It is answered once, by moving the
-/// answer in; dropped without an answer, by a handler that panics for instance, it tells the asker
-/// so, who therefore never waits in vain.
+/// answer in. Dropped without an answer, by a handler that panics for instance, it tells the asker
+/// so. So the asker never waits in vain.
 ///
 /// Made by [`reply`], or by [`ReplyPort::to`] where the answer should come to a port, for joins and
 /// other arbiters to wait for it.
@@ -104,7 +104,7 @@ pub fn reply<T: Send + 'static>() -> (ReplyPort<T>, Reply<T>) {
 }
 
 impl<T: Send + 'static> ReplyPort<T> {
-    /// A reply port whose answer, or the news that there is none, is posted to `port`: receives,
+    /// A reply port whose answer, or the news that there is none, is posted to `port`. Receives,
     /// joins and other arbiters can wait for it there.
     ///
     /// ```

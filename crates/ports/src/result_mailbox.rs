@@ -1,8 +1,9 @@
 //! The queue of an awaited arbiter: it holds one task until the future that waits runs it.
 //!
-//! Any arbiter has a waiting form by this: put to work with a mailbox as its queue, its task comes
-//! here when it has taken its items, and the future, woken, runs it in its own poll. A future that
-//! is dropped instead cleans the task up, which brings the items back to the front of their ports.
+//! Any arbiter has a waiting form by this: it is put to work with a mailbox as its queue. Its task
+//! comes here when it has taken its items. The future, woken, runs the task in its own poll. A
+//! future that is dropped instead cleans the task up, which brings the items back to the front of
+//! their ports.
 
 use crate::activation::Active;
 use crate::recv::adopt;

@@ -39,10 +39,11 @@ pub fn select<R: Send + 'static>() -> Select<R> {
     }
 }
 
-/// Waits for the first of several things at ports (the waiting form of a [`Choice`](crate::Choice))
-/// and gives what the function beside it makes of it: the variant of an enum, for one.
+/// Waits for the first of several things at ports (the waiting form of a
+/// [`Choice`](crate::Choice)). Gives what the function beside it makes of it: the variant of an
+/// enum, for one.
 ///
-/// Exactly one is taken, once. What the others wait for stays in its port all the time: it is not
+/// Exactly one is taken, once. What the others wait for stays in its port all the time. It is not
 /// taken and put back, and who reads the port meanwhile gets it. When several are there at the
 /// first poll their order decides. The functions run in the poll, outside of locks.
 ///
@@ -124,8 +125,9 @@ impl<R: Send + 'static> Select<R> {
         self.or(Batch::new(port, count, None, map))
     }
 
-    /// Or takes up to `count` items of `port`: as soon as there are so many, or once the oldest has
-    /// waited for `span` since the first poll, by the clock of the queue on which it is polled.
+    /// Or takes up to `count` items of `port`. It takes them as soon as there are so many, or once
+    /// the oldest has waited for `span` since the first poll. The clock is that of the queue on
+    /// which it is polled.
     ///
     /// # Panics
     /// When `count` is 0.
@@ -159,8 +161,8 @@ impl<R: Send + 'static> Select<R> {
         self.or(IsThere::new(port, map))
     }
 
-    /// Or goes on when `span` is over, counted from the first poll, by the clock of the queue on
-    /// which it is polled (the real one outside of queues).
+    /// Or goes on when `span` is over, counted from the first poll. The clock is that of the queue
+    /// on which it is polled (the real one outside of queues).
     pub fn after<M>(self, span: Duration, map: M) -> Self
     where
         M: FnOnce() -> R + Send + 'static,
@@ -205,8 +207,8 @@ impl<R: Send + 'static> Select<R> {
 
 /// # Waiting for several items
 impl<T: Send + 'static> Port<T> {
-    /// Waits for up to `count` items and takes them: as soon as there are so many, or once the
-    /// oldest has waited for `span` since the first poll. There is one at least.
+    /// Waits for up to `count` items and takes them. It takes them as soon as there are so many, or
+    /// once the oldest has waited for `span` since the first poll. There is one at least.
     ///
     /// # Panics
     /// When `count` is 0; its first poll, when the operating system refuses the real clock its

@@ -1,10 +1,10 @@
-//! Whole programs on a dispatcher with two threads, under many random schedules of each: the
-//! classic puzzles of coordination, each written the way this crate would have it.
+//! Whole programs on a dispatcher with two threads, under many random schedules of each. They are
+//! the classic puzzles of coordination, each written the way this crate would have it.
 //!
 //! Where loom tries every schedule of a model of a few steps, [shuttle](https://docs.rs/shuttle)
-//! draws schedules of thousands of steps: purely at random, and with priorities that change at a
-//! few points (PCT), which finds bugs that need few but particular switches. A failure prints the
-//! schedule, which `shuttle::replay` repeats.
+//! draws schedules of thousands of steps. It draws them purely at random, and with priorities that
+//! change at a few points (PCT). The latter finds bugs that need few but particular switches. A
+//! failure prints the schedule, which `shuttle::replay` repeats.
 
 mod bank;
 mod barber;

@@ -10,9 +10,9 @@ use std::task::{Context, Poll, Waker};
 
 /// Posts what it is given; made by [`Port::sink`].
 ///
-/// An item is posted when it is given, as [`Port::post`] does. Where there is no room and the port
-/// or the queue lets posters wait ([`Overflow::Wait`](crate::Overflow::Wait)), it takes its place
-/// in the line then, as [`Port::post_wait`] does: the sink is ready, and flushed, when it has been
+/// An item is posted when it is given, as [`Port::post`] does. There may be no room where the port
+/// or the queue lets posters wait ([`Overflow::Wait`](crate::Overflow::Wait)). Then it takes its
+/// place in the line, as [`Port::post_wait`] does. The sink is ready, and flushed, when it has been
 /// let in. Ports and queues that let nobody wait give an error that hands the item back. Closing
 /// the sink leaves the port as it is.
 ///

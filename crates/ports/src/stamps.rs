@@ -1,7 +1,7 @@
 //! Stamps say where items stand in their port: by them an item that had been taken finds its old
 //! place.
 
-use crate::shelf::End;
+use crate::port_items::End;
 
 /// How an item comes into a port.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use std::sync::{Arc, Weak};
 /// A port's handle that does not keep the port: for receivers, which the port keeps. Made by
 /// [`Port::downgrade`].
 ///
-/// A handler that holds the port it waits at, or a future that holds the only handle of the port it
-/// awaits, is kept by the port that it keeps: if nothing comes any more, both stay. With a weak
-/// handle they go.
+/// A handler may hold the port it waits at, or a future the only handle of the port it awaits. Each
+/// is then kept by the port that it keeps. If nothing comes any more, both stay. With a weak handle
+/// they go.
 pub struct WeakPort<T: Send + 'static>(Weak<PortCore<T>>);
 
 impl<T: Send + 'static> Port<T> {

@@ -1,4 +1,4 @@
-//! Ranks that share one tree: who has no work asks for some, who finds something better tells the
+//! Ranks that share one tree. Who has no work asks for some, who finds something better tells the
 //! others, and all notice when nothing is left.
 //!
 //! ```text
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Neighbours are those in a binomial tree (`link.rs`). Asking them last is what *lifelines* do (V.
-//! Saraswat and others, Lifeline-based global load balancing, 2011): who waits disturbs nobody, and
+//! Saraswat and others, Lifeline-based global load balancing, 2011). Who waits disturbs nobody, and
 //! work that there is anywhere comes along the tree. Better values go along the tree too. The end
-//! is found by waves down and up the tree: a rank answers when it has no work, with the numbers of
+//! is found by waves down and up the tree. A rank answers when it has no work, with the numbers of
 //! pieces that it has sent and received. Two waves with the same numbers, as many sent as received,
 //! mean that nothing is under way (F. Mattern, Algorithms for distributed termination detection,
 //! 1987).

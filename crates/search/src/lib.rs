@@ -6,7 +6,7 @@
 //! one rank, on threads and on processes.
 //!
 //! - **Depends on**: `motet-comm`; `motet-dispatch`, `motet-sync` for searches without ranks.
-//! - **Used by**: the facade, `motet-problems`.
+//! - **Used by**: the facade, `motet-problems`, the experiments.
 //!
 //! ```text
 //!   Tree ───► fold, find                 rank 0          rank 1          rank 2

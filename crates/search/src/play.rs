@@ -1,7 +1,7 @@
 //! The value of a game at a fixed depth.
 //!
 //! All ranks walk down the first moves. On the way back the other moves of each position are
-//! searched by whoever is free, after the first has set a bound: young brothers wait (R. Feldmann
+//! searched by whoever is free, after the first has set a bound. Young brothers wait (R. Feldmann
 //! and others, 1986), along the principal variation (T. Marsland and M. Campbell, Parallel search
 //! of strongly ordered game trees, 1982). Each of these is a principal variation search on one
 //! rank. Rank 0 hands out the moves, in their order, and tells those at work of better bounds.

@@ -1,7 +1,7 @@
 //! A search whose visited nodes depend on nothing but the tree.
 //!
 //! Rank 0 walks the tree down to the split depth and numbers the subtrees it meets there. Number i
-//! is handed out when all up to i − w have been committed, with the best value of these; what
+//! is handed out when all up to i − w have been committed, with the best value of these. What
 //! others have found since, it does not hear. So each subtree is searched the same way whenever and
 //! wherever that happens (B. Archibald and others, Replicable parallel branch and bound search,
 //! 2018).

@@ -25,9 +25,13 @@ impl Search {
     /// is that of one rank, bit for bit if `combine` is exactly associative.
     ///
     /// # Errors
-    /// [`SearchError::Fault`], the same on all ranks: a panic of the program's code, a tree deeper
-    /// than the limit, more nodes than the limit, a cancelled causality. [`SearchError::Comm`] when
-    /// ranks cannot reach each other.
+    /// [`SearchError::Fault`], the same on all ranks:
+    /// - a panic of the program's code;
+    /// - a tree deeper than the limit;
+    /// - more nodes than the limit;
+    /// - a cancelled causality.
+    ///
+    /// [`SearchError::Comm`] when ranks cannot reach each other.
     pub async fn fold<T: Tree, A: Value + Clone + Sync>(
         &self,
         comm: &Communicator,
@@ -46,8 +50,8 @@ impl Search {
     /// As [`Search::fold`] of a part of the tree: it looks below a node if `visit` says so.
     ///
     /// `visit` returns false for a subtree that is not wanted, or that it has taken in whole. The
-    /// second pays where a node takes some nanoseconds: a recursion is faster than a walk that can
-    /// give half of its nodes away at any time, and some thousand subtrees are enough to share.
+    /// second pays where a node takes some nanoseconds. A recursion is faster than a walk that can
+    /// give half of its nodes away at any time. Some thousand subtrees are enough to share.
     ///
     /// # Errors
     /// As [`Search::fold`].
@@ -165,8 +169,8 @@ impl Search {
     }
 
     /// Looks for the solution of the least value by iterative deepening (IDA*; R. Korf, Depth-first
-    /// iterative-deepening, 1985): searches the nodes whose bound is at most that of the root, then
-    /// those up to the least bound that was too great, and so on.
+    /// iterative-deepening, 1985). It searches the nodes whose bound is at most that of the root.
+    /// Then come those up to the least bound that was too great, and so on.
     ///
     /// Memory is that of one path. A tree may be infinite, as long as bounds grow along its paths
     /// and it has a solution. Rounds without a solution visit the same nodes on any ranks. With

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How to search a tree. All ranks of a communicator search it together; every rank calls the same
 /// with the same.
 ///
-/// A rank visits nodes of its piece of the tree, depth first, and gives half of what it has not
+/// A rank visits nodes of its piece of the tree, depth first. It gives half of what it has not
 /// begun to a rank that asks. Between processes nodes are written by serde; inside of one they are
 /// moved.
 ///

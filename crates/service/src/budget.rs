@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-/// The cores of a node, lent to one world after the other, first come, first served.
+/// The cores of a node, granted to one world after the other, first come, first served.
 pub(crate) struct Budget {
     cores: usize,
     inner: Mutex<Inner>,
@@ -19,7 +19,7 @@ struct Inner {
 }
 
 /// Cores that are given back when this is dropped.
-pub(crate) struct Lent {
+pub(crate) struct CoreGrant {
     budget: Arc<Budget>,
     cores: usize,
 }
@@ -43,14 +43,14 @@ impl Budget {
     }
 
     /// Waits for so many cores; a world that wants more than there are gets all.
-    pub(crate) async fn lend(self: &Arc<Self>, wanted: usize) -> Lent {
+    pub(crate) async fn grant(self: &Arc<Self>, wanted: usize) -> CoreGrant {
         let cores = wanted.clamp(1, self.cores);
         let mut waiting = WaitingService {
             budget: self,
             number: None,
         };
         poll_fn(|cx| waiting.poll(cores, cx.waker())).await;
-        Lent {
+        CoreGrant {
             budget: Arc::clone(self),
             cores,
         }
@@ -111,7 +111,7 @@ impl Drop for WaitingService<'_> {
     }
 }
 
-impl Drop for Lent {
+impl Drop for CoreGrant {
     fn drop(&mut self) {
         self.budget.inner.lock().free += self.cores;
         self.budget.tell();

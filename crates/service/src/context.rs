@@ -106,8 +106,8 @@ impl CallContext {
         self.own.as_ref().map(|own| Arc::clone(own.path()))
     }
 
-    /// Lets a service of another process be called from here, and says how long that may take:
-    /// what the caller has left, if that is less.
+    /// Lets a service of another process be called from here, and says how long that may take. This
+    /// is what the caller has left, if that is less.
     pub(crate) fn call_out(
         self,
         path: &str,

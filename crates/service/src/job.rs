@@ -191,12 +191,12 @@ impl Ranks {
             }
         };
         tell(true);
-        let lent = shared.budget.lend(world.size()).await;
+        let granted = shared.budget.grant(world.size()).await;
         tell(false);
         let world = if profile { world.profile() } else { world };
         let run = move || {
             let outcome = world.run_outcome(body);
-            drop(lent);
+            drop(granted);
             outcome.map_err(|error| Fault::failed(format!("the ranks failed: {error}")))
         };
         let outcome = match &shared.blocking {

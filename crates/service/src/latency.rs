@@ -41,8 +41,8 @@ const COUNTS: usize = 280;
 pub(crate) const ONE_IN: u64 = 16;
 
 /// Whether the call is measured before which there were so many. The numbers are mixed (D. E.
-/// Knuth, The Art of Computer Programming 3, section 6.4), so that operations which are called in
-/// turn are all measured.
+/// Knuth, The Art of Computer Programming 3, section 6.4). So operations which are called in turn
+/// are all measured.
 pub(crate) fn is_measured(before: u64) -> bool {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let mixed = before.wrapping_mul(GOLDEN);

@@ -6,15 +6,20 @@
 //! compiler proves that a read changes nothing.
 //!
 //! - Depends on: `motet-sync`, `motet-dispatch`, `motet-ports`, `motet-comm` (ranks behind an
-//!   operation); `serde`, `serde_json`, `schemars` (what bodies and states are), `toml`
-//!   (manifests), `redb` (a store).
-//! - Used by: what brings services to other machines.
+//!   operation), `motet-mesh`, `motet-service-macros` (the attributes).
+//! - Also on: `serde`, `serde_json`, `schemars` (what bodies and states are), `toml` (manifests),
+//!   `redb` (a store).
+//! - Used by: `motet-http`, the command line, the Python package, the experiments.
 //!
 //! ```text
-//!   client ──► concurrent port ──┐                    ┌─► subscribers' ports
-//!   client ──► exclusive port ───┼─► Interleave ─► state
-//!   client ──► teardown port ────┘                    └─► store
-//!              independent port ───► handlers without the state
+//!  call, short, on a worker ───► handler on that thread ─┐
+//!  else to the port of its group:                        │               ┌─► subscribers' ports
+//!    concurrent, does not wait ──► port ─────────────────┤               │
+//!    concurrent, may wait ───────► port ─────────────────┤               │
+//!    exclusive, does not wait ───► port, in batches ─────┼─► Interleave ─► state
+//!    exclusive, may wait ────────► port ─────────────────┤               │
+//!    teardown ───────────────────► port ─────────────────┘               └─► store
+//!    independent ────────────────► port ─► handlers without the state
 //! ```
 //!
 //! | to … | use |

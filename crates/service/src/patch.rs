@@ -45,7 +45,7 @@ impl Patch {
     }
 }
 
-/// So many values, and bytes of texts, one patch copies and moves: else a list that is copied into
+/// So many values, and bytes of texts, one patch copies and moves. Else a list that is copied into
 /// itself a few times takes all memory.
 const ROOM: usize = 1 << 20;
 

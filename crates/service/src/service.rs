@@ -2,10 +2,11 @@
 //!
 //! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services,
 //!   their partners;
-//! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to;
-//!   `admission.rs`: what is looked at before;
-//!   `direct.rs`: when they need not be; `batches.rs`: changes that wait; `any_service.rs`: without
-//!   knowing the contract; `cx.rs`: what a handler knows;
+//! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
+//! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without knowing the
+//!   contract;
+//! - `admission.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
+//! - `cx.rs`: what a handler knows;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom;
 //! - `shared.rs`: what the services of a node share.

@@ -22,7 +22,7 @@ impl<S> StateType for S where
 /// The state of a service: everything about it that others can observe.
 ///
 /// Snapshots are shared: [`State::snapshot`] copies nothing. A change copies the state only while a
-/// snapshot is out, and is noted, so that the runtime knows when there is something to tell and to
+/// snapshot is out. It is noted, so that the runtime knows when there is something to tell and to
 /// store.
 ///
 /// ```

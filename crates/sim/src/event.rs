@@ -15,8 +15,8 @@ pub(crate) trait Timed: Ord {
 /// by the model alone.
 ///
 /// Keys are compared part by part, in the order of the fields. An event that is scheduled with
-/// delay 0 comes one step after the event that scheduled it, so that an event never comes before
-/// its cause.
+/// delay 0 comes one step after the event that scheduled it. So an event never comes before its
+/// cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventKey {
     /// When the event takes place.

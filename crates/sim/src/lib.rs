@@ -9,12 +9,12 @@
 //! # Logical processes
 //!
 //! A model is a number of processes. Each handles events one after the other, in the order of their
-//! times, and schedules events for itself and for others. Ranks of a communicator run it together:
-//! the order of events, the random numbers and the states at the end are the same on one rank and
-//! on a hundred, in every mode.
+//! times, and schedules events for itself and for others. Ranks of a communicator run it together.
+//! Order of events, random numbers and states at the end are the same on one rank and on a hundred,
+//! in every mode.
 //!
 //! - **Depends on**: `motet-comm`; `motet-sync`.
-//! - **Used by**: the facade.
+//! - **Used by**: the facade, `motet-problems`, the experiments.
 //!
 //! ```text
 //!  Model ─► processes in blocks on ranks
@@ -37,9 +37,8 @@
 //! [`Simulation`] cannot be written: it is repeated from its seed instead.
 //!
 //! Read next: [`Model`] (an example), `event.rs` (the order of events), `ladder_queue.rs` (what
-//! waits), `share.rs` (a process and its handler), then a mode: `sequential.rs`, `windows.rs`,
-//! `null_messages.rs`, `time_warp.rs`.
-//! For processes: [`Simulation`], `simulation/process.rs`.
+//! waits), `share.rs` (the processes of one rank). Then a mode: `sequential.rs`, `windows.rs`,
+//! `null_messages.rs`, `time_warp.rs`. For processes: [`Simulation`], `simulation/process.rs`.
 #![forbid(unsafe_code)]
 
 mod draw;

@@ -3,7 +3,7 @@
 use crate::{Out, Time};
 use motet_comm::Value;
 
-/// A logical process: it handles events one after the other, in the order of their keys, and knows
+/// A logical process. It handles events one after the other, in the order of their keys. It knows
 /// nothing of the others but what their events tell it.
 ///
 /// What it does must depend on its state, the event and what it draws alone: then every mode gives

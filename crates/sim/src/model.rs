@@ -19,8 +19,8 @@ pub enum Mode {
     /// Rank 0 handles all events, one after the other.
     Sequential,
     /// All ranks handle what lies before the least next event plus the lookahead, then exchange
-    /// events, and so on (YAWNS; D. Nicol, The cost of conservative synchronization in parallel
-    /// discrete event simulations, 1993).
+    /// events, and so on. This is YAWNS (D. Nicol, The cost of conservative synchronization in
+    /// parallel discrete event simulations, 1993).
     Windows,
     /// Ranks promise each other, link by link, until when they send nothing (K. Chandy and J. Misra
     /// 1979, R. Bryant 1977). For models with declared links of which each process has few, and
@@ -244,8 +244,8 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         Ok(ended.outcome())
     }
 
-    /// Runs the model on this rank alone, and undoes and repeats each handler, to find those that
-    /// do not take back all that they have done.
+    /// Runs the model on this rank alone, and undoes and repeats each handler. So it finds those
+    /// that do not take back all that they have done.
     ///
     /// # Errors
     /// [`ModelError::NotUndone`] at the first of them; else as [`Model::run`].

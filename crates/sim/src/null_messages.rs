@@ -4,7 +4,7 @@
 //!
 //! A process may handle what takes place before anything can come to it. How soon that is follows
 //! from what waits on the rank, from what the other ranks have promised, and from the links in
-//! between: a shortest way from all of these.
+//! between. It is a shortest way from all of these.
 
 mod graph;
 

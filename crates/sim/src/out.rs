@@ -66,9 +66,11 @@ impl<'a, E> Out<'a, E> {
     ///
     /// An event at the model's end or later is dropped: nobody would handle it.
     ///
-    /// What the model does not allow ends the run with a [`ModelError`] when the handler returns: a
-    /// process that is not there, another process sooner than the lookahead, a link that was not
-    /// declared, a time that cannot be written.
+    /// What the model does not allow ends the run with a [`ModelError`] when the handler returns:
+    /// - a process that is not there;
+    /// - another process sooner than the lookahead;
+    /// - a link that was not declared;
+    /// - a time that cannot be written.
     #[inline]
     pub fn schedule(&mut self, to: usize, delay: Time, event: E) {
         match self.key(to, delay) {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Ranks handle what lies in a span of virtual time, then exchange events and what takes events
-//! back. No message is under way after an exchange; so the least key that any rank holds is the
+//! back. No message is under way after an exchange. So the least key that any rank holds is the
 //! global virtual time, before which nothing can change any more. The span grows while little is
 //! taken back, and shrinks while much is. All of that is decided by counts that every rank knows,
 //! so a run that is repeated takes back the same.

@@ -1,8 +1,8 @@
 //! Reductions that give the same bits for any number of ranks.
 //!
 //! Floating-point addition is not associative, so a sum depends on how it is bracketed. Here the
-//! bracketing belongs to the data: the data are cut into numbered blocks of fixed size, each block
-//! gives one value, and block values are combined in one fixed binary tree over block numbers:
+//! bracketing belongs to the data. The data are cut into numbered blocks of fixed size, and each
+//! block gives one value. Block values are combined in one fixed binary tree over block numbers:
 //!
 //! ```text
 //!  level 2            0───────3            4───────7
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A rank holds a contiguous range of blocks, kept as the largest whole subtrees that fit in it.
-//! Joining two neighbouring ranges combines siblings only, so every node of the tree is computed
+//! Joining two neighbouring ranges combines siblings only. So every node of the tree is computed
 //! from the same two children whoever computes it, and joining is associative.
 
 use serde::{Deserialize, Serialize};

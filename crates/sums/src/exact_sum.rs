@@ -1,7 +1,7 @@
 //! Sums without rounding: rounded once, at the end.
 //!
 //! A sum of floating-point numbers depends on its order because each addition rounds. Here no
-//! addition does: a number is added to a fixed-point accumulator that is wide enough for every
+//! addition does. A number is added to a fixed-point accumulator that is wide enough for every
 //! `f64`, from the smallest subnormal to the largest (Kulisch's long accumulator):
 //!
 //! ```text
@@ -32,8 +32,8 @@ const LOWEST: i32 = 1074;
 /// Additions after which carries must be passed on.
 const FULL: u32 = 1 << 30;
 
-/// The exact sum of floating-point numbers (`f32` or `f64`): the same bits for every order and
-/// every way in which the numbers are cut over ranks.
+/// The exact sum of floating-point numbers (`f32` or `f64`). It has the same bits for every order
+/// and every way in which the numbers are cut over ranks.
 ///
 /// Infinities and NaN count as in any other sum: a NaN, or both infinities, give NaN. An exact zero
 /// is `+0.0`.

@@ -2,9 +2,9 @@
 //!
 //! Of two threads that each write and then look at what the other writes, at least one must see the
 //! other. Usually both pay for that with a fence ([`Ordering::SeqCst`](crate::atomic::Ordering)).
-//! Where one does it all the time and the other hardly ever, the first calls [`light`] between its
-//! write and its look, the second [`heavy`], which makes every running thread of the process pass a
-//! fence (Linux: `membarrier`, private and expedited).
+//! One may do it all the time and the other hardly ever. Then the first calls [`light`] between its
+//! write and its look, and the second [`heavy`]. The latter makes every running thread of the
+//! process pass a fence (Linux: `membarrier`, private and expedited).
 //!
 //! ```
 //! use motet_sync::asymmetric;

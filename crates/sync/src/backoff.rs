@@ -1,12 +1,12 @@
 //! How a thread waits for something that should come within microseconds.
 //!
-//! First it only pauses, for [`Backoff::SPIN`]: an answer from another core takes a fraction of
+//! First it only pauses, for [`Backoff::SPIN`]. An answer from another core takes a fraction of
 //! that, and giving up the core may cost a time slice of milliseconds. What has not come by then
-//! comes from someone who does not run now, so from then on every round offers the core to whoever
+//! comes from someone who does not run now. So from then on every round offers the core to whoever
 //! wants it (`sched_yield`). When the budget is spent the caller should sleep.
 //!
 //! Who gets the core back only after a time slice has given it to a program that keeps it. Then the
-//! thread offers nothing for a while and sleeps at once: a sleeper is given the core soon after it
+//! thread offers nothing for a while and sleeps at once. A sleeper is given the core soon after it
 //! has been woken, one that offers it waits its turn.
 
 use crate::{spin_loop, thread};
@@ -16,32 +16,32 @@ use std::time::{Duration, Instant};
 
 /// So many times what it has lost a thread offers nothing that has lost its core for a slice: the
 /// loss is a small part.
-const CROWDED: u32 = 8;
+const OVERSUBSCRIBED: u32 = 8;
 
 crate::thread_local! {
     /// Until when this thread takes it that a program wants its core that would keep it for a
     /// slice.
-    static CROWDED_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+    static OVERSUBSCRIBED_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// Offers this thread's core to whoever wants it, unless the last who took it kept it for a time
 /// slice. How long it was away; `None`: it is not offered, the thread should sleep.
 pub fn offer_core(now: Instant) -> Option<Duration> {
-    if is_crowded(now) {
+    if is_oversubscribed(now) {
         return None;
     }
     thread::yield_now();
     let back = Instant::now();
     let away = back.duration_since(now);
     if away > *Backoff::TURN.end() {
-        CROWDED_UNTIL.with(|until| until.set(Some(back + CROWDED * away)));
+        OVERSUBSCRIBED_UNTIL.with(|until| until.set(Some(back + OVERSUBSCRIBED * away)));
     }
     Some(away)
 }
 
 /// Whether this thread has lost its core for a slice lately. In a model no time passes.
-fn is_crowded(now: Instant) -> bool {
-    let until = CROWDED_UNTIL.with(Cell::get);
+fn is_oversubscribed(now: Instant) -> bool {
+    let until = OVERSUBSCRIBED_UNTIL.with(Cell::get);
     until.is_some_and(|until| now < until) && !cfg!(any(motet_loom, motet_shuttle))
 }
 
@@ -121,7 +121,7 @@ impl Backoff {
         (waited <= Self::SPIN || offer_core(now).is_some()) && waited < self.budget()
     }
 
-    /// As [`Backoff::go_on`], for who waits for somebody that may want this core: the turns that
+    /// As [`Backoff::go_on`], for who waits for somebody that may want this core. The turns that
     /// others take on it while it is offered are not the wait's own time, up to [`Backoff::GIVEN`]
     /// budgets of them. A turn is short, as those of waits that offer the core too; beside a
     /// program that keeps it one should sleep.
@@ -160,13 +160,13 @@ mod tests {
     fn ends_when_the_budget_is_spent() {
         const BUDGET: Duration = Duration::from_micros(200);
         let started = Instant::now();
-        let spent = || started.elapsed() >= BUDGET || is_crowded(Instant::now());
+        let spent = || started.elapsed() >= BUDGET || is_oversubscribed(Instant::now());
         let mut backoff = Backoff::new(BUDGET);
         while backoff.snooze() {}
         assert!(spent());
         let (started, mut beside) = (Instant::now(), Backoff::new(BUDGET));
         while beside.go_on_beside() {}
-        assert!(started.elapsed() >= BUDGET || is_crowded(Instant::now()));
+        assert!(started.elapsed() >= BUDGET || is_oversubscribed(Instant::now()));
         assert!(Duration::from_nanos(beside.given.into()) <= started.elapsed());
         beside.restart();
         assert!(!beside.has_begun() && beside.go_on_beside() && beside.given == 0);
@@ -180,7 +180,7 @@ mod tests {
     fn who_has_lost_the_core_for_a_slice_offers_it_to_nobody_for_a_while() {
         let now = Instant::now();
         let end = now + Duration::from_millis(100);
-        CROWDED_UNTIL.with(|until| until.set(Some(end)));
+        OVERSUBSCRIBED_UNTIL.with(|until| until.set(Some(end)));
         assert_eq!(offer_core(now), None);
         // A wait still pauses, for what comes from another core at once; then it sleeps.
         let mut backoff = Backoff::new(Duration::from_secs(1));

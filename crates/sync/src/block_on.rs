@@ -39,7 +39,7 @@ pub fn block_on_for<F: Future>(future: F, limit: Duration) -> Option<F::Output> 
 }
 
 /// Polls `future` again and again until it has ended. In between it calls `sleep`, with a parker
-/// that is unparked when the future is woken; `None` when that says `false`, and the future has
+/// that is unparked when the future is woken. `None` when `sleep` says `false`, and the future has
 /// been dropped.
 pub fn poll_until<F: Future>(
     future: F,

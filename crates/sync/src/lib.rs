@@ -1,10 +1,14 @@
 //! The one place where motet touches atomics, locks and operating-system threads.
 //!
-//! Every other crate takes them from here, so that the same source runs on the real machine, built
-//! with `--cfg motet_loom` under the [loom](https://docs.rs/loom) model checker (every schedule of
-//! a small model), and with `--cfg motet_shuttle` under [shuttle](https://docs.rs/shuttle) (many
-//! random schedules of a whole program). Outside of both the façade costs nothing: the names are
-//! those of `std`.
+//! Every other crate takes them from here, so that the same source runs in three ways:
+//!
+//! - on the real machine;
+//! - built with `--cfg motet_loom`, under the [loom](https://docs.rs/loom) model checker (every
+//!   schedule of a small model);
+//! - built with `--cfg motet_shuttle`, under [shuttle](https://docs.rs/shuttle) (many random
+//!   schedules of a whole program).
+//!
+//! Outside of both the façade costs nothing: the names are those of `std`.
 //!
 //! - Depends on: `crossbeam-utils` (cache-line padding), `rustix` (on Linux, for fences of which
 //!   one side pays).

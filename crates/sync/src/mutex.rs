@@ -1,7 +1,7 @@
 //! A mutex and a condition variable without poisoning.
 //!
-//! The runtime never runs user code under a lock, except predicates, whose panics it catches
-//! while the lock is held; a poisoned lock would only turn one reported panic into many.
+//! The runtime never runs user code under a lock, except predicates, whose panics it catches while
+//! the lock is held. A poisoned lock would only turn one reported panic into many.
 #![allow(
     clippy::disallowed_types,
     reason = "this is where the project gets its locks"
@@ -21,8 +21,8 @@ pub use imp::MutexGuard;
 
 /// Pauses before each further try, in all 30 to 50 microseconds. Few at first: a hold is short, and
 /// who met it by chance finds the lock free. Then many more: a try takes the lock's cache line from
-/// whoever holds it, and one who comes back again and again meanwhile goes through dozens of holds,
-/// even hundreds, at the speed of his cache. To go to sleep, or to offer the core to another who
+/// whoever holds it. One who comes back again and again meanwhile goes through dozens of holds,
+/// even hundreds, at the speed of its cache. To go to sleep, or to offer the core to another who
 /// wants the same lock, costs about as much.
 const PAUSES: [u32; 4] = [4, 32, 256, 1024];
 

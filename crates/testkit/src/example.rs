@@ -9,7 +9,7 @@ use std::{env, fs};
 ///
 /// # Panics
 /// It is missing, or older than one of the sources that it was built of, as Cargo's list beside it
-/// names them: tests would try an earlier state of the project.
+/// names them. Tests would then try an earlier state of the project.
 #[must_use]
 #[track_caller]
 pub fn example(name: &str, build: &str) -> PathBuf {

@@ -13,10 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// whose panic nobody handles.
 ///
 /// The first seed that fails ends the search. Its schedule is shrunk: decisions are replaced by the
-/// default (the oldest task) as long as it fails still in the same way: the same check, at the same
-/// place, with a message that differs in numbers at most. Then the failure is told with what is
-/// left, and with the command that repeats it. When the environment variable `MOTET_SEED` names a
-/// seed, that one alone is tried.
+/// default (the oldest task) as long as it fails still in the same way. That is at the same check
+/// and the same place, with a message that differs in numbers at most. Then the failure is told
+/// with what is left, and with the command that repeats it. When the environment variable
+/// `MOTET_SEED` names a seed, that one alone is tried.
 ///
 /// ```
 /// use motet_dispatch::{Enqueue, QueueConfig, Task};
@@ -165,8 +165,8 @@ impl Attempt {
     }
 }
 
-/// What makes a failure the same as another: the first line of its message, whatever the numbers in
-/// it, and the place that ends the message.
+/// What makes a failure the same as another. It is the first line of its message, whatever the
+/// numbers in it, and the place that ends the message.
 fn kind_of(error: &str) -> (String, &str) {
     let (message, place) = match error.rfind(quiet::AT) {
         Some(at) => error.split_at(at),
@@ -310,8 +310,8 @@ mod tests {
         }
     }
 
-    /// Fails in two ways: by a lost deposit, which takes one decision out of the ordinary, and by
-    /// another check, which fails in most orders, the default among them.
+    /// Fails in two ways. One is a lost deposit, which takes one decision out of the ordinary. The
+    /// other is another check, which fails in most orders, the default among them.
     fn doubly_wrong(replay: &Replay) {
         let queue = replay.queue(QueueConfig::named("account"));
         let log = crate::Log::new();

@@ -1,8 +1,8 @@
 //! Linearizability: whether what threads saw could have happened one call after the other.
 //!
-//! The check is that of Wing and Gong (1993) with Lowe's memory of states that led nowhere: it
-//! looks for an order of the calls that keeps those apart which did not overlap, and in which a
-//! sequential twin gives the same answers.
+//! The check is that of Wing and Gong (1993) with Lowe's memory of states that led nowhere. It
+//! looks for an order of the calls that keeps those apart which did not overlap. A sequential twin
+//! must give the same answers in it.
 
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,13 @@
 //! What the tests of the crates share; a dev-dependency only.
 //!
-//! Depends on: sync, dispatch. Used by: the tests of every crate.
+//! - Depends on: sync, dispatch.
+//! - Used by: the tests of nearly every crate.
+//!
+//! ```text
+//!  test ─► within (limit of time) ─► body ─┬─► stress     rounds with seeds
+//!                                          ├─► explore    schedules of a replay ─► the smallest that fails
+//!                                          └─► Log, Gate, Drops, History ─► what the test asserts
+//! ```
 //!
 //! - [`within`] fails a test that hangs, by name, instead of hanging the run;
 //! - [`Log`] records what happened in which order, [`Overlap`] how much of it at one time;
@@ -13,8 +20,9 @@
 //! - [`most_memory`] tells how much memory something takes at most, with the allocator
 //!   [`Counting`];
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
-//! - [`data`] finds the folder of the large data sets, [`mpi_libraries`] the MPI libraries to start
-//!   processes with, [`example`] an example program that is not older than its sources;
+//! - [`data`] finds the folder of the large data sets;
+//! - [`mpi_libraries`] finds the MPI libraries to start processes with;
+//! - [`example`] finds an example program that is not older than its sources;
 //! - [`two_machines`] runs a program on the first of two machines with a cable between them.
 //!
 //! ```
@@ -28,6 +36,8 @@
 //! });
 //! assert_eq!(log.take(), ["hello"]);
 //! ```
+//!
+//! Read next: `guard.rs` ([`within`]), then `explore.rs` and `history.rs`.
 
 mod data;
 mod drops;

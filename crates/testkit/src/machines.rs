@@ -40,10 +40,10 @@ const NAMESPACES: [&str; 7] = [
 ];
 
 /// What runs a program, to be appended with its arguments, on the machine h1, which has a cable to
-/// the machine h2: their addresses are 10.77.0.1 and 10.77.0.2, and the program
-/// `/run/netns/shell` starts a command on one of them as ssh does. They are namespaces of this
-/// machine, and gone when the program ends. That takes root, `unshare` and `ip`: tests that do so
-/// have `needs_hosts` in their names.
+/// the machine h2. Their addresses are 10.77.0.1 and 10.77.0.2. The program `/run/netns/shell`
+/// starts a command on one of them as ssh does. They are namespaces of this machine, and gone when
+/// the program ends. That takes root, `unshare` and `ip`: tests that do so have `needs_hosts` in
+/// their names.
 ///
 /// ```no_run
 /// let mut command = motet_testkit::two_machines();

@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 /// The MPI libraries that the environment variable `MOTET_MPI` names, a colon between them. Tests
-/// that start processes have `needs_mpi` in their names and do so with each; where none is named
+/// that start processes have `needs_mpi` in their names and do so with each. Where none is named
 /// they have nothing to do, and this says so. In CI `cargo xtask test` sees to it that there are
 /// some.
 ///

@@ -34,8 +34,8 @@ impl Random {
     }
 }
 
-/// What a value at a place adds to a checksum, whoever has it: the sum of the marks is the same
-/// however values are cut over ranks, and no other values or places give it but by chance.
+/// What a value at a place adds to a checksum, whoever has it. The sum of the marks is the same
+/// however values are cut over ranks. No other values or places give it but by chance.
 ///
 /// ```
 /// use motet_testkit::mark;
@@ -58,9 +58,9 @@ fn mix(seed: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Calls `round` with the seeds from 0 to `rounds`, of which a slow machine may do fewer, and then,
-/// for as many seconds as the environment variable `MOTET_STRESS` says, with further ones. A test
-/// that does so has `stress_` in its name; `cargo xtask stress` runs them all.
+/// Calls `round` with the seeds from 0 to `rounds`, of which a slow machine may do fewer. Then it
+/// calls it with further ones, for as many seconds as the environment variable `MOTET_STRESS` says.
+/// A test that does so has `stress_` in its name; `cargo xtask stress` runs them all.
 pub fn stress(rounds: u64, mut round: impl FnMut(u64)) {
     let start = Instant::now();
     let mut seed = 0;

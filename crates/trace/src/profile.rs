@@ -13,14 +13,15 @@ use serde::{Deserialize, Serialize};
 
 /// Where the time of a run went: the answer of `World::profile`.
 ///
-/// A stage is what a rank computes until it calls something that communicates, and that call:
-/// stages are told apart by the name of the call and its place in the program. Of each call, the
+/// A stage is what a rank computes until it calls something that communicates, and that call.
+/// Stages are told apart by the name of the call and its place in the program. Of each call, the
 /// time until it first has to wait is messaging (packing, sending, combining), the rest waiting.
 /// Everything between calls is computing.
 ///
-/// [`overhead`](Profile::overhead) makes of it the papers' overhead f and its parts,
-/// [`model`](Profile::model) what other grain sizes would give, [`imbalances`](Profile::imbalances)
-/// the stages that lose time to a rank that computes longer. Printed, it shows all of this.
+/// [`overhead`](Profile::overhead) makes of it the papers' overhead f and its parts.
+/// [`model`](Profile::model) tells what other grain sizes would give.
+/// [`imbalances`](Profile::imbalances) tells the stages that lose time to a rank that computes
+/// longer. Printed, it shows all of this.
 ///
 /// What a rank computes beside a call that it awaits at the same time (in a select or a join)
 /// counts as waiting. Posting a receive and testing a request count as computing.

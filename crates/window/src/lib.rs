@@ -2,10 +2,11 @@
 //! 11).
 //!
 //! A message needs two that call; an access to a window needs one. What is irregular becomes short
-//! by it: a counter that all draw from, a table that lies over all ranks, cells of neighbours on a
-//! grid.
+//! by it. Examples are a counter that all draw from, a table that lies over all ranks, cells of
+//! neighbours on a grid.
 //!
-//! - Depends on: `motet-comm`, of whose public calls it is made. Used by: the facade.
+//! - Depends on: `motet-comm`, of whose public calls it is made; `motet-sync`.
+//! - Used by: the facade, the experiments.
 //!
 //! ```text
 //!  rank 0               rank 1                            rank 2, in another process

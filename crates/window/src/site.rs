@@ -1,7 +1,7 @@
 //! What the ranks of one process share of a window, and what comes to it from other processes.
 //!
 //! Messages carry the number of fences that their sender has left. One of an epoch that has not
-//! begun here waits: of what belongs to the epoch before some may still be on its way from a third
+//! begun here waits. Of what belongs to the epoch before, some may still be on its way from a third
 //! process.
 //!
 //! ```text

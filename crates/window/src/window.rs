@@ -15,10 +15,9 @@ use std::sync::Arc;
 ///
 /// An operation on the window of a rank of the same process is done when its future has ended. One
 /// on a rank of another process goes there at once and is carried out there without that rank, also
-/// while it computes; that it is done says a
-/// [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its own result if it has
-/// one. Operations of one rank on one window are carried out in order. Each element is accessed
-/// whole; an accumulate, a fetch and a swap are atomic.
+/// while it computes. A [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its own
+/// result if it has one, says that it is done. Operations of one rank on one window are carried out
+/// in order. Each element is accessed whole; an accumulate, a fetch and a swap are atomic.
 ///
 /// It must be [freed](Window::free) by all ranks together. Who drops it instead leaves the others
 /// alone with their calls.

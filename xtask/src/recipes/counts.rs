@@ -1,10 +1,10 @@
 //! `cargo xtask counts`: how many machine instructions the core's paths take, beside a baseline.
 //!
 //! One program has a row per path (`crates/counts`). Callgrind runs it, forgets what it has counted
-//! at the row's beginning and writes it down at its end; what lies between, divided by the steps
-//! that were taken, is compared with [`BASELINE`]. Callgrind is called directly: a harness for it
-//! would be built longer than all rows take, and counts the bench function's own thread, where most
-//! rows here run on a worker.
+//! at the row's beginning and writes it down at its end. What lies between, divided by the steps
+//! that were taken, is compared with [`BASELINE`]. Callgrind is called directly. A harness for it
+//! would be built longer than all rows take. It also counts the bench function's own thread, where
+//! most rows here run on a worker.
 
 use super::project::Project;
 use crate::runner::{Children, Runner};

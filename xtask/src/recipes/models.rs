@@ -30,7 +30,7 @@ impl Checker {
     /// One step for the packages that have models in the same targets: what they share is built
     /// once. `tries` are preemptions of a model, or schedules of a program.
     ///
-    /// Models are built with a `cfg` of their own, so in a folder of their own: switching back and
+    /// Models are built with a `cfg` of their own, so in a folder of their own. Switching back and
     /// forth would build everything anew each time. They carry the checker's name.
     pub(super) fn steps(self, runner: &mut Runner, project: &Project, tries: usize) {
         let (name, variable) = self.name();

@@ -2,7 +2,7 @@
 //! ThreadSanitizer.
 //!
 //! ThreadSanitizer must see every lock, also those of the standard library, which therefore is
-//! built with it: only a nightly toolchain that has the library's source can. It does not
+//! built with it. Only a nightly toolchain that has the library's source can do so. It does not
 //! understand fences: what crossbeam's deque does behind one is left out ([`SUPPRESSED`]).
 
 use super::project::Project;

@@ -1,8 +1,8 @@
 //! Child processes that end with the recipe.
 //!
-//! Each child leads a process group of its own, so that ending it ends what it started: a test
-//! program that Cargo runs, a rank that a test program runs. Ctrl-C and a request to end reach this
-//! process only, and it passes them on.
+//! Each child leads a process group of its own, so that ending it ends what it started. That is a
+//! test program that Cargo runs, or a rank that a test program runs. Ctrl-C and a request to end
+//! reach this process only, and it passes them on.
 
 use super::output::{Sink, last, pass_on, program};
 use anyhow::{Context, Result, bail};

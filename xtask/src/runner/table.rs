@@ -35,8 +35,8 @@ pub(super) struct Row {
     pub(super) time: Option<Duration>,
 }
 
-/// The last lines of what failed when they are to be `repeated`, then the table with the time of
-/// all, then what was left out and why.
+/// First the last lines of what failed, when they are to be `repeated`. Then the table with the
+/// time of all, then what was left out and why.
 pub(super) fn table(rows: &[Row], all: Duration, left_out: &[String], repeated: bool) -> String {
     let mut lines = Vec::new();
     for row in rows.iter().filter(|_| repeated) {

@@ -20,8 +20,8 @@ pub(crate) struct ProjectTree {
 }
 
 impl ProjectTree {
-    /// Reads every file below `root` that belongs to the project: not the results of builds, not
-    /// what begins with a dot (but `.ci` and `.cargo`), not Python environments.
+    /// Reads every file below `root` that belongs to the project. Left out are the results of
+    /// builds, what begins with a dot (but `.ci` and `.cargo`), and Python environments.
     ///
     /// # Errors
     /// The first file that cannot be read.

@@ -176,7 +176,7 @@ fn known(data: &Path, set: &str, threads: usize) -> Result<Known, String> {
     }
 }
 
-/// Compounds of the ten most common ring scaffolds, a hundred of each, by their properties:
+/// Compounds of the ten most common ring scaffolds, a hundred of each, by their properties.
 /// `between` makes a dissimilarity of how many two have in common and how many each has.
 fn compounds(data: &Path, between: impl Fn(f64, f64, f64) -> f64) -> Result<Known, String> {
     let fingerprints = Fingerprints::read(data)?;

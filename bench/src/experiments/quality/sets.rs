@@ -31,9 +31,10 @@ pub const LABELLED: [&str; 21] = [
     "digits",
 ];
 
-/// The census sets: blocks by degrees, each the same or weighted by its people; block groups and
-/// precincts as places on the sphere; precincts by the shares of ages and ethnic groups, weighted
-/// by people.
+/// The census sets:
+/// - blocks by degrees, each the same or weighted by its people;
+/// - block groups and precincts as places on the sphere;
+/// - precincts by the shares of ages and ethnic groups, weighted by people.
 pub const CENSUS: [&str; 5] = [
     "blocks",
     "blocks-weighted",

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 /// Readings in which others have this share of one of two processors during each attempt in turn,
 /// the last again and again.
+#[derive(Debug)]
 struct Others {
     shares: Vec<f64>,
     reads: usize,
@@ -73,6 +74,7 @@ fn measurer(shares: &[f64], warm: usize) -> Measurer {
             least: 3,
             most: 3,
             warm,
+            long: Duration::MAX,
             watched: true,
         },
         watch: Box::new(Others {
@@ -145,6 +147,19 @@ fn rounds_go_through_all_cases_after_a_run_for_nothing() {
     assert!(rows.iter().all(sane));
     let series: Vec<&str> = rows.iter().map(|row| row.series.as_str()).collect();
     assert_eq!(series, ["motet", "peer", "motet", "peer"]);
+}
+
+#[test]
+fn long_runs_for_nothing_count_unless_they_are_disturbed() {
+    for (shares, runs, first) in [(&[0.0][..], "mpmpmp", 1.0), (&[0.9, 0.0], "mpmpmpmp", 2.0)] {
+        let (asked, mut told) = (Rc::default(), Told::default());
+        let mut measurer = measurer(shares, usize::MAX);
+        measurer.method.long = Duration::ZERO;
+        let rows = measurer.rows(vec![case(&asked)], &mut told);
+        assert_eq!(*asked.borrow(), runs);
+        let rows = rows.iter().map(measured);
+        assert!(rows.eq([(first + 1.0, first, first + 2.0, 3); 2]));
+    }
 }
 
 #[test]
@@ -297,6 +312,7 @@ fn a_load_that_somebody_starts_is_noticed_and_said() {
         least: 1,
         most: 1,
         warm: 0,
+        long: Duration::MAX,
         watched: true,
     });
     let waits = || {

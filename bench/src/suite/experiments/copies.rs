@@ -29,7 +29,7 @@ pub(crate) fn e07(setting: &Setting) -> Cases {
 }
 
 /// E08: arrays of growing size, copied to a new array, a fixed one, or the next part of a large
-/// one: the papers' three data models.
+/// one. These are the papers' three data models.
 pub(crate) fn e08(setting: &Setting) -> Cases {
     let words: &[usize] = setting.by_effort(
         &[100],

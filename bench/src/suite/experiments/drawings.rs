@@ -1,4 +1,4 @@
-//! E02, E11, E13: what the papers draw, each with what shows it; of their models of messaging (P0
+//! E02, E11, E13: what the papers draw, each with what shows it. Of their models of messaging (P0
 //! Table 4) also what a round trip takes.
 
 mod round_trips;

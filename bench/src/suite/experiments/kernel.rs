@@ -1,4 +1,4 @@
-//! E20, E22, E23: the clustering kernel between synchronisations: every thread computes one step of
+//! E20, E22, E23: the clustering kernel between synchronisations. Every thread computes one step of
 //! annealing over points of its own, then all meet, and so on.
 
 use crate::kernels::{TEMPERATURE, thread_counts};

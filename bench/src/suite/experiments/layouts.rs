@@ -1,7 +1,7 @@
 //! Steps of pairwise annealing of sequences on t threads in each of m processes on each of n nodes
-//! (E25 to E32), split by hand over ranks, or handed out by a loop of motet or by rayon.
+//! (E25 to E32). They are split by hand over ranks, or handed out by a loop of motet or by rayon.
 //!
-//! Nodes are namespaces of this machine, which share its cores: each has some of them for itself,
+//! Nodes are namespaces of this machine, which share its cores. Each has some of them for itself,
 //! so that t m n is at most their number.
 
 pub(crate) mod experiments;
@@ -63,8 +63,8 @@ const TIME: Quantity = Quantity::new("run time", "us");
 const OVERHEAD: Quantity = Quantity::new("overhead f", "");
 /// f of a static split less f of a dynamic one.
 const DIFFERENCE: Quantity = Quantity::new("difference of f", "");
-/// Sizes of data that are to each other as the papers' are: 12,500, 25,000 and 50,000 sequences, of
-/// which the matrix alone would take 0.3, 1.2 and 5 GB in each process here.
+/// Sizes of data that are to each other as the papers' are: 12,500, 25,000 and 50,000 sequences.
+/// For these the matrix alone would take 0.3, 1.2 and 5 GB in each process here.
 const SIZES: [usize; 3] = [1_000, 2_000, 4_000];
 /// The same with `--full`.
 const LARGE: [usize; 3] = [2_000, 4_000, 8_000];

@@ -71,13 +71,13 @@ struct Sums {
 
 /// Where threads without ranks wait for each other, awake: all go on at the same moment.
 #[derive(Debug)]
-struct Meeting {
+struct CountBarrier {
     missing: AtomicUsize,
 }
 
-impl Meeting {
-    fn new(threads: usize) -> Meeting {
-        Meeting {
+impl CountBarrier {
+    fn new(threads: usize) -> CountBarrier {
+        CountBarrier {
             missing: AtomicUsize::new(threads),
         }
     }
@@ -173,7 +173,7 @@ fn on_ranks(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
 }
 
 fn on_threads(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
-    let together = Arc::new(Meeting::new(sums.threads));
+    let together = Arc::new(CountBarrier::new(sums.threads));
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     let spawn = |number| {
         let (sums, together) = (Arc::clone(sums), Arc::clone(&together));
@@ -194,7 +194,7 @@ fn on_threads(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
 
 fn on_rayon(sums: &Arc<Sums>, job: Job) -> Result<f64, String> {
     let pool = crate::peers::rayon::pool(sums.threads, sums.pin)?;
-    let together = Meeting::new(sums.threads);
+    let together = CountBarrier::new(sums.threads);
     Ok(mean(&pool.broadcast(|context| {
         together.wait();
         job(sums, context.index())
@@ -220,12 +220,15 @@ mod tests {
 
     #[test]
     fn nobody_goes_on_before_all_have_come() {
-        let (meeting, come) = (Arc::new(Meeting::new(3)), Arc::new(AtomicUsize::new(0)));
+        let (barrier, come) = (
+            Arc::new(CountBarrier::new(3)),
+            Arc::new(AtomicUsize::new(0)),
+        );
         let threads = [(); 3].map(|()| {
-            let (meeting, come) = (Arc::clone(&meeting), Arc::clone(&come));
+            let (barrier, come) = (Arc::clone(&barrier), Arc::clone(&come));
             thread::spawn(move || {
                 come.fetch_add(1, Ordering::Relaxed);
-                meeting.wait();
+                barrier.wait();
                 come.load(Ordering::Relaxed)
             })
         });

@@ -70,7 +70,7 @@ pub enum ExperimentCommand {
     /// Many exchange stages in a row: none hangs
     Soak(SoakArgs),
     /// An exchange of two ranks beside other busy processes
-    Crowded(CrowdedArgs),
+    Oversubscribed(OversubscribedArgs),
     /// The processor time of a dispatcher with nothing to do
     Idle(IdleArgs),
     /// A step of annealing beside scikit-learn's Lloyd step, and whole runs
@@ -237,9 +237,9 @@ pub struct SoakArgs {
     pub print: PrintArgs,
 }
 
-/// Options of `motet bench crowded`.
+/// Options of `motet bench oversubscribed`.
 #[derive(Debug, Clone, Args)]
-pub struct CrowdedArgs {
+pub struct OversubscribedArgs {
     /// Busy processes beside the ranks
     #[arg(
         long,

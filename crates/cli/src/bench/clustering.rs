@@ -85,7 +85,7 @@ fn print_annealing(args: &AnnealingArgs, record: &AnnealingRecord) -> Result<(),
 fn step_cells(row: &StepRecord) -> [String; 10] {
     let ns = STEPS.map(|step| row.ns.get(step).map_or("-".to_owned(), |&ns| spread(ns)));
     let [annealing, hot, lloyd, peer] = ns;
-    let of = |ratios: &BTreeMap<String, Spread>, step: &str| median(ratios.get(step).copied());
+    let of = |ratios: &BTreeMap<&str, Spread>, step: &str| median(ratios.get(step).copied());
     [
         row.clusters.to_string(),
         row.threads.to_string(),

@@ -1,8 +1,8 @@
 //! How many threads to run on this machine (papers R164).
 //!
 //! Measured (docs/guide/limits.md): as many as cores, and no more, whatever the number of
-//! computations; a quota of a control group stops those that are too many; and two virtual cores
-//! that do hardly more than one are the two threads of one core.
+//! computations. A quota of a control group stops those that are too many. Two virtual cores that
+//! do hardly more than one are the two threads of one core.
 
 use motet_machine::system::Cores;
 use serde::Serialize;

@@ -26,8 +26,8 @@ pub(crate) struct ResultsFolder {
 }
 
 impl ResultsFolder {
-    /// Checks, without leaving a trace, that files called `names` can be written into `path`, so
-    /// that a long run does not end in an error that was certain from the start.
+    /// Checks, without leaving a trace, that files called `names` can be written into `path`. So a
+    /// long run does not end in an error that was certain from the start.
     ///
     /// # Errors
     /// A file where a folder should be, a folder where a file should be, no right to write.
@@ -57,7 +57,7 @@ impl ResultsFolder {
     ///
     /// # Errors
     /// [`OutputError::Input`].
-    pub(crate) fn sparing(self, input: &Path, names: &[&str]) -> Result<Self, OutputError> {
+    pub(crate) fn not_overwriting(self, input: &Path, names: &[&str]) -> Result<Self, OutputError> {
         // What is not there, as standard input, is no file that could be written over.
         let Ok(read) = input
             .canonicalize()

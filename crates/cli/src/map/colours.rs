@@ -1,8 +1,9 @@
 //! Colours of the clusters: well apart, and different between neighbours.
 
-/// Twenty colours as far apart as can be in the perceptual space OKLab (farthest-point selection
-/// over lightness 0.42 to 0.76 and chroma 0.085 to 0.185), so that each can be told from the others
-/// and none drowns in the white of thin cells. The nearest pair is 0.12 apart.
+/// Twenty colours as far apart as can be in the perceptual space OKLab. They come from
+/// farthest-point selection over lightness 0.42 to 0.76 and chroma 0.085 to 0.185. So each can be
+/// told from the others and none is too pale beside the white of thin cells. The nearest pair is
+/// 0.12 apart.
 const PALETTE: [[u8; 3]; 20] = [
     [0x00, 0x5a, 0x78],
     [0xff, 0x87, 0x00],
@@ -29,8 +30,8 @@ const PALETTE: [[u8; 3]; 20] = [
 /// Two colours nearer than this look alike at a glance.
 const ALIKE: f64 = 0.12;
 
-/// One colour for each place, as `#rrggbb`. Places are taken in order; each gets the colour that
-/// clashes least with those before it: a clash counts more the nearer the places and the colours.
+/// One colour for each place, as `#rrggbb`. Places are taken in order. Each gets the colour that
+/// clashes least with those before it. A clash counts more the nearer the places and the colours.
 /// Up to 20 places all differ; beyond, a colour comes again only far from where it was.
 pub(crate) fn colour_places(places: &[[f64; 2]]) -> Vec<String> {
     let labs: Vec<[f64; 3]> = PALETTE.iter().map(|&rgb| oklab(rgb)).collect();

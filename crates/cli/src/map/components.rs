@@ -1,8 +1,8 @@
 //! The first two principal components: the flattest view of points in many dimensions.
 //!
 //! Block subspace iteration with a Rayleigh-Ritz step (Golub and Van Loan, Matrix Computations, 4th
-//! edition, section 8.2), on an even sample of the rows when there are many: the picture does not
-//! need more. No random number enters.
+//! edition, section 8.2). When there are many rows it takes an even sample of them: the picture
+//! does not need more. No random number enters.
 
 /// Vectors that are iterated together; more than two, so that close variances do not slow it down.
 const BLOCK: usize = 6;

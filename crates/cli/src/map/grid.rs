@@ -21,8 +21,8 @@ impl Grid {
         }
     }
 
-    /// Counts a point of `cluster` at `x`, `y`: parts of the width from the left and of the height
-    /// from the top, both 0 to 1.
+    /// Counts a point of `cluster` at `x`, `y`. These are parts of the width from the left and of
+    /// the height from the top, both 0 to 1.
     pub(crate) fn count(&mut self, x: f64, y: f64, cluster: u32) {
         let index = |part: f64, cells: usize| ((part * cells as f64) as usize).min(cells - 1);
         let cell = index(y, self.down) * self.across + index(x, self.across);
@@ -48,9 +48,9 @@ impl Grid {
         counts.get(index).copied().unwrap_or(1)
     }
 
-    /// The outlines of the cells, as SVG paths in units of cells, by the cluster that has most
-    /// points in a cell (the lower number of equals) and by `level(points)`. Neighbours in a row
-    /// that are drawn alike are one rectangle.
+    /// The outlines of the cells, as SVG paths in units of cells. They are by the cluster that has
+    /// most points in a cell (the lower number of equals) and by `level(points)`. Neighbours in a
+    /// row that are drawn alike are one rectangle.
     pub(crate) fn paths(&self, level: impl Fn(u32) -> usize) -> Vec<Layer> {
         let mut layers: Vec<Layer> = Vec::new();
         for (row, cells) in self.cells.chunks_exact(self.across).enumerate() {

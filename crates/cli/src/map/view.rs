@@ -205,8 +205,9 @@ fn around(lon: f64, west: f64) -> f64 {
     }
 }
 
-/// Where to cut the globe: at -180, unless the points lie on both sides of that line and leave more
-/// than half of the globe free elsewhere; then at the eastern end of the largest free stretch.
+/// Where to cut the globe: at -180. If the points lie on both sides of that line and leave more
+/// than half of the globe free elsewhere, it is another place. The cut is then at the eastern end
+/// of the largest free stretch.
 fn western_edge(longitudes: impl Iterator<Item = f64>) -> f64 {
     let mut taken = [false; 360];
     for lon in longitudes {

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use motet_mesh_zenoh::{Interface, Meeting, RUN_FOLDER};
+use motet_mesh_zenoh::{Interface, RUN_FOLDER, RendezvousFolder};
 use serde::Serialize;
 
 use super::member::{own_folder, usual_folder};
@@ -58,8 +58,10 @@ impl Listens {
         let folder = own_folder().or_else(|| env::var_os(RUN_FOLDER).map(PathBuf::from));
         let folder = folder.unwrap_or_else(usual_folder);
         let (interfaces, no_interfaces) = split(Interface::all());
-        let (meeting, no_meeting) = split(Meeting::look(&folder).map(Some));
-        let is_wide = meeting.as_ref().is_some_and(|meeting| meeting.is_wide);
+        let (rendezvous, no_rendezvous) = split(RendezvousFolder::look(&folder).map(Some));
+        let is_wide = rendezvous
+            .as_ref()
+            .is_some_and(|rendezvous| rendezvous.is_wide);
         let chosen = interfaces
             .iter()
             .filter(|one| one.is_up)
@@ -79,16 +81,16 @@ impl Listens {
             key_state: "none yet".to_owned(),
             certificates: "made by each node when it starts, accepted while it runs",
             nodes: Vec::new(),
-            problem: no_interfaces.or(no_meeting),
+            problem: no_interfaces.or(no_rendezvous),
         };
-        if let Some(meeting) = meeting {
-            listens.key = meeting.key;
-            match meeting.key_state {
+        if let Some(rendezvous) = rendezvous {
+            listens.key = rendezvous.key;
+            match rendezvous.key_state {
                 Some(Ok(())) => listens.key_state = "there".to_owned(),
                 Some(Err(why)) => listens.key_state = why.to_string(),
                 None => {}
             }
-            for (node, addresses) in meeting.nodes {
+            for (node, addresses) in rendezvous.nodes {
                 listens
                     .nodes
                     .extend(addresses.into_iter().map(|address| Listening {

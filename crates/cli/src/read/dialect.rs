@@ -6,9 +6,8 @@ const LINES: usize = 32;
 /// The separators that are tried, the usual one first: the first of equals wins.
 const CANDIDATES: [u8; 3] = [b',', b';', b'\t'];
 
-/// Finds the separator of a text from its first lines: the one that cuts all of them into the same
-/// number of fields, more than one, most of them numbers. Text of one column has none, and gets the
-/// comma.
+/// Finds the separator of a text from its first lines. It cuts all of them into the same number of
+/// fields, more than one, most of them numbers. Text of one column has none, and gets the comma.
 pub(crate) fn detect_delimiter(head: &[u8]) -> u8 {
     let lines: Vec<&[u8]> = whole_lines(head).take(LINES).collect();
     let mut best = (b',', (false, 0, 0));

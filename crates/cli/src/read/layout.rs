@@ -141,7 +141,7 @@ impl ColumnLayout {
     }
 }
 
-/// Whether the first row is a header: it is when a column is asked for by name, or when it has a
+/// Whether the first row is a header. It is when a column is asked for by name, or when it has a
 /// text where a column holds numbers. A field without a value is no evidence.
 fn has_header(first: &[InputRecord], choice: &TableChoice) -> bool {
     let mut wanted: Vec<&str> = choice.weight.as_deref().into_iter().collect();

@@ -1,7 +1,7 @@
 //! Rows of fields with the line each begins on.
 //!
-//! `csv_core` cuts the fields; the lines are counted here, because a message that names a line must
-//! be right after blank lines, Windows line ends and quoted line breaks too.
+//! `csv_core` cuts the fields. The lines are counted here. A message that names a line must be
+//! right after blank lines, Windows line ends and quoted line breaks too.
 
 use std::io::{self, BufRead};
 

@@ -87,7 +87,7 @@ impl InputText {
     }
 }
 
-/// Whether this is a file that can be read twice: what is no file, as a pipe, can be read once
+/// Whether this is a file that can be read twice. What is no file, as a pipe, can be read once
 /// only, and `-` is standard input whatever the folder holds.
 pub(crate) fn is_file(path: &Path) -> bool {
     path.as_os_str() != "-" && path.is_file()

@@ -39,7 +39,7 @@ pub struct RunArgs {
     pub why: Option<Duration>,
 
     /// Say at the end what a run has lost to ranks that compute longer than others, if it is that
-    /// much of it, as in 10%
+    /// much, as in 10%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub balance: Option<f64>,
 

@@ -1,7 +1,7 @@
 //! Allgather.
 
 use super::counted::Ways;
-use super::shelf::append;
+use super::rank_parts::append;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
@@ -85,8 +85,8 @@ impl Communicator {
         )
     }
 
-    /// Puts the numbers of all ranks, which may bring different numbers of them, one after the
-    /// other into `all` of every rank; how many each has brought (MPI_ALLGATHERV).
+    /// Puts the numbers of all ranks one after the other into `all` of every rank, and gives how
+    /// many each has brought (MPI_ALLGATHERV). Ranks may bring different numbers of them.
     ///
     /// # Errors
     /// As [`Communicator::allgather_into`]; the lengths may differ.

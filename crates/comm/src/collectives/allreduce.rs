@@ -1,6 +1,6 @@
 //! Allreduce.
 
-use super::shelf::{copy, each_of};
+use super::rank_parts::{copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 pub(super) use crate::exchange::same_length;

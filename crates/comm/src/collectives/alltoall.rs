@@ -2,7 +2,7 @@
 
 use super::allreduce::same_length;
 use super::counted::Ways;
-use super::shelf::{Shelf, append, cut};
+use super::rank_parts::{RankParts, append, cut};
 use crate::buffer_pool::{PooledBuffers, RankRows};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
@@ -15,7 +15,7 @@ use std::panic::Location;
 
 impl Communicator {
     /// Sends one value to each rank, in rank order, and gives each rank what all ranks have for it,
-    /// in rank order (MPI_ALLTOALL; with `Vec`s as values also MPI_ALLTOALLV).
+    /// in rank order. This is MPI_ALLTOALL; with `Vec`s as values it is also MPI_ALLTOALLV.
     ///
     /// # Errors
     /// [`CommError::Arguments`] when there is not one value per rank; [`CommError::Mismatch`] when
@@ -40,11 +40,11 @@ impl Communicator {
         self.alltoall_at(call, values).now()
     }
 
-    /// Cuts the numbers into as many equal parts as there are ranks, one for each, and puts what
+    /// Cuts the numbers into as many equal parts as there are ranks, one for each rank. Puts what
     /// all ranks have for this one into `came` (MPI_ALLTOALL).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the numbers cannot be cut so, or `came` has not their length;
+    /// [`CommError::Arguments`] when the numbers cannot be cut so, or `came` has not their length.
     /// [`CommError::Mismatch`] when a rank is in another collective or brings another type or
     /// length.
     ///
@@ -95,12 +95,12 @@ impl Communicator {
         }
     }
 
-    /// Cuts the numbers into parts of these lengths, one for each rank, and puts what all ranks
-    /// have for this one into `came`; how many came from each (MPI_ALLTOALLV).
+    /// Cuts the numbers into parts of these lengths, one for each rank. Puts what all ranks have
+    /// for this one into `came`, and gives how many came from each (MPI_ALLTOALLV).
     ///
     /// # Errors
     /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `came` has not just
-    /// the room for what comes; [`CommError::Mismatch`] when a rank is in another collective or
+    /// the room for what comes. [`CommError::Mismatch`] when a rank is in another collective or
     /// brings another type.
     ///
     /// ```
@@ -139,8 +139,8 @@ impl Communicator {
     ) -> impl Collective<'c, Vec<T>> {
         let (rank, name) = (self.rank(), call.name());
         let value = self.one_per_rank(name, values).map(|row| vec![row]);
-        let read = move |columns: &Shelf<Vec<T>>| Ok(columns.take(rank));
-        let lay = |rows| Shelf::new(columns(rows));
+        let read = move |columns: &RankParts<Vec<T>>| Ok(columns.take(rank));
+        let lay = |rows| RankParts::new(columns(rows));
         CollectivePart::new(self, call, value, append, lay, read)
     }
 
@@ -154,7 +154,7 @@ impl Communicator {
         let each = self.equal_part(name, all);
         let value = each
             .clone()
-            .map(|_| RankRows::one(self.buffer_pool().lend(numbers)));
+            .map(|_| RankRows::one(self.buffer_pool().copy_in(numbers)));
         let each = each.unwrap_or_default();
         let read = move |rows: &RankRows<T>| {
             same_length(name, all, came.len())?;

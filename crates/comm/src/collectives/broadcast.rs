@@ -1,6 +1,6 @@
 //! Broadcast.
 
-use super::shelf::copy;
+use super::rank_parts::copy;
 use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
@@ -16,8 +16,8 @@ impl Communicator {
     /// others `None`.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when this rank passes a value and is not the
-    /// root, or is the root and passes none; [`CommError::Mismatch`] when a rank is in another
+    /// [`CommError::NoSuchRank`]. [`CommError::Root`] when this rank passes a value and is not the
+    /// root, or is the root and passes none. [`CommError::Mismatch`] when a rank is in another
     /// collective, names another root or asks for another type.
     ///
     /// ```
@@ -119,7 +119,7 @@ impl Communicator {
         let is_root = self.rank() == root;
         let value = self
             .check_rank(root)
-            .map(|()| is_root.then(|| self.buffer_pool().lend(numbers)));
+            .map(|()| is_root.then(|| self.buffer_pool().copy_in(numbers)));
         let read = move |value: &Option<SharedBuffer<T>>| match value {
             Some(came) if !is_root => copy(name, came, numbers),
             _ => Ok(()),

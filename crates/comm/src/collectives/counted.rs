@@ -1,9 +1,9 @@
-//! Slices that ranks gather, scatter or give to all, of lengths that not all ranks know: each
-//! brings the lengths of what it has for whom, and if that is short or all share memory the numbers
-//! with them. What is long goes from rank to rank [afterwards](crate::exchange), when all know how
-//! much comes from where.
+//! Slices that ranks gather, scatter or give to all, of lengths that not all ranks know. Each rank
+//! brings the lengths of what it has for whom. It brings the numbers with them if they are few or
+//! all ranks share memory. What is long goes from rank to rank [afterwards](crate::exchange), when
+//! all know how much comes from where.
 
-use super::shelf::{append, copy};
+use super::rank_parts::{append, copy};
 use crate::buffer_pool::SharedBuffer;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
@@ -58,8 +58,9 @@ impl Ways {
 }
 
 impl Communicator {
-    /// The call that brings these numbers, which end for each rank as said, and puts what comes
-    /// into the room, in rank order; `give` makes what it gives of how much has come from each.
+    /// The call that brings these numbers and puts what comes into the room, in rank order. `ends`
+    /// says where the numbers for each rank end. `give` makes the result of how much has come from
+    /// each.
     pub(super) fn counted_call<'n, 'c, T: Plain, R: 'c, G: FnOnce(Vec<usize>) -> R + 'c>(
         &'c self,
         way: (RankCall, Ways),
@@ -118,7 +119,7 @@ impl Communicator {
     }
 
     fn brought<T: Plain>(&self, ends: Vec<usize>, numbers: &[T], is_long: bool) -> Vec<Brought<T>> {
-        let numbers = (!is_long).then(|| self.buffer_pool().lend(numbers));
+        let numbers = (!is_long).then(|| self.buffer_pool().copy_in(numbers));
         vec![Brought { ends, numbers }]
     }
 

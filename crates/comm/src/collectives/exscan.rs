@@ -1,7 +1,7 @@
 //! Exclusive scan: what the ranks before each have together.
 
+use super::rank_parts::{RankParts, append, copy, each};
 use super::scan::running;
-use super::shelf::{Shelf, append, copy, each};
 use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::collective_part::CollectivePart;
 use crate::fabric::RankCall;
@@ -81,9 +81,9 @@ impl Communicator {
         let finish = move |mut values: Vec<T>| {
             values.pop();
             let totals = running(values, &op).map(Some);
-            Shelf::new(iter::once(None).chain(totals))
+            RankParts::new(iter::once(None).chain(totals))
         };
-        let read = move |totals: &Shelf<Option<T>>| Ok(totals.take(rank));
+        let read = move |totals: &RankParts<Option<T>>| Ok(totals.take(rank));
         CollectivePart::new(self, call, Ok(vec![value]), append, finish, read)
     }
 

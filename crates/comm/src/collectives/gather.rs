@@ -1,7 +1,7 @@
 //! Gather.
 
 use super::counted::Ways;
-use super::shelf::{Shelf, append};
+use super::rank_parts::{RankParts, append};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
@@ -42,9 +42,9 @@ impl Communicator {
     /// `root` (MPI_GATHER). The others' `all` stays as it is and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`](crate::CommError::NoSuchRank);
+    /// [`CommError::NoSuchRank`](crate::CommError::NoSuchRank).
     /// [`CommError::Arguments`](crate::CommError::Arguments) when the root's `all` has not as many
-    /// elements as come; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in
+    /// elements as come. [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in
     /// another collective or names another root, type or length.
     ///
     /// ```
@@ -90,8 +90,8 @@ impl Communicator {
         )
     }
 
-    /// Puts the numbers of all ranks, which may bring different numbers of them, one after the
-    /// other into `all` of `root`; on every rank, how many each has brought (MPI_GATHERV).
+    /// Puts the numbers of all ranks one after the other into `all` of `root`. Gives every rank how
+    /// many each has brought (MPI_GATHERV). Ranks may bring different numbers of them.
     ///
     /// # Errors
     /// As [`Communicator::gather_into`]; the lengths may differ.
@@ -131,7 +131,7 @@ impl Communicator {
     ) -> impl Collective<'c, Option<Vec<T>>> {
         let value = self.check_rank(root).map(|()| vec![value]);
         let is_root = self.rank() == root;
-        let read = move |all: &Shelf<Vec<T>>| Ok(is_root.then(|| all.take(0)));
-        CollectivePart::new(self, call, value, append, |all| Shelf::new([all]), read)
+        let read = move |all: &RankParts<Vec<T>>| Ok(is_root.then(|| all.take(0)));
+        CollectivePart::new(self, call, value, append, |all| RankParts::new([all]), read)
     }
 }

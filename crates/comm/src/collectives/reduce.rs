@@ -1,7 +1,7 @@
 //! Reduce.
 
 use super::allreduce::same_length;
-use super::shelf::{Shelf, copy, each_of};
+use super::rank_parts::{RankParts, copy, each_of};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
@@ -47,8 +47,8 @@ impl Communicator {
     /// The others' `totals` stay as they are and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Arguments`] when the root's `totals` has not the
-    /// length of `numbers`; [`CommError::Mismatch`] when a rank is in another collective or names
+    /// [`CommError::NoSuchRank`]. [`CommError::Arguments`] when the root's `totals` has not the
+    /// length of `numbers`. [`CommError::Mismatch`] when a rank is in another collective or names
     /// another root, type or length.
     ///
     /// ```
@@ -113,8 +113,8 @@ impl Communicator {
     ) -> impl Collective<'c, Option<T>> {
         let value = self.check_rank(root).map(|()| value);
         let is_root = self.rank() == root;
-        let read = move |total: &Shelf<T>| Ok(is_root.then(|| total.take(0)));
-        CollectivePart::new(self, call, value, op, |total| Shelf::new([total]), read)
+        let read = move |total: &RankParts<T>| Ok(is_root.then(|| total.take(0)));
+        CollectivePart::new(self, call, value, op, |total| RankParts::new([total]), read)
     }
 
     fn reduce_numbers<'c, T: Plain>(

@@ -1,6 +1,6 @@
 //! Reduce and scatter: each rank gets a part of the total.
 
-use super::shelf::{Shelf, copy, each};
+use super::rank_parts::{RankParts, copy, each};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
@@ -40,13 +40,13 @@ impl Communicator {
         self.reduce_scatter_at(call, values, op).now()
     }
 
-    /// Combines the numbers of all ranks, element by element, cuts the totals into parts of these
-    /// lengths, one per rank, and puts each rank's into its `part` (MPI_REDUCE_SCATTER). All ranks
-    /// pass the same lengths.
+    /// Combines the numbers of all ranks, element by element, and cuts the totals into parts of
+    /// these lengths, one per rank. Puts each rank's part into its `part` (MPI_REDUCE_SCATTER). All
+    /// ranks pass the same lengths.
     ///
     /// # Errors
     /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `part` has not its
-    /// length; [`CommError::Mismatch`] when a rank is in another collective or brings another type
+    /// length. [`CommError::Mismatch`] when a rank is in another collective or brings another type
     /// or length.
     ///
     /// ```
@@ -113,13 +113,13 @@ impl Communicator {
             let pairs = left.into_iter().zip(right);
             pairs.map(|(left, right)| op(left, right)).collect()
         };
-        let read = move |totals: &Shelf<T>| Ok(totals.take(rank));
+        let read = move |totals: &RankParts<T>| Ok(totals.take(rank));
         CollectivePart::new(
             self,
             call,
             value,
             combine,
-            |totals: Vec<T>| Shelf::new(totals),
+            |totals: Vec<T>| RankParts::new(totals),
             read,
         )
     }

@@ -1,7 +1,7 @@
 //! Sums that have the same bits however the numbers are cut over ranks.
 
 use super::allreduce::same_length;
-use super::shelf::{append, copy};
+use super::rank_parts::{append, copy};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exact_sum::{Real, add_columns};
@@ -13,9 +13,9 @@ use std::panic::Location;
 
 /// # Sums with the same bits
 ///
-/// These are exact sums, rounded once ([`ExactSum`]): the total depends on the numbers alone, not
-/// on how many ranks there are, which of them has which number, or on how many threads and
-/// processes they run.
+/// These are exact sums, rounded once ([`ExactSum`]). The total depends on the numbers alone. It
+/// does not depend on how many ranks there are, or which of them has which number. Nor does it
+/// depend on how many threads and processes they run.
 impl Communicator {
     /// Gives every rank the sum of all numbers of all ranks. Each rank passes as many as it has.
     ///

@@ -1,6 +1,6 @@
 //! Scan: what the ranks up to each have together.
 
-use super::shelf::{Shelf, append};
+use super::rank_parts::{RankParts, append};
 use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::collective_part::CollectivePart;
 use crate::fabric::RankCall;
@@ -71,8 +71,8 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, T> {
         let rank = self.rank();
-        let finish = move |values: Vec<T>| Shelf::new(running(values, &op));
-        let read = move |totals: &Shelf<T>| Ok(totals.take(rank));
+        let finish = move |values: Vec<T>| RankParts::new(running(values, &op));
+        let read = move |totals: &RankParts<T>| Ok(totals.take(rank));
         CollectivePart::new(self, call, Ok(vec![value]), append, finish, read)
     }
 
@@ -86,9 +86,9 @@ impl Communicator {
         let (rank, name) = (self.rank(), call.name());
         let value = super::allreduce::same_length(name, numbers.len(), totals.len())
             .map(|()| vec![numbers.to_vec()]);
-        let add = super::shelf::each(op);
+        let add = super::rank_parts::each(op);
         let finish = move |values: Vec<Vec<T>>| running(values, &add).collect::<Vec<_>>();
-        let read = move |all: &Vec<Vec<T>>| super::shelf::copy(name, &all[rank], totals);
+        let read = move |all: &Vec<Vec<T>>| super::rank_parts::copy(name, &all[rank], totals);
         let call = call.length(numbers.len());
         CollectivePart::new(self, call, value, append, finish, read)
     }

@@ -1,7 +1,7 @@
 //! Scatter.
 
 use super::counted::Ways;
-use super::shelf::{Shelf, cut};
+use super::rank_parts::{RankParts, cut};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
@@ -16,10 +16,10 @@ impl Communicator {
     /// values also MPI_SCATTERV). The root passes one value per rank, the others `None`.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when this rank passes values and is not the
-    /// root, or is the root and passes none or not as many as there are ranks;
-    /// [`CommError::Mismatch`] when a rank is in another collective, names another root or asks for
-    /// another type.
+    /// [`CommError::NoSuchRank`]. [`CommError::Root`] when this rank passes values and is not the
+    /// root. [`CommError::Root`] also when it is the root and passes none or not as many as there
+    /// are ranks. [`CommError::Mismatch`] when a rank is in another collective, names another root
+    /// or asks for another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -45,8 +45,8 @@ impl Communicator {
     /// into its `part` (MPI_SCATTER). The others' `numbers` are not looked at and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's numbers are not as many as
-    /// the parts hold; [`CommError::Mismatch`] when a rank is in another collective or names
+    /// [`CommError::NoSuchRank`]. [`CommError::Root`] when the root's numbers are not as many as
+    /// the parts hold. [`CommError::Mismatch`] when a rank is in another collective or names
     /// another root, type or length.
     ///
     /// ```
@@ -97,8 +97,8 @@ impl Communicator {
     /// and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's lengths do not make up its
-    /// numbers; [`CommError::Arguments`] when this rank's part is not as long as the root says;
+    /// [`CommError::NoSuchRank`]. [`CommError::Root`] when the root's lengths do not make up its
+    /// numbers. [`CommError::Arguments`] when this rank's part is not as long as the root says.
     /// [`CommError::Mismatch`] when a rank is in another collective or names another root or type.
     ///
     /// ```
@@ -143,8 +143,8 @@ impl Communicator {
             _ => Ok(()),
         });
         let rank = self.rank();
-        let lay = |values: Option<Vec<T>>| Shelf::new(values.into_iter().flatten());
-        let read = move |parts: &Shelf<T>| Ok(parts.take(rank));
+        let lay = |values: Option<Vec<T>>| RankParts::new(values.into_iter().flatten());
+        let read = move |parts: &RankParts<T>| Ok(parts.take(rank));
         CollectivePart::new(self, call, checked.map(|()| values), Option::or, lay, read)
     }
 

@@ -61,7 +61,7 @@ impl Communicator {
             if mine.len() == length {
                 return Either::One(());
             }
-            let value = RankRows::one(self.buffer_pool().lend(&totals[mine]));
+            let value = RankRows::one(self.buffer_pool().copy_in(&totals[mine]));
             let read = move |rows: &RankRows<T>| {
                 let parts = totals.chunks_mut(share).zip(rows.iter()).enumerate();
                 for (_, (to, part)) in parts.filter(|(of, _)| *of != rank) {

@@ -17,8 +17,8 @@ pub(crate) enum NotCopied {
 }
 
 impl Envelope {
-    /// A message of numbers that are lent.
-    pub(crate) fn lent<T: Plain>(
+    /// A message of numbers that are exposed.
+    pub(crate) fn exposed<T: Plain>(
         context: Context,
         status: Status,
         location: &'static Location<'static>,

@@ -1,6 +1,6 @@
-//! What other ranks bring for the places that this rank combines: of each of their rows a window,
-//! which goes along as the places are combined. So a long reduction needs little room, and what
-//! comes is still in the caches when it is used.
+//! What other ranks bring for the places that this rank combines. Of each of their rows a window is
+//! there, which goes along as the places are combined. So a long reduction needs little room, and
+//! what comes is still in the caches when it is used.
 
 use crate::Plain;
 use crate::buffer_pool::{BufferPool, PooledBuffer};

@@ -1,10 +1,10 @@
-//! Where the ranks of a world meet: barrier and reductions as a tree over cache lines.
+//! Where the ranks of a communicator meet: barrier and reductions as a tree over cache lines.
 //!
-//! Each rank lays its value into its own cell and counts itself in at its node of the tree. The last
-//! to arrive at a node combines the values of the node's children, in the [order](super::order) of ranks, and goes on
-//! to the node above; everyone else waits. The last at the root publishes the total with the number of the collective.
-//! No rank does work while it waits, and each rank is polled once to arrive and once to go on. Two ranks that bring nothing
-//! meet beside the tree, by [flags](super::flag_barrier).
+//! Each rank lays its value into its own cell and counts itself in at its node. The last to arrive
+//! at a node combines the values of its children, in the [order](super::order) of ranks. It goes on
+//! to the node above; all others wait. The last at the root publishes the total with the number of
+//! the collective. No rank works while it waits, and each is polled once to arrive and once to go
+//! on. Two ranks that bring nothing meet beside the tree, by [flags](super::flag_barrier).
 //!
 //! ```text
 //!            root                 arrived: 2 of 2 → the last publishes
@@ -16,9 +16,9 @@
 //!
 //! # Who may touch what
 //!
-//! - The cell of rank `r` is written by `r` before it counts itself in; after that it belongs to
-//!   whoever counts last at the node, and, as the cell of its subtree's first rank, to the last at
-//!   the next node. The counting is `AcqRel`, so each owner sees what the one before wrote.
+//! - Rank `r` writes its cell before it counts itself in. Then the cell belongs to whoever counts
+//!   last at the node. As the cell of its subtree's first rank, it goes to the last at the next
+//!   node. The counting is `AcqRel`, so each owner sees what the one before wrote.
 //! - The total is written by the last at the root and [published](super::published).
 
 use super::any_cell::AnyCell;
@@ -61,7 +61,8 @@ struct Cell {
     failed: Option<Box<CommError>>,
 }
 
-// SAFETY: the module doc says who may touch which cell when; the counting and the number that is published order it.
+// SAFETY: the module doc says who may touch which cell when. The counting and the number that is
+// published order it.
 unsafe impl Sync for CombiningTree {}
 // SAFETY: the values are Send.
 unsafe impl Send for CombiningTree {}
@@ -102,7 +103,7 @@ impl CombiningTree {
         }
     }
 
-    /// The part of a collective in one process, of the ranks with these numbers in their communicator.
+    /// A collective's part in one process, of the ranks with these numbers in their communicator.
     pub(crate) fn of(names: Box<[usize]>) -> Self {
         let collective = CombiningTree::new(names.len());
         CombiningTree {
@@ -112,8 +113,8 @@ impl CombiningTree {
         }
     }
 
-    /// A rank arrives with `value`. The last of all publishes the total, which `finish` has made of the combined
-    /// values. The answer is who is to be woken.
+    /// A rank arrives with `value`. The last of all publishes the total, which `finish` has made of
+    /// the combined values. The answer is who is to be woken.
     ///
     /// # Safety
     /// Each rank arrives once per collective, and arrives again only after it has seen
@@ -130,12 +131,12 @@ impl CombiningTree {
         if let Some(flags) = self.flag_barrier_for(coming) {
             // SAFETY: the caller promises it.
             unsafe { flags.show(coming) };
-            // The other's line is on its way here while the fence waits until this one's is changed.
+            // The other's line comes here while the fence waits until this one's is changed.
             flags.has_come(coming);
             fence(Ordering::SeqCst);
             flags.prepare_next(coming);
-            // Acquire: if the other one has counted itself in, this rank sees its cell; or that it only met too, and has gone on to
-            // the next collective.
+            // Acquire: if the other one has counted itself in, this rank sees its cell. Or it sees
+            // that the other one only met too, and has gone on to the next collective.
             if self.root().arrived.load(Ordering::Acquire) > 0 && !flags.has_come(coming) {
                 self.disagree(flags, coming);
             }
@@ -149,7 +150,7 @@ impl CombiningTree {
             unsafe { self.published.publish(number, combined.map(finish)) };
             fence(Ordering::SeqCst);
         } else if let Some(flags) = &self.flags {
-            // Of this fence and the one above one comes first: if the other one has come without a value, one of both sees it.
+            // One of the two fences is first. If the other came without a value, one sees it.
             fence(Ordering::SeqCst);
             if !flags.has_come(coming) {
                 return Vec::new();
@@ -161,14 +162,14 @@ impl CombiningTree {
         self.sleepers()
     }
 
-    /// One of two has come with a value, the other without. Both may have seen it; the first publishes it.
+    /// One of two came with a value, one without. Both may have seen it; the first publishes it.
     #[cold]
     fn disagree(&self, flags: &FlagBarrier, coming: &Coming) {
         if flags.is_first_to_disagree(coming.number) {
             let theirs = match coming.call.is_bare() {
                 // SAFETY: the other one touches its cell again when this rank has published, below.
                 true => self.cells[1 - coming.rank].with(|cell| unsafe { (*cell).called }),
-                // SAFETY: the other one has come without a value, and this rank is in this collective.
+                // SAFETY: the other one came without a value, and this rank is in this collective.
                 false => Some(unsafe { flags.others_call(coming) }),
             };
             let theirs = theirs.expect("who has come has called something");
@@ -183,7 +184,7 @@ impl CombiningTree {
         }
     }
 
-    /// As [`CombiningTree::arrive`], but the last of all publishes nothing yet: the rest is left to it.
+    /// As [`CombiningTree::arrive`], but the last of all publishes nothing: that is left to it.
     ///
     /// # Safety
     /// As [`CombiningTree::arrive`].
@@ -325,8 +326,8 @@ impl CombiningTree {
         self.names.as_ref().map_or(rank, |names| names[rank])
     }
 
-    /// Combines the values of so many children, whose cells are `width` apart, into the cell of the first, if all have
-    /// called the same. Each cell is looked at once: it may come from another core.
+    /// Combines the values of so many children into the cell of the first, if all called the same.
+    /// Cells are `width` apart. Each is looked at once: it may come from another core.
     fn combine_cells<V: Send + 'static>(
         &self,
         first: usize,
@@ -348,7 +349,7 @@ impl CombiningTree {
                 if total.failed.is_some() {
                     return;
                 }
-                // None where nobody yet has brought what this rank has: it is the odd one, as its own cell will show.
+                // None: no cell yet holds what this rank has. It is odd; its cell will show it.
                 let Some(mut value) = value else { continue };
                 // The branches that end here.
                 for _ in 0..child.trailing_ones() {
@@ -371,8 +372,8 @@ impl CombiningTree {
 }
 
 impl Cell {
-    /// Takes what `other` holds, if it can be combined with what this cell held, which was a `V` or not; `ranks` says
-    /// whose cells they are.
+    /// Takes what `other` holds, if it can be combined with what this cell held. `is_v` says
+    /// whether that was a `V`, `ranks` whose cells they are.
     fn take_from<V: Send + 'static>(
         &mut self,
         other: &mut Cell,

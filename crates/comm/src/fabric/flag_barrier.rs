@@ -1,6 +1,6 @@
 //! Where two ranks meet that only meet: none of them brings anything, and nothing is made of it.
 //!
-//! Each shows what it has called and the number of the collective in a line of its own, and waits
+//! Each shows what it has called and the number of the collective in a line of its own. It waits
 //! until the line of the other one shows that number. So nobody counts, nobody is the last, and
 //! between the cores goes one line each way:
 //!
@@ -61,9 +61,9 @@ impl FlagBarrier {
         line.number.load(Ordering::Acquire) == coming.number
     }
 
-    /// Makes the line that this rank shows next its core's own, while it waits for the other one;
-    /// else it would wait for that when it has come. (The other one has it still from the last
-    /// collective but one.)
+    /// Makes the line that this rank shows next its core's own, while it waits for the other one.
+    /// Otherwise it would wait for that line when the other one has come. (The other one has it
+    /// still from the last collective but one.)
     #[inline]
     pub(super) fn prepare_next(&self, coming: &Coming) {
         let line = self.line(coming.rank, coming.number.wrapping_add(1));

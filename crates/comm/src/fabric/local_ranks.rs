@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 pub(crate) struct LocalRanks {
-    seats: Box<[Seat]>,
+    entries: Box<[RankEntry]>,
     /// On the fabric `ports`; otherwise none.
     port_mailboxes: Box<[PortMailbox]>,
     /// In a replay; otherwise none.
@@ -41,10 +41,10 @@ pub(crate) struct LocalRanks {
     blocks: AtomicUsize,
 }
 
-/// What all need to know of a rank here, in a cache line of its own: it is read with each message
-/// and written when the rank goes to sleep, and there may be millions.
+/// What all need to know of a rank here, in a cache line of its own. It is read with each message
+/// and written when the rank goes to sleep. There may be millions of ranks.
 #[repr(align(64))]
-struct Seat {
+struct RankEntry {
     slot: RankSlot,
     /// On the fabrics of shared memory, when it is needed: ranks that only meet have none.
     mailbox: OnceLock<Box<CachePadded<Mailbox>>>,
@@ -90,13 +90,13 @@ impl LocalMail for Network {
 impl LocalRanks {
     /// Room for `ranks` ranks on `workers` workers; neighbours share a worker where they can.
     pub(crate) fn new(ranks: usize, workers: usize) -> Self {
-        let seat = |rank| Seat {
+        let entry = |rank| RankEntry {
             slot: RankSlot::new(),
             mailbox: OnceLock::new(),
             home: u32::try_from(rank * workers / ranks).expect("there are few workers"),
         };
         LocalRanks {
-            seats: (0..ranks).map(seat).collect(),
+            entries: (0..ranks).map(entry).collect(),
             port_mailboxes: Box::default(),
             networks: Box::default(),
             pending_closes: (0..workers).map(|_| CachePadded::default()).collect(),
@@ -132,31 +132,31 @@ impl LocalRanks {
 
     /// The number of ranks.
     pub(crate) fn size(&self) -> usize {
-        self.seats.len()
+        self.entries.len()
     }
 
     /// Where a rank waits.
     #[inline]
     pub(crate) fn slot(&self, rank: usize) -> &RankSlot {
-        &self.seats[rank].slot
+        &self.entries[rank].slot
     }
 
     /// Where the ranks wait.
     pub(super) fn slots(&self) -> impl Iterator<Item = &RankSlot> {
-        self.seats.iter().map(|seat| &seat.slot)
+        self.entries.iter().map(|entry| &entry.slot)
     }
 
     /// The mailbox of a rank.
     #[inline]
     pub(crate) fn mailbox(&self, rank: usize) -> &Mailbox {
-        let mailbox = &self.seats[rank].mailbox;
+        let mailbox = &self.entries[rank].mailbox;
         mailbox.get_or_init(|| Box::new(CachePadded::new(Mailbox::new())))
     }
 
     /// The worker on which `rank` lives.
     #[inline]
     pub(crate) fn home(&self, rank: usize) -> usize {
-        self.seats[rank].home as usize
+        self.entries[rank].home as usize
     }
 
     /// What the ranks of the worker on which `rank` lives have still to tell their neighbours.
@@ -258,9 +258,9 @@ impl LocalRanks {
 
     /// The program's messages that nobody has received, at most so many of each rank.
     pub(crate) fn unmatched(&self, most: usize) -> Vec<Unmatched> {
-        let boxes = self.seats.iter().enumerate();
-        let boxes = boxes.flat_map(|(rank, seat)| {
-            let mailbox = seat.mailbox.get();
+        let boxes = self.entries.iter().enumerate();
+        let boxes = boxes.flat_map(|(rank, entry)| {
+            let mailbox = entry.mailbox.get();
             mailbox.map_or_else(Vec::new, |mailbox| {
                 mailbox.unmatched(self.first + rank, most)
             })
@@ -285,6 +285,6 @@ mod tests {
 
     #[test]
     fn a_seat_is_one_cache_line() {
-        assert_eq!(size_of::<Seat>(), 64);
+        assert_eq!(size_of::<RankEntry>(), 64);
     }
 }

@@ -52,9 +52,9 @@ pub(crate) trait Mail {
     /// As [`super::Fabric::leave`].
     fn leave(&self, ticket: PostedReceive);
 
-    /// Brings a message back that nobody could use, as if it had not been taken: to the oldest
-    /// receive that waits for it or has got a younger one, or to its old place. A receive with a
-    /// narrower tag may have taken it past older ones.
+    /// Brings a message back that nobody could use, as if it had not been taken. It goes to the
+    /// oldest receive that waits for it or has got a younger one, or to its old place. A receive
+    /// with a narrower tag may have taken it past older ones.
     ///
     /// The rank whose messages these are, which is the only one to call this, may sleep in another
     /// receive: it is to be woken.

@@ -2,8 +2,8 @@
 //! wait.
 //!
 //! Whoever brings a message looks for the oldest posted receive that it matches; a receive that is
-//! posted looks for the oldest message. Both under one lock, so that MPI's order holds: of two
-//! messages of one sender that match the same receive the older is taken, and of two receives that
+//! posted looks for the oldest message. Both do so under one lock, so that MPI's order holds. Of
+//! two messages of one sender that match the same receive the older is taken. Of two receives that
 //! match the same message the one posted first gets it.
 
 mod index;

@@ -8,8 +8,8 @@ use super::processes::RunProcesses;
 use crate::{CommError, Value};
 use std::sync::Arc;
 
-/// A place. Each rank brings a value; the values are combined in rank order; what is made
-/// of the combined value is there for all of them to read.
+/// A place. Each rank brings a value. The values are combined in rank order. What is made of the
+/// combined value is there for all of them to read.
 #[allow(
     clippy::large_enum_variant,
     reason = "there is one per communicator, and collectives of the fast fabric take the direct way"
@@ -33,7 +33,7 @@ pub(crate) enum MeetingPointKind {
 
 impl MeetingPointKind {
     /// A place for the members of a communicator, given as ranks of the world, and how many of them
-    /// meet here; `None` when none of them does. `started` is the number of the one collective that
+    /// meet here. `None` when none of them does. `started` is the number of the one collective that
     /// the place is for, if it was started beside others.
     pub(crate) fn make(
         &self,

@@ -1,5 +1,5 @@
 //! The messages of one rank of a replay. Each is on its way for a while: the replay brings it as a
-//! task, so a message of one sender may be overtaken by those of others, as on a network.
+//! task. So a message of one sender may be overtaken by those of others, as on a network.
 //!
 //! ```text
 //!   push ──► under way, behind those of its sender ──► task of the replay ──► mailbox ──► wake

@@ -4,7 +4,7 @@
 //! ((0 1)(2 3))((4 5) 6)        of seven ranks
 //! ```
 //!
-//! A branch is 2ⁿ ranks from a multiple of 2ⁿ on, or as many of them as there are; it is combined
+//! A branch is 2ⁿ ranks from a multiple of 2ⁿ on, or as many of them as there are. It is combined
 //! of its two halves. That depends on the number of ranks alone: not on who shares a thread or a
 //! process, nor on who comes when. And it lets neighbours combine what they have before anybody
 //! else sees it.

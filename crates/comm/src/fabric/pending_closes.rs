@@ -1,6 +1,6 @@
 //! What ranks have still to tell their neighbours: that rings to and from them are gone.
 //!
-//! It is not told where the rings are dropped, since a rank that fails drops them as well: its
+//! It is not told where the rings are dropped, since a rank that fails drops them as well. Its
 //! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has
 //! not ended. The ranks of one thread share a list: it is empty between their polls.
 

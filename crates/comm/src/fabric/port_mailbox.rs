@@ -18,7 +18,7 @@ pub(crate) struct PortMailbox {
     port: Port<Envelope>,
     /// Runs the handlers of receives.
     inline: Inline,
-    /// Held while the port is used: a message that is put back goes to its old place, for which
+    /// Held while the port is used. A message that is put back goes to its old place, for which
     /// others must be taken out for a moment.
     order: Mutex<Order>,
     /// Receipts of messages that receives have got, until their senders are told.
@@ -202,8 +202,8 @@ impl Mail for PortMailbox {
         drop(came);
     }
 
-    /// Receives may have got younger messages that another of them would have had, or none, with
-    /// this one there: all are registered anew, in their order, and choose again among all
+    /// Without this message, receives may have got younger messages that another of them would have
+    /// had, or none. So all are registered anew, in their order, and choose again among all
     /// messages, in theirs.
     fn put_back(&self, envelope: Envelope, signed: &mut Signed) {
         self.signing(signed, |order| {

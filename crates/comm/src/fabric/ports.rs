@@ -8,9 +8,9 @@
 //!                         MultipleItemReceive of one item per rank lays them in rank order
 //! ```
 //!
-//! Everything that MPI asks of messages is a property of the port: items wait in their order,
-//! receivers are asked in theirs, so the oldest message that fits goes to the oldest receive that
-//! wants it. Handlers run where they are posted ([`Inline`]): they only keep what came and the
+//! Everything that MPI asks of messages is a property of the port. Items wait in their order, and
+//! receivers are asked in theirs. So the oldest message that fits goes to the oldest receive that
+//! wants it. Handlers run where they are posted ([`Inline`]). They only keep what came, and the
 //! rank, a task that waits, is woken (papers R029 to R033, R041). This fabric is to be read and to
 //! be measured against; `threads` is the fast one.
 

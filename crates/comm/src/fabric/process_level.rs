@@ -124,7 +124,7 @@ impl ProcessLevel {
 
     /// A rank comes to a collective of the communicator.
     ///
-    /// Compiled once for all calls with these types: what follows takes longer than a call.
+    /// Compiled once for all values of a type: what follows takes longer than calls.
     ///
     /// # Safety
     /// As [`CombiningTree::arrive`].
@@ -133,7 +133,7 @@ impl ProcessLevel {
         &self,
         coming: &Coming,
         value: V,
-        combine: impl Fn(V, V) -> V,
+        combine: &dyn Fn(V, V) -> V,
     ) {
         let &Coming { rank, number, call } = coming;
         let runs = WatchedRuns::one(rank, value);
@@ -141,7 +141,7 @@ impl ProcessLevel {
             // There is nobody here to meet.
             Ok(runs)
         } else {
-            let join = |left: WatchedRuns<V>, right| left.join(right, self.all, &combine);
+            let join = |left: WatchedRuns<V>, right| left.join(right, self.all, combine);
             // SAFETY: the caller promises it.
             if !unsafe { self.collective.come(self.place(rank), call, runs, join) } {
                 return;
@@ -175,12 +175,12 @@ impl ProcessLevel {
     }
 
     /// Looks for messages. If what all processes have brought is here, publishes the total, which
-    /// `finish` makes of the combined value; the ranks that sleep until then are to be woken.
+    /// `finish` makes of the combined value. The ranks that sleep until then are to be woken.
     #[inline]
     pub(crate) fn go_on<V: Value, S: Send + Sync + 'static>(
         &self,
-        combine: impl Fn(V, V) -> V,
-        finish: impl FnOnce(V) -> S,
+        combine: &dyn Fn(V, V) -> V,
+        finish: &mut dyn FnMut(V) -> S,
     ) -> Vec<usize> {
         match self.take() {
             Some(taken) => self.publish(taken, combine, finish),
@@ -194,8 +194,8 @@ impl ProcessLevel {
     fn publish<V: Value, S: Send + Sync + 'static>(
         &self,
         (mine, mut parts, agreed): Taken,
-        combine: impl Fn(V, V) -> V,
-        finish: impl FnOnce(V) -> S,
+        combine: &dyn Fn(V, V) -> V,
+        finish: &mut dyn FnMut(V) -> S,
     ) -> Vec<usize> {
         let combined = agreed.and_then(|()| self.combine(mine, &mut parts, combine));
         // SAFETY: all ranks have come, and only who has taken what they brought publishes.
@@ -272,13 +272,14 @@ impl ProcessLevel {
         self.here.len() == 1 && self.route.exchanges_once() && self.site.started.is_none()
     }
 
-    /// Puts together what all processes have brought, in calls that are the same; the same on each
-    /// of them, error or not, but for values that cannot be read where they have come to.
+    /// Puts together what all processes have brought, in calls that are the same. The outcome is
+    /// the same on each of them, error or not, but for values that cannot be read where they have
+    /// come to.
     fn combine<V: Value>(
         &self,
         mut mine: AnyCell,
         parts: &mut [ProcessPart],
-        combine: impl Fn(V, V) -> V,
+        combine: &dyn Fn(V, V) -> V,
     ) -> Result<V, Box<CommError>> {
         // The first failure of all, on every process.
         for part in &*parts {
@@ -294,13 +295,13 @@ impl ProcessLevel {
             .map(|part| WatchedRuns::read(&mut part.bytes))
             .peekable();
         let runs = match (others.next(), others.peek()) {
-            (Some(other), None) => mine.join(other?, self.all, &combine),
+            (Some(other), None) => mine.join(other?, self.all, combine),
             (first, _) => {
                 let mut all = Vec::new();
                 for other in first.into_iter().chain(others) {
                     all.append(&mut other?.into_vec());
                 }
-                mine.join(WatchedRuns::Several(all), self.all, &combine)
+                mine.join(WatchedRuns::Several(all), self.all, combine)
             }
         };
         runs.whole().ok_or_else(part::ranks_missing::<V>)

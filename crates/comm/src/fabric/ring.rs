@@ -2,17 +2,18 @@
 //!
 //! Each of the two has slots in turn, each with the number of the message it holds. The
 //! sender writes the value, then the number; the receiver waits for the number. In the ordinary
-//! case a message costs one cache line that moves from core to core. How many messages the receiver
-//! has taken it publishes only every few messages, and the sender looks at that only when half the
-//! slots may be full: so that line hardly moves.
+//! case a message costs one cache line that moves from core to core. The receiver publishes how
+//! many messages it has taken only every few messages. The sender looks at that only when half the
+//! slots may be full. So that line hardly moves.
 //!
-//! Rings between ranks of the same thread are not padded and their messages have no numbers: a
-//! count of those sent and a count of those taken do, which both ends publish with each message.
+//! Rings between ranks of the same thread are not padded and their messages have no numbers. A
+//! count of those sent and a count of those taken do instead. Both ends publish their count with
+//! each message.
 //!
-//! Memory order: the store of the number, or of the count, releases the value to the receiver; the
-//! store of `taken` releases the slot to the sender. Who is gone for good has closed both rings:
-//! these stores release the messages before them, so that who sees it and no message knows that
-//! none will come.
+//! Memory order: the store of the number, or of the count, releases the value to the receiver. The
+//! store of `taken` releases the slot to the sender. A rank that is gone for good has closed both
+//! rings. These stores release the messages before them, so that who sees the close and no message
+//! knows that none will come.
 
 mod layout;
 

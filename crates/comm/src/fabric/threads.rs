@@ -1,6 +1,6 @@
 //! The fabrics of ranks that share memory: async tasks on the workers of a dispatcher.
 //!
-//! Each rank has a home worker, the only thread that polls it; so a rank's future need not be
+//! Each rank has a home worker, the only thread that polls it. So a rank's future need not be
 //! `Send`, and neighbours in rank order share a thread where they can.
 
 use super::entrances::{Push, push};

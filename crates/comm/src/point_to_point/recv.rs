@@ -268,7 +268,7 @@ impl<'c, U: Use> Receiving<'c, U> {
     }
 
     /// Posts it to be looked at later, if that has not happened. What is there already waits in its
-    /// ticket: if the receive is given up, receives that were posted after it get what they would
+    /// ticket. If the receive is given up, receives that were posted after it get what they would
     /// have got without it.
     pub(crate) fn post(&mut self) {
         if matches!(self.state, State::New) {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 impl Communicator {
     /// Sends `value` to rank `dest`. It does not wait for the receiver: MPI's buffered mode, which
     /// is its standard and its ready mode too. (Ready mode promises that the receive is posted, so
-    /// that a library need not buffer; here the message is moved, and there is nothing to save.)
+    /// that a library need not buffer. Here the message is moved, and there is nothing to save.)
     ///
     /// To [`Dest::Null`] it sends nothing. Under a [`World::limit`](crate::World::limit) it may
     /// wait, or be refused.

@@ -74,8 +74,8 @@ impl Communicator {
     }
 
     /// Every rank sends `value` to the rank `by` places on, round the end, and receives from the
-    /// rank as many places before it: a circular shift (papers R035). For many shifts in a row
-    /// between neighbours [`Communicator::ring`] is faster.
+    /// rank as many places before it. This is a circular shift (papers R035). For many shifts in a
+    /// row between neighbours [`Communicator::ring`] is faster.
     ///
     /// # Errors
     /// As [`Communicator::recv`].
@@ -102,8 +102,8 @@ impl Communicator {
         self.send_and_receive(dest.into(), NO_TAG, value, wanted, location)
     }
 
-    /// Whether a message with the wanted tag to `dest` would be what is received: it goes to this
-    /// rank itself, and neither an older message nor another receive stands between.
+    /// Whether a message with the wanted tag to `dest` would be what is received. It is if it goes
+    /// to this rank itself, and neither an older message nor another receive stands between.
     #[inline]
     fn comes_back(&self, dest: Dest, wanted: &ReceivePattern) -> bool {
         let me = self.rank();

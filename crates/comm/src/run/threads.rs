@@ -89,7 +89,7 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
         caller.park();
     }
     // The hook holds the ranks here and the dispatcher's pool, which the tasks in their slots hold
-    // too: it is taken away, or none of them would ever be freed.
+    // too. So it is taken away, or none of them would ever be freed.
     dispatcher.on_idle(|| ());
     let ending = run.end_between(&caller);
     drop(shown);

@@ -21,7 +21,7 @@ pub struct Cartesian {
 }
 
 /// Cuts `ranks` into as many factors as `dims` has entries, as close to each other as can be, the
-/// larger first; entries that are not 0 are kept (MPI_DIMS_CREATE).
+/// larger first. Entries that are not 0 are kept (MPI_DIMS_CREATE).
 ///
 /// # Errors
 /// [`CommError::Arguments`] when the entries that are kept do not divide `ranks`.
@@ -179,7 +179,7 @@ impl Cartesian {
     }
 
     /// From whom this rank receives and to whom it sends when all shift `by` places along a
-    /// dimension; `None` is the null process, beyond the end (MPI_CART_SHIFT).
+    /// dimension (MPI_CART_SHIFT). `None` is the null process, beyond the end.
     ///
     /// # Panics
     /// If there is no such dimension.

@@ -54,7 +54,7 @@ pub(super) struct Post<'c> {
     behind: Option<Behind>,
 }
 
-/// Every so many steps a receipt is asked for, and so many may be missing: a rank runs ahead of its
+/// Every so many steps a receipt is asked for, and so many may be missing. A rank runs ahead of its
 /// neighbour by twice that many steps at most.
 const RECEIPT_EVERY: u32 = 32;
 const MISSING: usize = 2;

@@ -68,8 +68,8 @@ impl Neighbourhood {
     }
 
     /// Sends a copy of `value` to each neighbour and gives what comes from each, in the order of
-    /// [`Neighbourhood::sources`] (MPI_NEIGHBOR_ALLGATHER; with a `Vec` as the value also
-    /// MPI_NEIGHBOR_ALLGATHERV).
+    /// [`Neighbourhood::sources`]. This is MPI_NEIGHBOR_ALLGATHER; with a `Vec` as the value it is
+    /// also MPI_NEIGHBOR_ALLGATHERV.
     ///
     /// # Errors
     /// [`CommError::WrongType`]; [`CommError::OutOfStep`].
@@ -113,8 +113,8 @@ impl Neighbourhood {
             .now()
     }
 
-    /// Cuts the numbers into equal parts, one for each neighbour this rank sends to, and puts what
-    /// comes from each into its part of `came`; parts of neighbours that are not there stay as they
+    /// Cuts the numbers into equal parts, one for each neighbour this rank sends to. Puts what
+    /// comes from each into its part of `came`. Parts of neighbours that are not there stay as they
     /// are.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ pub(super) const RIGHT: usize = 1;
 
 /// A rank's rings to and from its neighbours on both sides, and the step it is in.
 ///
-/// The state of the step lies here and not in the future that drives it: it stays in the same cache
+/// The state of the step lies here and not in the future that drives it. It stays in the same cache
 /// lines from step to step, and nothing is moved about.
 pub(super) struct Neighbours<'c, T: Value> {
     comm: &'c Communicator,

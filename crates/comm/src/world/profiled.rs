@@ -50,9 +50,9 @@ impl World {
     ///
     /// Over several processes all of them ask for it, and process 0 gets the profile of all ranks.
     /// Each call that communicates then costs some looks at the clock more: two, or three when it
-    /// waits. Measured on a busy virtual machine, where a look takes up to 80 ns: 80 ns more for a
-    /// send or a receive of what is there, 100 to 280 ns for an exchange of neighbours on one
-    /// thread.
+    /// waits. The cost was measured on a busy virtual machine, where a look takes up to 80 ns. It
+    /// was 80 ns more for a send or a receive of what is there. It was 100 to 280 ns for an
+    /// exchange of neighbours on one thread.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -84,10 +84,10 @@ impl World {
         self
     }
 
-    /// Has every run that ends well tell in which stages one thread computes longer than the
-    /// others, if that loses at least this share of the run ([`Profile::imbalances`]). `tell` is
-    /// called on the thread that called [`World::run`], over several processes in process 0; runs
-    /// that lose less do not call it.
+    /// Has every run that ends well tell in which stages one thread computes longer than the others
+    /// ([`Profile::imbalances`]). It tells if the imbalance loses at least this share of the run.
+    /// `tell` is called on the thread that called [`World::run`], over several processes in process
+    /// 0; runs that lose less do not call it.
     ///
     /// It costs what [`World::profile`] does, and [`Outcome::profile`](crate::Outcome::profile) is
     /// there, too.

@@ -8,16 +8,16 @@ use std::fmt;
 use std::io;
 
 impl World {
-    /// As [`World::run_outcome`], on the calling thread, in an order that a seed decides: the ranks
-    /// take turns as tasks of `replay`, and each message between two of them is under way until the
+    /// As [`World::run_outcome`], on the calling thread, in an order that a seed decides. The ranks
+    /// take turns as tasks of `replay`. Each message between two of them is under way until the
     /// replay brings it. Messages of one rank to another arrive in order, those of several in any.
     /// The same seed gives the same run, so a race between ranks or a wait that never ends comes
-    /// back from its number; time is the replay's.
+    /// back from its number. Time is the replay's.
     ///
     /// When nothing is left to run and some rank has not ended, the run ends with
-    /// [`RunError::Stuck`], also if that rank waits for something else than ranks. Collectives and
-    /// the neighbours of a topology share memory as on [`World::threads`]: there the seed decides
-    /// who comes first, and nothing is under way.
+    /// [`RunError::Stuck`]. It does so also if that rank waits for something else than ranks.
+    /// Collectives and the neighbours of a topology share memory as on [`World::threads`]: there
+    /// the seed decides who comes first, and nothing is under way.
     ///
     /// # Errors
     /// As [`World::run`]; [`RunError::Start`] of a world over processes.

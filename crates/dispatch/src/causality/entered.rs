@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use std::thread;
 
 /// A scope with causalities of its own; those outside are active again when it is dropped. Scopes
-/// must be left in the opposite order, so the guard is not given away: outside of this module
+/// must be left in the opposite order, so the guard is not given away. Outside of this module
 /// scopes are calls and polls, which nest.
 #[must_use = "the scope ends when the guard is dropped"]
 pub(super) struct Entered {

@@ -6,8 +6,8 @@
 //!     └───────── end ───────────┴──────> Ended
 //! ```
 //!
-//! The state changes under the lock of those who wait, so that a wait that finds it live and leaves
-//! its waker is woken by whoever changes it.
+//! The state changes under the lock of those who wait. So a wait that finds it live and leaves its
+//! waker is woken by whoever changes it.
 
 use super::Causalities;
 use motet_sync::Mutex;

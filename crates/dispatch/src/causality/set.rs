@@ -2,7 +2,7 @@
 //!
 //! A set does not change: making one inner, or joining two, makes another; capturing one copies a
 //! pointer. It holds each causality once, innermost first, and which of them is directly inside
-//! which: a stack has one innermost, the union of two stacks has two.
+//! which. A stack has one innermost, the union of two stacks has two.
 
 use super::{Cancelled, Causality, Entered, UntilCancelled, current};
 use std::collections::HashSet;
@@ -75,7 +75,7 @@ impl Causalities {
 
     /// These and the others, each once, as the handler of a join has them. Those that have ended
     /// are left out. So is what has been cancelled, with all inside it, if something else remains
-    /// that is still wanted; else one cancelled causality stands for all, so that a token that goes
+    /// that is still wanted. Else one cancelled causality stands for all, so that a token that goes
     /// from hand to hand does not grow.
     #[inline]
     #[must_use]
@@ -259,8 +259,8 @@ impl Causalities {
         self.clone()
     }
 
-    /// Without those that have ended, and with one cancelled one at most: the outermost, so that
-    /// nothing that remains outside of it is inside a cancelled one.
+    /// Without those that have ended, and with one cancelled one at most. That is the outermost, so
+    /// that nothing that remains outside of it is inside a cancelled one.
     fn settled(&self) -> Self {
         let live = self.without_ended();
         let cancelled = |member: &&Causality| member.0.fate.is_cancelled();

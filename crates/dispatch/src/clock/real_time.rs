@@ -1,7 +1,7 @@
 //! The time of the machine: one thread for the timers of the process.
 //!
 //! The thread is started by the first timer, sleeps until the next one is due and ends when there
-//! has been none for a while; the next timer starts it again. So a process without timers has no
+//! has been none for a while. The next timer starts it again. So a process without timers has no
 //! thread for them, and none is left that somebody would have to stop.
 
 use super::timers::{Key, Timers};

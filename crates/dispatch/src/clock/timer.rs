@@ -45,9 +45,9 @@ impl Timer {
         Timer(Kind::Every(beats))
     }
 
-    /// Sees to it that the timer does not fire (any more) and gives up what it holds; a task that
+    /// Sees to it that the timer does not fire (any more) and gives up what it holds. A task that
     /// it would have queued is [cleaned up](Task::cleanup). `true` for exactly one call, and only
-    /// when the timer has not fired; one that fires again and again can be cancelled until it has
+    /// when the timer has not fired. One that fires again and again can be cancelled until it has
     /// ended.
     ///
     /// What a timer has queued already still runs.

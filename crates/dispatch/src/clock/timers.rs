@@ -1,7 +1,7 @@
 //! Timers in the order of their times.
 //!
-//! A tree, not a heap or a wheel: a timer that is cancelled, as most timeouts are, leaves at once
-//! and takes what it holds with it.
+//! It is a tree, not a heap or a wheel. A timer that is cancelled, as most timeouts are, leaves at
+//! once and takes what it holds with it.
 
 use crate::task::Task;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What the spans of timers are multiplied by (CCR's `Timescale`): with 2 a timer of 100 ms comes
+/// What the spans of timers are multiplied by (CCR's `Timescale`). With 2 a timer of 100 ms comes
 /// after 200 ms, with 0.5 after 50 ms. Simulations run slower or faster by it. 1 unless said
 /// otherwise.
 ///

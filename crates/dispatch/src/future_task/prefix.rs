@@ -58,8 +58,8 @@ impl Prefix {
                 return;
             }
             // Waiting: the queue needs a reference. Queued or being polled: leave the mark only.
-            // It is left even where it is there already, so that the release below orders what
-            // this thread wrote before the poll that takes the mark.
+            // It is left even where it is there already. So the release below orders what this
+            // thread wrote before the poll that takes the mark.
             let queue_it = state & (SCHEDULED | RUNNING) == 0;
             let to = (state | SCHEDULED) + if queue_it { REFERENCE } else { 0 };
             match self
@@ -104,7 +104,7 @@ pub(super) unsafe fn release(prefix: NonNull<Prefix>) {
 }
 
 /// Gives up a waker's reference. If that leaves the handle of a task that waits alone, the task is
-/// polled once more: its queue comes to rest anew, and whoever watches it learns that nobody else
+/// polled once more. Its queue comes to rest anew, and whoever watches it learns that nobody else
 /// can wake the task now.
 ///
 /// # Safety
@@ -133,8 +133,8 @@ unsafe fn release_waker(prefix: NonNull<Prefix>) {
 
 static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
-/// Whether `cx` is the context of an async task of motet, without a combinator's own waker between:
-/// what is active on this thread belongs to that task.
+/// Whether `cx` is the context of an async task of motet, without a combinator's own waker between.
+/// Then what is active on this thread belongs to that task.
 #[inline]
 #[must_use]
 pub fn is_task_context(cx: &Context<'_>) -> bool {
@@ -146,7 +146,7 @@ pub(super) fn raw_waker(prefix: NonNull<Prefix>) -> RawWaker {
 }
 
 // SAFETY of the four functions: `data` is the prefix of a node that a reference of the waker keeps
-// alive; `wake` and `drop_waker` give that reference up.
+// alive. `wake` and `drop_waker` give that reference up.
 
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: see above.

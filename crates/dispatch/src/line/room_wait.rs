@@ -47,7 +47,7 @@ impl RoomWait {
     }
 
     /// Says how the waiting list shows the wait: by the name of the function that waits, and the
-    /// place where it was called; `None` keeps it out of the list. To be called before the wait
+    /// place where it was called. `None` keeps it out of the list. To be called before the wait
     /// begins.
     pub fn listed(self, listed: Option<(&'static str, &'static Location<'static>)>) -> Self {
         RoomWait::new(&self.line, listed)

@@ -1,14 +1,14 @@
 //! Where a dispatcher keeps its waiters.
 //!
 //! Whoever waits (an arbiter on its ports, an async receive) enters itself when it begins to wait,
-//! and nothing when it ends: an entry is a weak pointer, and dead ones are swept out when a shard
-//! has doubled. So the list costs a waiter one push into the shard of its own worker, and whoever
-//! reads it pays for the rest. A weak pointer keeps its waiter's memory. Where one waiter follows
-//! another (a handler makes the next one-time receive while its own lives) it is the last but one
-//! that is gone: it is looked at with each entry, so that a chain of them uses the same memory
+//! and does nothing when it ends. An entry is a weak pointer, and dead ones are swept out when a
+//! shard has doubled. So the list costs a waiter one push into the shard of its own worker, and
+//! whoever reads it pays for the rest. A weak pointer keeps its waiter's memory. Where one waiter
+//! follows another (a handler makes the next one-time receive while its own lives) the last but one
+//! is gone. So that one is looked at with each entry, and a chain of them uses the same memory
 //! again and again.
 //!
-//! Millions may wait, and nearly all of them for the same few lines of code: those that were
+//! Millions may wait, and nearly all of them for the same few lines of code. Those that were
 //! entered one after the other for the same line, in the same millisecond, share one note of the
 //! time and the line.
 

@@ -57,7 +57,7 @@ impl Worker {
 
     #[inline]
     pub(super) fn polling(&self, data: *const (), poll: &mut impl FnMut()) -> bool {
-        /// The task around the one being polled, and whether it has been promised another turn: a
+        /// The task around the one being polled, and whether it has been promised another turn. A
         /// poll may poll another task, on an inline queue or by `spawn_here`, and that may panic.
         struct Outer<'a>(&'a Worker, *const (), bool);
         impl Drop for Outer<'_> {

@@ -22,8 +22,10 @@ const AUTHORITY: u64 = 3650;
 const FRONT: &str = "motet_";
 
 impl Keys {
-    /// Makes a folder of keys: an authority, a certificate for `localhost`, the loopback addresses
-    /// and `hosts` that lasts `days`, and the tokens `admin` and `viewer`, which last as long.
+    /// Makes a folder of keys:
+    /// - an authority;
+    /// - a certificate for `localhost`, the loopback addresses and `hosts` that lasts `days`;
+    /// - the tokens `admin` and `viewer`, which last as long.
     ///
     /// # Errors
     /// The folder holds something already, or cannot be written; a host is no name. Nothing is left
@@ -88,12 +90,13 @@ impl Keys {
     }
 
     /// Makes the certificate `NAME.pem` and its key `NAME.key`, signed by the authority of the
-    /// folder, for a server with the names `hosts` beside `localhost`, and for a client in this
-    /// role: nodes of the authority know it at once. It lasts `days`.
+    /// folder. They are for a server with the names `hosts` beside `localhost`, and for a client in
+    /// this role. Nodes of the authority know it at once. It lasts `days`.
     ///
     /// # Errors
-    /// The name or the role is no plain word, or the name is taken; a host is no name; the folder
-    /// lacks `ca.key`, which signs, or it is not the key of `ca.pem`.
+    /// - The name or the role is no plain word, or the name is taken.
+    /// - A host is no name.
+    /// - The folder lacks `ca.key`, which signs, or it is not the key of `ca.pem`.
     pub fn add_leaf(
         folder: &Path,
         name: &str,

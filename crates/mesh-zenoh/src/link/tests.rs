@@ -42,7 +42,7 @@ impl End {
 
     fn take(&mut self, effect: Effect) {
         match effect {
-            Effect::Send(lane, message) => self.wire[lane as usize].push_back(message),
+            Effect::Send(priority, message) => self.wire[priority as usize].push_back(message),
             Effect::Tell(event) => self.told.push(event),
             Effect::Flush => self.flush = true,
         }
@@ -93,18 +93,18 @@ impl End {
     }
 }
 
-/// Brings everything that is under way, the urgent lane first.
+/// Brings everything that is under way, the urgent priority first.
 fn bring(one: &mut End, other: &mut End, now: Instant) {
     loop {
         let mut idle = !(one.flush(now) | other.flush(now));
-        for lane in 0..2 {
+        for priority in 0..2 {
             for turn in 0..2 {
                 let (from, to) = if turn == 0 {
                     (&mut *one, &mut *other)
                 } else {
                     (&mut *other, &mut *one)
                 };
-                while let Some(message) = from.wire[lane].pop_front() {
+                while let Some(message) = from.wire[priority].pop_front() {
                     idle = false;
                     to.act(|link, out| link.comes(&message, now, out));
                 }
@@ -135,7 +135,7 @@ fn sem_g236_frames_of_any_length_come_whole_and_in_order() {
         .map(|length| vec![*length as u8; *length])
         .collect();
     for frame in &frames {
-        a.act(|link, out| link.send(frame.clone(), Lane::Ordered, now, out));
+        a.act(|link, out| link.send(frame.clone(), FramePriority::Ordered, now, out));
     }
     let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
     assert!(under_way as u64 <= WINDOW, "{under_way}");
@@ -150,13 +150,13 @@ fn sem_g237_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_be
     let (mut a, mut b) = pair(now);
     for n in 0..3_u8 {
         let at = now + PAUSE * u32::from(n);
-        a.act(|link, out| link.send(vec![n], Lane::Ordered, at, out));
+        a.act(|link, out| link.send(vec![n], FramePriority::Ordered, at, out));
     }
     a.wire[1].remove(1);
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[0]]);
     assert_eq!((a.downs(), b.downs()), (1, 1));
-    a.act(|link, out| link.send(vec![9], Lane::Ordered, now, out));
+    a.act(|link, out| link.send(vec![9], FramePriority::Ordered, now, out));
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[0], [9]]);
     a.check();
@@ -167,7 +167,7 @@ fn sem_g237_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_be
 fn sem_g237_the_loss_of_the_last_message_breaks_the_link_too() {
     let mut now = Instant::now();
     let (mut a, mut b) = pair(now);
-    a.act(|link, out| link.send(vec![1], Lane::Ordered, now, out));
+    a.act(|link, out| link.send(vec![1], FramePriority::Ordered, now, out));
     a.wire[1].clear();
     for second in 1..=6 {
         now += Duration::from_secs(1);
@@ -175,11 +175,11 @@ fn sem_g237_the_loss_of_the_last_message_breaks_the_link_too() {
             end.act(|link, out| link.tick(now, out));
         }
         bring(&mut a, &mut b, now);
-        // The first pulse that lacks it, and 3 s more.
+        // The first keep-alive that lacks it, and 3 s more.
         let broken = usize::from(second >= 4);
         assert_eq!((a.downs(), b.downs()), (broken, broken), "{second}");
     }
-    a.act(|link, out| link.send(vec![2], Lane::Ordered, now, out));
+    a.act(|link, out| link.send(vec![2], FramePriority::Ordered, now, out));
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[2]]);
 }
@@ -220,7 +220,7 @@ fn a_peer_that_does_not_confirm_gets_no_more_than_the_window() {
     let now = Instant::now();
     let (mut a, _) = pair(now);
     for _ in 0..100 {
-        a.act(|link, out| link.send(vec![0; PART], Lane::Ordered, now, out));
+        a.act(|link, out| link.send(vec![0; PART], FramePriority::Ordered, now, out));
     }
     let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
     assert!(under_way as u64 <= WINDOW, "{under_way}");
@@ -232,7 +232,7 @@ fn sem_g236_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
     let (mut a, mut b) = pair(now);
     let frames: Vec<Vec<u8>> = (0..100_u8).map(|n| vec![n; usize::from(n)]).collect();
     for (sent, frame) in frames.iter().enumerate() {
-        a.act(|link, out| link.send(frame.clone(), Lane::Ordered, now, out));
+        a.act(|link, out| link.send(frame.clone(), FramePriority::Ordered, now, out));
         assert_eq!(a.wire[1].len(), 1, "after {sent} frames before");
     }
     a.act(|link, out| assert!(link.flush(now, out) == Flush::Wait));
@@ -242,10 +242,10 @@ fn sem_g236_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), frames);
     let later = now + 8 * PAUSE;
-    a.act(|link, out| link.send(vec![1], Lane::Ordered, later, out));
+    a.act(|link, out| link.send(vec![1], FramePriority::Ordered, later, out));
     assert_eq!(a.wire[1].len(), 1, "after a pause a frame goes at once");
     for _ in 0..PART / 4 {
-        a.act(|link, out| link.send(vec![2; 2], Lane::Ordered, later, out));
+        a.act(|link, out| link.send(vec![2; 2], FramePriority::Ordered, later, out));
     }
     assert_eq!(
         a.wire[1].len(),
@@ -263,13 +263,13 @@ fn sem_g239_messages_of_strangers_change_nothing() {
         let length = [HEAD + 17, 1 + 16 + 16 + 32, random.below(200)][random.below(3)];
         let mut message: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
         if let Some(kind) = message.first_mut() {
-            *kind = [GREETING, SEALED, 7][random.below(3)];
+            *kind = [HANDSHAKE, SEALED, 7][random.below(3)];
         }
         a.act(|link, out| link.comes(&message, now, out));
     }
     assert!(a.wire.iter().all(VecDeque::is_empty), "nobody is answered");
     assert_eq!((a.downs(), a.frames().len()), (0, 0));
-    b.act(|link, out| link.send(vec![3], Lane::Ordered, now, out));
+    b.act(|link, out| link.send(vec![3], FramePriority::Ordered, now, out));
     bring(&mut a, &mut b, now);
     assert_eq!(a.frames(), [[3]]);
 }
@@ -289,9 +289,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (any::<bool>(), any::<u16>()).prop_map(|(who, n)| Step::Send(who, n)),
         2 => any::<bool>().prop_map(Step::Flush),
-        8 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Bring(who, lane)),
-        1 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Lose(who, lane)),
-        1 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Repeat(who, lane)),
+        8 => (any::<bool>(), any::<bool>()).prop_map(|(who, priority)| Step::Bring(who, priority)),
+        1 => (any::<bool>(), any::<bool>()).prop_map(|(who, priority)| Step::Lose(who, priority)),
+        1 => (any::<bool>(), any::<bool>()).prop_map(|(who, priority)| Step::Repeat(who, priority)),
         1 => (any::<bool>(), any::<u8>()).prop_map(|(who, byte)| Step::Garble(who, byte)),
         1 => (0..4000_u16).prop_map(Step::Wait),
     ];
@@ -316,24 +316,25 @@ proptest! {
                     if end.link.is_up() {
                         let frame = [&n.to_le_bytes()[..], &vec![1; usize::from(n)]].concat();
                         sent[usize::from(who)].push(frame.clone());
-                        end.act(|link, out| link.send(frame, Lane::Ordered, now, out));
+                        end.act(|link, out| link.send(frame, FramePriority::Ordered, now, out));
                     }
                 }
                 Step::Flush(who) => {
                     ends[usize::from(who)].flush(now);
                 }
-                Step::Bring(who, lane) => {
-                    let message = ends[usize::from(who)].wire[usize::from(lane)].pop_front();
+                Step::Bring(who, priority) => {
+                    let message = ends[usize::from(who)].wire[usize::from(priority)].pop_front();
                     if let Some(message) = message {
                         ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
                     }
                 }
-                Step::Lose(who, lane) => {
-                    let wire = &mut ends[usize::from(who)].wire[usize::from(lane)];
+                Step::Lose(who, priority) => {
+                    let wire = &mut ends[usize::from(who)].wire[usize::from(priority)];
                     drop(wire.pop_front());
                 }
-                Step::Repeat(who, lane) => {
-                    let message = ends[usize::from(who)].wire[usize::from(lane)].front().cloned();
+                Step::Repeat(who, priority) => {
+                    let wire = &ends[usize::from(who)].wire[usize::from(priority)];
+                    let message = wire.front().cloned();
                     if let Some(message) = message {
                         ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
                     }

@@ -23,7 +23,7 @@ pub(super) const OVERHEAD: u64 = 128;
 pub(super) const MAX_WAITING: usize = 256 << 20;
 
 /// What is to be done with a frame that has come.
-pub(super) enum Urge {
+pub(super) enum FlushDecision {
     /// Everything that waits goes.
     SendAll,
     /// Messages that are full go.
@@ -89,7 +89,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn push(&mut self, frame: Vec<u8>, now: Instant) -> Urge {
+    pub(super) fn push(&mut self, frame: Vec<u8>, now: Instant) -> FlushDecision {
         let is_alone = self.items.is_empty() && self.is_paused(now);
         let length = LENGTH + frame.len();
         self.bytes += length;
@@ -108,10 +108,10 @@ impl Waiting {
             }
         }
         match (self.blocked, is_alone) {
-            (true, _) => Urge::None,
-            (false, true) => Urge::SendAll,
-            (false, false) if self.is_full() => Urge::SendFull,
-            (false, false) => Urge::None,
+            (true, _) => FlushDecision::None,
+            (false, true) => FlushDecision::SendAll,
+            (false, false) if self.is_full() => FlushDecision::SendFull,
+            (false, false) => FlushDecision::None,
         }
     }
 

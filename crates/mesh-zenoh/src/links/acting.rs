@@ -52,23 +52,28 @@ impl Links {
         state.acting = true;
         while let Some(effect) = state.effects.pop_front() {
             let current = state.current.as_ref();
-            let lanes = current.map(|current| Arc::clone(&current.lanes));
+            let priorities = current.map(|current| Arc::clone(&current.frame_priorities));
             drop(state);
             let mut acts = Acts(Some(peer));
-            self.carry_out(effect, peer, lanes.as_deref());
+            self.carry_out(effect, peer, priorities.as_deref());
             acts.0 = None;
             state = peer.state.lock();
         }
         state.acting = false;
     }
 
-    fn carry_out(&self, effect: Effect, peer: &Arc<Peer>, lanes: Option<&[Publisher<'static>; 2]>) {
-        match (effect, lanes) {
+    fn carry_out(
+        &self,
+        effect: Effect,
+        peer: &Arc<Peer>,
+        priorities: Option<&[Publisher<'static>; 2]>,
+    ) {
+        match (effect, priorities) {
             // An error: the node has closed its port, and wants nothing more.
             (Effect::Tell(event), _) => drop(self.events.post(event)),
             // Only a session that is closed refuses, and then the node is leaving.
-            (Effect::Send(lane, message), Some(lanes)) => {
-                drop(lanes[lane as usize].put(message).wait());
+            (Effect::Send(priority, message), Some(priorities)) => {
+                drop(priorities[priority as usize].put(message).wait());
             }
             // The peer is gone.
             (Effect::Send(..), None) => {}

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// A room of an [`Overlay`](crate::Overlay), entered. It is left when this is dropped.
 ///
-/// A message comes once to each who is in the room, its sender too, also over links that break and
-/// come back within 30 s ([`Acknowledged`](crate::Class::Acknowledged)). Who enters later does not
-/// hear what was said before.
+/// A message comes once to each who is in the room, its sender too. This also holds over links that
+/// break and come back within 30 s ([`Acknowledged`](crate::Class::Acknowledged)). Who enters later
+/// does not hear what was said before.
 pub struct Room<T: Send + Sync + 'static> {
     shared: Arc<Shared>,
     topic: Topic<T>,

@@ -2,7 +2,7 @@
 
 use crate::nodes::{Net, waiting};
 use motet_mesh::{
-    Carrier, CarrierError, CarrierEvent, Gap, Lane, Node, PeerChange, PeerName, Qos,
+    Carrier, CarrierError, CarrierEvent, FramePriority, Gap, Node, PeerChange, PeerName, Qos,
     SubscribeConfig,
 };
 use motet_ports::Port;
@@ -106,7 +106,7 @@ impl Carrier for Suspended {
         self.carrier.name()
     }
 
-    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
+    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: FramePriority) -> Result<(), CarrierError> {
         self.carrier.send(to, frame, lane)
     }
 
@@ -115,7 +115,7 @@ impl Carrier for Suspended {
         to: &PeerName,
         link: u64,
         frames: Vec<Vec<u8>>,
-        lane: Lane,
+        lane: FramePriority,
     ) -> Result<(), CarrierError> {
         if self.once.swap(false, Ordering::Relaxed) {
             let second = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 
 use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
 use motet_mesh::{
-    Carrier, CarrierError, CarrierEvent, Frames, Lane, LinkConfig, Node, PeerName,
+    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, LinkConfig, Node, PeerName,
     SimulatedNetwork, SubscribeConfig,
 };
 use motet_ports::{Overflow, Port, PortConfig};
@@ -68,7 +68,7 @@ impl Carrier for Together {
         self.carrier.name()
     }
 
-    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
+    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: FramePriority) -> Result<(), CarrierError> {
         self.carrier.send(to, frame, lane)
     }
 
@@ -77,7 +77,7 @@ impl Carrier for Together {
         to: &PeerName,
         link: u64,
         frames: Vec<Vec<u8>>,
-        lane: Lane,
+        lane: FramePriority,
     ) -> Result<(), CarrierError> {
         self.carrier.send_all(to, link, frames, lane)
     }

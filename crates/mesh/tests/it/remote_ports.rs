@@ -30,7 +30,10 @@ fn sem_g220_items_of_ports_of_several_nodes_are_taken_all_or_none() {
     let net = Net::new(1);
     let (left, right, taker) = (net.node("left", 1), net.node("right", 1), net.node("t", 1));
     let (a, b) = (Port::new(), Port::new());
-    let lent = (left.lend("a", &a).unwrap(), right.lend("b", &b).unwrap());
+    let exported = (
+        left.export("a", &a).unwrap(),
+        right.export("b", &b).unwrap(),
+    );
     net.replay.run();
     let log = Log::new();
     take_pairs(&net, &taker, ["b", "a"], &log);
@@ -45,7 +48,7 @@ fn sem_g220_items_of_ports_of_several_nodes_are_taken_all_or_none() {
     net.replay.run();
     assert_eq!(log.take(), [(3, 2)]);
     assert_eq!(a.item_count() + b.item_count(), 0);
-    drop(lent);
+    drop(exported);
 }
 
 #[test]
@@ -53,7 +56,10 @@ fn sem_g220_the_first_port_that_has_an_item_is_chosen_and_the_other_keeps_its_ow
     let net = Net::new(2);
     let (left, right, taker) = (net.node("left", 1), net.node("right", 1), net.node("t", 1));
     let (a, b) = (Port::new(), Port::new());
-    let lent = (left.lend("a", &a).unwrap(), right.lend("b", &b).unwrap());
+    let exported = (
+        left.export("a", &a).unwrap(),
+        right.export("b", &b).unwrap(),
+    );
     net.replay.run();
     let log = Log::new();
     let out = log.clone();
@@ -72,7 +78,7 @@ fn sem_g220_the_first_port_that_has_an_item_is_chosen_and_the_other_keeps_its_ow
     net.replay.run();
     assert_eq!(log.take(), [Ok((1, 7))]);
     assert_eq!((a.items(), b.items()), (vec![8], vec![]));
-    drop(lent);
+    drop(exported);
 }
 
 #[test]
@@ -80,9 +86,9 @@ fn errors_of_remote_ports_say_which_and_why() {
     let net = Net::new(3);
     let (owner, taker) = (net.node("owner", 1), net.node("t", 1));
     let (number, closed) = (Port::<u32>::new(), Port::<u32>::new());
-    let lent = [
-        owner.lend("number", &number).unwrap(),
-        owner.lend("closed", &closed).unwrap(),
+    let exported = [
+        owner.export("number", &number).unwrap(),
+        owner.export("closed", &closed).unwrap(),
     ];
     closed.close();
     net.replay.run();
@@ -111,7 +117,7 @@ fn errors_of_remote_ports_say_which_and_why() {
     );
     assert_eq!(told[2], TakeError::Twice("number".to_owned()));
     assert_eq!(told[3], TakeError::Closed("closed".to_owned()));
-    drop(lent);
+    drop(exported);
 }
 
 /// Takers that compete, in both orders, while links are cut and a taker is killed and comes back.
@@ -120,7 +126,10 @@ fn program(seed: u64) {
     let mut random = Random::new(seed);
     let (left, right) = (net.node("left", 1), net.node("right", 1));
     let (a, b) = (Port::new(), Port::new());
-    let lent = (left.lend("a", &a).unwrap(), right.lend("b", &b).unwrap());
+    let exported = (
+        left.export("a", &a).unwrap(),
+        right.export("b", &b).unwrap(),
+    );
     let mut takers = [net.node("x", 1), net.node("y", 1)];
     net.replay.run();
     let log = Log::new();
@@ -175,7 +184,7 @@ fn program(seed: u64) {
         assert_eq!((of_a, of_b), (all(posted_a), all(posted_b)), "seed {seed}");
         assert!(taken > 0, "seed {seed}");
     }
-    drop(lent);
+    drop(exported);
 }
 
 #[test]

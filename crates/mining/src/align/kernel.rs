@@ -3,7 +3,7 @@
 //! Source: O. Gotoh, An improved algorithm for matching biological sequences, Journal of Molecular
 //! Biology 162 (1982). Beside each best score go the identities and the columns of the alignment
 //! that has it, so that no path is stored. Of equal scores a pair of letters goes before a gap in
-//! the first sequence, and that before a gap in the second; an opened gap before a longer one.
+//! the first sequence, and that before a gap in the second. An opened gap goes before a longer one.
 
 use super::scores::Table;
 use super::{Alignment, AlignmentKind};

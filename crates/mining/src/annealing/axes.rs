@@ -1,10 +1,10 @@
 //! Leading directions of covariance matrices that are never formed.
 //!
 //! A few directions per cluster are multiplied by the covariance in one pass over the data and
-//! turned towards its leading eigenvectors: subspace iteration with a Rayleigh-Ritz step (B. N.
-//! Parlett, The symmetric eigenvalue problem, chapter 14). Directions are kept from temperature to
-//! temperature, so one or two passes are enough. With at most three columns the directions span
-//! the whole space and one pass is exact.
+//! turned towards its leading eigenvectors. This is subspace iteration with a Rayleigh-Ritz step
+//! (B. N. Parlett, The symmetric eigenvalue problem, chapter 14). Directions are kept from
+//! temperature to temperature, so one or two passes are enough. With at most three columns the
+//! directions span the whole space and one pass is exact.
 
 /// What is off the diagonal is nothing below this share of what is on it.
 const NOTHING: f64 = 1e-20;
@@ -27,8 +27,8 @@ pub(super) fn start(dim: usize, most: usize) -> Vec<f64> {
     rows
 }
 
-/// Turns directions to the Ritz vectors of one covariance, the leading one first, and on by one
-/// step of the power method if they do not span the space.
+/// Turns directions to the Ritz vectors of one covariance, the leading one first. If they do not
+/// span the space, it also turns them on by one step of the power method.
 ///
 /// `sums` is the mass and, per direction, mass × (covariance · direction) followed by one number
 /// that is not used here. Gives back the leading variance and the length of its residual, which

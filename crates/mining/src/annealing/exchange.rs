@@ -6,7 +6,7 @@
 //! Source: J. A. Hartigan and M. A. Wong, A k-means clustering algorithm, Applied Statistics 28
 //! (1979); M. Telgarsky and A. Vattani, Hartigan's method: k-means clustering without Voronoi,
 //! AISTATS (2010). Here each pass over the data finds all points that gain from a move under the
-//! present means, on all ranks at once; the moves are then made one after the other, each only if
+//! present means, on all ranks at once. The moves are then made one after the other, each only if
 //! it still gains.
 
 use crate::MiningError;

@@ -261,8 +261,8 @@ impl Phases {
     /// Splits the clusters that are unstable at this temperature, the most unstable first, until
     /// there are `most`; gives back how many it split.
     ///
-    /// The two halves stand where the branch of the free energy has its minimum to lowest order:
-    /// ε² = ⅜ (T_c/T - 1) T³ / m₄ along the leading direction, at most twice its deviation.
+    /// The two halves stand where the branch of the free energy has its minimum to lowest order.
+    /// That is ε² = ⅜ (T_c/T - 1) T³ / m₄ along the leading direction, at most twice its deviation.
     pub(super) async fn split(
         &mut self,
         team: &RankView<'_>,

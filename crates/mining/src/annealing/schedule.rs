@@ -16,7 +16,7 @@ use crate::prepare::Prepared;
 use crate::rank_view::RankView;
 use crate::{MiningError, Progress, TraceStep};
 
-/// The variance of a cell that stands for its points is below the temperature by this factor, so
+/// The variance of a cell that stands for its points is below the temperature by this factor. So
 /// critical temperatures of the summary are right to half a percent or so.
 const GRAIN: f64 = 200.0;
 /// How far below a critical temperature cooling lands at first.

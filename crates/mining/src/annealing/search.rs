@@ -1,6 +1,6 @@
 //! A deterministic search for a better K-means solution near a given one.
 //!
-//! It works on a summary of the points, so it costs little however many there are; the caller
+//! It works on a summary of the points, so it costs little however many there are. The caller
 //! carries its result over to all points and keeps it if it is better there too. Three moves, each
 //! kept only if it lowers the inertia:
 //!

@@ -54,8 +54,8 @@ pub struct BitAnnealing {
     pub clusters: Clusters,
     /// The factor from one temperature to the next, at least 0.1 and below 1.
     pub cooling: f64,
-    /// The centres of a temperature stand still when none moves by more than this times the root
-    /// of the temperature and no mass changes by more than this; positive.
+    /// The centres of a temperature stand still when none moves by more than this times the root of
+    /// the temperature. No mass may change by more than this either. Positive.
     pub tolerance: f64,
     /// The most steps before the first and after a split, at each temperature.
     pub iterations: usize,

@@ -27,8 +27,8 @@ impl BitAnnealing {
         Box::pin(async move { self.choice(comm, bits, at_most, control, None).await })
     }
 
-    /// As [`choose`](BitAnnealing::choose), with checkpoints after temperatures. It goes on from the one
-    /// that is there. Give it another name than that of a fit.
+    /// As [`choose`](BitAnnealing::choose), with checkpoints after temperatures. It goes on from
+    /// the one that is there. Give it another name than that of a fit.
     ///
     /// # Errors
     ///

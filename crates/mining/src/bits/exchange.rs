@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-12;
 
 impl Field<'_> {
     /// Each pass finds the rows that gain from a move under the present means, on all ranks at
-    /// once; every rank then makes the moves one after the other, each if it still gains.
+    /// once. Every rank then makes the moves one after the other, each if it still gains.
     pub(super) async fn exchange(
         &self,
         mut found: Hard,

@@ -1,5 +1,5 @@
-//! The loops over all set bits: a sum per row of what each cluster has at its columns, and a sum
-//! per column of what its rows have of each cluster.
+//! The loops over all set bits. One sums per row what each cluster has at its columns. One sums per
+//! column what its rows have of each cluster.
 //!
 //! Clusters stand in groups of 16, groups in slabs of at most four, so that the sums of a slab stay
 //! in registers. All sums are of whole numbers.

@@ -4,7 +4,7 @@ use super::passes::{Cluster, Field};
 use super::{BitClustering, Bits};
 use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
-use crate::kmeans::Dice;
+use crate::kmeans::UniformDraws;
 use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
@@ -125,8 +125,8 @@ impl BitKMeans {
         };
         let mut least = best.as_ref().map_or(f64::INFINITY, |best| best.inertia);
         for restart in first as usize..self.restarts {
-            let mut dice = Dice::new(self.seed, restart);
-            let centres = starts(&field, self.clusters, &mut dice).await?;
+            let mut draws = UniformDraws::new(self.seed, restart);
+            let centres = starts(&field, self.clusters, &mut draws).await?;
             let found = field.settle(centres, f64::INFINITY, &mut work).await?;
             if best.is_none() || found.inertia < least {
                 least = found.inertia;
@@ -171,7 +171,7 @@ struct State {
 async fn starts(
     field: &Field<'_>,
     clusters: usize,
-    dice: &mut Dice,
+    draws: &mut UniformDraws,
 ) -> Result<Vec<Cluster>, MiningError> {
     let bits = field.bits;
     let mut distances = vec![1_u64; field.rows.len()];
@@ -184,7 +184,7 @@ async fn starts(
             return Err(MiningError::Cancelled);
         }
         let whole: u64 = all.iter().map(|part| part.1).sum();
-        let mut place = ((dice.roll() * whole as f64) as u64).min(whole.saturating_sub(1));
+        let mut place = ((draws.draw() * whole as f64) as u64).min(whole.saturating_sub(1));
         let mut owner = 0;
         while owner + 1 < all.len() && place >= all[owner].1 {
             place -= all[owner].1;

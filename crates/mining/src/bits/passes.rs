@@ -219,8 +219,8 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
-    /// What this rank's rows add to [`spread`](Field::spread), with t = v (x - y) / `reach`: per
-    /// cluster Σ q, Σ q t, Σ q t² and Σ q t⁴, then Σ q t x.
+    /// What this rank's rows add to [`spread`](Field::spread), with t = v (x - y) / `reach`. Per
+    /// cluster it is Σ q, Σ q t, Σ q t² and Σ q t⁴, then Σ q t x.
     fn along(&self, clusters: &[Cluster], heat: Heat, reach: f64) -> Vec<i64> {
         let k = clusters.len();
         let fine = f64::from(29 - (self.most as f64).sqrt().log2().ceil() as i32).exp2();

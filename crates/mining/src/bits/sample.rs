@@ -37,9 +37,9 @@ impl Bits {
     }
 
     /// Writes the dissimilarities of some rows to some columns, row after row, where a column is a
-    /// row too: the number of bits that differ, or 1 minus the likeness of Tanimoto. With it
-    /// [`PairwiseClustering::give`](crate::PairwiseClustering::give) gives rows to the clusters of
-    /// a sample that were found by either measure.
+    /// row too. A dissimilarity is the number of bits that differ, or 1 minus the likeness of
+    /// Tanimoto. With it [`PairwiseClustering::give`](crate::PairwiseClustering::give) gives rows
+    /// to the clusters of a sample that were found by either measure.
     ///
     /// # Panics
     ///

@@ -40,10 +40,10 @@ impl From<DataError> for FingerprintError {
 impl Bits {
     /// Reads fingerprints from a text, one per line, with the name of the row behind it.
     ///
-    /// A text whose first line is `#FPS1` is in chemfp's `.fps` format: hexadecimal digits, two
-    /// per byte, the lowest bit of the first byte first; the header's `num_bits` is the width.
-    /// Other texts have lines of the digits 0 and 1, the first column first. Empty lines and
-    /// lines that begin with `#` are left out.
+    /// A text whose first line is `#FPS1` is in chemfp's `.fps` format. It is hexadecimal digits,
+    /// two per byte, the lowest bit of the first byte first. The header's `num_bits` is the width.
+    /// Other texts have lines of the digits 0 and 1, the first column first. Empty lines and lines
+    /// that begin with `#` are left out.
     ///
     /// # Errors
     ///

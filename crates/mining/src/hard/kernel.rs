@@ -111,8 +111,8 @@ impl<const D: usize, const SECOND: bool> NumericLoop for Labels<'_, D, SECOND> {
 
 /// Lists the centres that may be nearest somewhere in the tile (with `SECOND`: or second).
 ///
-/// Left out is a centre that is farther at the nearest point of the tile's box than some other
-/// (with `SECOND`: two others) at the farthest.
+/// Left out is a centre that is farther at the nearest point of the tile's box than another at the
+/// farthest. With `SECOND` there must be two others.
 #[inline(always)]
 fn near<I: Isa, const D: usize, const SECOND: bool>(
     isa: I,

@@ -1,8 +1,8 @@
 //! One sequence forwards and backwards. Eight states in lanes.
 //!
 //! Of each place the largest density is taken out and its logarithm added up. Forward numbers are
-//! divided by their sum where that has become small, and backward numbers by the same scale: after
-//! Rabiner, who divides at each place, where a step would wait for the division.
+//! divided by their sum where that has become small, and backward numbers by the same scale. This
+//! is after Rabiner, who divides at each place, where a step would wait for the division.
 
 use super::model::{Observations, Seen};
 use super::packed::{Packed, Shown};

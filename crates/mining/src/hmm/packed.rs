@@ -105,7 +105,7 @@ impl Packed {
         }
     }
 
-    /// Numbers in lanes that the sums of what is shown take: per symbol Σ γ; per column Σ γ z and
+    /// Numbers in lanes that the sums of what is shown take. Per symbol: Σ γ. Per column: Σ γ z and
     /// Σ γ z², z being the distance from the mean.
     pub(super) fn shown_lanes(&self) -> usize {
         match &self.shown {

@@ -52,9 +52,9 @@ impl Hmm {
             }
             let model = match &seen.values {
                 Seen::Symbols { symbols, values } => {
-                    let mut dice = ChaCha8Rng::seed_from_u64(seed);
-                    dice.set_stream(start as u64);
-                    by_chance(states, *symbols, values, &mut dice)
+                    let mut draws = ChaCha8Rng::seed_from_u64(seed);
+                    draws.set_stream(start as u64);
+                    by_chance(states, *symbols, values, &mut draws)
                 }
                 Seen::Numbers { dim, values } => {
                     let points = Points::new(values.clone(), *dim).map_err(MiningError::Data)?;
@@ -133,14 +133,14 @@ fn by_chance(
     states: usize,
     symbols: usize,
     values: &[u32],
-    dice: &mut ChaCha8Rng,
+    draws: &mut ChaCha8Rng,
 ) -> Result<HmmModel, crate::DataError> {
-    let mut roll = || ((dice.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64;
+    let mut draw = || ((draws.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64;
     let mut counts = vec![0.0; symbols];
     values
         .iter()
         .for_each(|symbol| counts[*symbol as usize] += 1.0);
-    let mut first: Vec<f64> = (0..states).map(|_| 0.5 + roll()).collect();
+    let mut first: Vec<f64> = (0..states).map(|_| 0.5 + draw()).collect();
     let stay = |at: usize| {
         if at / states == at % states {
             states as f64
@@ -148,8 +148,8 @@ fn by_chance(
             0.0
         }
     };
-    let mut steps: Vec<f64> = (0..states * states).map(|at| stay(at) + roll()).collect();
-    let shown = (0..states * symbols).map(|at| counts[at % symbols] * (0.05 + roll()));
+    let mut steps: Vec<f64> = (0..states * states).map(|at| stay(at) + draw()).collect();
+    let shown = (0..states * symbols).map(|at| counts[at % symbols] * (0.05 + draw()));
     let mut probabilities: Vec<f64> = shown.collect();
     shares(&mut first, states);
     shares(&mut steps, states);

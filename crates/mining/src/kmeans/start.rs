@@ -9,17 +9,17 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// The random numbers of one restart: the same on every rank.
 #[derive(Debug)]
-pub(crate) struct Dice(ChaCha8Rng);
+pub(crate) struct UniformDraws(ChaCha8Rng);
 
-impl Dice {
-    pub(crate) fn new(seed: u64, restart: usize) -> Dice {
+impl UniformDraws {
+    pub(crate) fn new(seed: u64, restart: usize) -> UniformDraws {
         let mut stream = ChaCha8Rng::seed_from_u64(seed);
         stream.set_stream(restart as u64);
-        Dice(stream)
+        UniformDraws(stream)
     }
 
     /// A number in (0, 1).
-    pub(crate) fn roll(&mut self) -> f64 {
+    pub(crate) fn draw(&mut self) -> f64 {
         ((self.0.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }
 }
@@ -62,10 +62,14 @@ pub(super) fn given(
 ///
 /// Each point gets the key u^(1/w); the greatest keys win. Source: P. S. Efraimidis and P. G.
 /// Spirakis, Weighted random sampling with a reservoir, Information Processing Letters 97 (2006).
-pub(super) fn random(prepared: &Prepared<'_>, clusters: usize, dice: &mut Dice) -> Vec<f64> {
+pub(super) fn random(
+    prepared: &Prepared<'_>,
+    clusters: usize,
+    draws: &mut UniformDraws,
+) -> Vec<f64> {
     let tree = &prepared.tree;
     let mut keys: Vec<(f64, usize)> = (0..tree.len())
-        .map(|row| (log2_of(dice.roll()) / tree.row(row).1, row))
+        .map(|row| (log2_of(draws.draw()) / tree.row(row).1, row))
         .collect();
     keys.select_nth_unstable_by(clusters - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut chosen: Vec<usize> = keys[..clusters].iter().map(|key| key.1).collect();
@@ -86,7 +90,7 @@ pub(super) async fn plus_plus(
     team: &RankView<'_>,
     prepared: &Prepared<'_>,
     clusters: usize,
-    dice: &mut Dice,
+    draws: &mut UniformDraws,
 ) -> Result<Vec<f64>, MiningError> {
     const BLOCK: usize = 512;
     let tree = &prepared.tree;
@@ -109,7 +113,7 @@ pub(super) async fn plus_plus(
             return Err(MiningError::Cancelled);
         }
         let sums: Vec<f64> = all.into_iter().flat_map(|part| part.1).collect();
-        let (block, rest) = pick(&sums, dice.roll() * sums.iter().sum::<f64>());
+        let (block, rest) = pick(&sums, draws.draw() * sums.iter().sum::<f64>());
         let owner = team.owner(blocks, block);
         let row = (owner == team.comm.rank()).then(|| {
             let start = (block - share.start) * BLOCK;

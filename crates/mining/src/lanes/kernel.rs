@@ -30,7 +30,7 @@ fn run_plain<T: NumericLoop>(task: T) -> T::Output {
     task.run(PlainLanes)
 }
 
-/// Fused by the library, one lane after the other: where the processor's own instruction is not
+/// Fused by the library, one lane after the other. Where the processor's own instruction is not
 /// enabled, eight calls at each place are most of a kernel's code.
 #[cfg(all(target_arch = "x86_64", not(target_feature = "fma")))]
 #[inline(never)]

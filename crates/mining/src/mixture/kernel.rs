@@ -5,8 +5,8 @@ use super::moments::moments;
 use super::rows::{Scratch, Tiles};
 use crate::lanes::{F64x8, Isa, LANES, NumericLoop, exp2, log2};
 
-/// The sums of a block: Σ w log₂ p, then per component Σ w q, Σ w q z and Σ w q z zᵀ (its lower
-/// triangle, or its diagonal), z being the distance from `around`.
+/// The sums of a block. First Σ w log₂ p. Then per component Σ w q, Σ w q z and Σ w q z zᵀ (its
+/// lower triangle, or its diagonal). Here z is the distance from `around`.
 pub(super) struct Sums<'a> {
     pub(super) tiles: &'a Tiles,
     /// `dim` numbers per component.

@@ -30,8 +30,8 @@ impl Pairwise {
         })
     }
 
-    /// As [`choose`](Pairwise::choose), with checkpoints after temperatures. It goes on from the one
-    /// that is there. Give it another name than that of a fit.
+    /// As [`choose`](Pairwise::choose), with checkpoints after temperatures. It goes on from the
+    /// one that is there. Give it another name than that of a fit.
     ///
     /// # Errors
     ///

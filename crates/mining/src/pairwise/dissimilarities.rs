@@ -1,6 +1,6 @@
 //! The dissimilarities of all pairs of rows.
 
-use super::lent::{Floats, Lent, check_one};
+use super::mapped::{Floats, Mapped, check_one};
 use crate::DataError;
 use crate::checkpoint::Digest;
 use std::fmt;
@@ -15,11 +15,11 @@ enum Storage {
     Single(Vec<f32>),
     Codes { codes: Vec<u16>, scale: f64 },
     Computed(MakeRow),
-    Lent(Lent),
+    Mapped(Mapped),
 }
 
-/// Dissimilarities of all pairs of some rows, checked once: no value is negative or infinite,
-/// the diagonal is zero, every row has a pair that is known.
+/// Dissimilarities of all pairs of some rows, checked once. No value is negative or infinite, the
+/// diagonal is zero, and every row has a pair that is known.
 ///
 /// NaN means not known. Where D(i, j) and D(j, i) differ, the mean of both counts; a pair that is
 /// known one way takes that value. A dissimilarity plays the part of a squared distance. All
@@ -197,18 +197,18 @@ impl Dissimilarities {
     /// use motet_mining::{DataError, Dissimilarities, Floats};
     ///
     /// let bytes: Vec<u8> = [0.0_f32, 0.5, 0.5, 0.0].iter().flat_map(|d| d.to_le_bytes()).collect();
-    /// let pairs = Dissimilarities::lent(bytes, Floats::Single, 2)?;
+    /// let pairs = Dissimilarities::mapped(bytes, Floats::Single, 2)?;
     /// assert_eq!(pairs.get(0, 1), 0.5);
     /// # Ok::<(), DataError>(())
     /// ```
-    pub fn lent(
+    pub fn mapped(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         floats: Floats,
         rows: usize,
     ) -> Result<Dissimilarities, DataError> {
-        let (lent, gaps) = Lent::new(Arc::new(bytes), floats, rows)?;
+        let (mapped, gaps) = Mapped::new(Arc::new(bytes), floats, rows)?;
         Ok(Dissimilarities {
-            storage: Storage::Lent(lent),
+            storage: Storage::Mapped(mapped),
             rows,
             gaps,
             asymmetry: 0.0,
@@ -271,7 +271,7 @@ impl Dissimilarities {
                 }
             }
             Storage::Computed(make) => make(row, to),
-            Storage::Lent(lent) => lent.read(row, to),
+            Storage::Mapped(mapped) => mapped.read(row, to),
         }
     }
 

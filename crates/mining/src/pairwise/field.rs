@@ -26,8 +26,8 @@ pub(super) struct Field<'a> {
     block: usize,
 }
 
-/// Sums of some shares: of this rank's rows `U = D R`, `V` the same over known pairs; and per
-/// cluster the mass P, A = Σ R U, W = Σ R V and the mean cost S = A / 2 W.
+/// Sums of some shares. Of this rank's rows: `U = D R`, and `V` the same over known pairs. Per
+/// cluster: the mass P, A = Σ R U, W = Σ R V and the mean cost S = A / 2 W.
 #[derive(Debug, Clone)]
 pub(super) struct Sums {
     pub(super) u: Vec<f64>,
@@ -75,8 +75,8 @@ impl Sums {
         (0..self.u.len()).map(energy).collect()
     }
 
-    /// By how much H would rise if one of this rank's rows, of weight `weight` and share `share` in
-    /// a cluster, were wholly in it, against its being left out.
+    /// By how much H would rise if one of this rank's rows were wholly in a cluster, against its
+    /// being left out. The row has weight `weight` and share `share` there.
     pub(super) fn rise(&self, row: usize, cluster: usize, weight: f64, share: f64) -> f64 {
         let at = row * self.masses.len() + cluster;
         let (p, r) = (self.masses[cluster], weight * share);

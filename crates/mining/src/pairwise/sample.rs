@@ -3,9 +3,9 @@
 //! No exact method for pairs is cheaper than all pairs. A sample of m rows costs m² pairs, and
 //! each other row m. Small clusters may be lost: a sample should hold about 40 rows of each.
 
-use super::lent::check_one;
+use super::mapped::check_one;
 use super::{Dissimilarities, PairwiseClustering};
-use crate::kmeans::Dice;
+use crate::kmeans::UniformDraws;
 use crate::rank_view::RankView;
 use crate::{Control, DataError, MiningError, Progress};
 use motet_comm::Communicator;
@@ -56,10 +56,10 @@ impl Sampling {
     /// Source: R. W. Floyd's way, in J. Bentley, Programming pearls: a sample of brilliance,
     /// Communications of the ACM 30 (1987).
     pub fn rows(&self, all: usize, draw: usize) -> Vec<usize> {
-        let mut dice = Dice::new(self.seed, draw);
+        let mut draws = UniformDraws::new(self.seed, draw);
         let mut drawn = BTreeSet::new();
         for last in all.saturating_sub(self.size)..all {
-            let row = (dice.roll() * (last + 1) as f64) as usize;
+            let row = (draws.draw() * (last + 1) as f64) as usize;
             if !drawn.insert(row.min(last)) {
                 drawn.insert(last);
             }
@@ -105,9 +105,9 @@ impl Dissimilarities {
 }
 
 impl PairwiseClustering {
-    /// Gives rows to the clusters of a sample, each to the one where it costs least: its mean
-    /// dissimilarity to the members, less half of theirs to each other. All ranks of `comm` call
-    /// it with the same input.
+    /// Gives rows to the clusters of a sample, each to the one where it costs least. The cost is
+    /// its mean dissimilarity to the members, less half of theirs to each other. All ranks of
+    /// `comm` call it with the same input.
     ///
     /// `self` is the [joined](PairwiseClustering::join) result of the sample, whose rows are those
     /// with the numbers `sample`, of equal weights. `make` writes the dissimilarities of some

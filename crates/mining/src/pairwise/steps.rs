@@ -1,4 +1,5 @@
-//! Single steps of pairwise annealing.
+//! Single steps of pairwise annealing, for measurement and other schedules. `fit` does not use
+//! them.
 
 use super::Dissimilarities;
 use super::field::{Field, rows_of};

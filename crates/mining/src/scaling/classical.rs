@@ -6,7 +6,7 @@ use crate::MiningError;
 use crate::annealing::axes::{combine, fix_sign, jacobi, orthonormalise};
 
 /// Directions beyond those that are wanted: they speed up the iteration.
-const SPARE: usize = 6;
+const OVERSAMPLING: usize = 6;
 /// Rounds at most.
 const ROUNDS: usize = 1000;
 /// The iteration ends when residuals are below this share of the largest eigenvalue.
@@ -14,13 +14,13 @@ const EXACT: f64 = 1e-12;
 
 impl Field<'_> {
     /// The places, and the leading eigenvalues. `means` has the mean of the known squares of each
-    /// row: a pair that is not known counts as the mean of those of its rows.
+    /// row. A pair that is not known counts as the mean of those of its rows.
     pub(super) async fn classical(
         &self,
         means: &[f64],
     ) -> Result<(Vec<f64>, Vec<f64>), MiningError> {
         let (n, dim) = (self.data.len(), self.dim);
-        let count = n.min(dim + SPARE);
+        let count = n.min(dim + OVERSAMPLING);
         // Rows that no symmetry of the data should have in common with all others.
         let mut directions: Vec<f64> = (0..count * n)
             .map(|at| f64::from((at / n + 1) as u32 * (at % n + 1) as u32 % 97) / 97.0 - 0.5)

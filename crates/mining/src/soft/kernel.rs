@@ -101,8 +101,8 @@ impl<const D: usize> NumericLoop for Axes<'_, D> {
 
 /// Lists the centres that may have a term that is not zero somewhere in the tile.
 ///
-/// Left out is a centre whose exponent at the nearest point of the tile's box is below
-/// [`FLUSH`] against the best exponent that some centre has everywhere in the box: its terms are
+/// Some centre has the best exponent everywhere in the tile's box. A centre is left out if its
+/// exponent at the nearest point of the box is below [`FLUSH`] against that one. Its terms are
 /// exact zeros, so leaving it out changes no bit.
 #[inline(always)]
 fn near<I: Isa, const D: usize>(
@@ -154,7 +154,7 @@ fn near<I: Isa, const D: usize>(
     }
 }
 
-/// Fills `terms` with the terms of the near centres, relative to the greatest, and gives back per
+/// Fills `terms` with the terms of the near centres, relative to the greatest. It gives back per
 /// row the weight over the sum of the terms: `terms × share` is then w q.
 #[inline(always)]
 fn assign<I: Isa, const D: usize>(

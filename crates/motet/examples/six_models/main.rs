@@ -1,5 +1,5 @@
-//! All six messaging models in one program: sensors publish, ranks cluster what they say and search
-//! the shortest way, a simulation predicts, a service shows, and an overlay shares the plan.
+//! All six messaging models in one program. Sensors publish, ranks cluster what they say and search
+//! the shortest way. A simulation predicts, a service shows, and an overlay shares the plan.
 //!
 //! ```text
 //!   sensor ─┐ publish-subscribe            ┌─ ranks: cluster, search ─► simulation ─┐

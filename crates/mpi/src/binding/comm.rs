@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 /// A communicator (MPI 5.0, chapter 7): processes numbered from 0, whose messages meet no others.
 ///
-/// Ranks here are processes. Where threads take turns
-/// ([`Environment::level`](super::Environment::level)) a thread in a collective with values, in
-/// [`dup`](Comm::dup), [`split_shared`](Comm::split_shared) or [`free`](Comm::free) keeps the
-/// others of its process from MPI until the other processes are there too: no process may then need
-/// another thread's message to come there.
+/// Ranks here are processes. Threads may take turns
+/// ([`Environment::level`](super::Environment::level)). A thread in a collective with values, in
+/// [`dup`](Comm::dup), [`split_shared`](Comm::split_shared) or [`free`](Comm::free) then keeps the
+/// others of its process from MPI. It does so until the other processes are there too. No process
+/// may then need another thread's message to come there.
 ///
 /// The library's own memory for a communicator is given back when MPI ends,
 /// or by [`Comm::free`].

@@ -54,9 +54,9 @@ impl Environment {
         self.running.library()
     }
 
-    /// From how many threads it may be called. At [`ThreadLevel::Serialized`] calls take turns, and
-    /// those that wait for other processes are tests again and again, each a turn of its own, but
-    /// for the collectives with values, [`Comm::dup`], [`Comm::split_shared`] and [`Comm::free`]:
+    /// From how many threads it may be called. At [`ThreadLevel::Serialized`] calls take turns.
+    /// Those that wait for other processes are tests again and again, each a turn of its own. The
+    /// collectives with values, [`Comm::dup`], [`Comm::split_shared`] and [`Comm::free`] are not:
     /// these keep their turn to the end. Below it other threads get an error.
     #[must_use]
     pub fn level(&self) -> ThreadLevel {
@@ -110,9 +110,9 @@ impl Environment {
     ///
     /// # Errors
     /// [`MpiError::InUse`] while communicators or requests are there: MPI then ends with the last
-    /// of them. When this is the last user, MPI has ended, or it never will:
-    /// [`MpiError::NotEnded`] on a thread that panics, which must not wait for others;
-    /// [`MpiError::WrongThread`]; [`MpiError::Call`].
+    /// of them. When this is the last user, MPI has ended, or it never will. The error is then
+    /// [`MpiError::NotEnded`] on a thread that panics, which must not wait for others,
+    /// [`MpiError::WrongThread`] or [`MpiError::Call`].
     pub fn finish(self) -> Result<(), MpiError> {
         match Arc::into_inner(self.running) {
             Some(last) => last.end(),

@@ -45,9 +45,11 @@ impl Library {
     /// ```
     ///
     /// # Errors
-    /// [`MpiError::Open`] when the file is no library, [`MpiError::NoAbi`] when it lacks a function
-    /// of the standard ABI or has another version of it than 1, [`MpiError::Static`] in a program
-    /// that is linked statically with musl, which cannot open libraries.
+    /// - [`MpiError::Open`] when the file is no library;
+    /// - [`MpiError::NoAbi`] when it lacks a function of the standard ABI or has another version of
+    ///   it than 1;
+    /// - [`MpiError::Static`] in a program that is linked statically with musl, which cannot open
+    ///   libraries.
     pub fn open(path: &Path) -> Result<Library, MpiError> {
         if STATIC {
             return Err(MpiError::Static);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A send, receive or barrier that was started (MPI 5.0, section 3.7).
 ///
 /// It owns the bytes that MPI reads or writes. One that is dropped before it has ended goes on or
-/// is cancelled: a receive that nothing has matched is cancelled; the bytes of any other are never
+/// is cancelled. A receive that nothing has matched is cancelled. The bytes of any other are never
 /// given back to the system.
 #[derive(Debug)]
 #[must_use = "what was started has not ended"]
@@ -105,8 +105,8 @@ impl Request {
     /// all the same; [`Status::cancelled`] says whether it came in time.
     ///
     /// A send, a barrier and a receive whose message has been matched go on to their end: for them
-    /// this does nothing (MPI 5.0, section 3.8.4, has no cancelling of the latter two, and advises
-    /// against that of the first).
+    /// this does nothing. MPI 5.0, section 3.8.4, has no cancelling of the latter two, and advises
+    /// against that of the first.
     ///
     /// # Errors
     /// As [`Request::test`].

@@ -1,7 +1,7 @@
-//! The end of an engine: farewells, the last messages, and a barrier.
+//! The end of an engine: close messages, the last messages, and a barrier.
 //!
 //! ```text
-//!  nobody is sending ─► farewell to each ─► all others' farewells, all sent ─► barrier ─► closed
+//!  nobody is sending ─► close message to each ─► all others' close messages, all sent ─► barrier ─► closed
 //! ```
 
 use super::envelope::{Kind, NOTHING};
@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 /// How far the close has come: a later call goes on from there.
 #[derive(Debug)]
 pub(super) struct Closing {
-    /// By process: whether it has this one's farewell.
+    /// By process: whether it has this one's close message.
     told: Vec<bool>,
     /// A long message has left here only when the other side says so, and libraries say it while
-    /// they are called: nobody may go before all have seen theirs leave.
+    /// they are called. So nobody may go before all have seen theirs leave.
     barrier: Option<Request>,
     /// By process: how often it was looked for since it closed, one time after the other, and was
     /// gone.
@@ -53,10 +53,12 @@ impl Engine {
     /// thread; after [`MpiError::Silent`] a further call goes on where this one stopped.
     ///
     /// # Errors
-    /// [`MpiError::PeerLost`] when a process was lost, now or before, after the others have closed:
-    /// the first one; [`MpiError::Silent`] with the processes that have not closed within the
-    /// limit; what MPI said when a process could not be told that this one closes, after all others
-    /// have been; as [`Engine::progress`].
+    /// - [`MpiError::PeerLost`] when a process was lost, now or before, after the others have
+    ///   closed: the first one.
+    /// - [`MpiError::Silent`] with the processes that have not closed within the limit.
+    /// - What MPI said when a process could not be told that this one closes, after all others have
+    ///   been.
+    /// - As [`Engine::progress`].
     pub fn close(
         &self,
         limit: Duration,
@@ -76,7 +78,7 @@ impl Engine {
                 Err(MpiError::PeerLost { .. }) => false,
                 Err(error) => return Err(error),
             };
-            // Nothing may come after a farewell, and a thread that found this side open may be
+            // Nothing may come after a close message, and a thread that found this side open may be
             // sending (through memory it is refused then).
             if told.is_none() && self.sides.is_quiet() {
                 told = Some(self.send_finish(&mut closing));
@@ -128,14 +130,14 @@ impl Engine {
             if closing.told[process] || self.sides.get(process) == Side::Lost {
                 continue;
             }
-            let said = self.start(process, Kind::Farewell, NOTHING, Load::Pieces(&[]));
+            let said = self.start(process, Kind::Close, NOTHING, Load::Pieces(&[]));
             closing.told[process] = said.is_ok();
             refused = refused.and(said);
         }
         refused
     }
 
-    /// Whether all have sent and taken in everything, when all have said farewell.
+    /// Whether all have sent and taken in everything, when all have sent their close messages.
     fn is_over(&self, closing: &mut Closing) -> Result<bool, MpiError> {
         if self.under_way() > 0 {
             return Ok(false);

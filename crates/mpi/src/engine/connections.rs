@@ -1,7 +1,7 @@
 //! Connections that tell of the end of processes on other machines.
 //!
 //! The processes stand in a ring, by number. Each whose next one is on another machine keeps a
-//! connection of TCP to it, over which nothing is said: the system closes it when a process ends,
+//! connection of TCP to it, over which nothing is said. The system closes it when a process ends,
 //! however it ends, and tells the other machine. MPI does not; some libraries break when they send
 //! to a process that is gone.
 //!
@@ -135,17 +135,17 @@ fn connect(told: &[u64]) -> Option<TcpStream> {
 /// Takes the connection that knows the token. Others, and who says nothing, keep nobody waiting.
 fn accept(listener: &TcpListener, token: u64, limit: Duration) -> Option<TcpStream> {
     let begun = Instant::now();
-    let mut strangers: Vec<Stranger> = Vec::new();
+    let mut unidentified: Vec<UnidentifiedPeer> = Vec::new();
     loop {
         // Before the look: what has come is seen, however late this thread is.
         let over = begun.elapsed() >= limit;
         let came = iter::from_fn(|| listener.accept().ok()).take(MANY);
         let came = came.filter(|(connection, _)| connection.set_nonblocking(true).is_ok());
-        strangers.extend(came.map(|(connection, _)| Stranger::new(connection)));
-        strangers.retain_mut(Stranger::listen);
-        let knows = |one: &Stranger| one.said() == Some(token);
-        if let Some(known) = strangers.iter().position(knows) {
-            return Some(strangers.swap_remove(known).connection);
+        unidentified.extend(came.map(|(connection, _)| UnidentifiedPeer::new(connection)));
+        unidentified.retain_mut(UnidentifiedPeer::listen);
+        let knows = |one: &UnidentifiedPeer| one.said() == Some(token);
+        if let Some(known) = unidentified.iter().position(knows) {
+            return Some(unidentified.swap_remove(known).connection);
         }
         if over {
             return None;
@@ -155,15 +155,15 @@ fn accept(listener: &TcpListener, token: u64, limit: Duration) -> Option<TcpStre
 }
 
 /// Somebody who has connected and has not said who it is.
-struct Stranger {
+struct UnidentifiedPeer {
     connection: TcpStream,
     heard: [u8; 8],
     bytes: usize,
 }
 
-impl Stranger {
-    fn new(connection: TcpStream) -> Stranger {
-        Stranger {
+impl UnidentifiedPeer {
+    fn new(connection: TcpStream) -> UnidentifiedPeer {
+        UnidentifiedPeer {
             connection,
             heard: [0; 8],
             bytes: 0,

@@ -26,7 +26,7 @@ pub(super) enum Kind {
     /// One of the program.
     Message,
     /// The sender will send nothing more.
-    Farewell,
+    Close,
 }
 
 /// What the engine's own messages carry.
@@ -42,13 +42,13 @@ pub(super) const TRAILER: usize = 24;
 
 /// What the kinds are called on the way: numbers that other programs hardly send.
 const MESSAGE: u32 = 0x6d6f_7401;
-const FAREWELL: u32 = 0x6d6f_7402;
+const CLOSE: u32 = 0x6d6f_7402;
 
 /// The bytes to send.
 pub(super) fn pack(kind: Kind, header: Header, mut payload: Vec<u8>) -> Vec<u8> {
     let kind = match kind {
         Kind::Message => MESSAGE,
-        Kind::Farewell => FAREWELL,
+        Kind::Close => CLOSE,
     };
     let mut trailer = [0; TRAILER];
     trailer[..8].copy_from_slice(&header.context.to_le_bytes());
@@ -76,7 +76,7 @@ pub(super) fn unpack(mut bytes: Vec<u8>) -> Option<(Kind, Header, Vec<u8>)> {
     };
     let kind = match number(20)? {
         MESSAGE => Kind::Message,
-        FAREWELL => Kind::Farewell,
+        CLOSE => Kind::Close,
         _ => return None,
     };
     bytes.truncate(bytes.len() - TRAILER);
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn what_is_packed_is_unpacked() {
         for payload in [vec![], vec![1], vec![9; 1000]] {
-            for kind in [Kind::Message, Kind::Farewell] {
+            for kind in [Kind::Message, Kind::Close] {
                 let sent = pack(kind, HEADER, payload.clone());
                 assert_eq!(sent.len(), payload.len() + TRAILER);
                 assert_eq!(unpack(sent), Some((kind, HEADER, payload.clone())));

@@ -1,8 +1,8 @@
 //! Whether the other processes are still there.
 //!
-//! MPI says little about it: many libraries leave messages to a process that was killed under way
+//! MPI says little about it. Many libraries leave messages to a process that was killed under way
 //! for ever, and their launchers may or may not end the rest. Processes of the same machine can be
-//! seen, so they are looked at; of the others the neighbours are known by a connection, the rest by
+//! seen, so they are looked at. Of the others the neighbours are known by a connection, the rest by
 //! what MPI reports.
 
 use super::connections::Connections;

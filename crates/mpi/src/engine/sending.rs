@@ -84,7 +84,7 @@ impl Engine {
     #[inline]
     fn send_load(&self, process: usize, header: Header, load: Load<'_>) -> Result<(), MpiError> {
         if process != self.process() && self.shared.reach(process) {
-            // Nobody need count it: nothing goes into a ring behind the farewell.
+            // Nobody need count it: nothing goes into a ring behind the close message.
             self.sides.check(process)?;
             return self.start(process, Kind::Message, header, load);
         }
@@ -102,7 +102,7 @@ impl Engine {
         if self.shared.reach(process) {
             let message = match kind {
                 Kind::Message => Some((header, load)),
-                Kind::Farewell => None,
+                Kind::Close => None,
             };
             let open = || self.sides.get(process) != Side::Lost;
             let sent = self.shared.send(process, message, open);
@@ -151,8 +151,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets sends that have ended, and loses who could not be sent to; how many have ended, and
-    /// parts of long messages have gone through memory.
+    /// Forgets sends that have ended, and loses who could not be sent to. Gives the number of these
+    /// sends and of the parts of long messages that have gone through memory.
     pub(super) fn finish_sends(
         &self,
         receiving: &mut Receiving,

@@ -2,7 +2,7 @@
 //!
 //! Each process has memory with a ring for what each of the others sends to it. Between two
 //! processes either all messages go through the rings or all through MPI, so that they stay in
-//! order: through the rings where both have mapped each other's memory.
+//! order. They go through the rings where both have mapped each other's memory.
 
 mod bell;
 mod bytes;
@@ -54,7 +54,7 @@ struct Outgoing {
     /// Whose memory it is in.
     there: Arc<SharedSegment>,
     waiting: VecDeque<OutgoingMessage>,
-    /// The farewell has been sent, or waits: it is the last.
+    /// The close message has been sent, or waits: it is the last.
     ended: bool,
 }
 
@@ -67,7 +67,7 @@ const CELLS: usize = 32 * 1024;
 const INBOX: usize = 4 << 20;
 
 /// A message of so many bytes and more is long. Whoever takes some in may have been told by those
-/// before it how it is best read, and is to use one while it is in its caches.
+/// before it how it is best read. It is to use one while it is in its caches.
 const LONG: usize = 2048;
 
 impl Senders {
@@ -88,8 +88,8 @@ impl Senders {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Sends a message, or the farewell, to a process that is reached; `open` is asked whether it
-    /// is still to be had. `false`: the farewell has been sent, and nothing follows it.
+    /// Sends a message, or the close message, to a process that is reached; `open` is asked whether
+    /// it is still to be had. `false`: the close message has been sent, and nothing follows it.
     pub(super) fn send(
         &self,
         process: usize,
@@ -108,13 +108,13 @@ impl Senders {
                 Some((header, load)) => {
                     load.with(|pieces| ring.write_message(header, pieces, &mut sent))
                 }
-                None => ring.write(&mut OutgoingMessage::Farewell),
+                None => ring.write(&mut OutgoingMessage::Close),
             };
         bell::ring(&*way.there);
         if written {
             return true;
         }
-        let parcel = message.map_or(OutgoingMessage::Farewell, |(header, load)| {
+        let parcel = message.map_or(OutgoingMessage::Close, |(header, load)| {
             OutgoingMessage::Message {
                 header,
                 payload: load.take(0),
@@ -130,7 +130,7 @@ impl Senders {
     }
 
     /// Sends as much of the bytes as there is room for, to a process that is reached. `None`: the
-    /// farewell has been sent.
+    /// close message has been sent.
     pub(super) fn send_some(&self, process: usize, header: &Header, bytes: &[u8]) -> Option<Gone> {
         let way = self.ways[process].as_ref();
         let mut way = way.expect("only who is reached is sent to").lock();
@@ -192,7 +192,7 @@ impl Outgoing {
 
 impl Receivers {
     /// Hands over what is here, about so much of each process at most, and a long message only if
-    /// it is the first; how many messages and parts. One that `leave` says so of stays.
+    /// it is the first. Gives how many messages and parts. One that `leave` says so of stays.
     #[inline]
     pub(super) fn take_in(
         &mut self,

@@ -29,7 +29,7 @@ pub(super) struct Sides {
 }
 
 /// A thread that is sending over MPI, or to its own process: as long as there is one, this process
-/// says no farewell.
+/// sends no close message.
 #[derive(Debug)]
 pub(super) struct Sender<'a>(&'a AtomicUsize);
 
@@ -53,7 +53,7 @@ impl Sides {
         }
     }
 
-    /// Another process has said farewell: one that was lost stays so.
+    /// Another process has sent its close message: one that was lost stays so.
     pub(super) fn close(&self, process: usize) {
         // It fails where it was closed or lost before.
         let _ =

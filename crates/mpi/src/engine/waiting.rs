@@ -8,8 +8,8 @@ const NAP: Duration = Duration::from_micros(200);
 
 impl Engine {
     /// Waits until there may be something for [`Engine::progress`], until [`Engine::rouse`] (also
-    /// one that came before), or for so long; less where it has to be looked for. One thread at a
-    /// time calls it.
+    /// one that came before), or for so long. It waits less where it has to be looked for. One
+    /// thread at a time calls it.
     pub fn wait(&self, limit: Duration) {
         let limit = match self.asks_mpi || self.shared.waiting() > 0 {
             true => limit.min(NAP),

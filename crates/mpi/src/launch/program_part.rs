@@ -4,7 +4,7 @@
 //!  mpiexec …  -n 1 -env MOTET_PROGRAM 0 … ocean  :  -n 2 -env MOTET_PROGRAM 1 … air
 //! ```
 //!
-//! Launchers fill one node after the other, so the parts are named again for each node: every node
+//! Launchers fill one node after the other, so the parts are named again for each node. Every node
 //! gets as many processes of each program as the others.
 
 use super::{Family, Launch, THREADS};

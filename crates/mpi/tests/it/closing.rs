@@ -131,11 +131,12 @@ fn sem_g302_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_ref
     );
 }
 
-const DIES: &str = "closing::sem_g303_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named";
+const DIES: &str =
+    "closing::sem_g303_needs_mpi_who_dies_between_its_close_message_and_the_end_is_named";
 
 #[test]
-fn sem_g303_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named() {
-    if in_process(ThreadLevel::Multiple, DIES, farewell_and_death) {
+fn sem_g303_needs_mpi_who_dies_between_its_close_message_and_the_end_is_named() {
+    if in_process(ThreadLevel::Multiple, DIES, close_and_death) {
         return;
     }
     for library in mpi_libraries() {
@@ -146,7 +147,7 @@ fn sem_g303_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named() {
 }
 
 /// Process 1 says that it closes, and is killed before the others do.
-fn farewell_and_death(mpi: &Environment) {
+fn close_and_death(mpi: &Environment) {
     let engine = Engine::new(&mpi.world().unwrap(), EngineConfig::default()).unwrap();
     let me = engine.process();
     if me == 1 {

@@ -326,7 +326,7 @@ fn sem_g302_needs_mpi_who_does_not_close_is_named() {
                     assert_eq!(processes, [1]);
                     assert!(waited >= Duration::from_millis(50));
                     world.barrier().unwrap();
-                    // The farewell of the first time counts; the other one comes now.
+                    // The close message of the first time counts; the other one comes now.
                     engine.close(patience(), |_| ()).unwrap();
                 } else {
                     world.barrier().unwrap();

@@ -3,7 +3,7 @@
 //!
 //! The kernel of joins (`join_core.rs`) could do it, and does when there is a guard: then items
 //! must be looked at one by one. Here it is enough to count them. Until the last one comes each
-//! waits in its port, at the price of being appended to the port's list; the last one's post takes
+//! waits in its port, at the price of being appended to the port's list. The last one's post takes
 //! the list. With `patience` fewer will do once the oldest has waited for so long.
 
 use super::patience::{BatchNumber, Patience};

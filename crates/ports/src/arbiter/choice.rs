@@ -2,7 +2,7 @@
 
 mod branches;
 mod kept;
-mod roster;
+mod registered;
 
 pub(crate) use branches::{Branches, HeldBranches, Visit};
 pub(crate) use kept::Kept;
@@ -18,7 +18,7 @@ use kept::{Registration, Release};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, WaitPart, Waiter};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
-use roster::Roster;
+use registered::RegisteredBranches;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Choice<L = ()> {
 struct Core<H> {
     claim: Claim,
     outlet: Outlet,
-    roster: Mutex<Roster>,
+    registered: Mutex<RegisteredBranches>,
     /// The branches until the registration, and the choice's own handle for it, if anyone may
     /// register it.
     held: Mutex<Option<(Arc<Self>, H)>>,
@@ -241,7 +241,7 @@ impl<H: HeldBranches> Core<H> {
         Arc::new(Core {
             claim: Claim::new(),
             outlet,
-            roster: Mutex::default(),
+            registered: Mutex::default(),
             held: Mutex::new(None),
             is_held: AtomicBool::new(true),
         })
@@ -256,9 +256,9 @@ impl<H: HeldBranches> Core<H> {
 
     /// Those that have begun to register, and are still there; no others will.
     fn settled(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<H> {
-        let mut roster = self.roster.lock();
-        roster.settles = true;
-        roster.branches()
+        let mut registered = self.registered.lock();
+        registered.settles = true;
+        registered.branches()
     }
 
     /// Registers the branches, as long as none of them decides.
@@ -284,7 +284,7 @@ impl<H: HeldBranches> Core<H> {
     /// losers.
     fn register_first(&self, branch: &Arc<dyn Active>) -> bool {
         branch.register();
-        let waits = Parent::is_open(self) && self.roster.lock().begin(branch, &self.claim);
+        let waits = Parent::is_open(self) && self.registered.lock().begin(branch, &self.claim);
         if !waits {
             // Also when it has decided the choice itself: it may stand on other ports.
             branch.leave();
@@ -294,7 +294,7 @@ impl<H: HeldBranches> Core<H> {
 
     /// Registers a further branch. `false` when the choice has been decided.
     fn register_next(&self, branch: &Arc<dyn Active>) -> bool {
-        if !self.roster.lock().begin(branch, &self.claim) {
+        if !self.registered.lock().begin(branch, &self.claim) {
             // Whoever was alone when it decided has not settled.
             self.settle();
             return false;
@@ -322,7 +322,7 @@ impl<H: HeldBranches> Waiter for Core<H> {
                 needed: 1,
             }]
         } else {
-            let branches = self.roster.lock().branches();
+            let branches = self.registered.lock().branches();
             let awaited = branches.filter_map(|branch| branch.awaits());
             awaited.flat_map(|awaited| awaited.parts).collect()
         };
@@ -361,7 +361,7 @@ impl<H: HeldBranches> Active for Core<H> {
 
     fn has_ended(&self) -> bool {
         // A branch that has ended may be gone: only its port has kept it.
-        let branches = self.roster.lock().all_branches();
+        let branches = self.registered.lock().all_branches();
         let ended = branches.is_some_and(|mut branches| branches.all(|branch| branch.has_ended()));
         self.claim.is_open() && ended
     }

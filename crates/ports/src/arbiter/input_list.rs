@@ -53,9 +53,9 @@ impl<R: Rule> Inputs for OneInput<R> {
 }
 
 impl<R: Rule> InputList<R> {
-    /// Whether anything is missing, before many ports are locked together. From the caller's input
-    /// on: that is where something was missing before, and so the items of a long row cost one look
-    /// each on the average, not one at each port.
+    /// Whether anything is missing, before many ports are locked together. It looks from the
+    /// caller's input on, since that is where something was missing before. So the items of a long
+    /// row cost one look each on the average, not one at each port.
     fn look(&self, attempt: &mut Attempt<'_>) -> Result<(), TakeRefusal> {
         let (before, after) = (0..attempt.at(), attempt.at()..self.0.len());
         after

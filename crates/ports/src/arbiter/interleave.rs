@@ -1,14 +1,15 @@
 //! Interleave: handlers that run together, alone, or last.
 //!
-//! - `exclusion.rs`: who may run now, with its `state.rs`, what it says (`next.rs`), the exclusive
-//!   handler (`guest.rs`), tasks that wait (`pending.rs`) and the crate's `readers.rs`;
+//! - `exclusion.rs`: who may run now, by `state.rs`; `exclusion/at_once.rs`: who begins at once;
+//!   `next.rs`: what callers are told; `async_holder.rs`: who is alone; `pending.rs`: who waits.
 //! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask; `entered.rs`:
 //!   handlers without items; `stateful.rs`, `state_cell.rs`: an interleave with a state.
+//! - `readers.rs`: how many run together; `outlet.rs`, `parent.rs`: a member asks its group.
 
+mod async_holder;
 mod entered;
 mod exclusion;
 mod group;
-mod guest;
 #[cfg(all(test, motet_loom))]
 mod loom_interleave;
 mod next;
@@ -54,7 +55,7 @@ use std::sync::{Arc, Weak};
 /// The handlers share whatever they capture. State that belongs to the interleave, and needs no
 /// locks, is given to [`Interleave::with_state`].
 ///
-/// It is not re-entrant: an exclusive handler that posts to its own group and awaits the answer
+/// It is not re-entrant. An exclusive handler that posts to its own group and awaits the answer
 /// never ends, since the handler that would answer waits for it. The [`ActiveInterleave`]'s debug
 /// output names it, and those who wait for it.
 ///
@@ -273,8 +274,7 @@ impl ActiveInterleave {
         !self.0.exclusion.readers().is_closing() && self.0.any_active()
     }
 
-    /// The number of exclusive items, or sets of items, that have been taken and wait for their
-    /// turn.
+    /// The number of exclusive items, or sets of items, that are taken and wait for their turn.
     #[must_use]
     pub fn exclusive_waiting(&self) -> usize {
         self.0.exclusion.look().exclusive
@@ -357,11 +357,11 @@ impl fmt::Debug for ActiveInterleave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Look {
             phase,
-            guest,
+            async_holder,
             exclusive,
             held,
         } = self.0.exclusion.look();
-        let exclusion = match (phase, guest) {
+        let exclusion = match (phase, async_holder) {
             (Phase::Taken, Some(name)) => format!("the async exclusive handler of {name} goes on"),
             (Phase::Taken, None) => "exclusive work runs".to_owned(),
             (Phase::Open, _) => "open to concurrent work".to_owned(),

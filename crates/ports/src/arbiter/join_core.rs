@@ -2,12 +2,12 @@
 //! one task.
 //!
 //! An arbiter of this kind has an *input* at each of its ports, each with a *rule* that says what
-//! the part takes, and one *receiver* registered on each port. A receiver that is offered an item
-//! makes an attempt for the whole arbiter: input by input, in the order of the parts, it locks the
-//! port and plans what to take; if no input lacks anything it claims, then all inputs take. Nothing
-//! has been changed before that, so an attempt that fails leaves no trace. The ports are of one
-//! domain, whose lock the caller holds: it makes holding many ports' locks safe, in any order. An
-//! arbiter that takes one item of each port mostly goes a way without it, `one_each.rs`.
+//! the part takes. It has one *receiver* registered on each port. A receiver that is offered an
+//! item makes an attempt for the whole arbiter. Input by input, in the order of the parts, it locks
+//! the port and plans what to take. If no input lacks anything it claims, then all inputs take.
+//! Nothing has been changed before that, so an attempt that fails leaves no trace. The ports are of
+//! one domain, whose lock the caller holds: it makes holding many ports' locks safe, in any order.
+//! An arbiter that takes one item of each port mostly goes a way without it, `one_each.rs`.
 //!
 //! ```text
 //!   offer ──> receiver ──> input 0: plan ──> input 1: plan ──> … ──> JoinGate ──> inputs take ──> one task
@@ -251,9 +251,9 @@ impl<S: Inputs, T: Send + 'static> Receiver<T> for InputReceiver<S> {
             core.missing_hint.at(self.at);
             return Verdict::Reject;
         }
-        let (fired, stop) = offer.lend(|offered, deferred| {
+        let (fired, stop) = offer.with_items(|offered, deferred| {
             if self.guarded && !core.wants(self.at, offered, deferred) {
-                return (false, TakeRefusal::MissingHint);
+                return (false, TakeRefusal::Missing);
             }
             // More than one firing may be there: items that found no room wait.
             let mut fired = false;
@@ -266,7 +266,7 @@ impl<S: Inputs, T: Send + 'static> Receiver<T> for InputReceiver<S> {
                         if core.total == 0 && offered.waiting.is_empty() {
                             core.missing_hint.at(self.at);
                         }
-                        return (true, TakeRefusal::MissingHint);
+                        return (true, TakeRefusal::Missing);
                     }
                     Ok(()) => fired = true,
                 }
@@ -274,7 +274,7 @@ impl<S: Inputs, T: Send + 'static> Receiver<T> for InputReceiver<S> {
         });
         match stop {
             TakeRefusal::Refused(reason) if !fired => return Verdict::Refuse(reason),
-            TakeRefusal::Refused(_) | TakeRefusal::MissingHint => {}
+            TakeRefusal::Refused(_) | TakeRefusal::Missing => {}
             TakeRefusal::Over => offer.leave_port(),
         }
         offer.verdict()

@@ -16,7 +16,7 @@ pub(crate) struct JoinGate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TakeRefusal {
     /// Something is missing: it waits.
-    MissingHint,
+    Missing,
     /// All is there, and the queue has no room.
     Refused(QueueError),
     /// It will never take anything again.
@@ -37,8 +37,8 @@ impl JoinGate {
         self.claim.is_open() && self.outlet.is_open()
     }
 
-    /// Whether it is passed as long as it is open: it has no end of its own, nobody above it, and a
-    /// queue that takes whatever comes.
+    /// Whether it is passed as long as it is open. It is if it has no end of its own, nobody above
+    /// it, and a queue that takes whatever comes.
     #[inline]
     pub(crate) fn is_always_passed(&self) -> bool {
         !self.once

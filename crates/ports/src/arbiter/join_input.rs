@@ -6,9 +6,9 @@ use crate::deferred::{Deferred, Keep};
 use crate::delivery::{ItemBox, ItemDelivery, put_back_wanted};
 use crate::domain::Domain;
 use crate::port::{Inside, Port, PortCore, PortState, label, put_back};
+use crate::port_items::{End, Offered, PortItems};
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
-use crate::shelf::{End, Offered, Shelf};
 use motet_dispatch::{BoxList, Causalities, WaitPart};
 use motet_sync::TryMutexGuard;
 use std::any::Any;
@@ -37,7 +37,7 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
     /// that the arbiter still needs from its parts together, for rules that share one.
     fn plan(
         &self,
-        shelf: &Shelf<'_, Self::Item>,
+        port_items: &PortItems<'_, Self::Item>,
         left: &mut usize,
         asker: &mut Asker<'_>,
     ) -> Option<usize>;
@@ -45,7 +45,7 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
     /// Takes what has been planned.
     fn take(
         &self,
-        shelf: &mut Shelf<'_, Self::Item>,
+        port_items: &mut PortItems<'_, Self::Item>,
         plan: usize,
         asker: &mut Asker<'_>,
     ) -> Self::Taken;
@@ -194,13 +194,13 @@ impl<R: Rule> Input<R> {
                 Access::Offered(offered.expect(OWN_PORT))
             }
         };
-        let shelf = planned.access.shelf();
+        let port_items = planned.access.port_items();
         let plan = self
             .rule
-            .plan(&shelf, &mut attempt.left, &mut attempt.asker);
+            .plan(&port_items, &mut attempt.left, &mut attempt.asker);
         let Some(plan) = plan else {
             attempt.missing_hint.at(at);
-            return Err(TakeRefusal::MissingHint);
+            return Err(TakeRefusal::Missing);
         };
         planned.plan = plan;
         Ok(())
@@ -210,8 +210,8 @@ impl<R: Rule> Input<R> {
     pub(crate) fn look(&self, at: usize, attempt: &mut Attempt<'_>) -> Result<(), TakeRefusal> {
         let held = self.hold(at, attempt)?;
         let mut left = attempt.left;
-        let mut looks = |shelf: &Shelf<'_, R::Item>| {
-            let plan = self.rule.plan(shelf, &mut left, &mut attempt.asker);
+        let mut looks = |port_items: &PortItems<'_, R::Item>| {
+            let plan = self.rule.plan(port_items, &mut left, &mut attempt.asker);
             if plan.is_none() {
                 attempt.missing_hint.at(at);
             }
@@ -219,15 +219,15 @@ impl<R: Rule> Input<R> {
         };
         let plan = match &held {
             // Its lock is held until the look has ended.
-            Some(port) => looks(&Shelf::waiting(port.state().items_mut())),
+            Some(port) => looks(&PortItems::waiting(port.state().items_mut())),
             None => {
                 let offered = attempt.offered.as_deref_mut();
-                let shelf = offered.and_then(|offered| offered.downcast_mut());
-                looks(&Shelf::offered(shelf.expect(OWN_PORT)))
+                let port_items = offered.and_then(|offered| offered.downcast_mut());
+                looks(&PortItems::offered(port_items.expect(OWN_PORT)))
             }
         };
         attempt.let_go(held);
-        plan.map(|_| ()).ok_or(TakeRefusal::MissingHint)
+        plan.map(|_| ()).ok_or(TakeRefusal::Missing)
     }
 
     /// Takes what has been planned.
@@ -237,8 +237,10 @@ impl<R: Rule> Input<R> {
         planned: &mut Planned<'_, R::Item>,
         attempt: &mut Attempt<'_>,
     ) -> R::Taken {
-        let mut shelf = planned.access.shelf();
-        let taken = self.rule.take(&mut shelf, planned.plan, &mut attempt.asker);
+        let mut port_items = planned.access.port_items();
+        let taken = self
+            .rule
+            .take(&mut port_items, planned.plan, &mut attempt.asker);
         if let Access::Waiting(state) = &planned.access {
             state.let_in_later(attempt.asker.deferred);
         }
@@ -353,7 +355,7 @@ impl Attempt<'_> {
     #[inline]
     pub(crate) fn decide(&mut self) -> Result<(), TakeRefusal> {
         if self.left > 0 {
-            return Err(TakeRefusal::MissingHint);
+            return Err(TakeRefusal::Missing);
         }
         self.gate.pass(self.asker.deferred)
     }
@@ -379,11 +381,11 @@ impl<T: Send + 'static> Planned<'_, T> {
 
 impl<T: Send + 'static> Access<'_, T> {
     #[inline]
-    fn shelf(&mut self) -> Shelf<'_, T> {
+    fn port_items(&mut self) -> PortItems<'_, T> {
         match self {
             Access::Closed => unreachable!("an input plans before it takes"),
-            Access::Waiting(state) => Shelf::waiting(state.items_mut()),
-            Access::Offered(offered) => Shelf::offered(offered),
+            Access::Waiting(state) => PortItems::waiting(state.items_mut()),
+            Access::Offered(offered) => PortItems::offered(offered),
         }
     }
 }

@@ -13,10 +13,14 @@ use std::sync::Arc;
 /// none, in one step. While one is missing the others stay in their ports, visible, and others may
 /// take them. Joins on the same ports in any order neither deadlock nor starve.
 ///
-/// The parts are a tuple of one to twelve: `&port` takes one item,
-/// [`port.times(n)`](crate::Port::times) several, [`port.when(guard)`](crate::Port::when) one that
-/// a guard wants, and [`port.one_each(guards)`](crate::Port::one_each) one for each guard. The
-/// handler gets a tuple with an item, or a `Vec` of items, for each part.
+/// The parts are a tuple of one to twelve:
+///
+/// - `&port` takes one item.
+/// - [`port.times(n)`](crate::Port::times) takes several.
+/// - [`port.when(guard)`](crate::Port::when) takes one that a guard wants.
+/// - [`port.one_each(guards)`](crate::Port::one_each) takes one for each guard.
+///
+/// The handler gets a tuple with an item, or a `Vec` of items, for each part.
 ///
 /// ```
 /// use motet_dispatch::Inline;

@@ -3,7 +3,7 @@
 //!
 //! An item takes a slot when it is taken from the port, and gives it up when its handler has ended.
 //! Offers come under the port's lock. A slot that others wait for is given up under that lock, too,
-//! in one step with the offer of the waiting items: no later item overtakes them.
+//! in one step with the offer of the waiting items. So no later item overtakes them.
 
 use super::port_place::{Placed, PortPlace};
 use crate::activation::Active;

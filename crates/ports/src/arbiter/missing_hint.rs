@@ -1,20 +1,21 @@
 //! Where a join lacks something: the input that the others need not look beyond.
 //!
-//! Most items that come to a join change nothing, for something is missing at another of its ports;
-//! and when that comes, it is offered to the join, which looks at all ports. So the join remembers
-//! one input at which something is missing, and posts to its other ports ask no more than this.
-//! They ask under their port's lock alone, without that of the domain, and may also write so,
-//! because of two rules:
+//! Most items that come to a join change nothing, for something is missing at another of its ports.
+//! When that comes, it is offered to the join, which looks at all ports. So the join remembers one
+//! input at which something is missing, and posts to its other ports ask no more than this. They
+//! ask under their port's lock alone, without that of the domain, and may also write so, because of
+//! two rules:
 //!
 //! - That something is missing at an input is written under the lock of the input's port, where it
 //!   has been seen.
 //! - Who brings something to an input at which it is missing, or may be, looks at all ports after
-//!   that, in an attempt, with the lock of the input's port, or places what he brings later.
+//!   that. It does so in an attempt, with the lock of the input's port. Or it places what it brings
+//!   later.
 //!
 //! A post to the port P that reads "missing at Q" keeps its item without offering it. Whoever
-//! brings Q what it lacks finds "Q" written (or what has been written since, which is as true),
-//! under Q's lock, and makes an attempt. That locks P after the post, and finds the item; or
-//! before, finds nothing there and writes "P", which the post would have read. If he finds another
+//! brings Q what it lacks finds "Q" written under Q's lock, or what has been written since, which
+//! is as true. It then makes an attempt. That locks P after the post, and finds the item; or
+//! before, finds nothing there and writes "P", which the post would have read. If it finds another
 //! input written, "R", it was written after "Q" and while R lacked something, and the same holds
 //! for whoever brings that.
 

@@ -9,9 +9,9 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-/// Each handler run takes `total` items of several ports, any mix (CCR's gather): the replies of a
-/// scatter, of which some are results and some are failures. The handler gets a tuple with a `Vec`
-/// for each port, in the order in which the items waited there.
+/// Each handler run takes `total` items of several ports, any mix (CCR's gather). They may be the
+/// replies of a scatter, of which some are results and some are failures. The handler gets a tuple
+/// with a `Vec` for each port, in the order in which the items waited there.
 ///
 /// The parts are a tuple of one to twelve ports, or of what [`Port::when`](crate::Port::when) makes
 /// of them. While fewer items are there, they stay in their ports, visible, and others may take

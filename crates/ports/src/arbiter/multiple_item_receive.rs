@@ -98,9 +98,9 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
     }
 
     /// Takes fewer items, one at least, once the oldest has waited for `span` by the clock of the
-    /// queue: a batch by count or time, whichever comes first. The time of a batch begins with its
-    /// first item, or when the batch before it was taken and left some. If the queue has no room
-    /// when the time is over, the items wait for as long again.
+    /// queue. This is a batch by count or time, whichever comes first. The time of a batch begins
+    /// with its first item, or when the batch before it was taken and left some. If the queue has
+    /// no room when the time is over, the items wait for as long again.
     ///
     /// ```
     /// use motet_dispatch::{QueueConfig, Replay};

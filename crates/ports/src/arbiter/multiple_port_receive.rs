@@ -9,11 +9,11 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-/// Each handler run takes an item of each of any number of ports of one type (papers R025): all or
-/// none, in one step, as [`JoinedReceive`](crate::JoinedReceive) does. The items come in the order
-/// of the ports, whatever the order in which they were posted.
+/// Each handler run takes an item of each of any number of ports of one type (papers R025). It
+/// takes all or none, in one step, as [`JoinedReceive`](crate::JoinedReceive) does. The items come
+/// in the order of the ports, whatever the order in which they were posted.
 ///
-/// The parts are ports, or what [`Port::when`](crate::Port::when) makes of them; or else all are
+/// The parts are ports, or what [`Port::when`](crate::Port::when) makes of them. Or else all are
 /// what [`Port::times`](crate::Port::times) makes, and the handler gets a `Vec` for each port.
 ///
 /// ```

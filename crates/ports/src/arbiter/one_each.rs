@@ -1,9 +1,9 @@
 //! The quick way of a join that takes one item, whichever, of each of its ports.
 //!
-//! An item comes to one of its ports, and the others are likely to have theirs. Who has the lock of
-//! the one may try those of the others without the domain's, since he does not wait: if one is not
-//! free he lets all go and takes the ordinary way. With all of its ports locked nobody else decides
-//! about the join, nor takes what he has seen.
+//! An item comes to one of its ports, and the others are likely to have theirs. A thread that
+//! has the lock of the one may try those of the others without the domain's, since it does not
+//! wait. If one is not free it lets all go and takes the ordinary way. While it has all ports of
+//! the join locked, nobody else decides about the join, nor takes what it has seen.
 
 use super::join_gate::JoinGate;
 use super::join_input::{Input, Rule};
@@ -46,7 +46,7 @@ impl<R: Rule> Input<R> {
 
     /// Locks the port, if it is not the caller's, and sees that an item is there. None if not, or
     /// if the lock is not free.
-    // Always, as what takes: each input of a tuple is a type of its own, and handing its guard over
+    // Always, as what takes. Each input of a tuple is a type of its own, and handing its guard over
     // in memory costs more than the rest.
     #[inline(always)]
     pub(crate) fn reach(&self, at: usize, one: &OneEach<'_>) -> Option<Reached<'_, R::Item>> {

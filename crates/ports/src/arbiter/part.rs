@@ -85,7 +85,7 @@ impl<T: Send + 'static> Port<T> {
     }
 
     /// A part that takes one item for each guard, all different. Each waiting item, from the oldest
-    /// on, goes to the first guard that wants it and has none yet; the handler gets them in the
+    /// on, goes to the first guard that wants it and has none yet. The handler gets them in the
     /// order of the guards. With [`guard::source`](crate::guard::source): one message of each of
     /// these senders.
     ///

@@ -101,7 +101,7 @@ impl<T: Send + 'static> Receive<T> {
     }
 
     /// Takes only items that satisfy `predicate`, which runs on the poster's thread under the
-    /// port's lock: it must be quick and pure, and must not use ports. Items that no receiver takes
+    /// port's lock. It must be quick and pure, and must not use ports. Items that no receiver takes
     /// stay in the port. A predicate that panics takes nothing; the panic goes the way of the
     /// queue's exceptions.
     pub fn when(mut self, predicate: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
@@ -143,7 +143,7 @@ impl<T: Send + 'static> Receive<T> {
         self
     }
 
-    /// Closes `next` when this receive has ended and its handlers have: its port is
+    /// Closes `next` when this receive has ended and its handlers have. It has when its port is
     /// [closed](Port::close), nothing is left there, and the last handler has returned (an async
     /// one, its future). So the end goes through a pipeline, behind the last item. A receive that
     /// is [cleaned up](Activation::cleanup) closes nothing. Each handler is counted, as with

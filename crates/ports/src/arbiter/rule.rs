@@ -2,8 +2,8 @@
 
 use super::join_input::Rule;
 use crate::delivery::{ItemBox, ItemDelivery, item_of, items_of};
+use crate::port_items::PortItems;
 use crate::predicate::{Asker, Predicate};
-use crate::shelf::Shelf;
 use motet_dispatch::{BoxList, Causalities};
 use std::fmt;
 
@@ -70,23 +70,28 @@ impl<T: Send + 'static> Rule for One<T> {
     #[inline]
     fn plan(
         &self,
-        shelf: &Shelf<'_, T>,
+        port_items: &PortItems<'_, T>,
         _left: &mut usize,
         asker: &mut Asker<'_>,
     ) -> Option<usize> {
         match &self.0 {
-            None => (shelf.len() > 0).then_some(0),
-            Some(guard) => shelf.iter().position(|item| asker.wants(guard, item)),
+            None => (port_items.len() > 0).then_some(0),
+            Some(guard) => port_items.iter().position(|item| asker.wants(guard, item)),
         }
     }
 
     #[inline]
-    fn take(&self, shelf: &mut Shelf<'_, T>, plan: usize, _asker: &mut Asker<'_>) -> ItemBox<T> {
+    fn take(
+        &self,
+        port_items: &mut PortItems<'_, T>,
+        plan: usize,
+        _asker: &mut Asker<'_>,
+    ) -> ItemBox<T> {
         let parcel = if plan == 0 {
-            shelf.take_oldest()
+            port_items.take_oldest()
         } else {
             let mut places = 0..=plan;
-            shelf.take_first(|_| places.next() == Some(plan))
+            port_items.take_first(|_| places.next() == Some(plan))
         };
         parcel.expect("the planned item is there: its port is locked")
     }
@@ -138,15 +143,17 @@ impl<T: Send + 'static> Rule for Several<T> {
     #[inline]
     fn plan(
         &self,
-        shelf: &Shelf<'_, T>,
+        port_items: &PortItems<'_, T>,
         _left: &mut usize,
         asker: &mut Asker<'_>,
     ) -> Option<usize> {
         let (count, there) = match &self.0 {
-            Wanted::Count(count, guard) => (*count, wanted(guard.as_ref(), shelf, *count, asker)),
+            Wanted::Count(count, guard) => {
+                (*count, wanted(guard.as_ref(), port_items, *count, asker))
+            }
             Wanted::Each(guards) => {
                 let mut free = Free::of(guards);
-                let there = shelf
+                let there = port_items
                     .iter()
                     .filter_map(|item| free.assign(guards, item, asker));
                 (guards.len(), there.take(guards.len()).count())
@@ -158,13 +165,13 @@ impl<T: Send + 'static> Rule for Several<T> {
     #[inline]
     fn take(
         &self,
-        shelf: &mut Shelf<'_, T>,
+        port_items: &mut PortItems<'_, T>,
         plan: usize,
         asker: &mut Asker<'_>,
     ) -> BoxList<ItemDelivery<T>> {
         match &self.0 {
-            Wanted::Count(_, guard) => take(guard.as_ref(), shelf, plan, asker),
-            Wanted::Each(guards) => take_each(guards, shelf, asker),
+            Wanted::Count(_, guard) => take(guard.as_ref(), port_items, plan, asker),
+            Wanted::Each(guards) => take_each(guards, port_items, asker),
         }
     }
 
@@ -205,19 +212,24 @@ impl<T: Send + 'static> Rule for GatherShare<T> {
     }
 
     /// How many: any number will do here, the arbiter looks at the sum.
-    fn plan(&self, shelf: &Shelf<'_, T>, left: &mut usize, asker: &mut Asker<'_>) -> Option<usize> {
-        let there = wanted(self.0.as_ref(), shelf, *left, asker);
+    fn plan(
+        &self,
+        port_items: &PortItems<'_, T>,
+        left: &mut usize,
+        asker: &mut Asker<'_>,
+    ) -> Option<usize> {
+        let there = wanted(self.0.as_ref(), port_items, *left, asker);
         *left -= there;
         Some(there)
     }
 
     fn take(
         &self,
-        shelf: &mut Shelf<'_, T>,
+        port_items: &mut PortItems<'_, T>,
         plan: usize,
         asker: &mut Asker<'_>,
     ) -> BoxList<ItemDelivery<T>> {
-        take(self.0.as_ref(), shelf, plan, asker)
+        take(self.0.as_ref(), port_items, plan, asker)
     }
 
     fn only(parcel: ItemBox<T>) -> BoxList<ItemDelivery<T>> {
@@ -268,14 +280,14 @@ fn wants<T>(guard: Option<&Predicate<T>>, item: &T, asker: &mut Asker<'_>) -> bo
 #[inline]
 fn wanted<T: Send + 'static>(
     guard: Option<&Predicate<T>>,
-    shelf: &Shelf<'_, T>,
+    port_items: &PortItems<'_, T>,
     most: usize,
     asker: &mut Asker<'_>,
 ) -> usize {
     match guard {
-        None => shelf.len().min(most),
+        None => port_items.len().min(most),
         Some(guard) => {
-            let wanted = shelf.iter().filter(|item| asker.wants(guard, item));
+            let wanted = port_items.iter().filter(|item| asker.wants(guard, item));
             wanted.take(most).count()
         }
     }
@@ -286,14 +298,14 @@ fn wanted<T: Send + 'static>(
 #[inline]
 fn take<T: Send + 'static>(
     guard: Option<&Predicate<T>>,
-    shelf: &mut Shelf<'_, T>,
+    port_items: &mut PortItems<'_, T>,
     count: usize,
     asker: &mut Asker<'_>,
 ) -> BoxList<ItemDelivery<T>> {
     let mut taken = BoxList::new();
     for _ in 0..count {
-        let wanted = guard.and_then(|guard| shelf.take_first(|item| asker.wants(guard, item)));
-        let parcel = wanted.or_else(|| shelf.take_oldest());
+        let wanted = guard.and_then(|guard| port_items.take_first(|item| asker.wants(guard, item)));
+        let parcel = wanted.or_else(|| port_items.take_oldest());
         parcel
             .into_iter()
             .for_each(|parcel| taken.push_back(parcel));
@@ -304,14 +316,14 @@ fn take<T: Send + 'static>(
 /// Takes one for each guard, in the order of the guards; as for [`take`], none may be missing.
 fn take_each<T: Send + 'static>(
     guards: &[Predicate<T>],
-    shelf: &mut Shelf<'_, T>,
+    port_items: &mut PortItems<'_, T>,
     asker: &mut Asker<'_>,
 ) -> BoxList<ItemDelivery<T>> {
     let mut places: Vec<Option<ItemBox<T>>> = guards.iter().map(|_| None).collect();
     let mut free = Free::of(guards);
     loop {
         let mut place = None;
-        let parcel = shelf.take_first(|item| {
+        let parcel = port_items.take_first(|item| {
             place = free.assign(guards, item, asker);
             place.is_some()
         });
@@ -322,7 +334,7 @@ fn take_each<T: Send + 'static>(
     }
     let mut taken = BoxList::new();
     for place in places {
-        let parcel = place.or_else(|| shelf.take_oldest());
+        let parcel = place.or_else(|| port_items.take_oldest());
         parcel
             .into_iter()
             .for_each(|parcel| taken.push_back(parcel));

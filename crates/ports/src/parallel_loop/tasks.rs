@@ -171,7 +171,7 @@ pub(super) fn results<R>(shares: Vec<GatherShare<R>>) -> Vec<R> {
 }
 
 /// Combines neighbours in pairs, then pairs of pairs.
-pub(super) fn in_pairs<R>(mut values: Vec<R>, combine: &impl Fn(R, R) -> R) -> Option<R> {
+pub(super) fn tree_reduce<R>(mut values: Vec<R>, combine: &impl Fn(R, R) -> R) -> Option<R> {
     while values.len() > 1 {
         let (mut left, mut above) = (values.into_iter(), Vec::new());
         while let Some(first) = left.next() {

@@ -4,8 +4,8 @@ use super::PortCore;
 use super::blocked_receiver::BlockedReceiver;
 use super::state::PortState;
 use crate::deferred::Deferred;
+use crate::port_items::End;
 use crate::receiver::{Offer, Receiver};
-use crate::shelf::End;
 use motet_dispatch::BoxList;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //! when there is some.
 //!
 //! An item that is posted and finds its receiver's queue full goes back to its poster. But items
-//! that are in the port already (when a receiver is registered, when a task gives them back) have
-//! no poster to go back to; they wait for the queue.
+//! that are in the port already have no poster to go back to, and wait for the queue. They are
+//! there when a receiver is registered, or when a task gives them back.
 //!
 //! ```text
 //!   offer: queue full ──> line for room ──> room is granted ──> task on that queue ──> offer again

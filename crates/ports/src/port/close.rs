@@ -2,7 +2,7 @@
 //! none comes.
 //!
 //! A gate stands before the receivers of a closed port: it refuses what is posted. So an open port
-//! pays nothing for it. A receiver is taken off when too few items are left for it; who takes items
+//! pays nothing for it. A receiver is taken off when too few items are left for it. Who takes items
 //! looks for such receivers as it lets posters in (`bound.rs`).
 
 use super::bound::Bound;

@@ -25,8 +25,8 @@ pub struct PortCounters {
 #[derive(Default)]
 pub(super) struct TurnedAway {
     all: u64,
-    /// Those that were not refused: of items whose posters wait for room, which have another stamp
-    /// when they come again, and of items that come back to the front.
+    /// Those that were not refused. They are of items whose posters wait for room, which have
+    /// another stamp when they come again. They are also of items that come back to the front.
     kept: u64,
 }
 

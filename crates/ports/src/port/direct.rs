@@ -1,5 +1,5 @@
-//! How items are [delivered directly](crate::direct_delivery), and where those of a receiver of
-//! several wait for each other.
+//! Where each post begins, how items are [delivered directly](crate::direct_delivery), and where
+//! those of a receiver of several wait for each other.
 
 use super::PortCore;
 use super::state::{PortState, Refusal};
@@ -7,8 +7,8 @@ use crate::PostError;
 use crate::deferred::Deferred;
 use crate::delivery::{ItemBox, ItemDelivery, QueueHandle, address, parcel_under};
 use crate::direct_delivery::{DeliveryMode, DeliveryQueue, DirectDelivery, ItemRow};
+use crate::port_items::End;
 use crate::receiver::Offer;
-use crate::shelf::End;
 use crate::stamps::ItemEntry;
 use motet_dispatch::{BoxList, Causalities, Task, announce, take_handle};
 use motet_sync::atomic::Ordering;

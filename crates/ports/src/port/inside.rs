@@ -8,7 +8,7 @@
 //! ```
 //!
 //! An item that comes to another port of a join takes what waits here. It finds the state without
-//! keeping the port for so long: to count itself in and out would cost two locked instructions, and
+//! keeping the port for so long. To count itself in and out would cost two locked instructions, and
 //! a cache line that goes from core to core. So a join would keep its ports and they the join; the
 //! port therefore empties the state when its last handle goes.
 
@@ -16,10 +16,10 @@ use super::state::PortState;
 use motet_sync::{TryMutex, TryMutexGuard};
 use std::mem;
 
-/// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a
-/// post writes of a port whose receiver takes the item, now or with others later, and stays is in
-/// the first line, which goes from core to core with the posts; the second says where it goes. What
-/// else is read stays where it is.
+/// Alone in its cache lines: neighbours in memory are often ports that other threads use. The first
+/// line holds what a post writes of a port whose receiver takes the item, now or with others later,
+/// and stays. This line goes from core to core with the posts. The second says where the item goes.
+/// What else is read stays where it is.
 #[repr(C, align(64))]
 pub(crate) struct Inside<T: Send + 'static> {
     state: TryMutex<PortState<T>>,

@@ -2,7 +2,7 @@
 //!
 //! An item comes in a node of its own, which becomes its handler's task. Where many items wait and
 //! there is no receiver, they are more likely taken by hand ([`Port::recv`](crate::Port::recv),
-//! [`Port::test`](crate::Port::test)), and the nodes are for nothing: allocated on one thread,
+//! [`Port::test`](crate::Port::test)). The nodes are then for nothing: allocated on one thread,
 //! freed on another. So from [`ENOUGH`] waiting items on, what is posted lies on a pile, without
 //! nodes. Whoever needs nodes has them made, for all.
 //!
@@ -11,11 +11,11 @@
 //!              port's lock, its own lock ────┴─ port's lock ┘
 //! ```
 //!
-//! The oldest rows are the front, which has a lock of its own: those who take and those who post do
+//! The oldest rows are the front, which has a lock of its own. Those who take and those who post do
 //! not meet until it is empty. It is *open*, that is anybody may take from it, while nothing older
 //! waits in nodes. Only who has the port's lock puts something into the front or opens it.
 //!
-//! There is a pile only while there is no receiver, no limit and no domain: nobody is asked then
+//! There is a pile only while there is no receiver, no limit and no domain. Nobody is asked then
 //! who may want an item, and a post needs nothing but the port's lock.
 
 use crate::delivery::{ItemDelivery, parcel_under};

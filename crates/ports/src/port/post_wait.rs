@@ -42,9 +42,9 @@ pub(super) struct Poster<T: Send + 'static> {
 }
 
 struct WaitingItem<T: Send + 'static> {
-    /// One parcel, or none once it has been let in, under the port's lock. A list, because items
-    /// may hold ports of their own type, and a port that holds a `TaskBox` of its items is a riddle
-    /// to the compiler.
+    /// One parcel, or none once it has been let in, under the port's lock. It is a list, because
+    /// items may hold ports of their own type. The compiler cannot work out a port that holds a
+    /// `TaskBox` of its items.
     parcel: BoxList<ItemDelivery<T>>,
     waker: Waker,
 }
@@ -60,9 +60,9 @@ enum Outcome<T: Send + 'static> {
 
 /// # Waiting for room
 impl<T: Send + 'static> Port<T> {
-    /// Posts `item`, once there is room: in this port, if it is full and its overflow policy is
-    /// [`Wait`](crate::Overflow::Wait), or in the queue of the receiver that wants the item, if it
-    /// throttles. First come, first served, in both. Holds no thread.
+    /// Posts `item`, once there is room. That is room in this port, if it is full and its overflow
+    /// policy is [`Wait`](crate::Overflow::Wait). Or it is room in the queue of the receiver that
+    /// wants the item, if it throttles. First come, first served, in both. Holds no thread.
     ///
     /// # Cancellation
     /// Dropping the future drops the item, if it still waits for room; else it is posted already.

@@ -9,8 +9,8 @@ use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
 use crate::delivery::{ItemBox, ItemDelivery, item_of};
 use crate::direct_delivery::DirectDelivery;
+use crate::port_items::End;
 use crate::receiver::{Offer, Receiver, Verdict};
-use crate::shelf::End;
 use crate::stamps::{ItemEntry, Stamps};
 use crate::{PostError, PostRefusal};
 use motet_dispatch::BoxList;
@@ -39,8 +39,9 @@ pub(crate) struct PortState<T: Send + 'static> {
     pub(super) turned_away: TurnedAway,
 }
 
-/// A parcel that could not be placed. Two words, for they are returned in registers; the queue of
-/// the receiver that wanted it, when room there can be waited for, stays with what is deferred.
+/// A parcel that could not be placed. It has two words, for they are returned in registers. The
+/// queue of the receiver that wanted it, when room there can be waited for, stays with what is
+/// deferred.
 pub(super) struct Refusal<T: Send + 'static> {
     pub(super) parcel: ItemBox<T>,
     pub(super) reason: PostRefusal,

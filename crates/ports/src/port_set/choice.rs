@@ -17,9 +17,9 @@ pub trait HandlersFor<S: PortTypes> {
 }
 
 impl Choice {
-    /// A choice over the ports of a set: handles one item, of whichever type comes first, with the
-    /// handler of that type (CCR's `Choice` of a `PortSet`). The others keep what they hold. When
-    /// several ports hold items at the activation the order of the types decides.
+    /// A choice over the ports of a set (CCR's `Choice` of a `PortSet`). It handles one item, of
+    /// whichever type comes first, with the handler of that type. The others keep what they hold.
+    /// When several ports hold items at the activation the order of the types decides.
     ///
     /// ```
     /// use motet_dispatch::Inline;

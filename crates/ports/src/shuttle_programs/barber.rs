@@ -1,4 +1,4 @@
-//! Sleeping barber: customers wait on a few chairs or leave when none is free; the barber serves
+//! Sleeping barber: customers wait on a few chairs or leave when none is free. The barber serves
 //! one after the other and sleeps when nobody waits. Free chairs are items of a port, the barber is
 //! one too; a customer who finds no chair takes nothing.
 

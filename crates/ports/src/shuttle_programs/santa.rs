@@ -1,5 +1,5 @@
-//! Santa Claus: he is woken by all the reindeer or by a group of elves, serves one group at a time,
-//! and nobody joins a group that is being served. Here Santa is an item of his own: a group is a
+//! Santa Claus: he is woken by all the reindeer or by a group of elves, and serves one group at a
+//! time. Nobody joins a group that is being served. Here Santa is an item of his own. A group is a
 //! batch of one port, and being served is a join of the batch with Santa.
 
 use super::check;

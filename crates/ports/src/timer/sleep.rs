@@ -34,7 +34,7 @@ struct Ring {
     waker: Option<Waker>,
 }
 
-/// Goes on after `span`, counted from the first poll, by the clock of the queue on which it is
+/// Goes on after `span`, counted from the first poll. The clock is that of the queue on which it is
 /// polled (the real one outside of queues).
 ///
 /// # Panics

@@ -5,8 +5,8 @@
 //!                                   batch 1 │ batch 2  begun when the one before is full, begun or closed
 //! ```
 //!
-//! A batch is closed when an operation is posted that goes by a port of its own, so that all of
-//! them stay in the order of their calls.
+//! A batch is closed when an operation is posted that goes by a port of its own. So all of them
+//! stay in the order of their calls.
 
 use super::slot::OperationItem;
 use crate::Contract;

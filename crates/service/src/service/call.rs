@@ -75,7 +75,7 @@ impl<C: Contract, T: Send + 'static> Call<C, T> {
         self
     }
 
-    /// What tells a repeated request from a new one: an exclusive operation with a key is carried
+    /// What tells a repeated request from a new one. An exclusive operation with a key is carried
     /// out once, and its answer given again for 24 hours.
     pub fn key(mut self, key: &str) -> Self {
         self.options.key = Some(key.into());

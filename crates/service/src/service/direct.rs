@@ -1,7 +1,7 @@
 //! Operations that are carried out where they are called.
 //!
 //! A caller on a worker of the service need not post a short operation that could begin now, and
-//! wait for its answer: it enters the interleave itself, as a handler, and has the answer at once.
+//! wait for its answer. It enters the interleave itself, as a handler, and has the answer at once.
 //! Whatever must wait goes by the ports:
 //!
 //! ```text
@@ -73,7 +73,7 @@ const LOOKS: u32 = 8;
 const PAUSE: Duration = Duration::from_micros(1);
 
 /// So many answers that are there at once are given to the tasks of a thread before one of them
-/// waits until others have run: a task that only calls would keep its worker.
+/// waits until others have run. Else a task that only calls would keep its worker.
 const IN_A_ROW: u32 = 128;
 
 thread_local! {
@@ -156,7 +156,7 @@ impl<C: Contract> ServiceSlot<C> {
     }
 
     /// Whether no change waits. A batch of them that another worker handles soon ends, so a worker
-    /// looks for a moment: to post a call takes longer, and whoever calls meanwhile would post too.
+    /// looks for a moment. To post a call takes longer, and whoever calls meanwhile would post too.
     #[inline]
     fn no_change_waits(&self) -> bool {
         match self.batches.runs() && self.common.queue.is_own_worker() {

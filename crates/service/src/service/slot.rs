@@ -164,8 +164,8 @@ impl<C: Contract> ServiceSlot<C> {
         }
     }
 
-    /// Whether an exclusive handler may be one of several in a batch: it does not wait, for itself
-    /// or for a commit, and all of them run under no causality.
+    /// Whether an exclusive handler may be one of several in a batch. It may if it does not wait,
+    /// for itself or for a commit, and runs under no causality, as all of them.
     fn is_of_batch(&self, what: &OperationBody<C>) -> bool {
         let of_contract = matches!(what, OperationBody::Request(..));
         of_contract && !self.is_stored && !what.is_async() && Causalities::active().is_empty()

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Subscribers enter and leave inside the concurrent group, changes are told inside the exclusive
-//! one: so nothing is missed or told twice between the first state and the first change, and
+//! one. So nothing is missed or told twice between the first state and the first change, and
 //! nothing comes after an acknowledged end.
 
 use super::any_notification::AnyNotification;

@@ -1,8 +1,9 @@
 //! The links of one rank, and how soon something can come along them.
 //!
 //! A model without declared links has a link from each process to each. They are kept as a way of
-//! three links: from each process of a rank to the vertex of what leaves, with the lookahead; from
-//! there to each rank's vertex of what comes; and on to each process there.
+//! three links. The first goes from each process of a rank to the vertex of what leaves, with the
+//! lookahead. The next go from there to each rank's vertex of what comes, and on to each process
+//! there.
 
 use crate::Time;
 use crate::rules::Rules;

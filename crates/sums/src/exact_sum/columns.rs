@@ -1,8 +1,8 @@
 //! Exact sums of many columns of numbers at once.
 //!
 //! Most columns need no accumulator: the rounding error of each addition is a number, and the
-//! errors are added up beside the sum. What is rounded away from them is a number too: if there is
-//! none, sum and error are the exact sum, and otherwise its size says how far from it they may be.
+//! errors are added up beside the sum. What is rounded away from them is a number too. If there is
+//! none, sum and error are the exact sum. Otherwise its size says how far from it they may be.
 //! (Ogita, Rump and Oishi, Accurate sum and dot product, 2005; the check is theirs in spirit.)
 //! Often there are no errors at all, as of whole numbers: that is tried first.
 

@@ -10,10 +10,10 @@ use std::fmt;
 /// One thread computes longer than the others in a stage, on average over its calls.
 ///
 /// Times are averages over all calls of the stage. A stage that takes now longer on this thread,
-/// now on that one is jitter and makes no finding: the longest of P threads that do the same is
+/// now on that one is jitter and makes no finding. The longest of P threads that do the same is
 /// above the mean by chance, by about e(P) standard errors. A finding is two standard errors more
 /// than that above it. The standard error comes from the deviation of one stage, which also counts
-/// what changes on all threads alike from call to call: where stages vary much and are few, a small
+/// what changes on all threads alike from call to call. Where stages vary much and are few, a small
 /// imbalance is not told. Of a stage that comes once nobody can tell the two apart: it counts as
 /// imbalance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,8 +34,8 @@ pub struct Imbalance {
     pub ranks: usize,
     /// How much longer than the mean of the threads the thread computes, as a share of the mean.
     pub longer: f64,
-    /// Seconds of the run that an even share would save: the computing of the thread less the mean,
-    /// but no more than what the threads are idle on average.
+    /// Seconds of the run that an even share would save. This is the computing of the thread less
+    /// the mean, but no more than what the threads are idle on average.
     pub saved: f64,
     /// The same as a share of the run.
     pub share: f64,
@@ -43,7 +43,7 @@ pub struct Imbalance {
 
 impl Profile {
     /// The stages in which one thread computes longer than the others, on average over the stage's
-    /// calls, and that lose at least this share of the run by it; those that lose most first.
+    /// calls. They lose at least this share of the run by it. Those that lose most come first.
     ///
     /// Stages to which some threads come more often than others are taken together, as if they were
     /// one. What a stage loses is an upper bound where not all ranks meet in it.

@@ -4,25 +4,25 @@ use super::{Profile, RankProfile, StageProfile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The overhead f = (P·T(P) − T(1))/T(1) of a run on P threads, estimated from its profile alone,
-/// in parts that add up to it (papers E12, R115).
+/// The overhead f = (P·T(P) − T(1))/T(1) of a run on P threads. It is estimated from the run's
+/// profile alone, in parts that add up to it (papers E12, R115).
 ///
-/// T(1) is taken to be all computing of all ranks: what one rank alone would compute. Work that all
-/// ranks repeat, and computing that is slower beside others because the memory is shared, cannot be
-/// told from one run; `motet cluster --scaling` measures both.
+/// T(1) is taken to be all computing of all ranks: what one rank alone would compute. Two things
+/// cannot be told from one run: work that all ranks repeat, and computing that is slower beside
+/// others because the memory is shared. `motet cluster --scaling` measures both.
 ///
-/// With C the computing of all ranks, M their messaging, and what a thread neither computes nor
-/// messages until the run ends its idle time I = P·T(P) − C − M:
+/// C is the computing of all ranks, M their messaging. What a thread neither computes nor messages
+/// until the run ends is its idle time: I = P·T(P) − C − M. The parts are:
 ///
 /// - messaging = M/C;
-/// - imbalance: of I, what would be left if all stages took their mean. With C(w) the computing of
-///   thread w it is P·max C(w) − C; where the work moves from thread to thread from stage to stage,
-///   the sum of the same over those stages in which all threads take part equally often, if that is
-///   more;
+/// - imbalance: of I, what would be left if all stages took their mean. With `C(w)` the computing
+///   of thread w it is P·max C(w) − C. Work may move from thread to thread from stage to stage.
+///   Then the sum of the same over those stages in which all threads take part equally often
+///   counts, if that is more;
 /// - jitter: of the rest of I, what ranks that wait for the slowest of each stage lose to
-///   fluctuation: the sum over those stages of n·P·e(P)·σ, with n their number, σ the deviation of
-///   one (from its mean distance, so that rare long ones do not dominate) and e(P) the mean of the
-///   largest of P normal numbers;
+///   fluctuation. It is the sum over those stages of n·P·e(P)·σ. Here n is their number, σ the
+///   deviation of one (from its mean distance, so that rare long ones do not dominate). `e(P)` is
+///   the mean of the largest of P normal numbers;
 /// - waiting: the rest of I: messages on their way, ranks that wait in turn, the beginning and the
 ///   end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -45,17 +45,17 @@ pub struct Overhead {
 /// How the overhead depends on the grain: f = a/grain + b.
 ///
 /// The grain is the mean computing of a stage. From one run ([`Profile::model`]) a is the messaging
-/// and waiting of a stage, which do not depend on what is computed, and b the imbalance and jitter,
-/// which are in proportion to it: a = (messaging + waiting)·grain, b = imbalance + jitter. That
-/// they stay what they are at another grain cannot be told from one run; [`OverheadModel::fit`]
-/// finds a and b from several.
+/// and waiting of a stage, which do not depend on what is computed: a = (messaging +
+/// waiting)·grain. `b` is the imbalance and jitter, which are in proportion to it: b = imbalance +
+/// jitter. That they stay what they are at another grain cannot be told from one run;
+/// [`OverheadModel::fit`] finds a and b from several.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OverheadModel {
     /// a: seconds that a stage costs beside its computing.
     pub per_stage: f64,
     /// b: the overhead that no grain makes smaller.
-    pub floor: f64,
+    pub intercept: f64,
     /// The grain of the run, in seconds; of several, the mean.
     pub grain: f64,
     /// The threads of the run; of several, of the first.
@@ -102,7 +102,7 @@ impl Profile {
         let (overhead, grain) = (self.overhead(), self.grain());
         (grain > 0.0).then_some(OverheadModel {
             per_stage: (overhead.messaging + overhead.waiting) * grain,
-            floor: overhead.imbalance + overhead.jitter,
+            intercept: overhead.imbalance + overhead.jitter,
             grain,
             threads: self.threads,
         })
@@ -187,8 +187,8 @@ impl Together {
     }
 }
 
-/// The mean of the largest of so many normal numbers, in standard deviations: exact for up to four,
-/// beyond that by Blom's approximation (G. Blom, Statistical estimates and transformed
+/// The mean of the largest of so many normal numbers, in standard deviations. It is exact for up to
+/// four. Beyond that it is by Blom's approximation (G. Blom, Statistical estimates and transformed
 /// beta-variables, 1958) to within two hundredths.
 pub(super) fn largest_of(numbers: usize) -> f64 {
     match numbers {
@@ -229,18 +229,18 @@ impl OverheadModel {
     /// The overhead at a grain, in seconds.
     #[must_use]
     pub fn overhead(&self, grain: f64) -> f64 {
-        self.per_stage / grain + self.floor
+        self.per_stage / grain + self.intercept
     }
 
     /// The smallest grain, in seconds, with this efficiency; `None` when none has it.
     #[must_use]
     pub fn grain_for(&self, efficiency: f64) -> Option<f64> {
-        let room = 1.0 / efficiency - 1.0 - self.floor;
+        let room = 1.0 / efficiency - 1.0 - self.intercept;
         (room > 0.0).then(|| self.per_stage.max(0.0) / room)
     }
 
     /// The most threads on which the same problem, cut into as many more pieces, has this
-    /// efficiency: the grain is then in inverse proportion to their number. `None` when no number
+    /// efficiency. The grain is then in inverse proportion to their number. `None` when no number
     /// has it. That a and b do not depend on the number of threads cannot be told from one run, nor
     /// from several on as many.
     #[must_use]
@@ -279,7 +279,7 @@ impl OverheadModel {
         // Equal grains have no line; rounding is not a difference.
         (square > 1e-18 * x * x * count).then(|| OverheadModel {
             per_stage: mixed / square,
-            floor: y - x * mixed / square,
+            intercept: y - x * mixed / square,
             grain: grains.iter().sum::<f64>() / count,
             threads: profiles[0].threads,
         })
@@ -496,7 +496,7 @@ mod tests {
         let runs = [run(5.0), run(10.0), run(40.0)];
         let model = OverheadModel::fit(&runs).unwrap();
         assert!((model.per_stage * 1e6 - 1.0).abs() < 1e-3, "{model}");
-        assert!(model.floor.abs() < 1e-3, "{model}");
+        assert!(model.intercept.abs() < 1e-3, "{model}");
         assert_eq!(OverheadModel::fit(&runs[..1]), None);
         assert_eq!(OverheadModel::fit(&[run(5.0), run(5.0)]), None);
         assert_eq!(OverheadModel::fit(&[]), None);

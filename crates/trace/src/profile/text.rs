@@ -160,13 +160,13 @@ impl fmt::Display for OverheadModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OverheadModel {
             per_stage,
-            floor,
+            intercept,
             grain,
             threads,
         } = self;
         write!(
             f,
-            "model f = a/grain + b with a = {} (messaging and waiting of a stage), b = {floor:.4} (imbalance and \
+            "model f = a/grain + b with a = {} (messaging and waiting of a stage), b = {intercept:.4} (imbalance and \
              jitter), at a grain of {}",
             time(*per_stage),
             time(*grain)

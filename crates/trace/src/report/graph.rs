@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// What all ranks of a running world do, and who waits for whom: the answer of `Watch::why`.
 ///
-/// It is looked at from outside, while the ranks go on: each rank is shown as it was at one moment,
+/// It is looked at from outside, while the ranks go on. Each rank is shown as it was at one moment,
 /// and different ranks at moments that lie a little apart. A rank that has waited for less than
 /// some tens of microseconds is shown as running.
 ///

@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 /// What sets versions: it knows how manifests inherit them.
 const TOOL: &str = "cargo install --locked cargo-release@1.1.6";
 
-/// Sets the version of all packages and of what depends on them, and gives the part of
+/// Sets the version of all packages and of what depends on them. It gives the part of
 /// `CHANGELOG.md` that is not released yet this version as its heading. `release.toml` says how.
 pub(super) fn set(runner: &mut Runner, project: &Project, version: &str) {
     if !project.has_cargo("release") {

@@ -1,7 +1,7 @@
 //! Lines fit a screen: at most 100 columns, in Rust and in Markdown.
 //!
-//! What cannot be broken may be longer: a line of a table, of a drawing or listing between fences,
-//! a heading, one that holds a link, and a literal in code.
+//! What cannot be broken may be longer: a line of a table, a line of a drawing or listing between
+//! fences. Also a heading, a line that holds a link, and a literal in code.
 
 use crate::source::{ProjectTree, SourceFile};
 use crate::tidy::allow_list::excuse;

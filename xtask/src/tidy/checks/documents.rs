@@ -1,6 +1,7 @@
-//! Links lead somewhere, and every document is reached by one: relative links of Markdown files to
-//! files and their headings, paths in the map of the papers to files, the list of decisions to each
-//! of them.
+//! Links lead somewhere, and every document is reached by one:
+//! - relative links of Markdown files to files and their headings;
+//! - paths in the map of the papers to files;
+//! - the list of decisions to each of them.
 
 use crate::source::{ProjectTree, resolve};
 use crate::tidy::markdown::{anchors, code_spans, links};

@@ -1,5 +1,5 @@
-//! Every package says what it is, under which licence, and takes the workspace's lints; what is
-//! published has nothing that a registry would refuse: it stands on no package that is not, and all
+//! Every package says what it is, under which licence, and takes the workspace's lints. What is
+//! published has nothing that a registry would refuse. It stands on no package that is not, and all
 //! versions agree.
 
 use crate::source::{PackageManifest, ProjectTree, Workspace};
@@ -66,7 +66,7 @@ fn whole(tree: &ProjectTree) -> Vec<Finding> {
 }
 
 /// What a registry would refuse. A dependency inside the project has a version where it is
-/// published, and only there: Cargo drops a test's dependency that has none, and refuses to publish
+/// published, and only there. Cargo drops a test's dependency that has none, and refuses to publish
 /// what needs one that has none.
 fn publishing(tree: &ProjectTree, workspace: &Workspace) -> Vec<Finding> {
     let named = |name: &str| tree.manifests().iter().find(|one| one.name == name);

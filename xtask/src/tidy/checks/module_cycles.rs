@@ -1,6 +1,6 @@
 //! Modules inside a crate form no cycle, at any depth.
 //!
-//! The children of a module, each with all that is below it, are the nodes; what one names of
+//! The children of a module, each with all that is below it, are the nodes. What one names of
 //! another with `crate::` or `super::`, also through a name that a module re-exports, is an edge.
 //! Test code does not count: tests may look everywhere. Nor does what a module itself defines for
 //! its children.

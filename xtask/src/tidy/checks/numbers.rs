@@ -1,11 +1,11 @@
 //! Every numbered promise has a test that bears its number, and the reverse. Every case of CCR and
 //! of DSS has such a test, or a line that says how motet differs.
 //!
-//! A promise is a line of the semantics that begins `**Gnn**` or `| Gnn |`; its test is a function
+//! A promise is a line of the semantics that begins `**Gnn**` or `| Gnn |`. Its test is a function
 //! with `#[test]` whose name contains `sem_gNN`, or one of Python whose name begins `test_sem_gNN`.
 //!
 //! The cases are numbered from 1. The name of a test contains `ccr_NNN`, several of them as in
-//! `dss_003_007` and `dss_003_to_007`; a line is a row of the semantics' table of cases, which
+//! `dss_003_007` and `dss_003_to_007`. A line is a row of the semantics' table of cases, which
 //! begins with their numbers: `| 7 |`, `| 61, 62 |`, `| 64 to 66 |`.
 
 use crate::source::{ProjectTree, RustFunction};

@@ -21,8 +21,8 @@ pub(super) struct Pattern {
     tag: TagMatch,
 }
 
-/// The patterns of one kind (source named or not, tag named or not) have a table of their own: one
-/// that is empty costs nothing to look at.
+/// The patterns of one kind (source named or not, tag named or not) have a table of their own. A
+/// table that is empty costs nothing to look at.
 pub(super) const KINDS: usize = 4;
 
 #[derive(Default)]

@@ -113,9 +113,9 @@ impl Receives {
 
     /// Gives a message that is younger than all others to the oldest receive that waits for it, if
     /// there is one.
-    pub(super) fn hand_over(&mut self, envelope: Envelope, signed: &mut Signed) -> Handed {
+    pub(super) fn match_posted(&mut self, envelope: Envelope, signed: &mut Signed) -> Handed {
         let Some(many) = &mut self.many else {
-            return self.hand_over_again(envelope, signed);
+            return self.match_again(envelope, signed);
         };
         let Some(number) = many.first_for(&envelope) else {
             return Handed::Back(envelope);
@@ -130,7 +130,7 @@ impl Receives {
 
     /// Gives a message to the oldest receive that waits for it, if there is one. A receive that has
     /// got a younger message takes the older one instead, and the younger goes on from there.
-    pub(super) fn hand_over_again(&mut self, envelope: Envelope, signed: &mut Signed) -> Handed {
+    pub(super) fn match_again(&mut self, envelope: Envelope, signed: &mut Signed) -> Handed {
         let (handed, left) = match &mut self.many {
             Some(many) => offer(many.all.values_mut(), envelope, signed),
             None => offer(self.few.iter_mut(), envelope, signed),
@@ -300,17 +300,18 @@ mod tests {
                         twin.push(now, &wanted(which), None);
                     }
                     5 | 6 => {
-                        let one = told(indexed.hand_over(message(now, source, tag), &mut signed));
+                        let one = indexed.match_posted(message(now, source, tag), &mut signed);
+                        let one = told(one);
                         let message = message(now, source, tag);
-                        let other = told(twin.hand_over_again(message, &mut signed));
+                        let other = told(twin.match_again(message, &mut signed));
                         prop_assert_eq!(one, other);
                         away.extend(one.map(|(_, place)| (place, source, tag)));
                     }
                     7 => {
                         if let Some((place, source, tag)) = away.pop() {
                             let [a, b] = [(); 2].map(|()| message(place, source, tag));
-                            let one = indexed.hand_over_again(a, &mut signed);
-                            let other = twin.hand_over_again(b, &mut signed);
+                            let one = indexed.match_again(a, &mut signed);
+                            let other = twin.match_again(b, &mut signed);
                             prop_assert_eq!(told(one), told(other));
                         }
                     }

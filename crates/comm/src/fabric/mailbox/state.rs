@@ -23,8 +23,8 @@ pub(super) struct State {
     ended: Vec<NeighbourSteps>,
 }
 
-/// Mailboxes that have had fewer messages than this give their memory back when they are empty:
-/// most of a million ranks have a few messages at the start and none after it.
+/// Mailboxes that have had fewer messages than this give their memory back when they are empty.
+/// Most of a million ranks have a few messages at the start and none after it.
 const YOUNG: u64 = 16;
 
 impl State {
@@ -53,7 +53,7 @@ impl State {
         if self.is_ended(&envelope) {
             return Some(envelope);
         }
-        match self.posted.hand_over(envelope, signed) {
+        match self.posted.match_posted(envelope, signed) {
             Handed::Over => None,
             Handed::Back(envelope) => {
                 self.unexpected.push(|| envelope);
@@ -70,7 +70,7 @@ impl State {
         envelope: Envelope,
         signed: &mut Signed,
     ) -> Option<Envelope> {
-        match self.posted.hand_over_again(envelope, signed) {
+        match self.posted.match_again(envelope, signed) {
             Handed::Over => None,
             Handed::Back(envelope) => {
                 self.unexpected.put_back(envelope);
@@ -152,8 +152,8 @@ impl State {
         }
     }
 
-    /// If the oldest message of all is wanted, has what is to be taken out of it and nobody waits
-    /// for its receipt: that; the rest of it is gone.
+    /// Takes something out of the oldest message of all, and forgets the rest of it. It does so if
+    /// the message is wanted, `at_hand` finds something in it and nobody waits for its receipt.
     #[inline]
     pub(super) fn take_from_first<V>(
         &mut self,

@@ -6,9 +6,9 @@ use crate::envelope::{Envelope, ReceivePattern};
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 
-/// A row of messages. One that comes when there is no other lies in the row itself: it is written
-/// there and taken from there without being moved, and most mailboxes hold one message at a time. A
-/// few more are a list, many have an index.
+/// A row of messages. One that comes when there is no other lies in the row itself. It is written
+/// there and taken from there without being moved. Most mailboxes hold one message at a time. A few
+/// more are a list, many have an index.
 #[derive(Default)]
 pub(super) struct Unexpected {
     /// Older than the others, if it is there.

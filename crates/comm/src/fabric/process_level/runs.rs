@@ -50,7 +50,7 @@ impl<V: Value> WatchedRuns<V> {
         self,
         other: WatchedRuns<V>,
         all: u32,
-        combine: &impl Fn(V, V) -> V,
+        combine: &dyn Fn(V, V) -> V,
     ) -> WatchedRuns<V> {
         match (self, other) {
             (WatchedRuns::One(one), WatchedRuns::One(other)) => {
@@ -71,7 +71,7 @@ impl<V: Value> WatchedRuns<V> {
         self,
         other: WatchedRuns<V>,
         all: u32,
-        combine: &impl Fn(V, V) -> V,
+        combine: &dyn Fn(V, V) -> V,
     ) -> WatchedRuns<V> {
         let mut runs = self.into_vec();
         runs.append(&mut other.into_vec());
@@ -108,7 +108,7 @@ impl<V> Run<V> {
         self,
         next: Run<V>,
         all: u32,
-        combine: &impl Fn(V, V) -> V,
+        combine: &dyn Fn(V, V) -> V,
     ) -> Result<Run<V>, [Run<V>; 2]> {
         match self.span().join(next.span(), all) {
             None => Err([self, next]),

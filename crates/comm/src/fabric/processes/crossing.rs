@@ -1,9 +1,9 @@
 //! How what the ranks of each process have brought to a collective comes to all processes.
 //!
-//! Recursive doubling (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective
-//! communication operations in MPICH, 2005): in step s a process gives all that it has to the one
-//! whose number differs in bit s, and gets all that that one has. If the number of processes is no
-//! power of two, the first few pair up before and after.
+//! This is recursive doubling (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective
+//! communication operations in MPICH, 2005). In step s two processes whose numbers differ
+//! in bit s give each other all that they have. If the number of processes is no power of two, the
+//! first few pair up before and after.
 //!
 //! Nothing of it depends on the ranks: a message that comes takes the crossing as far as it goes,
 //! whoever takes it in. So a collective that was started takes place whether somebody waits for it
@@ -43,7 +43,8 @@ pub(crate) struct Crossings(Mutex<All>);
 struct All {
     /// A list: mostly there is one.
     known: Vec<(CrossingSite, Arc<Crossing>)>,
-    /// Those that are over, whose memory is used again.
+    /// Here Santa is an item of his own. A group is a batch of one port, and being served is a join
+    /// of the batch with Santa.
     spare: Vec<Arc<Crossing>>,
 }
 
@@ -144,7 +145,7 @@ impl Crossings {
     }
 
     /// Nobody here comes to this site any more, or wants to know the outcome of the collective that
-    /// is under way, which goes on for the others.
+    /// is under way. That collective goes on for the others.
     pub(crate) fn leave(&self, site: CrossingSite, crossing: Arc<Crossing>) {
         let mut state = crossing.0.lock();
         state.abandoned = true;
@@ -172,8 +173,8 @@ impl Crossings {
 }
 
 impl RunProcesses {
-    /// The ranks here come to collective `number` of a site with `values` and behind them `bytes`:
-    /// the first message of the crossing goes, which needs nothing of what has come. What
+    /// The ranks here come to collective `number` of a site with `values` and behind them `bytes`.
+    /// The first message of the crossing goes, which needs nothing of what has come. What
     /// [`RunProcesses::begin_crossing`] is then to be told.
     pub(crate) fn send_first(
         &self,

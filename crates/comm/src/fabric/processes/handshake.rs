@@ -6,8 +6,8 @@ use crate::transport::{Header, Transport, TransportError};
 use motet_sync::thread;
 use std::time::{Duration, Instant};
 
-/// Tells all processes that this one begins run `run` with so many ranks, and waits until all have
-/// said the same, within the limit; the first rank of each, then the number of all.
+/// Tells all processes that this one begins run `run` with so many ranks. Waits until all have said
+/// the same, within the limit. Gives the first rank of each process, then the number of all ranks.
 ///
 /// # Errors
 /// [`EarlyEnd::Silent`], [`EarlyEnd::Lost`], [`EarlyEnd::Transport`], [`EarlyEnd::Elsewhere`]; the

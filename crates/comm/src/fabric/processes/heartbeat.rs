@@ -2,9 +2,9 @@
 //!
 //! The processes stand in a ring, by number. Each tells its neighbours from time to time that it is
 //! there, unless the transport sees their end by itself. When a machine goes down, or is cut off,
-//! one of its processes is next to one elsewhere: there the silence is noticed, and all are told.
+//! one of its processes is next to one elsewhere. That one notices the silence, and all are told.
 //! Where processes are numbered machine by machine it takes two messages a second for each machine,
-//! however many processes are on it; in another order, two for each process.
+//! however many processes are on it. In another order it takes two for each process.
 
 use super::control::ALIVE;
 use super::{RunProcesses, Transport};

@@ -73,8 +73,8 @@ impl Labels {
         }
     }
 
-    /// A message with this number has come from a process, with the words if they are new; its
-    /// label, `None` if nobody has said what the number means, or it has another meaning.
+    /// A message with this number has come from a process, with the words if they are new. Gives
+    /// its label. Gives `None` if nobody has said what the number means, or it has another meaning.
     pub(super) fn of(&self, process: usize, number: u32, words: Option<Label>) -> Option<Label> {
         let (known, at) = (&self.from[process], number as usize);
         if let Some(words) = words {

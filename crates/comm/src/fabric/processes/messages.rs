@@ -55,7 +55,7 @@ impl RunProcesses {
     }
 
     /// Takes the next message from rank `from` to rank `own` in, if it has come, has this context
-    /// and status, and `wanted` says so, which is asked while nobody else takes anything in.
+    /// and status, and `wanted` says so. `wanted` is asked while nobody else takes anything in.
     /// `memory` is for its bytes.
     pub(crate) fn read_step(
         &self,

@@ -2,8 +2,8 @@
 //!
 //! A process is idle when all its ranks wait for messages or have ended. Each tells process 0 when
 //! it becomes idle, with the number of messages it has sent and received. When all are idle and as
-//! many were received as sent, process 0 asks them all once more: if nothing has moved, nothing
-//! ever will (the four-counter method: F. Mattern, Algorithms for distributed termination
+//! many were received as sent, process 0 asks them all once more. If nothing has moved, nothing
+//! ever will. This is the four-counter method (F. Mattern, Algorithms for distributed termination
 //! detection, 1987). The run then ends with one report for all ranks.
 
 use super::RunProcesses;
@@ -190,7 +190,7 @@ impl RunProcesses {
             all.into_iter().reduce(WaitReport::followed_by)
         };
         let Some(report) = report else { return };
-        // A program whose ranks are threads may still do something by signals: what will not come
+        // A program whose ranks are threads may still do something by signals. What will not come
         // for certain is that of a rank that has ended.
         let ended = report.ranks.contains(&RankState::Finished);
         // Their ranks may all have finished, and processes not have come to say so.

@@ -1,5 +1,5 @@
-//! Long slices on their way from one rank to another, beside a collective of both: piece by piece,
-//! so that one writes while the other reads, and neither has to hold what is under way.
+//! Long slices on their way from one rank to another, beside a collective of both. They go piece by
+//! piece, so that one writes while the other reads, and neither has to hold what is under way.
 //!
 //! Pieces of a collective that has failed, or was left, are dropped when their receiver is in a
 //! later one.
@@ -178,8 +178,8 @@ impl RunProcesses {
         was_read
     }
 
-    /// Looks for messages, for a rank in a collective that reads by itself what comes to it there
-    /// from those ranks of which `reads` says so.
+    /// Looks for messages, for a rank in a collective. The rank reads by itself what comes to it
+    /// there from those ranks of which `reads` says so.
     pub(crate) fn poll_beside(&self, to: PieceRoute, reads: impl Fn(usize) -> bool) {
         self.progress.looks();
         let own = self.vector_header(to);

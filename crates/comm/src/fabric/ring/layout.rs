@@ -49,8 +49,8 @@ struct RingSlot<T> {
 
 pub(crate) type SlotValue<T> = UnsafeCell<MaybeUninit<T>>;
 
-// SAFETY: a value is written by the sender before its number, read by the receiver after it; the
-// slot is written again only after the receiver has published that it took the value.
+// SAFETY: a value is written by the sender before its number, and read by the receiver after it.
+// The slot is written again only after the receiver has published that it took the value.
 unsafe impl<T: Send> Sync for NearRings<T> {}
 // SAFETY: a ring owns the values on their way.
 unsafe impl<T: Send> Send for NearRings<T> {}
@@ -212,7 +212,7 @@ impl<T> Rings<T> for FarRings<T> {
 
     #[inline]
     fn has_room(&self, toward: Toward, sent: u32, known_taken: &mut u32) -> bool {
-        // Looked at when a batch may have been published, long before it is needed: the cache line
+        // Looked at when a batch may have been published, long before it is needed. The cache line
         // then comes while the rank waits for its own messages.
         if sent.wrapping_sub(*known_taken) >= Self::BATCH {
             *known_taken = self.taken(toward);

@@ -81,7 +81,7 @@ where
 }
 
 impl<T, P: Receive<T>, G> SliceExchange<'_, T, P, G> {
-    /// An exchange that has sent something and fails leaves this rank out of step: what it has not
+    /// An exchange that has sent something and fails leaves this rank out of step. What it has not
     /// received would be taken for values of the next one.
     #[cold]
     fn fail(&mut self, error: CommError) -> CommError {

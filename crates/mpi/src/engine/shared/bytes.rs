@@ -1,7 +1,7 @@
 //! Bytes in memory that two processes see.
 //!
-//! A message's stamp hands its bytes over, so that only one process has to do with them at a time:
-//! they are copied as any memory, many at once. (Words that are written as atomic ones the compiler
+//! A message's stamp hands its bytes over, so that only one process has to do with them at a time.
+//! They are copied as any memory, many at once. (Words that are written as atomic ones the compiler
 //! copies one by one.)
 
 #[cfg(not(motet_loom))]
@@ -23,7 +23,7 @@ pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize, past: bo
     let to = unsafe { words.as_ptr().cast::<u8>().cast_mut().add(behind) };
     // SAFETY: there is room, which the assertion says, and atomic words may be written through a
     // shared reference. Nobody reads these before the stamp says that they are written, nor writes
-    // them; if a process that misbehaves does, it reads or makes other bytes, and any bytes are a
+    // them. If a process that misbehaves does, it reads or makes other bytes, and any bytes are a
     // payload.
     unsafe {
         match past {
@@ -41,7 +41,7 @@ pub(super) fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
     assert!(bytes <= size_of_val(words));
     to.reserve(bytes);
     let begin = to.len();
-    // SAFETY: as `copy_in`: the bytes are there and nobody writes them until this is done; there is
+    // SAFETY: as `copy_in`: the bytes are there and nobody writes them until this is done. There is
     // room for them behind those that are in `to`.
     unsafe {
         let room = to.as_mut_ptr().add(begin);

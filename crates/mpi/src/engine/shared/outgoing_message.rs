@@ -11,7 +11,7 @@ pub(super) enum OutgoingMessage {
         /// Bytes that are written; `None`: not even the header is.
         sent: Option<usize>,
     },
-    Farewell,
+    Close,
 }
 
 /// The payload of a message that is to go.

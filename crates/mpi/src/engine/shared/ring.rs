@@ -5,15 +5,17 @@
 //!             └ stamp │ context │ source, destination │ tag │ payload …
 //! ```
 //!
-//! The sender writes a frame behind the last one, and its stamp at the end. The receiver looks at the stamp of the next
-//! frame and at nothing else while there is none: a short message is one cache line from core to core, and waiting
-//! for one costs nothing. A stamp has the number of its cell since the beginning. What an earlier lap has left in the place
-//! of the next one seldom looks like it: the sender, in whose cache it still is, looks, and clears it if it does. So the
-//! cell behind a frame does not change until its own time, and the receiver's look at it goes to no other core's cache.
-//! `taken` says how many cells the receiver is done with; the sender asks for it when the ring seems full.
+//! The sender writes a frame behind the last one, and its stamp at the end. The receiver looks at
+//! the stamp of the next frame and at nothing else while there is none. So a short message is one
+//! cache line from core to core, and waiting for one costs nothing. A stamp has the number of its
+//! cell since the beginning. What an earlier lap has left in the place of the next one seldom looks
+//! like it. The sender, in whose cache it still is, looks, and clears it if it does. So the cell
+//! behind a frame does not change until its own time, and the receiver's look at it goes to no
+//! other core's cache. `taken` says how many cells the receiver is done with; the sender asks for
+//! it when the ring seems full.
 //!
-//! Stamps, headers and counts are read and written as atomic words. Payloads are copied as bytes, which the stamp hands
-//! over: a process that misbehaves can send nonsense, and nothing worse.
+//! Stamps, headers and counts are read and written as atomic words. Payloads are copied as bytes,
+//! which the stamp hands over: a process that misbehaves can send nonsense, and nothing worse.
 
 mod cells;
 mod course;
@@ -26,7 +28,7 @@ mod tests;
 
 use cells::Ring;
 use course::Course;
-use frame::{CELL, FAREWELL, FIRST, LINE, REST, Stamp, WHOLE, Whole, frame_cells, is_stamp};
+use frame::{CELL, CLOSE, FIRST, LINE, REST, Stamp, WHOLE, Whole, frame_cells, is_stamp};
 use motet_comm::Header;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
@@ -70,7 +72,7 @@ pub(in crate::engine) enum RingOutput<'a> {
     /// The payload may be taken away.
     Message(Header, &'a mut Vec<u8>),
     /// The sender will send nothing more.
-    Farewell,
+    Close,
     /// A stamp that is none, or not one that can come now. Nothing more comes.
     Nonsense,
 }
@@ -81,13 +83,16 @@ struct Begun {
     payload: Vec<u8>,
 }
 
-/// At most so many bytes of a message in a frame: the receiver copies one while the sender copies the next.
+/// At most so many bytes of a message in a frame: the receiver copies one while the sender copies
+/// the next.
 const PIECE: usize = 8 * 1024;
 
-/// At most so many in a message cut from a vector: all that have room are written before any is read, and each costs both ends its locks.
+/// At most so many in a message cut from a vector. All that have room are written before any is
+/// read, and each costs both ends its locks.
 const CUT: usize = 32 * 1024;
 
-/// Blocks in which a frame is read: one is used while it is in the nearest cache, with what it is combined with.
+/// Blocks in which a frame is read: one is used while it is in the nearest cache, with what it is
+/// combined with.
 const BLOCK: usize = 64 * LINE;
 
 /// A receiver keeps so many bytes of memory for further short messages.
@@ -112,7 +117,8 @@ impl<M: Memory> RingReceiver<M> {
         }
     }
 
-    /// So many parts of long messages have been taken in since the last call, not counting last parts.
+    /// So many parts of long messages have been taken in since the last call, not counting last
+    /// parts.
     #[inline]
     pub(super) fn parts(&mut self) -> usize {
         mem::take(&mut self.parts)
@@ -144,8 +150,8 @@ impl<M: Memory> RingReceiver<M> {
         (is_it && !self.broken).then(|| self.ring.header(at))
     }
 
-    /// Reads what has come next block by block where it lies, if it is a message of one frame with this header; `read` is told
-    /// how many bytes follow. Whether it is, and is then gone.
+    /// Reads what has come next block by block where it lies, if it is a message of one frame with
+    /// this header. `read` is told how many bytes follow. Whether it is, and is then gone.
     pub(super) fn read_next(
         &mut self,
         header: &Header,
@@ -207,24 +213,25 @@ impl<M: Memory> RingReceiver<M> {
         };
         Some(match whole {
             Whole::Message(header) => RingOutput::Message(header, &mut self.payload),
-            Whole::Farewell => RingOutput::Farewell,
+            Whole::Close => RingOutput::Close,
         })
     }
 
-    /// Takes the frame with this stamp; what is whole by it. A message's payload is then in its place.
+    /// Takes the frame with this stamp; what is whole by it. A message's payload is then in its
+    /// place.
     fn take_frame(&mut self, at: usize, stamp: u64) -> Result<Option<Whole>, Nonsense> {
         let Stamp { kind, bytes } = Stamp::read(stamp);
         let head = match kind {
             WHOLE => 3,
             FIRST => 4,
-            REST | FAREWELL => 0,
+            REST | CLOSE => 0,
             _ => return Err(Nonsense),
         };
         if bytes > self.ring.cut() || (kind == REST) != self.begun.is_some() {
             return Err(Nonsense);
         }
         let came = match kind {
-            FAREWELL => Some(Whole::Farewell),
+            CLOSE => Some(Whole::Close),
             WHOLE => {
                 let mut payload = mem::take(&mut self.payload);
                 payload.clear();

@@ -1,6 +1,6 @@
 //! Memory that several processes of a machine see.
 //!
-//! It has no name: it is a file of memory (`memfd_create`), which the others open as a file of this
+//! It has no name. It is a file of memory (`memfd_create`), which the others open as a file of this
 //! process (`/proc`) while that is held open. So nothing is left behind, however the processes end.
 
 use super::bell::Bell;
@@ -104,7 +104,7 @@ mod imp {
         fn words(&self) -> &[AtomicU64] {
             // SAFETY: so many words are mapped there until `self` is dropped, at the beginning of a
             // page. Atomics may hold any bytes, and be written through other mappings, here and in
-            // other processes; payloads are copied by whom a stamp has given them to, as `bytes.rs`
+            // other processes. Payloads are copied by whom a stamp has given them to, as `bytes.rs`
             // says.
             unsafe { std::slice::from_raw_parts(self.start.cast(), self.words) }
         }

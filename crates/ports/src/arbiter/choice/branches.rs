@@ -21,8 +21,9 @@ pub trait Branches {
 
 /// Branches that are to be registered.
 pub trait HeldBranches: Send + 'static {
-    /// Makes the branches that go to work, each with an outlet of its own and just before it is
-    /// shown to `visit`, while its [`Attach::Ports`] are kept; in order, until that says `false`.
+    /// Makes the branches that go to work, in order, until `visit` says `false`. Each has an outlet
+    /// of its own. It is made just before it is shown to `visit`, while its [`Attach::Ports`] are
+    /// kept.
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool;
 }
 

@@ -14,13 +14,13 @@
 //! the readers (`readers.rs`). In every other phase a writer waits: those who enter are held, and
 //! those who leave look, under the lock, whether they were the last.
 //!
-//! Whoever holds the exclusion is one thread (a turn, see `shared.rs`) or one async handler; what
+//! Whoever holds the exclusion is one thread (a turn, see `shared.rs`) or one async handler. What
 //! it releases it passes to the next by what a call returns ([`Next`]). There is one node `N` for
 //! turns: here while no turn is queued.
 
 mod at_once;
 
-use super::guest::Guest;
+use super::async_holder::AsyncHolder;
 use super::next::{Entry, Next, Step};
 use super::pending::{Work, same};
 use super::state::{Fairness, Look, Phase, State};
@@ -37,7 +37,7 @@ pub(super) struct Exclusion<N> {
     /// Held tasks that have been let in and have not ended.
     admitted: CachePadded<AtomicUsize>,
     state: CachePadded<Mutex<State<N>>>,
-    guest: Guest,
+    async_holder: AsyncHolder,
     /// An exclusive handler that began at once holds the exclusion. Written by its holder.
     at_once: AtomicBool,
 }
@@ -49,7 +49,7 @@ impl<N> Exclusion<N> {
             readers: Arc::new(Readers::new(threads)),
             admitted: CachePadded::default(),
             state: CachePadded::new(Mutex::new(State::new(node, fairness))),
-            guest: Guest::new(),
+            async_holder: AsyncHolder::new(),
             at_once: AtomicBool::new(false),
         }
     }
@@ -82,11 +82,11 @@ impl<N> Exclusion<N> {
         if !self.readers.writer_waits() || was_admitted() {
             return Entry::In;
         }
-        self.enter_raised(hold)
+        self.enter_while_writer_waits(hold)
     }
 
     #[cold]
-    fn enter_raised(&self, hold: impl FnOnce() -> Work) -> Entry<N> {
+    fn enter_while_writer_waits(&self, hold: impl FnOnce() -> Work) -> Entry<N> {
         let mut state = self.state.lock();
         if state.phase == Phase::Open {
             // Whoever takes the exclusion next sees that this one has begun.
@@ -99,7 +99,7 @@ impl<N> Exclusion<N> {
             return Entry::Held(Next::BringBack(vec![(queue, task)]));
         }
         state.held.push(&queue, task);
-        Entry::Held(self.hand_over(&mut state))
+        Entry::Held(self.pass_to_turn(&mut state))
     }
 
     /// A handler has ended.
@@ -129,7 +129,7 @@ impl<N> Exclusion<N> {
     pub(super) fn look_whether_last(&self) -> Next<N> {
         // If no writer waits now, the next one sees that this one has ended.
         if self.readers.writer_waits() {
-            self.hand_over(&mut self.state.lock())
+            self.pass_to_turn(&mut self.state.lock())
         } else {
             Next::Nothing
         }
@@ -149,7 +149,7 @@ impl<N> Exclusion<N> {
     }
 
     /// Passes the exclusion to who waits for the last handler to end, if that has happened.
-    fn hand_over(&self, state: &mut State<N>) -> Next<N> {
+    fn pass_to_turn(&self, state: &mut State<N>) -> Next<N> {
         let may = match state.phase {
             Phase::Draining => !self.anyone_runs(),
             Phase::Collecting => self.is_quiet(state),
@@ -187,7 +187,7 @@ impl<N> Exclusion<N> {
             state.had_writer = true;
             self.readers.stop_readers();
             state.phase = Phase::Draining;
-            return self.hand_over(&mut state);
+            return self.pass_to_turn(&mut state);
         }
         Next::Nothing
     }
@@ -247,7 +247,7 @@ impl<N> Exclusion<N> {
     /// Who holds the exclusion gives it up.
     pub(super) fn pass_on(&self) -> Next<N> {
         let mut state = self.state.lock();
-        state.guest = None;
+        state.async_holder = None;
         self.decide(&mut state)
     }
 
@@ -311,13 +311,13 @@ impl<N> Exclusion<N> {
 impl<N> Exclusion<N> {
     /// It goes on after its task's first run. Called during that.
     pub(super) fn stay(&self, name: &'static str) {
-        self.state.lock().guest = Some(name);
-        self.guest.stay();
+        self.state.lock().async_holder = Some(name);
+        self.async_holder.stay();
     }
 
     /// It has ended.
     pub(super) fn leave_later(&self) -> Next<N> {
-        if self.guest.leave() {
+        if self.async_holder.leave() {
             self.pass_on()
         } else {
             Next::Nothing
@@ -332,7 +332,7 @@ impl<N> Exclusion<N> {
         left: &mut TaskList,
         node: &mut Option<N>,
     ) -> bool {
-        if !self.guest.has_stayed() {
+        if !self.async_holder.has_stayed() {
             return true;
         }
         {
@@ -340,11 +340,11 @@ impl<N> Exclusion<N> {
             state.exclusive.give_back(queue, std::mem::take(left));
             state.node = node.take();
         }
-        if self.guest.takes_over() {
+        if self.async_holder.takes_over() {
             return false;
         }
         let mut state = self.state.lock();
-        state.guest = None;
+        state.async_holder = None;
         *node = state.node.take();
         true
     }

@@ -2,7 +2,7 @@
 //! one sees.
 //!
 //! Tasks go to a queue that keeps them; every thread runs what it finds there. Handlers write what
-//! they are at, and look what the others wrote, without any order of their own: the model checker
+//! they are at, and look what the others wrote, without any order of their own. The model checker
 //! shows them old values too, unless the interleave orders one handler before the other.
 
 use super::ActiveInterleave;

@@ -2,7 +2,7 @@
 //! exclusive work.
 //!
 //! A turn is a task like others. It runs up to [`TURN`] exclusive tasks, one after the other,
-//! without going through the queue for each; then it queues itself again behind what waits there,
+//! without going through the queue for each. Then it queues itself again behind what waits there,
 //! so the other tasks of the dispatcher get their share.
 
 use super::exclusion::Exclusion;

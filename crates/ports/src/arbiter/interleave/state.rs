@@ -41,14 +41,14 @@ pub(super) struct State<N> {
     pub(super) had_writer: bool,
     pub(super) node: Option<N>,
     /// The async handler that holds the exclusion.
-    pub(super) guest: Option<&'static str>,
+    pub(super) async_holder: Option<&'static str>,
 }
 
 /// What an interleave looks like now.
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) phase: Phase,
-    pub(super) guest: Option<&'static str>,
+    pub(super) async_holder: Option<&'static str>,
     pub(super) exclusive: usize,
     pub(super) held: usize,
 }
@@ -65,14 +65,14 @@ impl<N> State<N> {
             off: false,
             had_writer: false,
             node: Some(node),
-            guest: None,
+            async_holder: None,
         }
     }
 
     pub(super) fn look(&self) -> Look {
         Look {
             phase: self.phase,
-            guest: self.guest,
+            async_holder: self.async_holder,
             exclusive: self.exclusive.len(),
             held: self.held.len(),
         }

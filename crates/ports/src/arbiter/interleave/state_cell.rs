@@ -1,7 +1,7 @@
 //! The state of an interleave, and who has it.
 //!
 //! The groups decide who may have it: many who read, or one who writes, or the teardown handler.
-//! The cell only hands it out, and relies on no group for memory safety: the state lies in an
+//! The cell only hands it out, and relies on no group for memory safety. The state lies in an
 //! `Arc`, of which each reader has a clone, and a writer the only one. Its lock is held for a few
 //! instructions.
 

@@ -1,10 +1,11 @@
 //! What follows from who waits for whom: who cannot go on, and round which cycles.
 //!
 //! Ranks, and what they wait for where that is several ranks, are nodes. A rank can go on when all
-//! its calls can; a call that takes one of several things when one can, a collective when all that
-//! have not come can. Who runs can go on, who has finished sends nothing more. What can go on is
-//! found from those who run, backwards; the rest is stuck. (Deadlock in systems of and-or requests:
-//! E. Knapp, Deadlock detection in distributed databases, ACM Computing Surveys 19(4), 1987.)
+//! its calls can. A call that takes one of several things can when one can, a collective when all
+//! that have not come can. Who runs can go on, who has finished sends nothing more. What can go on
+//! is found from those who run, backwards; the rest is stuck. (Deadlock in systems of and-or
+//! requests: E. Knapp, Deadlock detection in distributed databases, ACM Computing Surveys 19(4),
+//! 1987.)
 
 use super::{Collective, CollectiveNow, RankNow, WaitGraph, WaitNow};
 use crate::address::Source;
@@ -37,8 +38,8 @@ enum Shared {
 
 impl WaitGraph {
     /// The ranks that cannot go on: whatever those do that run, they wait for each other, or for
-    /// some that have finished. Unless a message to one of them is on its way, or a rank that runs
-    /// sends one to a rank that does not wait for it.
+    /// some that have finished. This does not hold if a message to one of them is on its way. Nor
+    /// does it if a rank that runs sends one to a rank that does not wait for it.
     #[must_use]
     pub fn stuck(&self) -> Vec<usize> {
         let knots = Knots::of(self);

@@ -1,5 +1,5 @@
 //! The short way of a process that exchanges once with another in a crossing, where one rank waits
-//! for it: that rank reads what the other process brings where it lies.
+//! for it. That rank reads what the other process brings where it lies.
 //!
 //! ```text
 //!  transport ── read_next ──► the rank that waits

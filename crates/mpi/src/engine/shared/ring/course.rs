@@ -2,9 +2,9 @@
 //!
 //! Where both processes' cores share a cache, one finds there what the other has written. Where
 //! they share none, each line that is written is first taken back from the other core, and few at a
-//! time: it is quicker to write past the caches, to memory, from where the other core reads. How
-//! the cores lie no process knows, and a host may move them. So a sender measures a frame now and
-//! then.
+//! time. There it is quicker to write past the caches, to memory, from where the other core reads.
+//! How the cores lie no process knows, and a host may move them. So a sender measures a frame now
+//! and then.
 
 use super::frame::LINE;
 use std::time::{Duration, Instant};

@@ -7,12 +7,12 @@ pub(super) const CELL: usize = 8;
 /// Bytes of a cell.
 pub(super) const LINE: usize = CELL * 8;
 
-/// What a frame is, in the highest byte of its stamp; below stands the number of its cell, as far
-/// as it fits, and in the lowest bits how many bytes the frame carries.
+/// What a frame is, in the highest byte of its stamp. Below stands the number of its cell, as far
+/// as it fits. The lowest bits say how many bytes the frame carries.
 pub(super) const WHOLE: u64 = 1;
 pub(super) const FIRST: u64 = 2;
 pub(super) const REST: u64 = 3;
-pub(super) const FAREWELL: u64 = 4;
+pub(super) const CLOSE: u64 = 4;
 pub(super) const KIND: u32 = 56;
 const NUMBER: u32 = 24;
 
@@ -60,5 +60,5 @@ pub(super) fn words_of(header: &Header) -> [u64; 2] {
 /// What is whole by a frame.
 pub(super) enum Whole {
     Message(Header),
-    Farewell,
+    Close,
 }

@@ -113,10 +113,7 @@ fn loom_who_sleeps_is_woken_by_what_comes() {
             let mut sender = RingSender::new(Arc::clone(&memory), place);
             let there = Arc::clone(&memory);
             loom::thread::spawn(move || {
-                assert!(
-                    sender.write(&mut OutgoingMessage::Farewell),
-                    "there is room"
-                );
+                assert!(sender.write(&mut OutgoingMessage::Close), "there is room");
                 bell::ring(&*there);
             })
         });

@@ -3,7 +3,7 @@
 use super::super::outgoing_message::OutgoingMessage;
 use super::cells::Ring;
 use super::course::Course;
-use super::frame::{FAREWELL, FIRST, LINE, REST, WHOLE, frame_cells, is_stamp, stamp, words_of};
+use super::frame::{CLOSE, FIRST, LINE, REST, WHOLE, frame_cells, is_stamp, stamp, words_of};
 use super::{Memory, RingSender};
 use motet_comm::{Gone, Header};
 use motet_sync::atomic::Ordering;
@@ -29,7 +29,7 @@ impl<M: Memory> RingSender<M> {
     /// Writes as much of the parcel as there is room for; whether that is all.
     pub(in crate::engine::shared) fn write(&mut self, parcel: &mut OutgoingMessage) -> bool {
         match parcel {
-            OutgoingMessage::Farewell => self.write_frame(FAREWELL, &[], &[], 0..0),
+            OutgoingMessage::Close => self.write_frame(CLOSE, &[], &[], 0..0),
             OutgoingMessage::Message {
                 header,
                 payload,

@@ -61,8 +61,8 @@ fn messages_of_all_lengths_come_out_as_they_went_in() {
             );
             assert_eq!(receiver.next(), None);
         }
-        assert!(sender.write(&mut OutgoingMessage::Farewell));
-        assert_eq!(receiver.next(), Some(RingOutput::Farewell));
+        assert!(sender.write(&mut OutgoingMessage::Close));
+        assert_eq!(receiver.next(), Some(RingOutput::Close));
     }
 }
 

@@ -52,7 +52,7 @@ impl<N> Exclusion<N> {
         self.readers.take_back();
         self.readers.take_back_sent();
         // Someone may have counted this one, and waits for it.
-        Err(self.hand_over(&mut state))
+        Err(self.pass_to_turn(&mut state))
     }
 
     /// An exclusive handler begins, if nothing runs and nothing waits. It ends with

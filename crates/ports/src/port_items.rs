@@ -4,7 +4,7 @@ use crate::delivery::{ItemBox, ItemDelivery};
 use motet_dispatch::BoxList;
 
 /// The items of one port from which a join may take.
-pub(crate) struct Shelf<'a, T: Send + 'static> {
+pub(crate) struct PortItems<'a, T: Send + 'static> {
     waiting: &'a mut BoxList<ItemDelivery<T>>,
     /// The offered item and its end, at the one port where an item is being offered.
     offered: Option<(&'a mut Option<ItemBox<T>>, End)>,
@@ -27,11 +27,11 @@ pub(crate) enum End {
     Back,
 }
 
-impl<'a, T: Send + 'static> Shelf<'a, T> {
+impl<'a, T: Send + 'static> PortItems<'a, T> {
     /// The items that wait in a port.
     #[inline]
     pub(crate) fn waiting(waiting: &'a mut BoxList<ItemDelivery<T>>) -> Self {
-        Shelf {
+        PortItems {
             waiting,
             offered: None,
         }
@@ -40,7 +40,7 @@ impl<'a, T: Send + 'static> Shelf<'a, T> {
     /// The items that wait in a port, and the one that is offered there.
     #[inline]
     pub(crate) fn offered(offered: &'a mut Offered<T>) -> Self {
-        Shelf {
+        PortItems {
             waiting: &mut offered.waiting,
             offered: Some((&mut offered.parcel, offered.end)),
         }

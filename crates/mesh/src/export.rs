@@ -37,7 +37,7 @@ const REMEMBERED: usize = 1024;
 pub(crate) type Ticket = (u64, u64);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum LendRequest {
+pub(crate) enum ExportRequest {
     /// Tell when the port has an item.
     Ready {
         type_name: String,
@@ -50,7 +50,7 @@ pub(crate) enum LendRequest {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum LendAnswer {
+pub(crate) enum ExportAnswer {
     /// The port has an item; the key that reservations go to.
     Ready(String),
     Reserved(Vec<u8>),
@@ -63,14 +63,14 @@ pub(crate) enum LendAnswer {
 }
 
 /// Lends a port to other nodes, until it is dropped. What is reserved then goes back.
-pub struct Lending {
+pub struct PortExport {
     key: Key,
-    requests: Port<Request<LendRequest, LendAnswer>>,
+    requests: Port<Request<ExportRequest, ExportAnswer>>,
     end: Arc<dyn Fn() + Send + Sync>,
     _servers: [Server; 2],
 }
 
-struct Lent<T: Send + 'static> {
+struct ExportedPort<T: Send + 'static> {
     port: Port<T>,
     /// The key that reservations go to.
     own: String,
@@ -83,7 +83,7 @@ struct State<T> {
     reserved: HashMap<(PeerName, Ticket), (Instant, T)>,
     taken: VecDeque<(PeerName, Ticket)>,
     /// Those who wait for an item.
-    asking: Vec<Request<LendRequest, LendAnswer>>,
+    asking: Vec<Request<ExportRequest, ExportAnswer>>,
     /// A task waits for an item on their behalf.
     watching: bool,
     /// A timer looks for items that are kept for too long.
@@ -91,11 +91,11 @@ struct State<T> {
 }
 
 impl Core {
-    pub(crate) fn lend<T: Serialize + Send + 'static>(
+    pub(crate) fn export<T: Serialize + Send + 'static>(
         self: &Arc<Self>,
         key: Key,
         port: &Port<T>,
-    ) -> Result<Lending, MeshError> {
+    ) -> Result<PortExport, MeshError> {
         let requests = Port::new();
         let id = self.change(|state| state.new_number());
         let own = format!("{}/{:x}-{id}", served(&key), self.incarnation());
@@ -103,7 +103,7 @@ impl Core {
             self.serve(Key::plain(&served(&key))?, &requests)?,
             self.serve(Key::plain(&own)?, &requests)?,
         ];
-        let lent = Arc::new(Lent {
+        let exported = Arc::new(ExportedPort {
             port: port.clone(),
             own,
             core: Arc::downgrade(self),
@@ -115,7 +115,7 @@ impl Core {
                 sweeping: false,
             }),
         });
-        let (asked, answers) = (requests.clone(), Arc::clone(&lent));
+        let (asked, answers) = (requests.clone(), Arc::clone(&exported));
         self.spawn(Box::pin(async move {
             while let Ok(request) = asked.recv().or_closed().await {
                 answers.answer(request);
@@ -123,19 +123,19 @@ impl Core {
         }));
         let (capacity, overflow) = CHANGES;
         let changes = self.changes.subscribe(capacity, overflow);
-        let watcher = Arc::downgrade(&lent);
+        let watcher = Arc::downgrade(&exported);
         self.spawn(Box::pin(async move {
             while let Ok(change) = changes.recv().or_closed().await {
-                let Some(lent) = watcher.upgrade() else {
+                let Some(exported) = watcher.upgrade() else {
                     return;
                 };
-                lent.on_change(&change);
+                exported.on_change(&change);
             }
         }));
-        Ok(Lending {
+        Ok(PortExport {
             key,
             requests,
-            end: Arc::new(move || lent.give_back(|_, _| true)),
+            end: Arc::new(move || exported.give_back(|_, _| true)),
             _servers: servers,
         })
     }
@@ -146,22 +146,22 @@ pub(crate) fn served(key: &Key) -> String {
     format!("{key}/.port")
 }
 
-impl<T: Serialize + Send + 'static> Lent<T> {
-    fn answer(self: &Arc<Self>, request: Request<LendRequest, LendAnswer>) {
+impl<T: Serialize + Send + 'static> ExportedPort<T> {
+    fn answer(self: &Arc<Self>, request: Request<ExportRequest, ExportAnswer>) {
         match request.value.clone() {
-            LendRequest::Ready { type_name: wanted } if wanted != type_name::<T>() => {
+            ExportRequest::Ready { type_name: wanted } if wanted != type_name::<T>() => {
                 request.refuse(format!("the port has items of type {}", type_name::<T>()));
             }
-            LendRequest::Ready { .. } => self.ask(request),
-            LendRequest::Reserve(ticket) => {
+            ExportRequest::Ready { .. } => self.ask(request),
+            ExportRequest::Reserve(ticket) => {
                 let Some(item) = self.port.test() else {
-                    request.answer(&LendAnswer::Empty);
+                    request.answer(&ExportAnswer::Empty);
                     return;
                 };
                 match encode(&item) {
                     Ok(bytes) => {
                         self.keep((request.from.clone(), ticket), item);
-                        request.answer(&LendAnswer::Reserved(bytes));
+                        request.answer(&ExportAnswer::Reserved(bytes));
                     }
                     Err(why) => {
                         self.put_back(item);
@@ -169,9 +169,9 @@ impl<T: Serialize + Send + 'static> Lent<T> {
                     }
                 }
             }
-            LendRequest::Settle { ticket, take } => {
+            ExportRequest::Settle { ticket, take } => {
                 let told = self.settle((request.from.clone(), ticket), take);
-                request.answer(&LendAnswer::Settled(told));
+                request.answer(&ExportAnswer::Settled(told));
             }
         }
     }
@@ -208,9 +208,9 @@ impl<T: Serialize + Send + 'static> Lent<T> {
     }
 
     /// Answers once the port has an item.
-    fn ask(self: &Arc<Self>, request: Request<LendRequest, LendAnswer>) {
+    fn ask(self: &Arc<Self>, request: Request<ExportRequest, ExportAnswer>) {
         if self.port.item_count() > 0 {
-            request.answer(&LendAnswer::Ready(self.own.clone()));
+            request.answer(&ExportAnswer::Ready(self.own.clone()));
             return;
         }
         let gone = {
@@ -236,8 +236,8 @@ impl<T: Serialize + Send + 'static> Lent<T> {
             };
             for request in asking {
                 request.answer(&match is_there {
-                    true => LendAnswer::Ready(this.own.clone()),
-                    false => LendAnswer::Closed,
+                    true => ExportAnswer::Ready(this.own.clone()),
+                    false => ExportAnswer::Closed,
                 });
             }
         }));
@@ -256,7 +256,7 @@ impl<T: Serialize + Send + 'static> Lent<T> {
     }
 }
 
-impl<T: Send + 'static> Lent<T> {
+impl<T: Send + 'static> ExportedPort<T> {
     fn on_change(self: &Arc<Self>, change: &PeerChange)
     where
         T: Serialize,
@@ -307,7 +307,7 @@ impl<T: Send + 'static> Lent<T> {
     }
 }
 
-impl Lending {
+impl PortExport {
     /// The key.
     #[must_use]
     pub fn key(&self) -> &Key {
@@ -315,16 +315,16 @@ impl Lending {
     }
 }
 
-impl Drop for Lending {
+impl Drop for PortExport {
     fn drop(&mut self) {
         self.requests.close();
         (self.end)();
     }
 }
 
-impl fmt::Debug for Lending {
+impl fmt::Debug for PortExport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lending")
+        f.debug_struct("PortExport")
             .field("key", &self.key)
             .finish_non_exhaustive()
     }

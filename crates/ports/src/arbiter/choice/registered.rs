@@ -12,17 +12,17 @@ use std::sync::{Arc, Weak};
 ///   settling:     decide ──> settle ──> those that have begun leave
 /// ```
 ///
-/// A branch that both miss (it was looked for before it came to its port) finds the choice decided:
-/// the lock of its port, which both have held, orders that.
+/// Both may miss a branch that was looked for before it came to its port. Such a branch finds the
+/// choice decided: the lock of its port, which both have held, orders that.
 #[derive(Default)]
-pub(super) struct Roster {
+pub(super) struct RegisteredBranches {
     /// As many as most choices have; the others are behind them.
     few: [Option<Weak<dyn Active>>; 2],
     others: Vec<Weak<dyn Active>>,
     pub(super) settles: bool,
 }
 
-impl Roster {
+impl RegisteredBranches {
     /// Another branch is about to register. `false`: it must not any more.
     pub(super) fn begin(&mut self, branch: &Arc<dyn Active>, claim: &Claim) -> bool {
         if self.settles || (self.few[0].is_some() && !claim.share()) {
@@ -36,7 +36,7 @@ impl Roster {
         true
     }
 
-    /// As [`Roster::branches`]; `None` before any has begun to register.
+    /// As [`RegisteredBranches::branches`]; `None` before any has begun to register.
     pub(super) fn all_branches(&self) -> Option<impl Iterator<Item = Arc<dyn Active>> + use<>> {
         self.few[0].is_some().then(|| self.branches())
     }

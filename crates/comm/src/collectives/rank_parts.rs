@@ -5,12 +5,12 @@ use crate::{CommError, Plain};
 use motet_sync::Mutex;
 
 /// Parts in rank order.
-pub(super) struct Shelf<T>(Vec<Mutex<Option<T>>>);
+pub(super) struct RankParts<T>(Vec<Mutex<Option<T>>>);
 
-impl<T> Shelf<T> {
+impl<T> RankParts<T> {
     pub(super) fn new(parts: impl IntoIterator<Item = T>) -> Self {
         let lay = |part| Mutex::new(Some(part));
-        Shelf(parts.into_iter().map(lay).collect())
+        RankParts(parts.into_iter().map(lay).collect())
     }
 
     /// Takes the part of a rank, once.

@@ -1,4 +1,4 @@
-//! Crowded: an exchange beside other processes that keep the cores busy.
+//! Oversubscribed: an exchange beside other processes that keep the cores busy.
 //!
 //! Question: does spinning give way, and does the exchange still go on? Definition: stages per
 //! second of two ranks beside B busy processes, over those of the same ranks alone. With C cores
@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 
 /// What was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CrowdedRecord {
+pub struct OversubscribedRecord {
     /// Ranks.
     pub parallel: usize,
     /// Busy processes beside them.
@@ -61,7 +61,7 @@ impl Drop for Busy {
 ///
 /// # Errors
 /// When the busy processes cannot be started (they need `sh`).
-pub fn measure(busy: usize, runs: usize) -> io::Result<CrowdedRecord> {
+pub fn measure(busy: usize, runs: usize) -> io::Result<OversubscribedRecord> {
     const PARALLEL: usize = 2;
     const STAGES: u64 = 400_000;
     let stage_us = || soak::run(PARALLEL, STAGES, |_| ()).stage_us;
@@ -79,11 +79,11 @@ pub fn measure(busy: usize, runs: usize) -> io::Result<CrowdedRecord> {
         ..MeasuringMethod::rounds(runs, 1)
     };
     let plan = measured(method, vec![case], |_| ());
-    let of = |series| plan.values(0, 0).remove(series).1.map_err(io::Error::other);
+    let of = |series| plan.values(0, series, 0).map_err(io::Error::other);
     let (alone, beside) = (of(0)?, of(1)?);
     let share = (thread::cores() as f64 / (PARALLEL + busy) as f64).min(1.0);
     let progress = Spread::of_rounds(&alone, &beside, |alone, beside| alone / beside).median;
-    Ok(CrowdedRecord {
+    Ok(OversubscribedRecord {
         parallel: PARALLEL,
         busy,
         share,

@@ -10,9 +10,9 @@ const MOST_KEPT: usize = 128 * 1024 * 1024;
 /// Memory of pieces that were saved and have been fetched; of one rank and communicator, whose end
 /// gives it back.
 #[derive(Default)]
-pub(crate) struct Savings(Mutex<Vec<Vec<u8>>>);
+pub(crate) struct FreeBuffers(Mutex<Vec<Vec<u8>>>);
 
-impl Savings {
+impl FreeBuffers {
     /// Empty memory for so many bytes, of the size of all other pieces.
     pub(super) fn take(&self, bytes: usize) -> Vec<u8> {
         debug_assert!(bytes <= super::PIECE);

@@ -1,12 +1,12 @@
-//! The folder where nodes of a run's mesh meet: who starts the run makes it, and a process beside
-//! the launcher removes it when that one ends, however it ends.
+//! The folder where nodes of a run's mesh meet. Who starts the run makes it. A process beside the
+//! launcher removes it when that one ends, however it ends.
 //!
 //! ```text
 //!  motet run ─► folder, mode 0700 ─► becomes the launcher (MOTET_MESH names the folder) ─► processes
 //!      └──────► remover ─── waits for the launcher's end ─── removes the folder
 //! ```
 //!
-//! The key of the mesh lies in the folder, made by the first node that joins: it is in no command
+//! The key of the mesh lies in the folder, made by the first node that joins. It is in no command
 //! line and in no environment.
 
 use std::env;
@@ -20,7 +20,7 @@ use crate::error::{CliError, OptionError, OutputError};
 use crate::spread::SpreadArgs;
 
 /// Where such folders are made.
-pub(super) enum MeetingParent<'a> {
+pub(super) enum RendezvousParent<'a> {
     /// Where this user has files of this machine.
     Here,
     /// In this folder, which the machines of the run share, or which is on this one.
@@ -36,14 +36,14 @@ pub(super) enum Reach {
     Several,
 }
 
-impl<'a> MeetingParent<'a> {
-    pub(super) fn of(named: Option<&'a Path>, spread: &SpreadArgs) -> MeetingParent<'a> {
+impl<'a> RendezvousParent<'a> {
+    pub(super) fn of(named: Option<&'a Path>, spread: &SpreadArgs) -> RendezvousParent<'a> {
         let here = spread.is_local() || (spread.hostfile.is_none() && spread.nodes == 1);
         match (named, here) {
-            (Some(folder), true) => MeetingParent::In(folder, Reach::This),
-            (Some(folder), false) => MeetingParent::In(folder, Reach::Several),
-            (None, true) => MeetingParent::Here,
-            (None, false) => MeetingParent::Nowhere,
+            (Some(folder), true) => RendezvousParent::In(folder, Reach::This),
+            (Some(folder), false) => RendezvousParent::In(folder, Reach::Several),
+            (None, true) => RendezvousParent::Here,
+            (None, false) => RendezvousParent::Nowhere,
         }
     }
 }
@@ -53,10 +53,10 @@ impl<'a> MeetingParent<'a> {
 ///
 /// # Errors
 /// The folder that was named is none to write in.
-pub(super) fn make(place: &MeetingParent<'_>, quiet: bool) -> Result<Option<PathBuf>, CliError> {
+pub(super) fn make(place: &RendezvousParent<'_>, quiet: bool) -> Result<Option<PathBuf>, CliError> {
     match place {
-        MeetingParent::Nowhere => Ok(None),
-        MeetingParent::Here => Ok(made(&usual(), Reach::This).map_or_else(
+        RendezvousParent::Nowhere => Ok(None),
+        RendezvousParent::Here => Ok(made(&usual(), Reach::This).map_or_else(
             |error| {
                 // Most runs need none.
                 if !quiet {
@@ -69,7 +69,7 @@ pub(super) fn make(place: &MeetingParent<'_>, quiet: bool) -> Result<Option<Path
             },
             Some,
         )),
-        MeetingParent::In(folder, reach) => {
+        RendezvousParent::In(folder, reach) => {
             let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
             if !folder.is_dir() {
                 return Err(no_folder(&folder));

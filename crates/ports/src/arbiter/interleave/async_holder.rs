@@ -1,13 +1,14 @@
 //! The exclusive handler that runs: whether it ends with its task's first run, or stays because it
 //! is async.
 //!
-//! Two may end it at once: the turn that began it, whose first run is over, and the handler's
-//! future, which may end on another thread. The second of the two goes on with the exclusion.
+//! Two may end it at once. One is the turn that began it, whose first run is over. The other is the
+//! handler's future, which may end on another thread. The second of the two goes on with the
+//! exclusion.
 
 use motet_sync::atomic::{AtomicU8, Ordering};
 
 /// The handler that holds the exclusion.
-pub(super) struct Guest(AtomicU8);
+pub(super) struct AsyncHolder(AtomicU8);
 
 /// It has ended, or will, with its task's first run.
 const NONE: u8 = 0;
@@ -18,9 +19,9 @@ const LEFT: u8 = 2;
 /// It holds the exclusion alone.
 const AWAY: u8 = 3;
 
-impl Guest {
+impl AsyncHolder {
     pub(super) fn new() -> Self {
-        Guest(AtomicU8::new(NONE))
+        AsyncHolder(AtomicU8::new(NONE))
     }
 
     /// It is async. Called during its task's first run.

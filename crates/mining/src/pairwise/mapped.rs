@@ -4,7 +4,7 @@ use crate::DataError;
 use std::sync::Arc;
 
 /// The side of the squares in which a matrix is compared with its transpose: few pages at a time.
-const SIDE: usize = 64;
+const TILE: usize = 64;
 
 /// Numbers as they lie in memory or in a file, lowest byte first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,20 +17,20 @@ pub enum Floats {
 }
 
 #[derive(Clone)]
-pub(super) struct Lent {
+pub(super) struct Mapped {
     bytes: Arc<dyn AsRef<[u8]> + Send + Sync>,
     floats: Floats,
     rows: usize,
 }
 
-impl Lent {
+impl Mapped {
     /// Checks all numbers; gives whether there are gaps too.
     pub(super) fn new(
         bytes: Arc<dyn AsRef<[u8]> + Send + Sync>,
         floats: Floats,
         rows: usize,
-    ) -> Result<(Lent, bool), DataError> {
-        let lent = Lent {
+    ) -> Result<(Mapped, bool), DataError> {
+        let mapped = Mapped {
             bytes,
             floats,
             rows,
@@ -38,16 +38,16 @@ impl Lent {
         if rows == 0 {
             return Err(DataError::Empty);
         }
-        let bytes = (*lent.bytes).as_ref().len();
+        let bytes = (*mapped.bytes).as_ref().len();
         let count = rows.checked_mul(rows);
         if count.and_then(|count| count.checked_mul(floats.size())) != Some(bytes) {
             let values = bytes / floats.size();
             return Err(DataError::NotSquare { values, rows });
         }
-        lent.check_values()?;
-        lent.check_symmetry()?;
-        let gaps = lent.check_gaps()?;
-        Ok((lent, gaps))
+        mapped.check_values()?;
+        mapped.check_symmetry()?;
+        let gaps = mapped.check_gaps()?;
+        Ok((mapped, gaps))
     }
 
     /// Writes one row, NaN where it is not known.
@@ -106,12 +106,12 @@ impl Lent {
     /// The first place, row by row, that differs from the one across is told.
     fn check_symmetry(&self) -> Result<(), DataError> {
         let number = self.numbers();
-        for first in (0..self.rows).step_by(SIDE) {
-            let rows = first..self.rows.min(first + SIDE);
+        for first in (0..self.rows).step_by(TILE) {
+            let rows = first..self.rows.min(first + TILE);
             let mut bad: Option<(usize, usize)> = None;
-            for left in (0..rows.end).step_by(SIDE) {
+            for left in (0..rows.end).step_by(TILE) {
                 for row in rows.clone() {
-                    let mut columns = left..row.min(left + SIDE);
+                    let mut columns = left..row.min(left + TILE);
                     let differs = |column: &usize| {
                         let (a, b) = (number(row, *column), number(*column, row));
                         a != b && !(a.is_nan() && b.is_nan())
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Distances of 150 points on a line, some of them unknown; of more than one square of `SIDE`.
+    /// Distances of 150 points on a line, some of them unknown; of more than one square of `TILE`.
     fn matrix() -> Vec<f64> {
         let at = |i: usize| (i % 3 * 40) as f64 + (i * 37 % 19) as f64 / 7.0;
         let value = |place: usize| {
@@ -203,12 +203,12 @@ mod tests {
             (Floats::Single, Dissimilarities::from_single(single, 150)),
         ] {
             let owned = owned.unwrap();
-            let lent = Dissimilarities::lent(bytes(&values, floats), floats, 150).unwrap();
-            assert!(lent.has_gaps() && lent.get(1, 1) == 0.0);
-            assert_eq!(lent.get(0, 1).to_bits(), owned.get(0, 1).to_bits());
+            let mapped = Dissimilarities::mapped(bytes(&values, floats), floats, 150).unwrap();
+            assert!(mapped.has_gaps() && mapped.get(1, 1) == 0.0);
+            assert_eq!(mapped.get(0, 1).to_bits(), owned.get(0, 1).to_bits());
             let whole = fit(&owned, 1);
             for ranks in [1, 2, 3] {
-                assert_eq!(fit(&lent, ranks), whole, "{floats:?}, {ranks} ranks");
+                assert_eq!(fit(&mapped, ranks), whole, "{floats:?}, {ranks} ranks");
             }
         }
     }
@@ -217,8 +217,8 @@ mod tests {
     fn sem_g156_what_is_no_symmetric_matrix_is_told_with_its_first_place() {
         let told = |values: &[f64], rows: usize| {
             let bytes = bytes(values, Floats::Double);
-            let lent = Dissimilarities::lent(bytes, Floats::Double, rows);
-            lent.unwrap_err().to_string()
+            let mapped = Dissimilarities::mapped(bytes, Floats::Double, rows);
+            mapped.unwrap_err().to_string()
         };
         for (values, words) in [
             ([0.0, 1.0, 2.0, 0.0], "(1, 0)"),
@@ -232,8 +232,8 @@ mod tests {
             assert!(told.contains(words), "{words}: {told}");
         }
         assert!(told(&[0.0; 3], 2).contains("3 values"));
-        assert!(Dissimilarities::lent(vec![], Floats::Single, 0).is_err());
-        assert!(Dissimilarities::lent(vec![0; 17], Floats::Single, 2).is_err());
+        assert!(Dissimilarities::mapped(vec![], Floats::Single, 0).is_err());
+        assert!(Dissimilarities::mapped(vec![0; 17], Floats::Single, 2).is_err());
         let mut values = matrix();
         for (row, column) in [(140, 4), (139, 137), (139, 71)] {
             values[row * 150 + column] += 1.0;
