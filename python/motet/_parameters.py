@@ -77,7 +77,7 @@ def check(
     """
     ranges = {**_REAL, **(ranges or {})}
     for name, value in estimator.get_params(deep=False).items():
-        if or_else and name in or_else and value is or_else[name]:
+        if or_else and name in or_else and _is_the(value, or_else[name]):
             continue
         if name in _OPTIONAL and value is None:
             continue
@@ -87,6 +87,11 @@ def check(
             whole(name, value, _WHOLE[name])
         elif name in ranges:
             _real(name, value, *ranges[name])
+
+
+def _is_the(value: Any, other: Any) -> bool:
+    # A word that was unpickled, or read from a file, equals another and is not the same object.
+    return value is other or (isinstance(value, str) and value == other)
 
 
 def _word(name: str, value: Any, words: tuple[str, ...]) -> None:

@@ -117,6 +117,9 @@ def test_wrong_arguments_are_errors_of_mpi():
             (lambda: comm.bcast(1, root=3), MPI.ERR_ROOT),
             (lambda: MPI.COMM_NULL.Get_rank(), MPI.ERR_COMM),
             (lambda: MPI.Request().Cancel(), MPI.ERR_REQUEST),
+            (lambda: MPI.INT.Create_subarray([4], [3], [3]), MPI.ERR_ARG),
+            (lambda: MPI.INT.Create_subarray([4, 4], [4, 1], [0, -1]), MPI.ERR_ARG),
+            (lambda: MPI.INT.Create_subarray([4], [-1], [2]), MPI.ERR_ARG),
         ]:
             with pytest.raises(MPI.Exception) as raised:
                 call()
@@ -132,6 +135,8 @@ def test_wrong_arguments_are_errors_of_mpi():
             comm.Send(numpy.zeros((4, 4))[::2, ::2], dest=0)
         with pytest.raises(ValueError, match="objects|memory of its own"):
             comm.Send(numpy.array([{}]), dest=0)
+        part = MPI.INT.Create_subarray([4], [3], [1])
+        assert (part.size, part.extent) == (12, 16)
 
     of_three(main)
 

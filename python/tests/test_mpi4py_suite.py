@@ -13,11 +13,11 @@ import pytest
 VERSION = "4.1.2"
 HERE = pathlib.Path(__file__).parent / "mpi4py"
 TARGET = pathlib.Path(__file__).parents[2] / "target" / "mpi4py"
-LACKING = HERE / "lacking.txt"
+UNSUPPORTED = HERE / "unsupported.txt"
 # All of them by `cargo xtask deep`; what the gate leaves out takes longest.
 DEEP = os.environ.get("MOTET_DEEP") == "1"
 
-# By module: how many tests there are, and how many of them are lacking.
+# By module: how many tests there are, and how many of them are unsupported.
 MODULES = {
     "test_p2p_obj": (92, 4),
     "test_p2p_obj_matched": (10, 0),
@@ -88,7 +88,7 @@ def run(line, folder, names):
     """Run the tests of modules; what is said, and what each process has counted."""
     listed = "|".join(names)
     line = [*line, "main.py", "--no-builddir", "-i", f"^(.*/)?({listed})\\.py"]
-    line += ["--xfile", str(LACKING)]
+    line += ["--xfile", str(UNSUPPORTED)]
     done = subprocess.run(
         line,
         cwd=folder / "test",
@@ -136,7 +136,7 @@ def test_sem_g463_mpi4pys_tests_pass_on_the_ranks_of_one_process(ranks):
     names = ON_THREADS
     line = [sys.executable, str(HERE / "in_threads.py"), str(ranks), str(folder / "test")]
     done = subprocess.run(
-        [*line, str(LACKING), *names],
+        [*line, str(UNSUPPORTED), *names],
         env=environment(folder),
         capture_output=True,
         text=True,
@@ -148,7 +148,7 @@ def test_sem_g463_mpi4pys_tests_pass_on_the_ranks_of_one_process(ranks):
 
 
 def test_the_list_of_what_is_lacking_names_tests_and_reasons():
-    lines = LACKING.read_text(encoding="utf-8").splitlines()
+    lines = UNSUPPORTED.read_text(encoding="utf-8").splitlines()
     # An empty line would match every test.
     assert lines and all(line.strip() for line in lines)
     assert lines[0].startswith("#") and any(not line.startswith("#") for line in lines)

@@ -1,5 +1,7 @@
 """Wrong parameters: what is raised names them as the program does, and says what to do."""
 
+import json
+import pickle
 import warnings
 
 import numpy
@@ -71,6 +73,16 @@ def test_what_parameters_may_be_is_taken(groups):
     one = KMeans(5, init="random", random_state=numpy.random).fit(groups)
     other = KMeans(5, init="random", random_state=numpy.random.RandomState(3)).fit(groups)
     assert one.cluster_centers_.tobytes() == other.cluster_centers_.tobytes()
+
+
+def test_what_was_unpickled_or_read_from_json_can_be_fitted(groups):
+    fitted = KMeans(2).fit(groups)
+    for again in (
+        pickle.loads(pickle.dumps(KMeans(2))),
+        KMeans(2, n_init=json.loads('"auto"')),
+        KMeans(2, n_init=numpy.str_("auto")),
+    ):
+        assert again.fit(groups).labels_.tolist() == fitted.labels_.tolist()
 
 
 def test_ranks_and_threads_are_counted_from_0():

@@ -120,9 +120,9 @@ def test_sem_g499_what_cannot_be_is_an_error_of_mpi():
             win.Put(number, 0, (0, 1, MPI.INT))
         win.Free()
         raises("ERR_WIN", win.Fence)
-        for lacking in (MPI.Win.Allocate_shared, MPI.Win.Create_dynamic):
+        for unsupported in (MPI.Win.Allocate_shared, MPI.Win.Create_dynamic):
             with pytest.raises(NotImplementedError, match=r"Win\.|window"):
-                lacking(8)
+                unsupported(8)
         assert MPI.WIN_NULL == MPI.Win()
 
     on(1, main)

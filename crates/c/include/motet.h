@@ -340,7 +340,7 @@ motet_code motet_wait(motet_request **request, motet_status *status);
 motet_code motet_waitall(motet_request **requests, size_t count);
 /* As motet_wait, without waiting: MOTET_EMPTY while the message is not there. */
 motet_code motet_test(motet_request **request, motet_status *status);
-/* Gives a receive up; a message that has come for it is lost. NULL is allowed. */
+/* Gives a receive up; a message that has come for it is there for another. NULL is allowed. */
 motet_code motet_request_free(motet_request *request);
 
 /* Waits until a message is there for such a receive, and leaves it there. */

@@ -125,7 +125,7 @@ fn prepare(
     })
 }
 
-/// Fits on all ranks; the model in the units of the columns, its largest component first.
+/// Fits on all ranks; all is in the units of the columns, the largest component first.
 fn fit(
     args: &MixtureArgs,
     world: &World,
@@ -187,7 +187,7 @@ fn fit(
     let join = |parts: Vec<Chosen>| {
         let tried = parts.first()?.1.clone();
         let model = MixtureModel::join(parts.into_iter().map(|(model, _)| model))?;
-        Some((in_columns(model, &placed.space), tried))
+        Some(in_columns((model, tried), &placed.space))
     };
     let results = &args.results;
     let found = measured(world, (results.scaling, results.profile), job, join);

@@ -92,7 +92,7 @@ fn add_library(launch: &mut Launch, library: PathBuf, args: &RunArgs) -> Result<
     let version = opened.version();
     let family = Family::of(&version);
     if !args.slurm && !args.dry_run && spread.is_local() && family != Family::Other {
-        check_files(spread.total())?;
+        check_files(launch.total())?;
     }
     launch.family = family;
     launch.mpiexec = family.launcher(&library)?;
@@ -137,7 +137,7 @@ fn check_files(processes: usize) -> Result<(), CliError> {
     let needed = processes as u64 * FILES.0 + FILES.1;
     match getrlimit(Resource::Nofile).current {
         Some(most) if needed > most => Err(CliError::Options(OptionError::Value {
-            option: "--processes times --nodes",
+            option: "--processes times --nodes, of all programs,",
             value: processes.to_string(),
             advice: "the launcher needs 4 open files for each process, and ulimit -n allows fewer \
                      here: give less than a quarter of it, or raise it",

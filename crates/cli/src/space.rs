@@ -163,7 +163,8 @@ impl Space {
 
 /// Mean and standard deviation of each column, by weight. Two passes: the mean comes off before the
 /// squares, which keeps the digits of columns far from zero. Differences are squared in units of
-/// the largest of their column, so that no square overflows or vanishes.
+/// the largest of their column, so that no square overflows or vanishes. A column of equal values
+/// has exactly that value as its mean: what a sum rounds would become its deviation.
 fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
     let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
     let rows = values.chunks_exact(dim);
@@ -177,7 +178,18 @@ fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Ve
         }
         sums
     };
-    let means = average(&|_, value| value);
+    let mut means = average(&|_, value| value);
+    for (column, mean) in means.iter_mut().enumerate() {
+        let rows = rows.clone().enumerate();
+        // Rows of weight 0 do not count.
+        let counted = rows.filter(|(row, _)| weight(*row) > 0.0);
+        let mut counted = counted.map(|(_, values)| values[column]);
+        if let Some(first) = counted.next()
+            && counted.all(|value| value == first)
+        {
+            *mean = first;
+        }
+    }
     let mut units = vec![0.0_f64; dim];
     for row in rows.clone() {
         for ((unit, value), mean) in units.iter_mut().zip(row).zip(&means) {
@@ -233,6 +245,26 @@ mod tests {
         assert!((first.iter().map(|v| v * v).sum::<f64>() - 3.0).abs() < 1e-12);
         assert_eq!(placed.space.centre(placed.points.row(2)), [1e9 + 5.0, 7.0]);
         assert_eq!(placed.values(), values);
+    }
+
+    #[test]
+    fn a_column_of_equal_values_has_deviation_1_also_where_its_mean_would_be_rounded() {
+        let mut values: Vec<f64> = (0..10).flat_map(|row| [f64::from(row), 0.1]).collect();
+        let mut weights = vec![0.3; 10];
+        let plain = Placed::new(table(&values, None), false, true).unwrap();
+        let equal = Placed::new(table(&values, Some(&weights)), false, true).unwrap();
+        // What has no weight does not count.
+        values.extend([10.0, 7.0]);
+        weights.push(0.0);
+        let beside = Placed::new(table(&values, Some(&weights)), false, true).unwrap();
+        for placed in [plain, equal, beside] {
+            let Space::Standardised { means, deviations } = &placed.space else {
+                panic!("not standardised");
+            };
+            assert_eq!((means[1], deviations[1]), (0.1, 1.0));
+            let second = placed.points.values().iter().skip(1).step_by(2).take(10);
+            assert!(second.copied().all(|value| value == 0.0));
+        }
     }
 
     #[test]

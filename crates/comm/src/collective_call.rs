@@ -1,7 +1,7 @@
 //! What a collective returns: it is awaited, or started to be waited for later.
 
 use crate::CommError;
-use crate::pending::{PendingCall, PendingFuture, Spot};
+use crate::pending::{PendingCall, PendingFuture, WaitSite};
 use crate::request::Request;
 use std::fmt;
 use std::future::Future;
@@ -97,7 +97,7 @@ where
 /// A call that has one way when it is awaited and another when it is started: which one it takes is
 /// known when it begins.
 pub(crate) struct TwoWays<'c, A, N, P: PendingCall, S> {
-    spot: Spot<'c>,
+    wait_site: WaitSite<'c>,
     state: State<'c, A, N, P, S>,
 }
 
@@ -112,12 +112,17 @@ where
     P: PendingCall,
     N: FnOnce(A) -> P,
 {
-    pub(crate) fn new<T>(spot: Spot<'c>, arguments: A, wait: N, start: S) -> CollectiveCall<Self>
+    pub(crate) fn new<T>(
+        wait_site: WaitSite<'c>,
+        arguments: A,
+        wait: N,
+        start: S,
+    ) -> CollectiveCall<Self>
     where
         S: FnOnce(A) -> Request<'c, T>,
     {
         let state = State::New(Some((arguments, wait, start)));
-        CollectiveCall(TwoWays { spot, state })
+        CollectiveCall(TwoWays { wait_site, state })
     }
 }
 
@@ -133,11 +138,11 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<P::Output> {
-        let TwoWays { spot, state } = self.get_mut();
+        let TwoWays { wait_site, state } = self.get_mut();
         if let State::New(new) = state
             && let Some((arguments, wait, _)) = new.take()
         {
-            *state = State::Begun(PendingFuture::new(*spot, wait(arguments)));
+            *state = State::Begun(PendingFuture::new(*wait_site, wait(arguments)));
         }
         match state {
             State::Begun(waiting) => Pin::new(waiting).poll(cx),

@@ -2,7 +2,7 @@
 //! ranks have made of all values.
 
 use crate::collective_call::{Collective, CollectiveCall};
-use crate::fabric::{Agenda, Coming, MeetingPoint, RankCall};
+use crate::fabric::{CollectiveArrival, CollectiveOperators, MeetingPoint, RankCall};
 use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::report::Why;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// A collective call of one rank.
 pub(crate) struct CollectivePart<'c, V, C, F, R> {
     comm: &'c Communicator,
-    coming: Coming,
+    arrival: CollectiveArrival,
     /// What is wrong with the arguments: the rank then does not come at all.
     refused: Option<Box<CommError>>,
     /// What this rank brings, until it has come.
     value: Option<V>,
-    agenda: Agenda<C, F>,
+    operators: CollectiveOperators<C, F>,
     read: Option<R>,
     place: At<'c>,
     came: bool,
@@ -58,14 +58,14 @@ where
         };
         CollectivePart {
             comm,
-            coming: Coming {
+            arrival: CollectiveArrival {
                 rank: comm.rank(),
                 number: 0,
                 call,
             },
             refused,
             value,
-            agenda: Agenda {
+            operators: CollectiveOperators {
                 combine,
                 finish: Some(finish),
             },
@@ -86,7 +86,7 @@ where
         if !self.came {
             self.come(bring);
         }
-        self.refused.is_none().then_some(self.coming.number)
+        self.refused.is_none().then_some(self.arrival.number)
     }
 
     /// Comes to the collective, unless that is not possible.
@@ -97,30 +97,30 @@ where
         }
         match &self.place {
             At::Nowhere => return,
-            At::Own(_) => match self.comm.enter_collective(self.coming.call.name()) {
-                Ok(number) => self.coming.number = number,
+            At::Own(_) => match self.comm.enter_collective(self.arrival.call.name()) {
+                Ok(number) => self.arrival.number = number,
                 Err(refused) => {
                     self.refused = Some(Box::new(refused));
                     return;
                 }
             },
-            At::Started(_) => self.coming.number = 1,
+            At::Started(_) => self.arrival.number = 1,
         }
         let (Some(place), Some(value)) = (self.place.get(), self.value.take()) else {
             return;
         };
         let value = bring(value);
-        let (coming, agenda) = (&self.coming, &mut self.agenda);
+        let (arrival, operators) = (&self.arrival, &mut self.operators);
         let sleepers = match place {
             MeetingPoint::ProcessLevel(process_level) => {
                 // SAFETY: as below.
-                unsafe { process_level.arrive(coming, value, &agenda.combine) };
+                unsafe { process_level.arrive(arrival, value, &operators.combine) };
                 Vec::new()
             }
             // SAFETY: a rank comes to its communicator's place only when it has read the last
             // total, as `enter_collective` says. It comes once to the place of a started
             // collective.
-            place => unsafe { place.arrive(coming, value, agenda) },
+            place => unsafe { place.arrive(arrival, value, operators) },
         };
         self.wake(sleepers);
     }
@@ -129,7 +129,7 @@ where
     #[inline]
     fn go_on(&mut self) {
         if let Some(MeetingPoint::ProcessLevel(process_level)) = self.place.get() {
-            let Agenda { combine, finish } = &mut self.agenda;
+            let CollectiveOperators { combine, finish } = &mut self.operators;
             let mut finish = |value| {
                 let finish = finish.take();
                 finish.expect("a collective is published once")(value)
@@ -158,7 +158,7 @@ where
 {
     #[inline]
     fn now(self) -> CollectiveCall<PendingFuture<'c, Self>> {
-        CollectiveCall::new(PendingFuture::new(self.comm.spot(), self))
+        CollectiveCall::new(PendingFuture::new(self.comm.wait_site(), self))
     }
 
     fn started(mut self) -> Request<'c, T> {
@@ -168,10 +168,10 @@ where
             self.place = At::Started(comm.next_started_place());
         }
         {
-            let _entered = comm.entered(self.coming.call.name(), self.coming.call.location());
+            let _entered = comm.entered(self.arrival.call.name(), self.arrival.call.location());
             self.come(|value| value);
         }
-        Request::new(comm.spot(), self)
+        Request::new(comm.wait_site(), self)
     }
 }
 
@@ -203,12 +203,12 @@ where
             return Some(Err(*refused));
         }
         let Some(place) = self.place.get() else {
-            let (value, finish) = (self.value.take()?, self.agenda.finish.take()?);
+            let (value, finish) = (self.value.take()?, self.operators.finish.take()?);
             return Some(self.read.take()?(&finish(value)));
         };
-        if !place.has_taken_place(&self.coming) {
+        if !place.has_taken_place(&self.arrival) {
             self.go_on();
-            if !self.place.get()?.has_taken_place(&self.coming) {
+            if !self.place.get()?.has_taken_place(&self.arrival) {
                 return None;
             }
         }
@@ -216,7 +216,7 @@ where
         let read = self.read.take()?;
         // SAFETY: the collective has taken place, and this rank comes again only after it has left
         // it.
-        let total = unsafe { place.read(&self.coming, &mut self.agenda, read) };
+        let total = unsafe { place.read(&self.arrival, &mut self.operators, read) };
         if let At::Own(_) = self.place {
             self.comm.leave_collective();
         }
@@ -227,7 +227,7 @@ where
         if let Some(place) = self.place.get() {
             place.add_sleeper(self.comm.rank());
         }
-        let (call, started) = (&self.coming.call, matches!(self.place, At::Started(_)));
+        let (call, started) = (&self.arrival.call, matches!(self.place, At::Started(_)));
         let operation = match started {
             true => call.started_operation(),
             false => call.operation(),
@@ -238,8 +238,8 @@ where
 
     fn called(&self) -> Option<Called> {
         Some(Called::new(
-            self.coming.call.name(),
-            self.coming.call.location(),
+            self.arrival.call.name(),
+            self.arrival.call.location(),
         ))
     }
 }

@@ -5,7 +5,7 @@ use crate::buffer_pool::BufferPool;
 use crate::envelope::{Context, MessageKind};
 use crate::fabric::{AnyFabric, MeetingPoint, Team};
 use crate::limit::Outstanding;
-use crate::pending::Spot;
+use crate::pending::WaitSite;
 use crate::profile::{Called, EnteredCall, Recorder};
 use crate::rendezvous_copy::FreeBuffers;
 use crate::report::{Wait, WaitOperation, Why};
@@ -114,8 +114,8 @@ impl Communicator {
 
     /// Where this rank waits.
     #[inline]
-    pub(crate) fn spot(&self) -> Spot<'_> {
-        Spot {
+    pub(crate) fn wait_site(&self) -> WaitSite<'_> {
+        WaitSite {
             slot: self.fabric.slot(),
             recorder: self.recorder(),
         }

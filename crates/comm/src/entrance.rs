@@ -110,10 +110,12 @@ impl<T: Value> Entrance<T> {
     /// [`EntranceError`], with the value.
     pub fn post(&self, value: T) -> Result<(), EntranceError<T>> {
         let room = &self.inner.door.room;
-        match (room.is_closed(), room.free.test()) {
-            (true, _) => Err(EntranceError::Closed(value)),
-            (false, None) => Err(EntranceError::Full(value)),
-            (false, Some(())) => self.go_in(value),
+        if room.is_closed() {
+            return Err(EntranceError::Closed(value));
+        }
+        match room.free.test() {
+            None => Err(EntranceError::Full(value)),
+            Some(()) => self.go_in(value),
         }
     }
 
@@ -126,12 +128,10 @@ impl<T: Value> Entrance<T> {
     /// [`EntranceError::Closed`], with the value.
     pub async fn post_wait(&self, value: T) -> Result<(), EntranceError<T>> {
         let room = &self.inner.door.room;
-        room.free.recv().await;
         if room.is_closed() {
-            // The next who waits finds out too.
-            room.leave();
             return Err(EntranceError::Closed(value));
         }
+        room.free.recv().await;
         self.go_in(value)
     }
 
@@ -141,7 +141,7 @@ impl<T: Value> Entrance<T> {
         self.inner.door.room.is_closed()
     }
 
-    /// The message has a place.
+    /// The message has a place, or what stands for one when the entrance is closed.
     fn go_in(&self, value: T) -> Result<(), EntranceError<T>> {
         let Inner {
             door,
@@ -149,7 +149,10 @@ impl<T: Value> Entrance<T> {
             push,
             location,
         } = &*self.inner;
-        let Some(local) = local.upgrade() else {
+        let open = !door.room.is_closed();
+        let Some(local) = local.upgrade().filter(|_| open) else {
+            // The next who waits finds out too.
+            door.room.leave();
             return Err(EntranceError::Closed(value));
         };
         let status = Status {

@@ -36,14 +36,14 @@ mod solo;
 mod team;
 mod threads;
 
-pub(crate) use call::{Coming, RankCall};
+pub(crate) use call::{CollectiveArrival, RankCall};
 pub use delegates::Asked;
 pub(crate) use delegates::{Addressed, Take, numbered};
 pub(crate) use entrances::{Door, Push};
 pub(crate) use local_ranks::LocalRanks;
 pub(crate) use mail::{Mail, Posted, PostedReceive, ReceivedValue, Signed};
 pub(crate) use mailbox::NeighbourSteps;
-pub(crate) use meeting_point::{Agenda, MeetingPoint, MeetingPointKind};
+pub(crate) use meeting_point::{CollectiveOperators, MeetingPoint, MeetingPointKind};
 pub(crate) use network::InReplay;
 pub(crate) use order::{BLOCK as FOLDED, RankRow, RankSpan, fold_rows};
 pub(crate) use ports::Ports;

@@ -173,7 +173,7 @@ impl Layout {
             ([block], true) if *block == (0..stride) => {
                 self.blocks = Layout::contiguous(self.extent).blocks;
             }
-            _ if count == 0 => (self.outer, self.blocks) = (Vec::new(), Vec::new()),
+            _ if self.length == 0 => (self.outer, self.blocks) = (Vec::new(), Vec::new()),
             _ if count > 1 => self.outer.insert(0, Repeat { count, stride }),
             _ => {}
         }

@@ -225,7 +225,7 @@ impl<T> PendingCall for ReadyOutcome<T> {
 
 /// Where a rank waits, and what notes its time if the run is profiled.
 #[derive(Clone, Copy)]
-pub(crate) struct Spot<'c> {
+pub(crate) struct WaitSite<'c> {
     pub(crate) slot: &'c RankSlot,
     pub(crate) recorder: Option<&'c Recorder>,
 }
@@ -239,7 +239,7 @@ pub(crate) struct PendingFuture<'c, P: PendingCall> {
 
 /// What a wait leaves with others, until it ends or is given up.
 struct Wait<'c> {
-    spot: Spot<'c>,
+    wait_site: WaitSite<'c>,
     rank: RankWait,
     /// The recorder has been told of the call.
     entered: bool,
@@ -247,9 +247,9 @@ struct Wait<'c> {
 
 impl<'c, P: PendingCall> PendingFuture<'c, P> {
     #[inline]
-    pub(crate) fn new(spot: Spot<'c>, pending: P) -> Self {
+    pub(crate) fn new(wait_site: WaitSite<'c>, pending: P) -> Self {
         let wait = Wait {
-            spot,
+            wait_site,
             rank: RankWait::default(),
             entered: false,
         };
@@ -292,13 +292,13 @@ impl<P: PendingCall> Future for PendingFuture<'_, P> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<P::Output> {
         let PendingFuture { wait, pending } = self.get_mut();
-        let spot = wait.spot;
-        if let Some(recorder) = spot.recorder {
+        let wait_site = wait.wait_site;
+        if let Some(recorder) = wait_site.recorder {
             wait.enter(recorder, || pending.called());
         }
         let mut outcome = pending.look();
         if outcome.is_none() {
-            if let Some(recorder) = spot.recorder {
+            if let Some(recorder) = wait_site.recorder {
                 recorder.wait();
             }
             let pending = std::cell::RefCell::new(pending);
@@ -314,12 +314,15 @@ impl<P: PendingCall> Future for PendingFuture<'_, P> {
                 (asked.replace(stage) != Some(stage)).then(|| pending.borrow().why())
             };
             let rank = &mut wait.rank;
-            if rank.poll_stages(|| spot.slot, cx, ready, why).is_pending() {
+            if rank
+                .poll_stages(|| wait_site.slot, cx, ready, why)
+                .is_pending()
+            {
                 return Poll::Pending;
             }
         }
-        wait.rank.end(|| spot.slot);
-        if let Some(recorder) = spot.recorder {
+        wait.rank.end(|| wait_site.slot);
+        if let Some(recorder) = wait_site.recorder {
             wait.leave(recorder);
         }
         outcome.map_or(Poll::Pending, Poll::Ready)
@@ -330,8 +333,8 @@ impl Drop for Wait<'_> {
     /// Takes the wait off the slot's list also when the future is dropped.
     #[inline]
     fn drop(&mut self) {
-        self.rank.give_up(self.spot.slot);
-        if let Some(recorder) = self.spot.recorder {
+        self.rank.give_up(self.wait_site.slot);
+        if let Some(recorder) = self.wait_site.recorder {
             self.leave(recorder);
         }
     }
@@ -377,7 +380,7 @@ mod tests {
     #[test]
     fn who_sleeps_was_asked_for_what_its_last_look_has_left() {
         let (slot, asked) = (RankSlot::new(), Cell::default());
-        let spot = Spot {
+        let wait_site = WaitSite {
             slot: &slot,
             recorder: None,
         };
@@ -385,7 +388,7 @@ mod tests {
             asked: &asked,
             turned: false,
         };
-        let mut waiting = PendingFuture::new(spot, Either::<_, Turning<'_>>::One(turning));
+        let mut waiting = PendingFuture::new(wait_site, Either::<_, Turning<'_>>::One(turning));
         let mut cx = Context::from_waker(Waker::noop());
         while asked.get()[0] == 0 {
             assert!(Pin::new(&mut waiting).poll(&mut cx).is_pending());

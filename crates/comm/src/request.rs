@@ -1,7 +1,7 @@
 //! Requests: what has been started and is waited for later.
 
 use crate::CommError;
-use crate::pending::{PendingCall, PendingFuture, Spot, Whys};
+use crate::pending::{PendingCall, PendingFuture, WaitSite, Whys};
 use crate::profile::Called;
 use std::fmt;
 
@@ -32,7 +32,7 @@ use std::fmt;
 /// ```
 #[must_use = "a request that is dropped is given up"]
 pub struct Request<'c, T> {
-    spot: Spot<'c>,
+    wait_site: WaitSite<'c>,
     pending: Box<dyn PendingCall<Output = Result<T, CommError>> + 'c>,
 }
 
@@ -57,18 +57,18 @@ pub struct Request<'c, T> {
 /// ```
 #[must_use = "requests that are dropped are given up"]
 pub struct Requests<'c, T> {
-    spot: Option<Spot<'c>>,
+    wait_site: Option<WaitSite<'c>>,
     /// `None`: it has ended and its outcome was handed out.
     pending: Vec<Option<Request<'c, T>>>,
 }
 
 impl<'c, T> Request<'c, T> {
     pub(crate) fn new(
-        spot: Spot<'c>,
+        wait_site: WaitSite<'c>,
         pending: impl PendingCall<Output = Result<T, CommError>> + 'c,
     ) -> Self {
         Request {
-            spot,
+            wait_site,
             pending: Box::new(pending),
         }
     }
@@ -78,7 +78,7 @@ impl<'c, T> Request<'c, T> {
     /// # Errors
     /// Those of the call that has made the request.
     pub async fn wait(self) -> Result<T, CommError> {
-        PendingFuture::new(self.spot, self.pending).await
+        PendingFuture::new(self.wait_site, self.pending).await
     }
 
     /// Its outcome if it has ended, or the request again (MPI_TEST). Does not wait.
@@ -100,14 +100,14 @@ impl<'c, T> Requests<'c, T> {
     /// None yet.
     pub fn new() -> Self {
         Requests {
-            spot: None,
+            wait_site: None,
             pending: Vec::new(),
         }
     }
 
     /// Adds one; its number.
     pub fn push(&mut self, request: Request<'c, T>) -> usize {
-        self.spot = Some(request.spot);
+        self.wait_site = Some(request.wait_site);
         self.pending.push(Some(request));
         self.pending.len() - 1
     }
@@ -158,8 +158,8 @@ impl<'c, T> Requests<'c, T> {
     }
 
     async fn ended(&mut self, all: bool) -> Option<Vec<(usize, Result<T, CommError>)>> {
-        let spot = self.spot.filter(|_| !self.is_empty())?;
-        Some(PendingFuture::new(spot, Any { of: self, all }).await)
+        let wait_site = self.wait_site.filter(|_| !self.is_empty())?;
+        Some(PendingFuture::new(wait_site, Any { of: self, all }).await)
     }
 
     fn take_ended(&mut self, all: bool) -> Vec<(usize, Result<T, CommError>)> {

@@ -139,6 +139,7 @@ impl Clock {
     /// Runs `call` again and again, the first time `period` from now, each time with the time for
     /// which it was set. The times are whole periods apart, however late a call comes. When several
     /// have passed while the calls could not come, one call comes late and the others are left out.
+    /// A panic of the call is told as with [`Clock::after`], and the next call comes all the same.
     ///
     /// # Panics
     /// When the period is zero, and as [`Clock::after`].

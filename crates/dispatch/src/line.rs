@@ -30,6 +30,7 @@ use motet_sync::atomic::{AtomicUsize, Ordering, fence};
 use room_wait::InLine;
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::Waker;
@@ -215,8 +216,8 @@ impl Line {
         let (next, wakers) = line.serve(&mut state);
         let timed = line.wants_time(&mut state, next);
         drop(state);
-        Line::come_back(line, timed);
         line.wake_all(wakers);
+        Line::come_back(line, timed);
     }
 
     /// Takes a waiter out of the line; `false` when it is not there any more.
@@ -242,6 +243,7 @@ impl Line {
         let (Some(span), QueueLimit::Rate(_, clock, _)) = (after, &line.limit) else {
             return;
         };
+        let unset = UnsetTimer(line);
         let line = Arc::downgrade(line);
         // The clock's own span: a timescale is for what programs wait for.
         let timer = clock.at(clock.now() + span, move |_| {
@@ -253,10 +255,11 @@ impl Line {
             let (next, wakers) = line.serve(&mut state);
             let timed = line.wants_time(&mut state, next);
             drop(state);
-            Line::come_back(&line, timed);
             line.wake_all(wakers);
+            Line::come_back(&line, timed);
         });
         drop(timer);
+        let _set = ManuallyDrop::new(unset);
     }
 
     /// Wakes all. They have been told their outcome: the panic of one keeps it from nobody.
@@ -264,6 +267,15 @@ impl Line {
         for waker in wakers {
             self.routes.guarded(|| waker.wake());
         }
+    }
+}
+
+/// A line whose timer is being set. Dropping this says that there is none: the clock has panicked.
+struct UnsetTimer<'l>(&'l Line);
+
+impl Drop for UnsetTimer<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().has_timer = false;
     }
 }
 

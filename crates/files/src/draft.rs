@@ -50,8 +50,8 @@ pub struct Draft<T> {
     place: RankFile<T>,
     /// What it becomes.
     target: PathBuf,
-    /// This rank removes it.
-    removes: bool,
+    /// On the rank that has made it.
+    removal: Removal,
     /// How far `write_ordered` has come, the same on all ranks.
     next: Cell<u64>,
 }
@@ -99,25 +99,19 @@ impl<T: Plain> Draft<T> {
         let (comm, target) = (comm.dup().await?, path.to_owned());
         let made = (comm.rank() == 0).then(|| {
             let (file, draft) = made_beside(&target)?;
-            let filled = fill(&file, &draft, &target);
-            filled.inspect_err(|_| drop(fs::remove_file(&draft)))?;
-            Ok(draft)
+            let removal = Removal(Some(draft.clone()));
+            fill(&file, &draft, &target)?;
+            Ok((draft, removal))
         });
-        let (removes, made) = (made.is_some(), made.transpose());
-        let made = agree(&comm, made).await?;
+        let (made, removal) = agree(&comm, made.transpose()).await?.unzip();
         let draft = comm.broadcast(0, made).await?;
         let file = OpenOptions::new().read(true).write(true).open(&draft);
         let opened = file.map_err(FileError::io("open", &draft));
-        let file = agree(&comm, opened).await;
-        let file = file.inspect_err(|_| {
-            if removes {
-                drop(fs::remove_file(&draft));
-            }
-        })?;
+        let file = agree(&comm, opened).await?;
         Ok(Draft {
             place: RankFile::new(comm, file, draft),
             target,
-            removes,
+            removal: removal.unwrap_or_default(),
             next: Cell::new(0),
         })
     }
@@ -209,6 +203,8 @@ impl<T: Plain> Draft<T> {
         let bytes = bytes.ok_or_else(|| FileError::View {
             problem: format!("no file has {elements} elements"),
         });
+        // All have done what they do before.
+        self.place.comm.barrier().await?;
         let first = self.place.comm.rank() == 0;
         let resized = bytes.and_then(|bytes| match first {
             true => {
@@ -259,7 +255,9 @@ impl<T: Plain> Draft<T> {
         let mut named = Ok(());
         if comm.rank() == 0 {
             named = self.take_name(syncs);
-            self.removes &= named.is_err();
+            if named.is_ok() {
+                self.removal.0 = None;
+            }
         }
         agree(&self.place.comm, named).await
     }
@@ -276,11 +274,15 @@ impl<T: Plain> Draft<T> {
     }
 }
 
-impl<T> Drop for Draft<T> {
+/// The file of a draft, also of one that is only begun; it is removed when this is dropped.
+#[derive(Default)]
+struct Removal(Option<PathBuf>);
+
+impl Drop for Removal {
     fn drop(&mut self) {
-        if self.removes {
+        if let Some(draft) = self.0.take() {
             // Nobody can be told.
-            drop(fs::remove_file(&self.place.path));
+            drop(fs::remove_file(draft));
         }
     }
 }

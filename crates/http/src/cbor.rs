@@ -35,10 +35,17 @@ pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
         .filter_map(|accept| accept.to_str().ok())
         .flat_map(|accept| accept.split(','));
     kinds.any(|kind| {
-        kind.split(';')
-            .next()
-            .is_some_and(|kind| kind.trim() == KIND)
+        let mut parts = kind.split(';').map(str::trim);
+        parts.next() == Some(KIND) && !parts.any(is_zero)
     })
+}
+
+/// Whether this is the weight of a type that is not acceptable (RFC 9110, 12.4.2).
+fn is_zero(parameter: &str) -> bool {
+    let Some((name, weight)) = parameter.split_once('=') else {
+        return false;
+    };
+    name.trim().eq_ignore_ascii_case("q") && weight.trim().parse::<f32>().is_ok_and(|it| it <= 0.0)
 }
 
 /// The same answer in CBOR, if it is one of JSON.
@@ -151,6 +158,21 @@ mod tests {
         }
         let indefinite = [0xbf, 0x61, b'a', 0x9f, 1, 2, 0xff, 0xff];
         assert_eq!(read(&indefinite, 8, 1 << 20).unwrap(), json!({"a": [1, 2]}));
+    }
+
+    #[test]
+    fn a_type_of_no_weight_is_not_wanted() {
+        for (accept, wanted) in [
+            ("application/cbor", true),
+            ("text/html, application/cbor;q=0.5", true),
+            ("application/cbor;q=0", false),
+            ("application/cbor; Q=0.000, */*", false),
+            ("text/html", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(is_wanted(&headers), wanted, "{accept}");
+        }
     }
 
     #[test]

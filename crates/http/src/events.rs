@@ -35,8 +35,15 @@ pub(crate) async fn stream(
     let mut options = Options::default();
     options.principal = Some(Arc::clone(&caller.role));
     let how = how(target, headers)?;
+    // Who has no number yet, and gets none with the state, resumes behind this one.
+    let begins = how.since.is_none() && !how.sync;
+    let version = begins.then(|| service.state_version());
     let (id, port) = service.subscribe_with(how, options).await?;
     let (sender, receiver) = mpsc::channel(AHEAD);
+    if let Some(version) = version {
+        // There is room: nothing else was sent.
+        drop(sender.try_send(Bytes::from(format!("id: {version}\n\n"))));
+    }
     let (service, stop) = (service.clone(), site.stop.clone());
     tokio::spawn(async move {
         pump(&port, &sender, stop).await;

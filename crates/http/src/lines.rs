@@ -4,15 +4,17 @@ use crate::access::{Encryption, refusal};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{AUTHORIZATION, HOST, HeaderValue};
+use hyper::header::{AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Builder;
-use hyper::{Method, Request, Response};
+use hyper::http::response::Parts;
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use motet_service::{Fault, Value};
+use motet_service::{Fault, FaultCode, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::io;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
@@ -142,11 +144,20 @@ async fn shake(
     Ok(PooledConnection { sender, ended })
 }
 
-/// The fault that an answer tells, of a node or of whoever stands between.
-pub(crate) fn fault_of(answer: &Value, status: hyper::StatusCode) -> Fault {
+/// The fault that an answer tells, of a node or of whoever stands between. Who has no room for a
+/// connection says so without a body.
+pub(crate) fn fault_of(answer: &Value, head: &Parts) -> Fault {
     let own = answer.get("fault").cloned().map(serde_json::from_value);
     if let Some(Ok(fault)) = own {
         return fault;
+    }
+    let status = head.status;
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        let wait = head.headers.get(RETRY_AFTER);
+        let wait = wait.and_then(|wait| wait.to_str().ok()?.parse::<u32>().ok());
+        let wait = Duration::from_secs(wait.unwrap_or(1).into());
+        let reason = format!("the answer is {status}: there is no room now; try again");
+        return Fault::new(FaultCode::QueuingLimitExceeded, reason).retry_after(wait);
     }
     Fault::failed(format!(
         "the answer is {status}, and tells no fault: {answer}"

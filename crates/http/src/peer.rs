@@ -6,7 +6,7 @@ use crate::watch::{RemoteNotification, Watch, watch};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
-use hyper::{Method, Uri};
+use hyper::{Method, StatusCode, Uri};
 use motet_service::{Answering, Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -364,12 +364,18 @@ async fn once(
         .map_err(|why| Failed::After(why.to_string()))?
         .to_bytes();
     lines.give_back(line);
-    let answer: Value = serde_json::from_slice(&bytes)
-        .map_err(|why| Failed::After(format!("its answer, {}, is no JSON: {why}", head.status)))?;
+    let answer: Value = match serde_json::from_slice(&bytes) {
+        Ok(answer) => answer,
+        Err(_) if head.status == StatusCode::SERVICE_UNAVAILABLE => Value::Null,
+        Err(why) => {
+            let why = format!("its answer, {}, is no JSON: {why}", head.status);
+            return Err(Failed::After(why));
+        }
+    };
     Ok(match head.status.is_success() {
         true if is_get => Ok(json!({"version": version.unwrap_or_default(), "state": answer})),
         true => Ok(answer),
-        false => Err(fault_of(&answer, head.status)),
+        false => Err(fault_of(&answer, &head)),
     })
 }
 

@@ -4,9 +4,9 @@ use crate::access::cannot;
 use crate::events::BEAT;
 use crate::lines::{Failed, Lines, encode, fault_of, send};
 use http_body_util::{BodyExt, Full};
-use hyper::Method;
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
+use hyper::{Method, StatusCode};
 use motet_service::{Fault, FaultCode, Value};
 use std::any::Any;
 use std::sync::Arc;
@@ -124,7 +124,8 @@ pub(crate) async fn watch(
     let (mut lost, mut pause) = (None, FIRST_PAUSE);
     loop {
         let (mut is_open, begun) = (false, Instant::now());
-        let failed = match stream(lines, path, query, &mut came, to, &mut is_open).await {
+        let place = (lines, path, query);
+        let failed = match stream(place, &mut came, to, lost.is_some(), &mut is_open).await {
             Ok(()) => return,
             Err(failed) => failed,
         };
@@ -155,12 +156,12 @@ pub(crate) async fn watch(
 }
 
 /// Tells what comes over one connection, until it fails; `Ok` when there is no more to tell.
+/// `was_open`: there was one before, and a node that has no room now is asked again.
 async fn stream(
-    lines: &Lines,
-    path: &str,
-    query: &str,
+    (lines, path, query): (&Lines, &str, &str),
     came: &mut Events,
     to: &mpsc::Sender<Result<RemoteNotification, Fault>>,
+    was_open: bool,
     is_open: &mut bool,
 ) -> Result<(), Failed> {
     let place = format!("{}/-/events?{query}", encode(path));
@@ -192,7 +193,12 @@ async fn stream(
             .map_err(|why| Failed::After(why.to_string()))?
             .to_bytes();
         let answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        drop(to.send(Err(fault_of(&answer, head.status))).await);
+        let fault = fault_of(&answer, &head);
+        let is_passing = fault.retry_in().is_some();
+        if was_open && (is_passing || head.status == StatusCode::SERVICE_UNAVAILABLE) {
+            return Err(Failed::Before(fault.to_string()));
+        }
+        drop(to.send(Err(fault)).await);
         return Ok(());
     }
     let kind = head.headers.get(CONTENT_TYPE);

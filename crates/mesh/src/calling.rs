@@ -4,7 +4,7 @@ use crate::caller::{Caller, names};
 use crate::calls::{Answer, Bytes, Pending, Request, RequestHandler, Respond};
 use crate::core::{Core, MAX_ENTRIES};
 use crate::flow::Hub;
-use crate::frame::{Frame, decode, encode};
+use crate::frame::{Frame, MAX_ANSWER, decode, encode, max_request};
 use crate::{CallError, Key, MeshError, PeerName};
 use motet_dispatch::Causality;
 use motet_ports::{Port, reply};
@@ -133,6 +133,12 @@ impl Core {
             let call = state.calls.last;
             // In turn: each call goes to the next of those that serve the key.
             let (peer, server) = servers.swap_remove((call % servers.len() as u64) as usize);
+            let causalities = if peer == me { Vec::new() } else { names() };
+            let (length, most) = (payload.len(), max_request(&causalities));
+            if peer != me && length > most {
+                let why = format!("it has {length} bytes, at most {most} go over a link");
+                return Err(CallError::NotWritable(why));
+            }
             let pending = Pending {
                 peer: peer.clone(),
                 answer,
@@ -152,7 +158,7 @@ impl Core {
                     call,
                     server,
                     payload: payload.clone(),
-                    causalities: names(),
+                    causalities,
                 },
             );
             Ok((call, None))
@@ -183,13 +189,20 @@ impl Core {
                 .iter()
                 .for_each(|caller| caller.has_answer());
             let Some(core) = core.upgrade() else { return };
-            core.change(|state| state.calls.serving.remove(&(asker.clone(), call)));
-            if here {
-                core.answered(call, answer);
-            } else {
-                core.change(|state| {
-                    state.tell(&asker, Frame::Answer { call, answer });
-                });
+            let own = core.change(|state| {
+                // A later start of the asker may have made a call of this number.
+                if !state.calls.is_taken(&(asker.clone(), call), &answered) {
+                    return None;
+                }
+                if here {
+                    return Some(answer);
+                }
+                let answer = fitting(answer);
+                state.tell(&asker, Frame::Answer { call, answer });
+                None
+            });
+            if let Some(answer) = own {
+                core.answered(&asker, call, answer);
             }
         });
         // Before it is given away: it may be answered at once.
@@ -200,8 +213,13 @@ impl Core {
         deliver(from, payload, caller, respond);
     }
 
-    fn answered(&self, call: u64, answer: Bytes) {
-        let pending = self.change(|state| state.calls.pending.remove(&call));
+    /// An answer of anybody else than the node that was asked is none.
+    fn answered(&self, from: &PeerName, call: u64, answer: Bytes) {
+        let pending = self.change(|state| {
+            let pending = &mut state.calls.pending;
+            let is_asked = pending.get(&call).is_some_and(|it| it.peer == *from);
+            is_asked.then(|| pending.remove(&call)).flatten()
+        });
         if let Some(pending) = pending {
             // An error: the caller waits no longer.
             let _ = pending.answer.post(answer.map_err(CallError::Failed));
@@ -245,7 +263,7 @@ impl Core {
                 }
             }
             Frame::Cancel { call, why } => self.cancelled(peer, call, &why),
-            Frame::Answer { call, answer } => self.answered(call, answer),
+            Frame::Answer { call, answer } => self.answered(peer, call, answer),
             _ => {}
         }
     }
@@ -255,6 +273,20 @@ impl Core {
         if let Some(caller) = caller.and_then(|caller| caller.upgrade()) {
             caller.is_gone(why);
         }
+    }
+}
+
+/// The answer, if it goes over a link; else why it does not.
+fn fitting(answer: Bytes) -> Bytes {
+    let length = match &answer {
+        Ok(bytes) => bytes.len(),
+        Err(why) => why.len(),
+    };
+    match length {
+        0..=MAX_ANSWER => answer,
+        _ => Err(format!(
+            "the answer has {length} bytes, at most {MAX_ANSWER} go over a link"
+        )),
     }
 }
 

@@ -97,6 +97,16 @@ impl Calls {
         (lost, gone)
     }
 
+    /// Takes a request out that is answered now: whether this caller still waits for it.
+    pub(crate) fn is_taken(&mut self, request: &(PeerName, u64), caller: &Weak<Caller>) -> bool {
+        let waiting = self.serving.get(request);
+        let waits = waiting.is_some_and(|waiting| Weak::ptr_eq(waiting, caller));
+        if waits {
+            self.serving.remove(request);
+        }
+        waits
+    }
+
     /// Everything, since the node leaves.
     pub(crate) fn end(&mut self) -> Calls {
         std::mem::take(self)

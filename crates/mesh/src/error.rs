@@ -68,11 +68,11 @@ pub enum CallError {
     },
     /// A causality of the caller was cancelled: which, and why.
     Cancelled(String),
-    /// The server dropped the request, or could not read it: why.
+    /// The server dropped the request, or could not read it, or no frame holds its answer: why.
     Failed(String),
     /// The answer is not of the type that the caller wants.
     Unreadable(String),
-    /// The request cannot be written.
+    /// The request cannot be written, or no frame holds it.
     NotWritable(String),
     /// The text is not a key.
     Key(KeyError),

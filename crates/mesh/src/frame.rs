@@ -102,6 +102,18 @@ const DATA_HEAD: usize = 1 + 5 + 5 + 10 + 1 + 10;
 /// The longest payload of a frame of data.
 pub(crate) const MAX_PAYLOAD: usize = MAX_FRAME - DATA_HEAD;
 
+/// The most that the frame of an answer is longer than the answer.
+const ANSWER_HEAD: usize = 1 + 10 + 1 + 10;
+
+/// The longest answer that goes over a link.
+pub(crate) const MAX_ANSWER: usize = MAX_FRAME - ANSWER_HEAD;
+
+/// The longest request that goes over a link, under causalities of these names.
+pub(crate) fn max_request(causalities: &[String]) -> usize {
+    let names: usize = causalities.iter().map(|name| 10 + name.len()).sum();
+    MAX_FRAME.saturating_sub(1 + 10 + 5 + 10 + 10 + names)
+}
+
 /// The fields of [`Data`] behind the number of its kind, as postcard has those of a variant.
 type DataFields<'a> = (u32, u32, u32, u64, bool, &'a Bytes);
 
@@ -286,6 +298,23 @@ mod tests {
             let frame = Frame::Data { topic, subscription, number, retained, payload };
             prop_assert_eq!(frame.to_bytes().unwrap(), bytes);
         }
+    }
+
+    #[test]
+    fn the_longest_request_and_the_longest_answer_fit_a_frame() {
+        let answer = Frame::Answer {
+            call: u64::MAX,
+            answer: Ok(vec![0; MAX_ANSWER]),
+        };
+        assert!(answer.to_bytes().is_ok());
+        let causalities = vec!["order 7".to_owned(); 16];
+        let call = Frame::Call {
+            call: u64::MAX,
+            server: u32::MAX,
+            payload: vec![0; max_request(&causalities)],
+            causalities,
+        };
+        assert!(call.to_bytes().is_ok());
     }
 
     #[test]

@@ -32,7 +32,17 @@ pub(crate) async fn finish(
         centres = sorted(dim, &centres);
         lloyd.run(&mut centres, limit).await?;
     }
-    let assignment = lloyd.assign::<false>(&centres).await?;
+    let mut assignment = lloyd.assign::<false>(&centres).await?;
+    // A run that a limit has ended may leave a centre without points.
+    for _ in 0..assignment.masses.len() {
+        let Some(empty) = assignment.masses.iter().position(|&mass| mass == 0.0) else {
+            break;
+        };
+        let (_, far) = lloyd.farthest(&centres).await?;
+        centres[empty * dim..][..dim].copy_from_slice(&far);
+        centres = sorted(dim, &centres);
+        assignment = lloyd.assign::<false>(&centres).await?;
+    }
     let inner = InnerCentres::new(frame.clone(), centres.clone());
     let share = team.share(points.len().div_ceil(BLOCK));
     let end = points.len().min(share.end * BLOCK);
@@ -52,7 +62,10 @@ pub(crate) async fn finish(
         labels,
         centres: frame.leave(&centres),
         spread: spread
-            .map(|(square, mass)| frame.length((square / mass).sqrt()))
+            .map(|(square, &mass)| match mass > 0.0 {
+                true => frame.length((square / mass).sqrt()),
+                false => 0.0,
+            })
             .collect(),
         inertia: frame.square(assignment.inertia()) * prepared.total,
         masses: assignment.masses,

@@ -141,7 +141,7 @@ impl Hmm {
             CheckpointKeeper::new(comm, kept, &(self, start), |digest| seen.digest(digest));
         let mut scratch = Scratch::default();
         let mut now = keeper.load().await?.unwrap_or_else(|| HmmFitted {
-            model: start.clone(),
+            model: self.raised(start),
             trace: Vec::new(),
             converged: false,
         });
@@ -175,6 +175,17 @@ impl Hmm {
             keeper.save(ended, &now).await?;
         }
         Ok(now)
+    }
+
+    /// The start with variances of the floor at least: each step is the best of such models.
+    fn raised(&self, start: &HmmModel) -> HmmModel {
+        let mut model = start.clone();
+        if let Emissions::Gaussian { variances, .. } = &mut model.emissions {
+            variances
+                .iter_mut()
+                .for_each(|variance| *variance = variance.max(self.floor));
+        }
+        model
     }
 
     /// The model that the sums of a pass lead to.

@@ -25,6 +25,10 @@ pub(crate) struct Lloyd<'a> {
 pub(crate) struct LloydState {
     pub(crate) centres: Vec<f64>,
     least: f64,
+    /// The least inertia since the start.
+    lowest: f64,
+    /// Empty clusters filled since then.
+    refills: usize,
     stalled: usize,
     steps: usize,
 }
@@ -35,12 +39,17 @@ impl LloydState {
         LloydState {
             centres,
             least: f64::INFINITY,
+            lowest: f64::INFINITY,
+            refills: 0,
             stalled: 0,
             steps: 0,
         }
     }
 }
 
+/// Empty clusters that may be filled without a fall of the inertia below all before. Points that
+/// arithmetic cannot tell apart make them empty again.
+const REFILLS: usize = 1_000;
 /// Steps that may pass without a fall of the inertia.
 const STALLED: usize = 20;
 /// Steps at the present pace after which a run gives up. The pace falls from step to step, on the
@@ -107,7 +116,11 @@ impl<'a> Lloyd<'a> {
     /// assignment and the number of steps. A centre without points goes to the point that is
     /// farthest from its own centre.
     ///
-    /// There must be at least as many different points of positive weight as centres.
+    /// There must be at least as many different points of positive weight as centres. Points so
+    /// near to each other that their squares are 0 are not told apart.
+    ///
+    /// # Errors
+    /// [`MiningError::FewDistinctPoints`] where arithmetic cannot tell enough points apart.
     ///
     /// Unless the limit ends it first, the centres are then a fixed point: the means of the points
     /// that are nearest to them. Inertia falls with every step that moves a centre, so there is an
@@ -135,12 +148,23 @@ impl<'a> Lloyd<'a> {
         walk.steps += 1;
         let assignment = self.assign::<false>(&walk.centres).await?;
         if let Some(empty) = assignment.masses.iter().position(|&mass| mass == 0.0) {
-            let far = self.farthest(&walk.centres).await?;
+            let (square, far) = self.farthest(&walk.centres).await?;
+            walk.refills += 1;
+            if square == 0.0 || walk.refills > REFILLS {
+                let filled = assignment.masses.iter().filter(|&&mass| mass > 0.0);
+                return Err(MiningError::FewDistinctPoints {
+                    clusters: assignment.masses.len(),
+                    distinct: filled.count(),
+                });
+            }
             walk.centres[empty * self.dim..][..self.dim].copy_from_slice(&far);
             (walk.least, walk.stalled) = (f64::INFINITY, 0);
             return Ok(None);
         }
         let inertia = assignment.inertia();
+        if inertia < walk.lowest {
+            (walk.lowest, walk.refills) = (inertia, 0);
+        }
         let moved = self.move_to_means(&mut walk.centres, &assignment);
         let hopeless = limit.is_hopeless(inertia, walk.least - inertia);
         let lower = inertia < walk.least;
@@ -155,20 +179,27 @@ impl<'a> Lloyd<'a> {
     /// coordinate.
     fn move_to_means(&self, centres: &mut [f64], assignment: &Assignment) -> f64 {
         let mut moved = 0.0_f64;
-        let masses = assignment
-            .masses
-            .iter()
-            .flat_map(|mass| std::iter::repeat_n(mass, self.dim));
-        for ((y, moment), mass) in centres.iter_mut().zip(&assignment.moments).zip(masses) {
-            let new = moment / mass;
-            moved = moved.max((new - *y).abs());
-            *y = new;
+        let moments = assignment.moments.chunks_exact(self.dim);
+        let centres = centres.chunks_exact_mut(self.dim).zip(moments);
+        for (cluster, (centre, moments)) in centres.enumerate() {
+            // All of its points lie there: the quotient may be rounded on to another point.
+            if assignment.squares[cluster] == 0.0 {
+                continue;
+            }
+            for (y, moment) in centre.iter_mut().zip(moments) {
+                let new = moment / assignment.masses[cluster];
+                moved = moved.max((new - *y).abs());
+                *y = new;
+            }
         }
         moved
     }
 
-    /// The point that is farthest from its centre, the first of equals.
-    pub(crate) async fn farthest(&mut self, centres: &[f64]) -> Result<Vec<f64>, MiningError> {
+    /// The point that is farthest from its centre, the first of equals, behind its square.
+    pub(crate) async fn farthest(
+        &mut self,
+        centres: &[f64],
+    ) -> Result<(f64, Vec<f64>), MiningError> {
         let table = Centres::new(self.dim, centres);
         let (team, scratch) = (self.team, &mut self.scratch);
         let far = self
@@ -191,7 +222,7 @@ impl<'a> Lloyd<'a> {
                 |a, b| if b.0 > a.0 { b } else { a },
             )
             .await?;
-        Ok(far.map(|(_, row)| row).unwrap_or_default())
+        Ok(far.unwrap_or_default())
     }
 }
 

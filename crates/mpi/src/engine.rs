@@ -20,11 +20,11 @@ mod arrivals;
 mod closing;
 mod connections;
 mod envelope;
+mod peer_states;
 mod peers;
 mod receiving;
 mod sending;
 mod shared;
-mod sides;
 mod under_way;
 mod waiting;
 
@@ -33,10 +33,10 @@ pub use envelope::ReceivedMessage;
 use crate::binding::{Comm, Request};
 use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, unpack};
+use crate::engine::peer_states::{PeerState, PeerStates};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
 use crate::engine::shared::{Bedroom, RingOutput, Senders, open_ways};
-use crate::engine::sides::{Side, Sides};
 use crate::engine::under_way::UnderWay;
 use crate::error::MpiError;
 use motet_comm::Header;
@@ -68,7 +68,7 @@ pub struct Engine {
     comm: Comm,
     config: EngineConfig,
     peers: Peers,
-    sides: Sides,
+    peer_states: PeerStates,
     shared: Senders,
     /// Whether there are processes that MPI must be asked about.
     asks_mpi: bool,
@@ -91,7 +91,7 @@ impl Engine {
         let (senders, receivers, bedroom) = open_ways(&comm, &peers, config.share_memory)?;
         Ok(Engine {
             peers,
-            sides: Sides::new(processes, comm.rank()),
+            peer_states: PeerStates::new(processes, comm.rank()),
             asks_mpi: !senders.reach_all(),
             shared: senders,
             closing: Mutex::new(Closing::new(processes)),
@@ -185,7 +185,7 @@ impl Engine {
             return false;
         };
         // What a process has sent that was lost nobody gets.
-        self.sides.get(process) != Side::Lost
+        self.peer_states.get(process) != PeerState::Lost
             && wanted()
             && receiving.shared.read_next(process, header, read)
     }
@@ -199,7 +199,7 @@ impl Engine {
         }
         let begun = Instant::now();
         loop {
-            for process in self.sides.all_in(Side::Open) {
+            for process in self.peer_states.all_in(PeerState::Open) {
                 if let Some(reason) = self.peers.gone(process) {
                     return MpiError::PeerLost { process, reason };
                 }
@@ -241,13 +241,13 @@ impl Engine {
     ) -> Result<(), MpiError> {
         match came {
             // Whoever waited for it has been told that it is lost.
-            RingOutput::Message(..) if self.sides.get(process) == Side::Lost => {}
+            RingOutput::Message(..) if self.peer_states.get(process) == PeerState::Lost => {}
             RingOutput::Message(header, payload) => deliver(ReceivedMessage {
                 process,
                 header,
                 payload,
             }),
-            RingOutput::Close => self.sides.close(process),
+            RingOutput::Close => self.peer_states.close(process),
             RingOutput::Nonsense => return Err(MpiError::Malformed { process, bytes: 0 }),
         }
         Ok(())
@@ -269,20 +269,20 @@ impl Engine {
             });
         };
         match kind {
-            Kind::Message if self.sides.get(process) == Side::Lost => {}
+            Kind::Message if self.peer_states.get(process) == PeerState::Lost => {}
             Kind::Message => deliver(ReceivedMessage {
                 process,
                 header,
                 payload: &mut payload,
             }),
-            Kind::Close => self.sides.close(process),
+            Kind::Close => self.peer_states.close(process),
         }
         Ok(())
     }
 
     /// Loses the processes that are gone without having closed.
     fn find_lost(&self, receiving: &mut Receiving, deliver: &mut impl FnMut(ReceivedMessage<'_>)) {
-        for process in self.sides.all_in(Side::Open) {
+        for process in self.peer_states.all_in(PeerState::Open) {
             if process == self.process() {
                 continue;
             }
@@ -291,7 +291,7 @@ impl Engine {
             };
             self.take_last(receiving, process, deliver);
             // Its close message may have been the last.
-            if self.sides.get(process) == Side::Open {
+            if self.peer_states.get(process) == PeerState::Open {
                 self.lose(receiving, process, reason, deliver);
             }
         }
@@ -324,7 +324,7 @@ impl Engine {
         deliver: &mut impl FnMut(ReceivedMessage<'_>),
     ) {
         self.take_last(receiving, process, deliver);
-        if !self.sides.lose(process) {
+        if !self.peer_states.lose(process) {
             return;
         }
         receiving.arrivals.forget(process);

@@ -58,7 +58,7 @@ struct Subscriber<T: Send + 'static> {
 }
 
 /// The items of a broadcast from the subscription on: a bounded [`Port`], for `recv().await`,
-/// receivers and joins. Dropping it ends the subscription.
+/// receivers and joins. Dropping it ends the subscription; who waits to post to it goes on then.
 #[must_use = "a subscription that is dropped ends at once"]
 pub struct Subscription<T: Clone + Send + 'static> {
     broadcast: Weak<Core<T>>,
@@ -136,7 +136,8 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     }
 
     /// Like [`BroadcastPort::post`], but waits for room where the subscriber's policy is
-    /// [`Overflow::Wait`]: one subscriber after the other, so that the slowest sets the pace.
+    /// [`Overflow::Wait`]: one subscriber after the other, so that the slowest sets the pace. A
+    /// subscriber that is gone is not waited for.
     ///
     /// # Cancellation
     /// Dropping the future leaves the subscribers that have not been reached without the item.
@@ -270,6 +271,8 @@ impl<T: Clone + Send + 'static> Drop for Subscription<T> {
             broadcast.change(|subscribers| {
                 subscribers.retain(|subscriber| subscriber.port.id() != id);
             });
+            // Posters that wait for room here go on to the others.
+            self.port.core().end_waits();
         }
     }
 }

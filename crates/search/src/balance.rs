@@ -16,13 +16,12 @@
 //! 1987).
 
 mod ending;
-mod tally;
 
-use self::tally::Tally;
 use crate::fold::Segment;
 use crate::job::NodeWork;
 use crate::link::{SearchLink, neighbours, yield_now};
 use crate::outcome::Report;
+use crate::tally::NodeTally;
 use crate::walk::Piece;
 use crate::worker::{SearchStop, SearchWorker};
 use crate::{Limit, Search, SearchError};
@@ -79,7 +78,7 @@ struct Balance<'s, 'c, J: NodeWork> {
     askers: VecDeque<(usize, bool)>,
     seeking: Seeking,
     wave: Wave,
-    tally: Tally<'s>,
+    tally: NodeTally<'s>,
     report: Report,
     stop: Option<SearchStop>,
     ended: bool,
@@ -143,7 +142,7 @@ pub(crate) async fn run<J: NodeWork>(
             ..Seeking::default()
         },
         wave: Wave::default(),
-        tally: Tally::new(search, comm.size()),
+        tally: NodeTally::new(search, comm.size()),
         report: Report::default(),
         stop: None,
         ended: false,

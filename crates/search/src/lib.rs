@@ -44,6 +44,7 @@ mod replicable;
 mod search;
 mod settings;
 mod table;
+mod tally;
 mod tree;
 mod walk;
 mod wanted;

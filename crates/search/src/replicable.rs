@@ -6,12 +6,17 @@
 //! wherever that happens (B. Archibald and others, Replicable parallel branch and bound search,
 //! 2018).
 
+mod rank;
+mod upper;
+
+use self::rank::Rank;
+use self::upper::Upper;
 use crate::best::Maximum;
 use crate::job::NodeWork;
 use crate::link::{SearchLink, yield_now};
 use crate::outcome::Report;
-use crate::path::Path;
 use crate::settings::Progress;
+use crate::tally::NodeTally;
 use crate::walk::Piece;
 use crate::worker::{SearchStop, SearchWorker, sum_up};
 use crate::{Best, Bounded, Limit, Search, SearchError};
@@ -24,12 +29,14 @@ use std::time::Instant;
 enum Message<V, N> {
     /// From rank 0: search this, with what is known.
     Task { piece: Piece<N>, known: Option<V> },
-    /// To rank 0: what the subtree has, and the nodes that were visited.
+    /// To rank 0: what the subtree has, and the nodes that were visited and not told of.
     Done {
         number: u64,
         best: Option<Best<V, N>>,
         nodes: u64,
     },
+    /// To rank 0: so many nodes more were visited.
+    Tally(u64),
     /// To rank 0: the search cannot go on.
     Failed(SearchStop),
     /// From rank 0: nothing more comes.
@@ -45,7 +52,8 @@ type TaskOf<P> = (
 );
 type Found<P> = (Option<BestOf<P>>, Report, Option<Limit>);
 
-/// Searches for the first best node with the other ranks; rank 0 gets it.
+/// Searches for the first best node with the other ranks; rank 0 gets it. If a limit has ended the
+/// search, others have what they have found in subtrees that are not done.
 pub(crate) async fn run<P: Bounded>(
     comm: &Communicator,
     search: &Search,
@@ -56,13 +64,16 @@ pub(crate) async fn run<P: Bounded>(
     let mut rank = Rank {
         link: SearchLink::new(comm),
         worker: SearchWorker::new(comm, &search.limits, began),
+        tally: NodeTally::new(search, comm.size()),
         job: Maximum::new(problem, true),
+        busy: false,
         report: Report::default(),
         stop: None,
     };
-    let mut best = None;
+    let best;
     if comm.rank() > 0 {
         rank.serve().await?;
+        best = rank.job.take_own();
     } else {
         let upper = Upper {
             job: Maximum::new(problem, true),
@@ -70,7 +81,6 @@ pub(crate) async fn run<P: Bounded>(
             found: None,
         };
         let mut master = Master {
-            search,
             rank,
             upper,
             walker: SearchWorker::new(comm, &search.limits, began),
@@ -82,14 +92,17 @@ pub(crate) async fn run<P: Bounded>(
             upper_known: None,
             waiting: BTreeMap::new(),
             free: (1..comm.size()).collect(),
-            nodes: 0,
             best: None,
         };
         master.all(problem).await?;
+        master.take_open();
         let done = master.walker.done;
         (rank, best) = (master.rank, master.best);
         rank.worker.done.nodes += done.nodes;
         rank.worker.done.busy += done.busy;
+    }
+    if rank.busy {
+        rank.report.pruned += rank.job.pruned();
     }
     let Rank {
         link,
@@ -103,18 +116,8 @@ pub(crate) async fn run<P: Bounded>(
     Ok((best, report, stopped))
 }
 
-/// What searches subtrees.
-struct Rank<'s, 'c, 'p, P: Bounded> {
-    link: SearchLink<'c, MessageOf<P>>,
-    worker: SearchWorker<'s, P::Node>,
-    job: Maximum<&'p P>,
-    report: Report,
-    stop: Option<SearchStop>,
-}
-
 /// What rank 0 has besides.
 struct Master<'s, 'c, 'p, P: Bounded> {
-    search: &'s Search,
     rank: Rank<'s, 'c, 'p, P>,
     upper: Upper<'p, P>,
     walker: SearchWorker<'s, P::Node>,
@@ -133,65 +136,7 @@ struct Master<'s, 'c, 'p, P: Bounded> {
     waiting: BTreeMap<u64, Option<BestOf<P>>>,
     /// Ranks without a subtree.
     free: VecDeque<usize>,
-    nodes: u64,
     best: Option<BestOf<P>>,
-}
-
-/// Visits what is above the split depth.
-struct Upper<'p, P: Bounded> {
-    job: Maximum<&'p P>,
-    split: usize,
-    /// A node at the split depth.
-    found: Option<(Vec<u32>, P::Node)>,
-}
-
-impl<P: Bounded> Rank<'_, '_, '_, P> {
-    /// Searches subtrees for rank 0 until there are no more.
-    async fn serve(&mut self) -> Result<(), CommError> {
-        let mut next = Some(self.link.wait().await?.1);
-        loop {
-            let message = match next.take() {
-                Some(message) => message,
-                None => self.link.wait().await?.1,
-            };
-            match message {
-                Message::Task { piece, known } => self.begin(piece, known),
-                Message::End(_) => return Ok(()),
-                Message::Done { .. } | Message::Failed(_) => continue,
-            }
-            while next.is_none() {
-                match self.worker.slice(&mut self.job) {
-                    Ok(true) => {
-                        let done = self.done();
-                        self.link.send(0, done)?;
-                        break;
-                    }
-                    Ok(false) => next = self.link.next()?.map(|(_, message)| message),
-                    Err(stop) => {
-                        self.report.pruned += self.job.pruned();
-                        self.stop = Some(stop.clone());
-                        self.link.send(0, Message::Failed(stop))?;
-                        break;
-                    }
-                }
-                yield_now().await;
-            }
-        }
-    }
-
-    fn begin(&mut self, piece: Piece<P::Node>, known: Option<P::Value>) {
-        self.job.known(known);
-        self.worker.begin(piece);
-    }
-
-    fn done(&mut self) -> MessageOf<P> {
-        self.report.pruned += self.job.pruned();
-        Message::Done {
-            number: self.worker.walk.number(),
-            best: self.job.take_own(),
-            nodes: self.worker.done.nodes,
-        }
-    }
 }
 
 impl<P: Bounded> Master<'_, '_, '_, P> {
@@ -200,26 +145,23 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
             Ok(root) => self.walker.begin(Piece::root(0, root)),
             Err(fault) => self.rank.stop = Some(SearchStop::Fault(fault)),
         }
-        let mut busy = false;
         while self.rank.stop.is_none() {
             while let Some((from, message)) = self.rank.link.next()? {
                 self.hear(from, message);
             }
-            self.hand_out()?;
-            if !busy && let Some((piece, known)) = self.next() {
-                self.rank.begin(piece, known);
-                busy = true;
+            if self.rank.stop.is_none() {
+                self.hand_out()?;
             }
-            if busy {
-                match self.rank.worker.slice(&mut self.rank.job) {
-                    Ok(false) => {}
-                    Ok(true) => {
-                        busy = false;
-                        let done = self.rank.done();
-                        self.hear(0, done);
-                    }
-                    Err(stop) => self.rank.stop = Some(stop),
-                }
+            if self.rank.stop.is_some() {
+                break;
+            }
+            if !self.rank.busy
+                && let Some((piece, known)) = self.next()
+            {
+                self.rank.begin(piece, known);
+            }
+            if self.rank.busy {
+                self.work();
                 if self.rank.link.size() > 1 {
                     yield_now().await;
                 }
@@ -239,6 +181,23 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
         Ok(())
     }
 
+    /// Visits some nodes of the subtree that rank 0 has itself.
+    fn work(&mut self) {
+        self.rank.worker.beside = self.walker.done.nodes;
+        match self.rank.worker.slice(&mut self.rank.job) {
+            Ok(false) => {
+                if let Some(nodes) = self.rank.due() {
+                    self.count(nodes);
+                }
+            }
+            Ok(true) => {
+                let done = self.rank.done();
+                self.hear(0, done);
+            }
+            Err(stop) => self.rank.stop = Some(stop),
+        }
+    }
+
     fn hear(&mut self, from: usize, message: MessageOf<P>) {
         match message {
             Message::Done {
@@ -249,11 +208,11 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
                 self.waiting.insert(number, best);
                 if from > 0 {
                     self.free.push_back(from);
-                    self.nodes = self.nodes.max(nodes);
                 }
                 self.commit();
-                self.show();
+                self.count(nodes);
             }
+            Message::Tally(nodes) => self.count(nodes),
             Message::Failed(stop) => self.rank.stop = Some(stop),
             Message::Task { .. } | Message::End(_) => {}
         }
@@ -266,10 +225,19 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
             let known = self.known.back().copied().flatten();
             let value = best.as_ref().map(|best| best.value);
             self.known.push_back(known.max(value));
-            if self.known.len() as u64 > self.window + 1 {
+            if self.known.len() as u64 > self.window.saturating_add(1) {
                 self.known.pop_front();
             }
             self.take(best);
+        }
+    }
+
+    /// Takes in what was found in subtrees that are not committed: the search was stopped.
+    fn take_open(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let own = self.rank.job.take_own();
+        for found in waiting.into_values().chain([own]) {
+            self.take(found);
         }
     }
 
@@ -297,7 +265,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
 
     /// The next subtree, if its turn has come, and the best value that it knows.
     fn next(&mut self) -> Option<TaskOf<P>> {
-        if self.ended || self.numbered >= self.committed + self.window {
+        if self.ended || self.numbered >= self.committed.saturating_add(self.window) {
             return None;
         }
         // Those that it knows; the last of `known` are those that are committed.
@@ -306,16 +274,17 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
         let below = self.known[self.known.len() - 1 - back];
         while self.upper.found.is_none() && self.rank.stop.is_none() {
             self.upper.job.known(below.max(self.upper_known));
-            match self.walker.slice_of(&mut self.upper, 1) {
-                Ok(ended) => {
-                    self.rank.report.pruned += self.upper.job.pruned();
-                    let own = self.upper.job.take_own();
-                    self.upper_known = self.upper_known.max(own.as_ref().map(|own| own.value));
-                    self.take(own);
-                    if ended {
-                        self.ended = true;
-                        return None;
-                    }
+            self.walker.beside = self.rank.worker.done.nodes;
+            let walked = self.walker.slice_of(&mut self.upper, 1);
+            self.rank.report.pruned += self.upper.job.pruned();
+            let own = self.upper.job.take_own();
+            self.upper_known = self.upper_known.max(own.as_ref().map(|own| own.value));
+            self.take(own);
+            match walked {
+                Ok(false) => self.look_at_limit(),
+                Ok(true) => {
+                    self.ended = true;
+                    return None;
                 }
                 Err(stop) => self.rank.stop = Some(stop),
             }
@@ -333,44 +302,22 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
         Some((piece, below.max(self.upper_known)))
     }
 
-    fn show(&self) {
-        if let Some(progress) = &self.search.progress {
-            let (nodes, elapsed) = (self.nodes, self.walker.elapsed());
-            (progress.tell)(Progress { nodes, elapsed });
+    /// So many nodes more were visited, on any rank.
+    fn count(&mut self, more: u64) {
+        self.rank.tally.total += more;
+        let (nodes, elapsed) = (self.nodes(), self.walker.elapsed());
+        self.rank.tally.show(Progress { nodes, elapsed });
+        self.look_at_limit();
+    }
+
+    /// The nodes that were visited, as far as rank 0 knows.
+    fn nodes(&self) -> u64 {
+        self.rank.tally.total + self.walker.done.nodes
+    }
+
+    fn look_at_limit(&mut self) {
+        if self.nodes() >= self.rank.tally.limit && self.rank.stop.is_none() {
+            self.rank.stop = Some(SearchStop::Limit(Limit::Nodes));
         }
-    }
-}
-
-impl<P: Bounded> NodeWork for Upper<'_, P> {
-    type Node = P::Node;
-    type News = ();
-    type Part = ();
-
-    fn visit(&mut self, node: &P::Node, path: &Path<'_, P::Node>) -> bool {
-        if path.depth() == self.split {
-            self.found = Some((path.to_vec(), node.clone()));
-            return false;
-        }
-        self.job.visit(node, path)
-    }
-
-    fn children(&self, node: &P::Node, out: &mut Vec<P::Node>) {
-        self.job.children(node, out);
-    }
-
-    fn news(&mut self) -> Option<()> {
-        None
-    }
-
-    fn hear(&mut self, (): ()) -> bool {
-        false
-    }
-
-    fn part(&mut self) -> Option<()> {
-        None
-    }
-
-    fn pruned(&self) -> u64 {
-        self.job.pruned()
     }
 }

@@ -143,10 +143,8 @@ impl Search {
             let parts = (window, split);
             let (best, report, stopped) =
                 replicable::run(&comm, self, began, problem, parts).await?;
-            let best = comm
-                .broadcast(0, (comm.rank() == 0).then_some(best))
-                .await?;
-            return Ok(outcome(best.map(seen), report, stopped));
+            let best = greatest(&comm, best).await?;
+            return Ok(outcome(best, report, stopped));
         }
         let mut job = Maximum::new(problem, self.order.is_first());
         let ended = balance::run(&comm, self, began, || problem.root(), &mut job).await?;

@@ -35,6 +35,8 @@ pub(crate) struct SearchWorker<'s, N> {
     budget: u32,
     /// The rank is alone, so that its nodes are all.
     alone: bool,
+    /// Nodes that the rank has visited by another walk.
+    pub(crate) beside: u64,
     pub(crate) done: RankReport,
 }
 
@@ -52,6 +54,7 @@ impl<'s, N> SearchWorker<'s, N> {
             walk: Walk::new(),
             budget: 64,
             alone: size == 1,
+            beside: 0,
             done: RankReport::default(),
         }
     }
@@ -79,7 +82,10 @@ impl<'s, N> SearchWorker<'s, N> {
         budget: u32,
     ) -> Result<bool, SearchStop> {
         let left = match self.alone {
-            true => self.limits.nodes - self.done.nodes.min(self.limits.nodes),
+            true => {
+                let visited = self.done.nodes + self.beside;
+                self.limits.nodes.saturating_sub(visited)
+            }
             false => u64::MAX,
         };
         let budget = u64::from(budget).min(left) as u32;

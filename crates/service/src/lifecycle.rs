@@ -33,6 +33,11 @@ pub enum Lifecycle {
 }
 
 impl Lifecycle {
+    /// Whether nothing follows but the end.
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self, Lifecycle::Draining | Lifecycle::Dropped)
+    }
+
     /// The fault of those who call a service that does not serve.
     pub(crate) fn absence(&self) -> Fault {
         match self {

@@ -101,7 +101,10 @@ impl RequestEnvelope {
         if let (true, Some(deadline)) = (self.is_limited, self.deadline) {
             return deadline;
         }
-        let limit = now + clock.timescale().of(limit);
+        let span = clock.timescale().of(limit);
+        let limit = now
+            .checked_add(span)
+            .unwrap_or_else(|| clock.in_future(limit));
         let deadline = self.deadline.map_or(limit, |left| left.min(limit));
         (self.is_limited, self.deadline) = (true, Some(deadline));
         deadline

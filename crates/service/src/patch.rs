@@ -29,6 +29,9 @@ impl Patch {
         for (at, operation) in operations.iter().enumerate() {
             let fits = fits(target, operation, &mut room);
             fits.map_err(|why| unfit(FaultCode::MessageNotSupported, at, &why))?;
+            if is_true(target, operation) {
+                continue;
+            }
             json_patch::patch_unsafe(target, std::slice::from_ref(operation)).map_err(|why| {
                 let code = match why.kind {
                     PatchErrorKind::TestFailed => FaultCode::PreconditionFailed,
@@ -77,6 +80,36 @@ fn fits(target: &Value, operation: &PatchOperation, room: &mut usize) -> Result<
         Err(Full::Room) => Err(format!(
             "the patch copies more than {ROOM} values; set the state by Replace"
         )),
+    }
+}
+
+/// Whether it is a test that the state passes.
+fn is_true(target: &Value, operation: &PatchOperation) -> bool {
+    let PatchOperation::Test(test) = operation else {
+        return false;
+    };
+    let found = target.pointer(test.path.as_str());
+    found.is_some_and(|found| are_equal(found, &test.value))
+}
+
+/// Whether two values are equal as RFC 6902 says: numbers are if their values are.
+fn are_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) if one.is_f64() || other.is_f64() => {
+            one.as_f64() == other.as_f64()
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            let mut pairs = one.iter().zip(other);
+            one.len() == other.len() && pairs.all(|(one, other)| are_equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let same = |(name, field): (&String, &Value)| {
+                let there = other.get(name);
+                there.is_some_and(|there| are_equal(field, there))
+            };
+            one.len() == other.len() && one.iter().all(same)
+        }
+        _ => one == other,
     }
 }
 
@@ -156,6 +189,30 @@ mod tests {
             let fault = apply(wrong).unwrap_err();
             assert_eq!(fault.code(), FaultCode::MessageNotSupported, "{fault}");
         }
+    }
+
+    #[test]
+    fn tests_compare_numbers_by_their_values() {
+        let state = json!({"n": 1, "all": [{"x": 2.0}, -3], "most": u64::MAX});
+        let test = |path: &str, value: Value| {
+            let patch = json!([{"op": "test", "path": path, "value": value}]);
+            Patch::Json(patch).apply(&mut state.clone())
+        };
+        test("/n", json!(1.0)).unwrap();
+        test("/all", json!([{"x": 2}, -3.0])).unwrap();
+        test("/most", json!(u64::MAX)).unwrap();
+        for (path, other) in [
+            ("/n", json!(1.5)),
+            ("/n", json!("1")),
+            ("/all", json!([{"x": 2}])),
+            ("/all", json!([{"y": 2}, -3])),
+            ("/most", json!(u64::MAX - 1)),
+        ] {
+            let fault = test(path, other).unwrap_err();
+            assert_eq!(fault.code(), FaultCode::PreconditionFailed, "{fault}");
+        }
+        let nowhere = test("/nowhere", json!(1)).unwrap_err();
+        assert_eq!(nowhere.code(), FaultCode::MessageNotSupported);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod telling;
 
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
-use crate::service::{Abandon, Any, AtOnce, ContractOf};
+use crate::service::{Abandon, Any, AtOnce, ContractOf, StateOf};
 use crate::service::{OperationBody, SlotOf};
 use crate::store::{Persist, StoreWriter, StoredState};
 use crate::supervise::Supervision;
@@ -81,7 +81,7 @@ impl<S: Service> Served<S> {
     /// Makes the service of what is stored, or of its initial state, and runs its start.
     pub(crate) async fn build(&self) -> Result<S, Fault> {
         let common = &self.slot.common;
-        let state = self.load()?;
+        let (state, is_stored) = self.load()?;
         let mut service = S::build(Parts::new(state, self.plan.partners.clone()))?;
         service.state_mut().take_changed();
         let cx = Cx::of_node(common, self.plan.start_within);
@@ -101,10 +101,15 @@ impl<S: Service> Served<S> {
                 return Err(Fault::new(FaultCode::ResponseTimeout, reason));
             }
         }
+        // What the start has made of a stored state is another one.
+        if is_stored && service.state().has_changed() {
+            common.next_version();
+        }
         Ok(service)
     }
 
-    fn load(&self) -> Result<State<<ContractOf<S> as Contract>::State>, Fault> {
+    /// The state to begin with, and whether it was stored.
+    fn load(&self) -> Result<(State<StateOf<S>>, bool), Fault> {
         let common = &self.slot.common;
         if let Some((_, writer)) = &self.plan.persist
             && let Some(bytes) = writer.load(&common.path)?
@@ -126,15 +131,15 @@ impl<S: Service> Served<S> {
             common.version.fetch_max(saved.version, Ordering::Relaxed);
             let now = common.shared.deadlines.clock().now();
             self.slot.keys.lock().restore(saved.keys, now);
-            return Ok(State::new(state));
+            return Ok((State::new(state), true));
         }
         // What the keys stand for is not in this state.
         self.slot.keys.lock().clear();
         match &self.plan.initial {
-            None => Ok(State::default()),
+            None => Ok((State::default(), false)),
             Some(initial) => {
                 let state = crate::json::from_value("the initial state", initial.clone())?;
-                Ok(State::new(state))
+                Ok((State::new(state), false))
             }
         }
     }
@@ -270,9 +275,10 @@ impl<S: Service> Abandon for Served<S> {
         if let Some(independent) = work.independent {
             independent.cleanup();
         }
+        // Before the cell is empty: what is built anew does not come into it.
+        *self.slot.common.life.lock() = Lifecycle::Dropped;
         let service = self.cell.lock().take();
         drop(service);
-        *self.slot.common.life.lock() = Lifecycle::Dropped;
         refuse_all(&self.slot);
     }
 }

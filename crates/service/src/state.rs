@@ -69,6 +69,11 @@ impl<S: Clone> State<S> {
         std::mem::take(&mut self.changed)
     }
 
+    /// Whether it has been changed since [`State::take_changed`] was asked.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed
+    }
+
     /// Back to a snapshot.
     pub(crate) fn restore(&mut self, snapshot: Arc<S>) {
         self.value = snapshot;

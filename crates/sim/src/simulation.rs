@@ -22,6 +22,7 @@ mod resource;
 mod statistics;
 mod store;
 mod timeline;
+mod trace;
 
 pub use container::{Amount, Container};
 pub use event::{Event, Happened};
@@ -148,7 +149,8 @@ impl Simulation {
         self.run_until(Time::MAX)
     }
 
-    /// Runs what takes place before `end`. Then it is `end`, if processes are left.
+    /// Runs what takes place before `end`. Then it is `end`, if processes are left. An `end` that
+    /// has passed changes nothing.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -157,6 +159,9 @@ impl Simulation {
     /// As the processes do.
     pub fn run_until(&self, end: Time) -> Result<(), Stuck> {
         let core = &*self.0.0;
+        if end < core.now.get() {
+            return Ok(());
+        }
         loop {
             self.run_now();
             if core.alive.get() == 0 {
@@ -185,18 +190,6 @@ impl Simulation {
                 None => return,
             }
         }
-    }
-
-    /// Keeps a trace from now on: a line of JSON for each thing that a process does, to be
-    /// animated.
-    pub fn keep_trace(&self) {
-        *self.0.0.trace.borrow_mut() = Some(Vec::new());
-    }
-
-    /// The lines of the trace so far.
-    #[must_use]
-    pub fn trace(&self) -> Vec<String> {
-        self.0.0.trace.borrow().clone().unwrap_or_default()
     }
 }
 
@@ -343,33 +336,6 @@ impl Core {
         let slot = &mut self.slots.borrow_mut()[number.slot as usize];
         (slot.future, slot.waker) = (Some(future), Some(waker));
     }
-
-    /// Adds a line to the trace, if there is one.
-    fn tell(&self, number: Number, does: impl FnOnce() -> String) {
-        if let Some(trace) = &mut *self.trace.borrow_mut() {
-            let (process, does) = (json(&self.name_of(number)), json(&does()));
-            let time = self.now.get();
-            trace.push(format!(
-                "{{\"time\":{time},\"process\":{process},\"does\":{does}}}"
-            ));
-        }
-    }
-}
-
-/// A string of JSON.
-fn json(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            '\0'..=' ' if letter != ' ' => {
-                quoted.push_str(&format!("\\u{:04x}", u32::from(letter)));
-            }
-            _ => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 impl Deref for Simulation {

@@ -85,6 +85,7 @@ pub(crate) async fn run<P: Logical, U: Undoing<P>>(
     }
     let mut span = Span::new(rules, comm.size());
     let (mut handled, mut before) = (0, warp.report);
+    let mut reached = 0;
     loop {
         let rolled_back = warp.report.rolled_back - before.rolled_back;
         let parcels = warp.parcels((handled, rolled_back), failed.as_ref());
@@ -103,6 +104,7 @@ pub(crate) async fn run<P: Logical, U: Undoing<P>>(
             break;
         };
         warp.commit(&horizon);
+        reached = horizon.time;
         failed = warp.check(&horizon);
         span.adapt(all);
         handled = match failed {
@@ -110,7 +112,12 @@ pub(crate) async fn run<P: Logical, U: Undoing<P>>(
             Some(_) => 0,
         };
     }
-    warp.commit_all();
+    let last = warp.commit_all().max(reached);
+    // The last round has passed a limit, perhaps.
+    let failed = comm.allgather(warp.over_limit(last)).await?;
+    if let Some(failed) = failed.into_iter().flatten().next() {
+        return Err(failed.into());
+    }
     let pending = warp.pending.into_iter();
     Ok(RankEnd {
         report: warp.report.of_all(comm).await?,
@@ -287,12 +294,15 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
         }
     }
 
-    fn commit_all(&mut self) {
+    /// The same of all; when the last of it took place.
+    fn commit_all(&mut self) -> Time {
+        let last = self.histories.iter().map(History::last).max();
         for history in &mut self.histories {
             let all = history.commit_all(self.rules.trace.then_some(&mut self.trace));
             self.report.committed += all as u64;
             self.uncommitted -= all;
         }
+        last.unwrap_or(0)
     }
 
     /// What ends the run, now that `horizon` is the least key of all.
@@ -300,7 +310,11 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
         if let Some((_, stopped)) = self.stopped.take_if(|(at, _)| *at <= *horizon) {
             return Some(stopped.raise());
         }
-        let time = horizon.time;
+        self.over_limit(horizon.time)
+    }
+
+    /// The limit that was passed by this time, if one was.
+    fn over_limit(&self, time: Time) -> Option<ModelError> {
         let (most, pending) = (
             self.rules.most_events,
             self.pending.len() + self.uncommitted,

@@ -164,8 +164,22 @@ impl<T: Plain> Window<T> {
             }
             let head = self.answered(self.head(Act::Swap, offset), tag);
             self.ask(rank, head, bytemuck::cast_slice(&[expected, new]))?;
-            Ok(whole(answer.await?, rank, 1)?[0])
+            Ok(self.changed(rank, 1, answer).await?[0])
         }
+    }
+
+    /// The answer to the change that was asked last.
+    async fn changed(
+        &self,
+        rank: usize,
+        length: usize,
+        answer: impl Future<Output = Result<Vec<T>, CommError>>,
+    ) -> Result<Vec<T>, WindowError> {
+        let asked = self.pending.asked(rank);
+        let before = whole(answer.await?, rank, length)?;
+        // What was asked before is done too.
+        self.pending.are_done(rank, asked);
+        Ok(before)
     }
 
     /// With an answer that comes with this tag.
@@ -240,7 +254,7 @@ impl<T: Number> Window<T> {
             }
             let head = self.answered(self.combined(Act::Fetch, offset, op), tag);
             self.ask(rank, head, bytemuck::cast_slice(numbers))?;
-            whole(answer.await?, rank, numbers.len())
+            self.changed(rank, numbers.len(), answer).await
         }
     }
 
@@ -289,7 +303,7 @@ impl<T: Number> Window<T> {
             }
             let head = self.answered(self.combined(Act::Fetch, offset, op), tag);
             self.ask(rank, head, bytemuck::bytes_of(&number))?;
-            Ok(whole(answer.await?, rank, 1)?[0])
+            Ok(self.changed(rank, 1, answer).await?[0])
         }
     }
 

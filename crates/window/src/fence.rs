@@ -27,16 +27,19 @@ impl<T: Plain> Window<T> {
                 return Ok(met.await?);
             }
             let sent = self.sent.replace(vec![0; self.processes]);
+            let asked = self.pending.all_asked();
             let mut messages = vec![0; self.processes];
             let add = |a, b| a + b;
             self.comm.allreduce_into(&sent, &mut messages, add).await?;
             let next = self.epoch.get().wrapping_add(1);
             self.epoch.set(next);
-            self.pending.borrow_mut().clear();
             let here = messages[self.process_of[self.rank()]];
             let has_begun = self.site.ends(next, here, self.rank());
             if !has_begun.map_err(strange)? {
                 begun.await?;
+            }
+            for (rank, count) in asked {
+                self.pending.are_done(rank, count);
             }
             Ok(())
         }

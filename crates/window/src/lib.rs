@@ -59,6 +59,7 @@ mod head;
 mod locks;
 mod op;
 mod passive;
+mod pending;
 mod region;
 mod site;
 mod window;

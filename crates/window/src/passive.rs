@@ -122,13 +122,15 @@ impl<T: Plain> Window<T> {
         let done = self.comm.recv::<bool>(rank, tag);
         async move {
             self.part(rank, 0, 0)?;
-            if !self.pending.borrow().contains(&rank) {
+            if !self.pending.is_pending(rank) {
                 return Ok(());
             }
+            // What is asked from here on is not waited for.
+            let asked = self.pending.asked(rank);
             let head = self.head(Act::Flush, 0);
             self.ask(rank, Head { tag, ..head }, &[])?;
             let is_open = done.await?;
-            self.pending.borrow_mut().remove(&rank);
+            self.pending.are_done(rank, asked);
             match is_open {
                 true => Ok(()),
                 false => Err(WindowError::Closed { rank }),
@@ -142,7 +144,7 @@ impl<T: Plain> Window<T> {
     /// As [`Window::flush`].
     #[track_caller]
     pub fn flush_all(&self) -> impl Future<Output = Result<(), WindowError>> {
-        let ranks: Vec<usize> = self.pending.borrow().iter().copied().collect();
+        let ranks = self.pending.ranks();
         let flushes: Vec<_> = ranks.into_iter().map(|rank| self.flush(rank)).collect();
         async move {
             for flush in flushes {

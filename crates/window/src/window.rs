@@ -2,6 +2,7 @@
 
 use crate::WindowError;
 use crate::head::{Act, Head};
+use crate::pending::PendingChanges;
 use crate::region::{Region, part};
 use crate::site::WindowSite;
 use motet_comm::{CommError, Communicator, Delegate, Local, Plain, Tag};
@@ -41,8 +42,8 @@ pub struct Window<T: Plain> {
     pub(crate) epoch: Cell<u32>,
     /// Messages to each process since the last one.
     pub(crate) sent: RefCell<Vec<u64>>,
-    /// Ranks of other processes that were accessed since it is known that all is done there.
-    pub(crate) pending: RefCell<BTreeSet<usize>>,
+    /// What was changed in other processes, and what of it is known to be done.
+    pub(crate) pending: PendingChanges,
     /// Ranks that this one has locked, or waits to lock.
     pub(crate) locked: RefCell<BTreeSet<usize>>,
     /// Answers so far.
@@ -106,7 +107,7 @@ impl<T: Plain> Window<T> {
             processes,
             epoch: Cell::new(0),
             sent: RefCell::new(vec![0; processes]),
-            pending: RefCell::default(),
+            pending: PendingChanges::default(),
             locked: RefCell::default(),
             tags: Cell::new(0),
         })
@@ -255,8 +256,11 @@ impl<T: Plain> Window<T> {
     /// Asks a rank of another process.
     pub(crate) fn ask(&self, rank: usize, head: Head, body: &[u8]) -> Result<(), WindowError> {
         self.sent.borrow_mut()[self.process_of[rank]] += 1;
-        if matches!(head.act, Act::Put | Act::Accumulate) {
-            self.pending.borrow_mut().insert(rank);
+        if matches!(
+            head.act,
+            Act::Put | Act::Accumulate | Act::Fetch | Act::Swap
+        ) {
+            self.pending.ask(rank);
         }
         Ok(self.delegate.ask(rank, &head.written(), body)?)
     }

@@ -11,7 +11,7 @@ from motet.mpi4py import (
     _errors,
     _groups,
     _info,
-    _lacking,
+    _unsupported,
     _memory,
     _ops,
     _pickled,
@@ -57,7 +57,7 @@ from motet.mpi4py._intracomm import (
     _comm_lock_table,
     _commctx_intra,
 )
-from motet.mpi4py._lacking import SESSION_NULL, Grequest, Session
+from motet.mpi4py._unsupported import SESSION_NULL, Grequest, Session
 from motet.mpi4py._memory import BOTTOM, IN_PLACE, BottomType, InPlaceType, buffer
 from motet.mpi4py._ops import (
     BAND,

@@ -222,6 +222,9 @@ class Derived:
         """Make a datatype of a part of an array."""
         if not len(sizes) == len(subsizes) == len(starts):
             raise ValueError("there are as many sizes as subsizes and starts")
+        for size, length, start in zip(sizes, subsizes, starts, strict=True):
+            if not 0 <= start <= start + length <= size:
+                fail("ERR_ARG", f"{length} items from {start} are no part of {size} items")
         items = numpy.arange(int(numpy.prod(sizes)))
         c_order = order == constants.ORDER_C
         items = items.reshape(sizes, order="C" if c_order else "F")

@@ -105,7 +105,7 @@ _ALSO = {
 }
 
 # What is not there; a program may ask whether it is.
-_LACKING = ("LOGICAL16", "INTEGER16", "COMPLEX4", "BFLOAT16_T")
+_UNSUPPORTED = ("LOGICAL16", "INTEGER16", "COMPLEX4", "BFLOAT16_T")
 
 PREDEFINED = BY_NAME
 
@@ -138,7 +138,7 @@ def _define() -> None:
         PREDEFINED[name] = Datatype._of(layout)
     for name, other in _ALSO.items():
         PREDEFINED[name] = PREDEFINED[other]
-    for name in _LACKING:
+    for name in _UNSUPPORTED:
         PREDEFINED[name] = DATATYPE_NULL
 
 

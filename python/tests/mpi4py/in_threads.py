@@ -1,6 +1,6 @@
 """Runs mpi4py's tests on the ranks of one process: each rank has the test modules for itself.
 
-python in_threads.py RANKS FOLDER LACKING MODULE …
+python in_threads.py RANKS FOLDER UNSUPPORTED MODULE …
 """
 
 import fnmatch
@@ -50,10 +50,10 @@ def main(comm, suites):
 
 
 if __name__ == "__main__":
-    ranks, folder, lacking, *modules = sys.argv[1:]
+    ranks, folder, unsupported, *modules = sys.argv[1:]
     sys.path.insert(0, folder)
     sys.modules["cupy"] = sys.modules["numba"] = None
-    suites = [tests_of(modules, patterns(lacking)) for _ in range(int(ranks))]
+    suites = [tests_of(modules, patterns(unsupported)) for _ in range(int(ranks))]
     found = World.threads(int(ranks)).run(main, suites)
     for run, skipped, failed, said in found:
         if failed:

@@ -42,6 +42,22 @@ static int waits(motet_comm *comm, void *ctx)
     return 0;
 }
 
+/* As many as may wait are under way both ways: an exchange goes on all the same. */
+static int exchanges(motet_comm *comm, void *ctx)
+{
+    int other = 1 - motet_comm_rank(comm), came = -1, out = ALL;
+    (void)ctx;
+    for (int i = 0; i < LIMIT; i++)
+        CHECK(motet_send(comm, &i, sizeof i, other, 0) == MOTET_OK);
+    CHECK(motet_sendrecv(comm, &out, sizeof out, other, 1, &came, sizeof came, other, 0, NULL)
+          == MOTET_OK);
+    CHECK(came == 0);
+    for (int i = 1; i < LIMIT; i++)
+        CHECK(motet_recv(comm, &came, sizeof came, other, 0, NULL) == MOTET_OK && came == i);
+    CHECK(motet_recv(comm, &came, sizeof came, other, 1, NULL) == MOTET_OK && came == ALL);
+    return 0;
+}
+
 /* What nobody receives is waited for: the run is stuck, where without a limit it would end. */
 static int sends(motet_comm *comm, void *ctx)
 {
@@ -65,6 +81,7 @@ int main(void)
     CHECK(motet_world_run(world, rejects, world) == MOTET_OK);
     CHECK(motet_world_limit(world, LIMIT, MOTET_WAIT_FOR_ROOM) == MOTET_OK);
     CHECK(motet_world_run(world, waits, NULL) == MOTET_OK);
+    CHECK(motet_world_run(world, exchanges, NULL) == MOTET_OK);
     CHECK(motet_world_run(world, sends, NULL) == MOTET_STUCK);
     motet_world_free(world);
     return 0;

@@ -228,7 +228,7 @@ fn texts(task: &Task<'_>, mut kept: Vec<(String, Vec<String>)>) -> Result<Texts,
     Ok((names, runs))
 }
 
-/// Each letter of each record, as it is.
+/// Each letter of each record, as it is. Lines that begin with `;` are remarks.
 fn fasta_texts(task: &Task<'_>) -> Result<Texts, CliError> {
     if task.seen.symbol.is_some() || task.seen.sequence.is_some() {
         return Err(CliError::Options(OptionError::Conflict {
@@ -251,7 +251,9 @@ fn fasta_texts(task: &Task<'_>) -> Result<Texts, CliError> {
                     .to_owned(),
             );
             runs.push(Vec::new());
-        } else if let Some(run) = runs.last_mut() {
+        } else if let Some(run) = runs.last_mut()
+            && !line.starts_with(';')
+        {
             let letters = line.chars().filter(|letter| !letter.is_whitespace());
             run.extend(letters.map(|letter| letter.to_string()));
         }

@@ -129,10 +129,11 @@ impl Publisher<'_> {
 
     /// Waits until all is accepted, and says what was.
     fn finish(mut self) -> Result<(), CliError> {
-        let until = Instant::now() + Duration::from_secs(self.args.linger);
+        // None: a time that nobody lives to see.
+        let until = Instant::now().checked_add(Duration::from_secs(self.args.linger));
         let done = Port::new();
         let mut left = self.left();
-        while left > 0 && Instant::now() < until {
+        while left > 0 && until.is_none_or(|until| Instant::now() < until) {
             if matches!(self.next(None, &done), Next::Stop) {
                 break;
             }

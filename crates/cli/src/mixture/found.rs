@@ -89,9 +89,9 @@ pub struct MixtureComponent {
     pub covariance: Vec<f64>,
 }
 
-/// The model in the units of the columns, its components by weight. A spherical one of
-/// standardised columns becomes diagonal.
-pub(super) fn in_columns(mut model: MixtureModel, space: &Space) -> MixtureModel {
+/// The model and what was tried for it in the units of the columns, its components by weight. A
+/// spherical one of standardised columns becomes diagonal.
+pub(super) fn in_columns((mut model, mut tried): Chosen, space: &Space) -> Chosen {
     let (k, dim) = (model.components(), model.dim);
     if let Space::Standardised { means, deviations } = space {
         for (at, mean) in model.means.iter_mut().enumerate() {
@@ -119,6 +119,11 @@ pub(super) fn in_columns(mut model: MixtureModel, space: &Space) -> MixtureModel
         model.trace.iter_mut().for_each(|value| *value -= volume);
         model.bic += 2.0 * points * volume;
         model.aic += 2.0 * points * volume;
+        for tried in &mut tried {
+            tried.log_likelihood -= volume;
+            tried.bic += 2.0 * points * volume;
+            tried.aic += 2.0 * points * volume;
+        }
     }
     let mut order: Vec<usize> = (0..k).collect();
     order.sort_by(|&a, &b| model.weights[b].total_cmp(&model.weights[a]));
@@ -138,7 +143,7 @@ pub(super) fn in_columns(mut model: MixtureModel, space: &Space) -> MixtureModel
         .for_each(|(number, &at)| numbers[at] = number);
     let labels = model.labels.iter_mut();
     labels.for_each(|label| *label = numbers[*label as usize]);
-    model
+    (model, tried)
 }
 
 /// The covariance of a component as a matrix.

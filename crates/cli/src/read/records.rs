@@ -46,6 +46,7 @@ impl InputRecord {
 /// Reads the rows of a source one after the other; all have as many fields as the first.
 pub(crate) struct Records {
     source: InputText,
+    delimiter: u8,
     parser: Reader,
     /// The line that is being cut; kept to reuse its memory.
     raw: Vec<u8>,
@@ -61,6 +62,7 @@ impl Records {
     pub(crate) fn new(source: InputText, delimiter: u8) -> Records {
         Records {
             source,
+            delimiter,
             parser: ReaderBuilder::new().delimiter(delimiter).build(),
             raw: Vec::new(),
             lines: 0,
@@ -81,7 +83,7 @@ impl Records {
             if !self.next_line()? {
                 return Ok(false);
             }
-            if !self.raw.trim_ascii().is_empty() {
+            if !self.is_blank() {
                 break;
             }
         }
@@ -102,6 +104,11 @@ impl Records {
             Ok(text) => text,
             Err(error) => return Err(self.blame(error)),
         };
+        if open {
+            // What the mark has swallowed looks like a field, also where the widths agree.
+            let place = self.place(line);
+            return Err(self.blame(InputError::OpenQuote { place }));
+        }
         record.line = line;
         record.text.clear();
         record.text.push_str(text);
@@ -110,18 +117,25 @@ impl Records {
         if self.width == 0 {
             self.width = fields;
         } else if fields != self.width {
-            let place = self.place(line);
-            let error = match open {
-                true => InputError::OpenQuote { place },
-                false => InputError::Ragged {
-                    place,
-                    found: fields,
-                    expected: self.width,
-                },
+            let error = InputError::Ragged {
+                place: self.place(line),
+                found: fields,
+                expected: self.width,
             };
             return Err(self.blame(error));
         }
         Ok(true)
+    }
+
+    /// Whether the line in `raw` is no row: it has white space alone, and no delimiter. Where a
+    /// blank is the delimiter, it is a row if it has as many cells as the first one.
+    fn is_blank(&self) -> bool {
+        if !self.raw.trim_ascii().is_empty() {
+            return false;
+        }
+        let delimiters = self.raw.iter().filter(|byte| **byte == self.delimiter);
+        let delimiters = delimiters.count();
+        delimiters == 0 || (self.delimiter == b' ' && delimiters + 1 != self.width)
     }
 
     /// What is wrong with the text, unless its pack is broken: then the text is not what was
@@ -162,12 +176,19 @@ impl Records {
                 }
                 ReadRecordResult::InputEmpty => {
                     // Either a quoted line break, or the last line of a text without a line end:
-                    // then `raw` is empty and tells the parser so.
+                    // then it gets one, which does not end the row if a quotation mark is open.
+                    // An empty `raw` tells the parser that the text ends.
                     read = 0;
                     let broken = self.raw.ends_with(b"\n");
-                    open = !self.next_line()? && broken;
+                    if !self.next_line()? {
+                        match broken {
+                            true => open = true,
+                            false => self.raw.push(b'\n'),
+                        }
+                    }
                 }
-                ReadRecordResult::Record | ReadRecordResult::End => break,
+                ReadRecordResult::Record => break,
+                ReadRecordResult::End => return Ok((bytes, fields, false)),
             }
         }
         if self.raw[read..].iter().any(|&b| b != b'\n') {
@@ -198,8 +219,12 @@ mod tests {
     use std::io::Cursor;
 
     fn rows(text: &'static str) -> Result<Vec<(u64, Vec<String>)>, InputError> {
+        rows_of(text, b',')
+    }
+
+    fn rows_of(text: &'static str, cut: u8) -> Result<Vec<(u64, Vec<String>)>, InputError> {
         let source = InputText::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
-        let mut records = Records::new(source, b',');
+        let mut records = Records::new(source, cut);
         let (mut record, mut rows) = (InputRecord::default(), Vec::new());
         while records.read(&mut record)? {
             rows.push((record.line, record.fields().map(str::to_owned).collect()));
@@ -285,10 +310,51 @@ mod tests {
     }
 
     #[test]
-    fn a_quotation_mark_open_to_the_end_is_one_field() {
+    fn a_quotation_mark_open_to_the_end_is_refused() {
+        for (text, line) in [
+            ("a\n\"1\n2", 2),
+            ("a\n\"1\n2\n", 2),
+            ("a\n\"1", 2),
+            ("x,name\n1,a\n2,\"b\n3,c\n4,d\n", 3),
+            ("x,name\n1,a\n2,\"b\n3,c\n4,d", 3),
+            ("x,\"name\n1,a\n2,b\n", 1),
+            ("x,name\n\"1,a\n2,b\n", 2),
+        ] {
+            let Err(InputError::OpenQuote { place }) = rows(text) else {
+                panic!("no error: {text}");
+            };
+            assert_eq!(place.to_string(), format!("in.csv:{line}"));
+        }
+    }
+
+    #[test]
+    fn a_quotation_mark_closed_at_the_end_is_one_field() {
+        let expected = [row(1, &["a"]), row(2, &["1\n2"])];
+        for text in ["a\n\"1\n2\"", "a\n\"1\n2\"\n", "a\n\"1\n2\"\r\n"] {
+            assert_eq!(rows(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_row_of_empty_cells_is_no_blank_line() {
+        let expected = [
+            row(1, &["a", "b"]),
+            row(3, &["", ""]),
+            row(4, &["1", "2"]),
+            row(5, &["", ""]),
+        ];
+        for (text, cut) in [
+            ("a,b\n\n,\n1,2\n,", b','),
+            ("a\tb\n \n\t\n1\t2\n\t", b'\t'),
+            ("a\tb\r\n\r\n\t \r\n1\t2\r\n \t\r\n", b'\t'),
+            // As many blanks as between two cells, or others.
+            ("a b\n   \n \n1 2\n \n\n", b' '),
+        ] {
+            assert_eq!(rows_of(text, cut).unwrap(), expected, "{text}");
+        }
         assert_eq!(
-            rows("a\n\"1\n2").unwrap(),
-            [row(1, &["a"]), row(2, &["1\n2"])]
+            rows_of(" \na\n\n \nb\n", b' ').unwrap(),
+            [row(2, &["a"]), row(5, &["b"])]
         );
     }
 }

@@ -107,6 +107,29 @@ fn quoted_fields_may_hold_separators_and_line_breaks() {
         .refusal(&["'bad'", "t.csv:5, column x"]);
 }
 
+#[test]
+fn a_quotation_mark_that_is_not_closed_is_refused_whatever_it_swallows() {
+    let place = ProgramFolder::with("t.csv", "x,name\n1,a\n2,\"b\n3,c\n4,d\n");
+    for options in ["", "--columns x", "--keep name"] {
+        place
+            .run(&format!("cluster t.csv -k 1 {options}"))
+            .refusal(&["a quotation mark is not closed", "t.csv:3"]);
+    }
+}
+
+#[test]
+fn sem_g333_a_row_of_empty_cells_is_a_row_in_tables_with_tabs_too() {
+    let place = ProgramFolder::with("t.csv", "a\tb\n1\t2\n\t\n3\t4\n");
+    place
+        .run("cluster t.csv -k 1")
+        .refusal(&["missing", "t.csv:3", "--missing drop-row"]);
+    place
+        .run("cluster t.csv -k 1 --missing drop-row --out out")
+        .quiet_success();
+    let labels = rows(&place.path("out/labels.csv"));
+    assert_eq!(labels[1..], [["1", "1", "2", "1"], ["3", "3", "4", "1"]]);
+}
+
 /// A table that lacks a value in line 3, in column x or y.
 const HOLES: [&str; 6] = [
     "x,y\n1,1\n,2\n3,3\n",

@@ -231,6 +231,17 @@ fn sem_g247_peers_and_top_say_who_is_there_and_how_much_comes() {
 }
 
 #[test]
+fn a_publisher_may_give_subscribers_all_the_time_there_is() {
+    let place = ProgramFolder::new();
+    let forever = u64::MAX;
+    let arguments = "pub n a --subscribers 0 --rendezvous meet --json";
+    let told = place.run(&format!("mesh {arguments} --linger {forever}"));
+    assert_eq!(told.code, 0, "{}", told.err);
+    let told: Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(told["published"], json!(1));
+}
+
+#[test]
 fn sem_g253_doctor_says_what_listens_where_and_whether_there_is_a_key() {
     let place = ProgramFolder::new();
     let doctor = |more: &str| {

@@ -85,6 +85,26 @@ fn sem_g153_standardised_columns_give_a_model_in_the_units_of_the_columns() {
     }
 }
 
+#[test]
+fn sem_g153_standardised_or_not_the_one_chosen_is_among_those_tried() {
+    let place = ProgramFolder::with("p.csv", heaps());
+    for options in ["", "--standardise", "--standardise --criterion aic"] {
+        let line = format!("mixture p.csv --columns x,y -k auto --at-most 3 --json {options}");
+        let told = json(&place.run(&line).quiet_success());
+        let chosen = told["components"].as_u64().unwrap() as usize;
+        let tried = &told["tried"][chosen - 1];
+        assert_eq!(tried["components"], told["components"]);
+        for name in ["log_likelihood", "bic", "aic"] {
+            let values = [&told[name], &tried[name]].map(|value| value.as_f64().unwrap());
+            let away = (values[0] - values[1]).abs();
+            assert!(
+                away <= 1e-9 * values[0].abs(),
+                "{options}: {name} {values:?}"
+            );
+        }
+    }
+}
+
 /// Runs of numbers around 0 and around 6, in two sequences.
 fn days() -> String {
     let mut text = "day,x\n".to_owned();
@@ -161,6 +181,14 @@ fn sem_g154_symbols_come_from_a_column_or_from_fasta() {
     );
     assert_eq!(one["names"], serde_json::json!(["A", "C"]));
     assert!(place.names("one").iter().all(|name| name != "map.svg"));
+    let (head, rest) = text.split_at(50);
+    place.write("remarks.fa", format!(">w\n;CG T\n{head}\n;\n{rest}\n"));
+    let run = place.run("hmm score remarks.fa --model one/model.json --json");
+    let remarks = json(&run.quiet_success());
+    assert_eq!(
+        (&remarks["places"], &remarks["names"]),
+        (&120.into(), &one["names"])
+    );
     place.write("bad.fa", ">w\nACG\n");
     place
         .run("hmm score bad.fa --model one/model.json")

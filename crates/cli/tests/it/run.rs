@@ -104,10 +104,9 @@ fn sem_g512_needs_mpi_more_processes_than_a_launcher_has_open_files_for() {
     for library in mpi_libraries() {
         let place = ProgramFolder::new();
         let program = env!("CARGO_BIN_EXE_motet");
-        let run = |processes: usize| -> Run {
-            let line = format!(
-                "ulimit -n 128; exec {program} run -m {processes} --quiet --mpi-lib \"$0\" -- true"
-            );
+        let run = |programs: &str| -> Run {
+            let line =
+                format!("ulimit -n 128; exec {program} run --quiet --mpi-lib \"$0\" -m {programs}");
             let mut command = Command::new("sh");
             command
                 .current_dir(place.path("."))
@@ -115,12 +114,14 @@ fn sem_g512_needs_mpi_more_processes_than_a_launcher_has_open_files_for() {
                 .arg(&library);
             command.stdin(Stdio::null()).output().unwrap().into()
         };
-        run(31).refusal(&[
-            "--processes times --nodes is 31",
-            "ulimit -n",
-            "less than a quarter",
-        ]);
-        run(2).quiet_success();
+        for programs in ["31 -- true", "1 true : -m 30 true"] {
+            run(programs).refusal(&[
+                "--processes times --nodes, of all programs, is 31",
+                "ulimit -n",
+                "less than a quarter",
+            ]);
+        }
+        run("2 -- true").quiet_success();
     }
 }
 

@@ -66,7 +66,7 @@ impl Communicator {
         let call = RankCall::new::<T>("allgather_into", Location::caller()).length(each);
         let way = (call, Ways::Allgather);
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, all),
             move |(numbers, all)| {
                 if !self.exchanges::<T>(each) {

@@ -72,7 +72,7 @@ impl Communicator {
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = RankCall::new::<T>("allreduce_into", Location::caller()).length(numbers.len());
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, totals, op),
             move |(numbers, totals, op)| self.allreduce_by_place(call, numbers, totals, op),
             move |(numbers, totals, op)| {

@@ -68,7 +68,7 @@ impl Communicator {
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = RankCall::new::<T>("alltoall_into", Location::caller());
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, came),
             move |(numbers, came)| self.alltoall_by_place(call, numbers, came),
             move |(numbers, came)| self.alltoall_numbers(call, numbers, came).started(),

@@ -66,7 +66,7 @@ impl Communicator {
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let (name, location) = ("broadcast_into", Location::caller());
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             numbers,
             move |numbers| self.broadcast_by_place(name, location, root, numbers),
             move |numbers| {

@@ -69,7 +69,7 @@ impl Communicator {
         give: G,
     ) -> CollectiveCall<impl Startable<'c, Given = R> + use<'n, 'c, T, R, G>> {
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (ends, numbers, room, give),
             move |(ends, numbers, room, give)| self.counted(way, ends, numbers, room, give),
             move |(ends, numbers, room, give)| {
@@ -143,14 +143,19 @@ impl Communicator {
             }
             // Who only gives may pass any room.
             let room = if end == 0 { &mut room[..0] } else { room };
-            same_length(name, end, room.len())?;
+            let is_there = |of: usize| rows[of].numbers.is_some();
+            let all_there = (0..rows.len()).all(is_there);
+            if all_there {
+                same_length(name, end, room.len())?;
+            }
+            // What goes afterwards needs this rank. It is told there that its room is wrong.
+            let fits = end == room.len();
             for (of, row) in rows.iter().enumerate() {
-                if let Some(numbers) = &row.numbers {
+                if let Some(numbers) = row.numbers.as_ref().filter(|_| fits) {
                     copy(name, &numbers[part(of, own)], &mut room[places[of].clone()])?;
                 }
             }
-            let is_there = |of: usize| rows[of].numbers.is_some();
-            if (0..rows.len()).all(is_there) {
+            if all_there {
                 return Ok((room, None, told(ways, rows, counts)));
             }
             let gives = |to| if is_long { part(own, to) } else { 0..0 };

@@ -72,7 +72,7 @@ impl Communicator {
         let way = (call, Ways::Gather(root));
         let ends = move || self.check_rank(root).map(|()| vec![each]);
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, all),
             move |(numbers, all)| {
                 if !self.exchanges::<T>(each) {

@@ -74,7 +74,7 @@ impl Communicator {
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
         let call = RankCall::new::<T>("reduce_into", Location::caller()).root(root);
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, totals, op),
             move |(numbers, totals, op)| {
                 if !self.exchanges::<T>(length) || !self.is_spread() {

@@ -72,7 +72,7 @@ impl Communicator {
         let call = RankCall::new::<T>("reduce_scatter_into", Location::caller());
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, part, op, counts),
             move |(numbers, part, op, counts)| {
                 if !self.exchanges::<T>(length) || !self.is_spread() {

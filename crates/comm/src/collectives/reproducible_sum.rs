@@ -74,7 +74,7 @@ impl Communicator {
     ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = RankCall::new::<T>("reproducible_sum_into", Location::caller());
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, totals),
             move |(numbers, totals)| {
                 if self.combines_in_shares::<T>(numbers.len()) {

@@ -74,7 +74,7 @@ impl Communicator {
         let way = (call, Ways::Scatter(root));
         let ends = move || self.scattered(call.name(), root, given, |size| vec![each; size]);
         TwoWays::new(
-            self.spot(),
+            self.wait_site(),
             (numbers, part),
             move |(numbers, part)| {
                 if !self.exchanges::<T>(each) {

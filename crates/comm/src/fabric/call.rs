@@ -20,7 +20,7 @@ pub(crate) struct RankCall {
 }
 
 /// That a rank comes to a collective.
-pub(crate) struct Coming {
+pub(crate) struct CollectiveArrival {
     pub(crate) rank: usize,
     /// The collective's number; the first is 1.
     pub(crate) number: u32,

@@ -22,7 +22,7 @@
 //! - The total is written by the last at the root and [published](super::published).
 
 use super::any_cell::AnyCell;
-use super::call::{Coming, RankCall, mismatch, other_type};
+use super::call::{CollectiveArrival, RankCall, mismatch, other_type};
 use super::flag_barrier::{FlagBarrier, in_order};
 use super::published::PublishedTotal;
 use crate::CommError;
@@ -122,23 +122,23 @@ impl CombiningTree {
     #[inline]
     pub(crate) unsafe fn arrive<V: Send + 'static, S: Send + Sync + 'static>(
         &self,
-        coming: &Coming,
+        arrival: &CollectiveArrival,
         value: V,
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
-        let &Coming { rank, number, call } = coming;
-        if let Some(flags) = self.flag_barrier_for(coming) {
+        let &CollectiveArrival { rank, number, call } = arrival;
+        if let Some(flags) = self.flag_barrier_for(arrival) {
             // SAFETY: the caller promises it.
-            unsafe { flags.show(coming) };
+            unsafe { flags.show(arrival) };
             // The other's line comes here while the fence waits until this one's is changed.
-            flags.has_come(coming);
+            flags.has_come(arrival);
             fence(Ordering::SeqCst);
-            flags.prepare_next(coming);
+            flags.prepare_next(arrival);
             // Acquire: if the other one has counted itself in, this rank sees its cell. Or it sees
             // that the other one only met too, and has gone on to the next collective.
-            if self.root().arrived.load(Ordering::Acquire) > 0 && !flags.has_come(coming) {
-                self.disagree(flags, coming);
+            if self.root().arrived.load(Ordering::Acquire) > 0 && !flags.has_come(arrival) {
+                self.disagree(flags, arrival);
             }
             return self.sleepers();
         }
@@ -152,10 +152,10 @@ impl CombiningTree {
         } else if let Some(flags) = &self.flags {
             // One of the two fences is first. If the other came without a value, one sees it.
             fence(Ordering::SeqCst);
-            if !flags.has_come(coming) {
+            if !flags.has_come(arrival) {
                 return Vec::new();
             }
-            self.disagree(flags, coming);
+            self.disagree(flags, arrival);
         } else {
             return Vec::new();
         }
@@ -164,22 +164,22 @@ impl CombiningTree {
 
     /// One of two came with a value, one without. Both may have seen it; the first publishes it.
     #[cold]
-    fn disagree(&self, flags: &FlagBarrier, coming: &Coming) {
-        if flags.is_first_to_disagree(coming.number) {
-            let theirs = match coming.call.is_bare() {
+    fn disagree(&self, flags: &FlagBarrier, arrival: &CollectiveArrival) {
+        if flags.is_first_to_disagree(arrival.number) {
+            let theirs = match arrival.call.is_bare() {
                 // SAFETY: the other one touches its cell again when this rank has published, below.
-                true => self.cells[1 - coming.rank].with(|cell| unsafe { (*cell).called }),
+                true => self.cells[1 - arrival.rank].with(|cell| unsafe { (*cell).called }),
                 // SAFETY: the other one came without a value, and this rank is in this collective.
-                false => Some(unsafe { flags.others_call(coming) }),
+                false => Some(unsafe { flags.others_call(arrival) }),
             };
             let theirs = theirs.expect("who has come has called something");
-            let (ranks, [one, other]) = in_order(coming, &theirs);
+            let (ranks, [one, other]) = in_order(arrival, &theirs);
             let failed = mismatch(ranks, one, other);
             let failed = failed.unwrap_or_else(|| other_type(ranks, one, other));
             // Who has a value has counted itself in.
             self.root().arrived.store(0, Ordering::Relaxed);
             // SAFETY: both ranks have come, and this is the one that publishes.
-            unsafe { self.published.publish::<()>(coming.number, Err(failed)) };
+            unsafe { self.published.publish::<()>(arrival.number, Err(failed)) };
             fence(Ordering::SeqCst);
         }
     }
@@ -247,10 +247,10 @@ impl CombiningTree {
 
     /// Whether the collective to which a rank has come has taken place.
     #[inline]
-    pub(crate) fn has_taken_place(&self, coming: &Coming) -> bool {
-        self.flag_barrier_for(coming)
-            .is_some_and(|flags| flags.has_come(coming))
-            || self.published.is(coming.number)
+    pub(crate) fn has_taken_place(&self, arrival: &CollectiveArrival) -> bool {
+        self.flag_barrier_for(arrival)
+            .is_some_and(|flags| flags.has_come(arrival))
+            || self.published.is(arrival.number)
     }
 
     /// Reads the total of the collective to which a rank came last.
@@ -260,21 +260,21 @@ impl CombiningTree {
     #[inline]
     pub(crate) unsafe fn read<T, R>(
         &self,
-        coming: &Coming,
+        arrival: &CollectiveArrival,
         read: impl FnOnce(&T) -> R,
     ) -> Result<R, CommError>
     where
         T: Send + Sync + 'static,
     {
         let met = self
-            .flag_barrier_for(coming)
-            .filter(|flags| flags.has_come(coming));
+            .flag_barrier_for(arrival)
+            .filter(|flags| flags.has_come(arrival));
         let Some(flags) = met else {
             // SAFETY: the caller promises it.
             return unsafe { self.published.read(read) };
         };
         // SAFETY: the other one has come, and this rank is in this collective.
-        unsafe { flags.agreed(coming) }?;
+        unsafe { flags.agreed(arrival) }?;
         let nothing: &dyn Any = &();
         Ok(read(
             nothing.downcast_ref().expect("ranks that only meet get ()"),
@@ -309,8 +309,8 @@ impl CombiningTree {
 
     /// Where the two ranks meet, if they only meet.
     #[inline]
-    fn flag_barrier_for(&self, coming: &Coming) -> Option<&FlagBarrier> {
-        match coming.call.is_bare() {
+    fn flag_barrier_for(&self, arrival: &CollectiveArrival) -> Option<&FlagBarrier> {
+        match arrival.call.is_bare() {
             true => self.flags.as_deref(),
             false => None,
         }
@@ -404,8 +404,8 @@ mod loom_tests {
     use motet_sync::{Arc, thread};
     use std::panic::Location;
 
-    fn coming(rank: usize, number: u32) -> Coming {
-        Coming {
+    fn arrival(rank: usize, number: u32) -> CollectiveArrival {
+        CollectiveArrival {
             rank,
             number,
             call: RankCall::new::<u32>("allreduce", Location::caller()),
@@ -415,16 +415,16 @@ mod loom_tests {
     /// Rank `rank` takes part in `collectives` collectives of `ranks` ranks.
     fn take_part(collective: &CombiningTree, rank: usize, ranks: usize, collectives: u32) {
         for number in 1..=collectives {
-            let (coming, value) = (coming(rank, number), number * (1 << rank));
+            let (arrival, value) = (arrival(rank, number), number * (1 << rank));
             // SAFETY: one arrival per collective, after the total of the last was read.
             unsafe {
-                collective.arrive(&coming, value, |a: u32, b: u32| a + b, |total| total);
+                collective.arrive(&arrival, value, |a: u32, b: u32| a + b, |total| total);
             }
-            while !collective.has_taken_place(&coming) {
+            while !collective.has_taken_place(&arrival) {
                 thread::yield_now();
             }
             // SAFETY: the collective has taken place.
-            let total = unsafe { collective.read(&coming, |total: &u32| *total) };
+            let total = unsafe { collective.read(&arrival, |total: &u32| *total) };
             assert_eq!(total, Ok(number * ((1 << ranks) - 1)));
         }
     }
@@ -455,16 +455,16 @@ mod loom_tests {
                     // SAFETY: each rank arrives once.
                     unsafe {
                         let join = |a: String, b: String| a + &b;
-                        collective.arrive(&coming(rank, 1), word, join, |total| total);
+                        collective.arrive(&arrival(rank, 1), word, join, |total| total);
                     }
                 }
             };
             let others = [thread::spawn(arrive(1)), thread::spawn(arrive(2))];
             arrive(0)();
             others.into_iter().for_each(|other| other.join().unwrap());
-            assert!(collective.has_taken_place(&coming(0, 1)));
+            assert!(collective.has_taken_place(&arrival(0, 1)));
             // SAFETY: the collective has taken place.
-            let total = unsafe { collective.read(&coming(0, 1), String::clone) };
+            let total = unsafe { collective.read(&arrival(0, 1), String::clone) };
             assert_eq!(total.as_deref(), Ok("abc"));
         });
     }

@@ -12,7 +12,7 @@
 //! the line of a collective before it shows the number, and again when it comes to the collective
 //! after the next. By then the other one has come to the next, and so has read this one.
 
-use super::call::{Coming, RankCall, mismatch};
+use super::call::{CollectiveArrival, RankCall, mismatch};
 use crate::CommError;
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicU32, Ordering};
@@ -45,29 +45,29 @@ impl FlagBarrier {
     /// Each rank comes once per collective, and again only when that has taken place and it has
     /// [agreed](FlagBarrier::agreed).
     #[inline]
-    pub(super) unsafe fn show(&self, coming: &Coming) {
-        let line = self.line(coming.rank, coming.number);
+    pub(super) unsafe fn show(&self, arrival: &CollectiveArrival) {
+        let line = self.line(arrival.rank, arrival.number);
         // SAFETY: nobody reads it any more, or yet.
         line.call
-            .with_mut(|call| unsafe { *call = Some(coming.call) });
+            .with_mut(|call| unsafe { *call = Some(arrival.call) });
         // Release: shows the call.
-        line.number.store(coming.number, Ordering::Release);
+        line.number.store(arrival.number, Ordering::Release);
     }
 
     /// Whether the other one has come to the same collective, and only meets too.
     #[inline]
-    pub(super) fn has_come(&self, coming: &Coming) -> bool {
-        let line = self.line(1 - coming.rank, coming.number);
-        line.number.load(Ordering::Acquire) == coming.number
+    pub(super) fn has_come(&self, arrival: &CollectiveArrival) -> bool {
+        let line = self.line(1 - arrival.rank, arrival.number);
+        line.number.load(Ordering::Acquire) == arrival.number
     }
 
     /// Makes the line that this rank shows next its core's own, while it waits for the other one.
     /// Otherwise it would wait for that line when the other one has come. (The other one has it
     /// still from the last collective but one.)
     #[inline]
-    pub(super) fn prepare_next(&self, coming: &Coming) {
-        let line = self.line(coming.rank, coming.number.wrapping_add(1));
-        line.prepared.store(coming.number, Ordering::Relaxed);
+    pub(super) fn prepare_next(&self, arrival: &CollectiveArrival) {
+        let line = self.line(arrival.rank, arrival.number.wrapping_add(1));
+        line.prepared.store(arrival.number, Ordering::Relaxed);
     }
 
     /// What the other one has called.
@@ -76,8 +76,8 @@ impl FlagBarrier {
     /// The calling rank saw that the other one [has come](FlagBarrier::has_come), and has not come
     /// to the next collective.
     #[inline]
-    pub(super) unsafe fn others_call(&self, coming: &Coming) -> RankCall {
-        let line = self.line(1 - coming.rank, coming.number);
+    pub(super) unsafe fn others_call(&self, arrival: &CollectiveArrival) -> RankCall {
+        let line = self.line(1 - arrival.rank, arrival.number);
         // SAFETY: the other one writes it again when this rank has come to the next collective.
         let call = line.call.with(|call| unsafe { *call });
         call.expect("who has come has called something")
@@ -88,10 +88,10 @@ impl FlagBarrier {
     /// # Safety
     /// As [`FlagBarrier::others_call`].
     #[inline]
-    pub(super) unsafe fn agreed(&self, coming: &Coming) -> Result<(), CommError> {
+    pub(super) unsafe fn agreed(&self, arrival: &CollectiveArrival) -> Result<(), CommError> {
         // SAFETY: the caller promises it.
-        let theirs = unsafe { self.others_call(coming) };
-        let (ranks, [one, other]) = in_order(coming, &theirs);
+        let theirs = unsafe { self.others_call(arrival) };
+        let (ranks, [one, other]) = in_order(arrival, &theirs);
         mismatch(ranks, one, other).map_or(Ok(()), |failed| Err(*failed))
     }
 
@@ -110,7 +110,7 @@ impl FlagBarrier {
 /// The two ranks, and what they have called.
 #[inline]
 pub(super) fn in_order<'c>(
-    mine: &'c Coming,
+    mine: &'c CollectiveArrival,
     theirs: &'c RankCall,
 ) -> ([usize; 2], [&'c RankCall; 2]) {
     let calls = match mine.rank {
@@ -159,21 +159,21 @@ mod loom_tests {
             Some(_) => RankCall::new::<u32>("allreduce", location),
             None => RankCall::bare("barrier", location),
         };
-        let coming = Coming { rank, number, call };
+        let arrival = CollectiveArrival { rank, number, call };
         // SAFETY: one arrival per collective, after the total of the last was read.
         match value {
             Some(value) => unsafe {
-                collective.arrive(&coming, value, |a, b| a + b, |total: u32| total)
+                collective.arrive(&arrival, value, |a, b| a + b, |total: u32| total)
             },
-            None => unsafe { collective.arrive(&coming, (), |(), ()| (), |()| ()) },
+            None => unsafe { collective.arrive(&arrival, (), |(), ()| (), |()| ()) },
         };
-        while !collective.has_taken_place(&coming) {
+        while !collective.has_taken_place(&arrival) {
             thread::yield_now();
         }
         // SAFETY: the collective has taken place.
         match value {
-            Some(_) => unsafe { collective.read(&coming, |total: &u32| *total) },
-            None => unsafe { collective.read(&coming, |(): &()| 0) },
+            Some(_) => unsafe { collective.read(&arrival, |total: &u32| *total) },
+            None => unsafe { collective.read(&arrival, |(): &()| 0) },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where the ranks of a communicator meet for collectives.
 
-use super::call::Coming;
+use super::call::CollectiveArrival;
 use super::combining_tree::CombiningTree;
 use super::ports::Gathering;
 use super::process_level::ProcessLevel;
@@ -56,7 +56,7 @@ impl MeetingPointKind {
 
 /// What the ranks of a collective do with what they bring. All ranks of a collective bring the
 /// same.
-pub(crate) struct Agenda<C, F> {
+pub(crate) struct CollectiveOperators<C, F> {
     /// Combines two neighbours' values, the lower rank's first.
     pub(crate) combine: C,
     /// Makes the total of the combined value; taken by the one rank that does it.
@@ -71,9 +71,9 @@ impl MeetingPoint {
     /// [`MeetingPoint::has_taken_place`] and read the total.
     pub(crate) unsafe fn arrive<V, S, C, F>(
         &self,
-        coming: &Coming,
+        arrival: &CollectiveArrival,
         value: V,
-        agenda: &mut Agenda<C, F>,
+        operators: &mut CollectiveOperators<C, F>,
     ) -> Vec<usize>
     where
         V: Value,
@@ -84,13 +84,13 @@ impl MeetingPoint {
         match self {
             MeetingPoint::Tree(collective) => {
                 let finish = |value| {
-                    let finish = agenda.finish.take();
+                    let finish = operators.finish.take();
                     finish.expect("a collective is published once")(value)
                 };
                 // SAFETY: the caller promises it.
-                unsafe { collective.arrive(coming, value, &agenda.combine, finish) }
+                unsafe { collective.arrive(arrival, value, &operators.combine, finish) }
             }
-            MeetingPoint::Port(gathering) => gathering.arrive(coming.rank, coming.call, value),
+            MeetingPoint::Port(gathering) => gathering.arrive(arrival.rank, arrival.call, value),
             MeetingPoint::ProcessLevel(_) => {
                 unreachable!("ranks come to a process_level by its own arrive")
             }
@@ -99,12 +99,12 @@ impl MeetingPoint {
 
     /// Whether the collective to which a rank has come has taken place.
     #[inline]
-    pub(crate) fn has_taken_place(&self, coming: &Coming) -> bool {
+    pub(crate) fn has_taken_place(&self, arrival: &CollectiveArrival) -> bool {
         match self {
-            MeetingPoint::Tree(collective) => collective.has_taken_place(coming),
-            MeetingPoint::Port(gathering) => gathering.has_taken_place(coming.number),
+            MeetingPoint::Tree(collective) => collective.has_taken_place(arrival),
+            MeetingPoint::Port(gathering) => gathering.has_taken_place(arrival.number),
             MeetingPoint::ProcessLevel(process_level) => {
-                process_level.has_taken_place(coming.number)
+                process_level.has_taken_place(arrival.number)
             }
         }
     }
@@ -115,8 +115,8 @@ impl MeetingPoint {
     /// The calling rank saw that the collective has taken place and has not arrived for the next.
     pub(crate) unsafe fn read<V, S, C, F, R>(
         &self,
-        coming: &Coming,
-        agenda: &mut Agenda<C, F>,
+        arrival: &CollectiveArrival,
+        operators: &mut CollectiveOperators<C, F>,
         read: impl FnOnce(&S) -> R,
     ) -> Result<R, CommError>
     where
@@ -127,8 +127,8 @@ impl MeetingPoint {
     {
         match self {
             // SAFETY: the caller promises it.
-            MeetingPoint::Tree(collective) => unsafe { collective.read(coming, read) },
-            MeetingPoint::Port(gathering) => gathering.read(agenda, read),
+            MeetingPoint::Tree(collective) => unsafe { collective.read(arrival, read) },
+            MeetingPoint::Port(gathering) => gathering.read(operators, read),
             // SAFETY: the caller promises it.
             MeetingPoint::ProcessLevel(process_level) => unsafe { process_level.read(read) },
         }

@@ -15,7 +15,7 @@
 //! be measured against; `threads` is the fast one.
 
 use super::call::{RankCall, mismatch, other_type};
-use super::meeting_point::Agenda;
+use super::meeting_point::CollectiveOperators;
 use super::order;
 use super::port_mailbox::{PortMailbox, apart, keep};
 use super::threads::Threads;
@@ -116,7 +116,7 @@ impl Gathering {
     /// Reads the total of the last collective, which the first reader makes.
     pub(crate) fn read<V, S, R>(
         &self,
-        agenda: &mut Agenda<impl Fn(V, V) -> V, impl FnOnce(V) -> S>,
+        operators: &mut CollectiveOperators<impl Fn(V, V) -> V, impl FnOnce(V) -> S>,
         read: impl FnOnce(&S) -> R,
     ) -> Result<R, CommError>
     where
@@ -126,9 +126,9 @@ impl Gathering {
         let mut laid = self.table.laid.lock();
         if let Laid::Items(items) = &mut *laid {
             let items = std::mem::take(items);
-            *laid = match combine(items, &agenda.combine) {
+            *laid = match combine(items, &operators.combine) {
                 Ok(value) => {
-                    let finish = agenda.finish.take().expect("a rank reads once");
+                    let finish = operators.finish.take().expect("a rank reads once");
                     Laid::Total(Box::new(finish(value)))
                 }
                 Err(failed) => Laid::Failed(failed),

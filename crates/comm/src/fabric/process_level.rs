@@ -13,7 +13,7 @@ mod runs;
 mod send;
 
 use super::any_cell::AnyCell;
-use super::call::{Coming, RankCall};
+use super::call::{CollectiveArrival, RankCall};
 use super::combining_tree::CombiningTree;
 use super::processes::{
     Crossing, CrossingSite, DirectCrossing, OwnPart, ProcessPart, ProcessParts, Route,
@@ -131,11 +131,11 @@ impl ProcessLevel {
     #[inline(never)]
     pub(crate) unsafe fn arrive<V: Value>(
         &self,
-        coming: &Coming,
+        arrival: &CollectiveArrival,
         value: V,
         combine: &dyn Fn(V, V) -> V,
     ) {
-        let &Coming { rank, number, call } = coming;
+        let &CollectiveArrival { rank, number, call } = arrival;
         let runs = WatchedRuns::one(rank, value);
         let mine = if self.here.len() == 1 {
             // There is nobody here to meet.

@@ -129,7 +129,7 @@ impl<'c, T: Value> PersistentSend<'c, T> {
             return comm.issend_from(self.dest, self.tag, value, self.location);
         }
         let sent = comm.send_in(MessageKind::User, self.dest, self.tag, value, self.location);
-        Request::new(comm.spot(), ReadyOutcome(Some(sent)))
+        Request::new(comm.wait_site(), ReadyOutcome(Some(sent)))
     }
 
     /// Sends a value by each, in order (MPI_STARTALL).
@@ -169,7 +169,7 @@ impl<'c, T: Value> PersistentRecv<'c, T> {
         let opened = open(|value, _| value);
         let mut receiving = Receiving::new(self.comm, self.wanted, self.location, opened);
         receiving.post();
-        Request::new(self.comm.spot(), receiving)
+        Request::new(self.comm.wait_site(), receiving)
     }
 
     /// Posts a receive by each, in order (MPI_STARTALL).

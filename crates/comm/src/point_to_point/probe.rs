@@ -68,7 +68,7 @@ impl Communicator {
             location: Location::caller(),
             seen: None,
         };
-        PendingFuture::new(self.spot(), probing)
+        PendingFuture::new(self.wait_site(), probing)
     }
 
     /// Looks whether a message from `source` with `tag` is there, and leaves it there (MPI_IPROBE).
@@ -104,7 +104,7 @@ impl Communicator {
             })
         };
         let receiving = Receiving::new(self, wanted, Location::caller(), Whole(message));
-        PendingFuture::new(self.spot(), receiving)
+        PendingFuture::new(self.wait_site(), receiving)
     }
 
     /// Takes a message from `source` with `tag`, if one is there, whatever it holds (MPI_IMPROBE).

@@ -64,7 +64,7 @@ impl Communicator {
         let mut receiving =
             Receiving::new(self, wanted, Location::caller(), open(|value, _| value));
         receiving.post();
-        Request::new(self.spot(), receiving)
+        Request::new(self.wait_site(), receiving)
     }
 
     /// As [`Communicator::irecv`]; the request ends with the message, who has sent it, and with
@@ -82,7 +82,7 @@ impl Communicator {
         let give = open(|value, status| (value, status));
         let mut receiving = Receiving::new(self, wanted, Location::caller(), give);
         receiving.post();
-        Request::new(self.spot(), receiving)
+        Request::new(self.wait_site(), receiving)
     }
 
     /// What a receive of this communicator waits for.
@@ -111,8 +111,8 @@ impl Communicator {
     ) -> PendingFuture<'c, impl PendingCall<Output = Result<R, CommError>> + 'c> {
         // First: while something is there that must be dropped if this panics, it lies in memory
         // and is moved.
-        let spot = self.spot();
-        PendingFuture::new(spot, Receiving::new(self, wanted, location, open(give)))
+        let site = self.wait_site();
+        PendingFuture::new(site, Receiving::new(self, wanted, location, open(give)))
     }
 }
 

@@ -52,7 +52,8 @@ impl Communicator {
                 tag,
                 location,
             };
-            Box::pin(PendingFuture::new(self.spot(), room)) as Pin<Box<dyn Future<Output = ()>>>
+            Box::pin(PendingFuture::new(self.wait_site(), room))
+                as Pin<Box<dyn Future<Output = ()>>>
         })
     }
 

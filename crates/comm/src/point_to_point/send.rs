@@ -93,7 +93,7 @@ impl Communicator {
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
         let sending = Sending::new(self, dest.into(), tag, value, Location::caller());
-        PendingFuture::new(self.spot(), sending)
+        PendingFuture::new(self.wait_site(), sending)
     }
 
     /// Sends `value` and returns a request that has ended (MPI_ISEND).
@@ -107,7 +107,7 @@ impl Communicator {
             return self.issend_from(dest, tag, value, Location::caller());
         }
         let sent = self.send_in(MessageKind::User, dest, tag, value, Location::caller());
-        Request::new(self.spot(), ReadyOutcome(Some(sent)))
+        Request::new(self.wait_site(), ReadyOutcome(Some(sent)))
     }
 
     /// Sends `value` and returns a request that ends when a receive has got it (MPI_ISSEND).
@@ -128,7 +128,7 @@ impl Communicator {
     ) -> Request<'_, ()> {
         let mut sending = Sending::new(self, dest, tag, value, location);
         sending.send();
-        Request::new(self.spot(), sending)
+        Request::new(self.wait_site(), sending)
     }
 
     /// As [`Communicator::issend`], for numbers, which may be changed at once and received into a
@@ -160,7 +160,7 @@ impl Communicator {
         let mut sending = Sending::new(self, dest.into(), tag, numbers.to_vec(), location);
         sending.length = numbers.len();
         sending.send();
-        Request::new(self.spot(), sending)
+        Request::new(self.wait_site(), sending)
     }
 
     /// Sends now.

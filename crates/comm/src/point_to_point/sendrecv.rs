@@ -125,7 +125,7 @@ impl Communicator {
         if self.comes_back(dest, &wanted) {
             return Ok(value);
         }
-        let spot = self.spot();
+        let wait_site = self.wait_site();
         let receiving = Receiving::new(self, wanted, location, open(|value, _| value));
         let both = SendReceive {
             comm: self,
@@ -133,7 +133,7 @@ impl Communicator {
             location,
             receiving,
         };
-        PendingFuture::new(spot, both).await
+        PendingFuture::new(wait_site, both).await
     }
 }
 

@@ -52,7 +52,7 @@ impl Communicator {
         numbers: &[T],
     ) -> Request<'_, ()> {
         let sent = self.send_numbers(dest.into(), tag, numbers, Location::caller());
-        Request::new(self.spot(), ReadyOutcome(Some(sent)))
+        Request::new(self.wait_site(), ReadyOutcome(Some(sent)))
     }
 
     /// Receives numbers into the beginning of `room`; how many they were, and who sent them. From
@@ -93,7 +93,7 @@ impl Communicator {
         let own = self.rank();
         async move {
             match receiving {
-                Some(receiving) => PendingFuture::new(self.spot(), receiving).await,
+                Some(receiving) => PendingFuture::new(self.wait_site(), receiving).await,
                 None => Ok((0, null_status(own, tag))),
             }
         }
@@ -111,14 +111,14 @@ impl Communicator {
         tag: impl Into<TagMatch>,
     ) -> Request<'c, (usize, Status)> {
         let (source, tag, location) = (source.into(), tag.into(), Location::caller());
-        let spot = self.spot();
+        let wait_site = self.wait_site();
         if source == Source::Null {
             let nothing = Ok((0, null_status(self.rank(), tag)));
-            return Request::new(spot, ReadyOutcome(Some(nothing)));
+            return Request::new(wait_site, ReadyOutcome(Some(nothing)));
         }
         let mut receiving = self.receiving_into(room, source, tag, location);
         receiving.post();
-        Request::new(spot, receiving)
+        Request::new(wait_site, receiving)
     }
 
     fn send_numbers<T: Plain>(

@@ -49,6 +49,19 @@ fn sem_g361_a_layout_has_the_elements_that_its_words_say() {
 }
 
 #[test]
+fn sem_g361_nothing_is_nothing_however_often() {
+    within(patience(), || {
+        let none = Layout::contiguous(0).repeated(usize::MAX).unwrap();
+        assert_eq!(none, Layout::contiguous(0));
+        assert!(blocks(&none).is_empty() && none.ascends());
+        let wide = Layout::contiguous(0).resized(3).unwrap();
+        let wide = wide.repeated(usize::MAX / 4).unwrap();
+        assert_eq!((wide.extent(), wide.reach()), (usize::MAX / 4 * 3, 0));
+        assert!(blocks(&wide).is_empty());
+    });
+}
+
+#[test]
 fn sem_g361_subarrays_are_what_loops_find_and_come_back_where_they_were() {
     let mut random = Random::new(5);
     for _ in 0..300 {

@@ -2,7 +2,7 @@
 
 use crate::network::processes;
 use crate::worlds::{Outcome, TREES, everywhere, on, with_ranks, worlds_of};
-use motet_comm::{CommError, World};
+use motet_comm::{CommError, Communicator, World};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
 use std::future::Future;
@@ -337,6 +337,59 @@ fn sem_g90_long_parts_for_all_of_different_lengths() {
         },
         |_, _| (),
     );
+}
+
+/// What a rank has for another: so long that it goes when all know how much comes from where.
+const EACH: usize = 3000;
+
+/// Each rank gets long parts from the others, by the call with this number. Rank 0 may have one
+/// place too few. What has come.
+async fn parts_of_others(comm: &Communicator, call: usize, few: bool) -> Outcome<Vec<u64>> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let mine = vec![rank as u64; EACH * size];
+    let comes = match call {
+        0 | 1 => EACH * size,
+        2 if rank == 0 => EACH * size,
+        2 => 0,
+        _ => EACH,
+    };
+    let mut room = vec![0; comes - usize::from(few && rank == 0)];
+    let counts = vec![EACH; size];
+    match call {
+        0 => drop(comm.alltoallv_into(&mine, &counts, &mut room).await?),
+        1 => drop(comm.allgatherv_into(&mine[..EACH], &mut room).await?),
+        2 => drop(comm.gatherv_into(0, &mine[..EACH], &mut room).await?),
+        _ if rank == 1 => comm.scatterv_into(1, &mine, &counts, &mut room).await?,
+        _ => comm.scatterv_into(1, &[], &[], &mut room).await?,
+    }
+    Ok(room)
+}
+
+#[test]
+fn a_room_that_is_wrong_for_long_parts_is_told_to_its_rank_and_no_other() {
+    within(patience(), || {
+        for count in [2, 3] {
+            processes(count, |end| {
+                let ended = World::over(end, 1).run(async |comm| -> Outcome<()> {
+                    for (call, few) in (0..4).flat_map(|call| [(call, true), (call, false)]) {
+                        let came = parts_of_others(&comm, call, few).await;
+                        if few && comm.rank() == 0 {
+                            let told = came.unwrap_err();
+                            assert!(matches!(told, CommError::Arguments { .. }), "{told}");
+                        } else {
+                            let came = came?;
+                            let from = |at: usize| if call == 3 { 1 } else { at / EACH };
+                            let mut all = came.iter().enumerate();
+                            assert!(all.all(|(at, n)| *n == from(at) as u64), "call {call}");
+                        }
+                        comm.barrier().await?;
+                    }
+                    Ok(())
+                });
+                ended.unwrap();
+            });
+        }
+    });
 }
 
 /// Roots that run ahead of their readers, and types that change: the room that is lent again is

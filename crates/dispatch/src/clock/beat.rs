@@ -25,6 +25,12 @@ struct State {
     call: Option<Call>,
 }
 
+/// A call while it is called. It comes back to its beat, also when it panics, if that goes on.
+struct TakenCall<'b> {
+    beat: &'b Beat,
+    call: Option<Call>,
+}
+
 /// What the handle of a periodic timer knows.
 pub(super) trait Beats: Send + Sync {
     /// No beat comes any more. `true` when that was not so before.
@@ -69,13 +75,14 @@ impl Beat {
             state.call.take()
         };
         // The next beat is set before the call, which may cancel it.
-        let Some(mut call) = call else { return };
-        if call(due).is_break() {
+        let Some(call) = call else { return };
+        let mut taken = TakenCall {
+            beat: self,
+            call: Some(call),
+        };
+        let breaks = taken.call.as_mut().is_some_and(|call| call(due).is_break());
+        if breaks {
             self.stop();
-        }
-        let mut state = self.state.lock();
-        if state.next.is_some() {
-            state.call = Some(call);
         }
     }
 
@@ -89,6 +96,15 @@ impl Beat {
         }
         let missed = u32::try_from(missed + 1).unwrap_or(u32::MAX);
         next + self.period.saturating_mul(missed)
+    }
+}
+
+impl Drop for TakenCall<'_> {
+    fn drop(&mut self) {
+        let mut state = self.beat.state.lock();
+        if state.next.is_some() {
+            state.call = self.call.take();
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::timers::{Key, Timers};
 use crate::route;
 use crate::task::Task;
 use motet_sync::{Condvar, Mutex, thread};
+use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -41,20 +42,38 @@ impl RealTime {
     }
 
     pub(super) fn insert(self: &Arc<Self>, when: Instant, due: Task) -> Key {
+        self.insert_and_start(when, due, |time| {
+            thread::spawn_named(NAME, move || time.serve()).map(drop)
+        })
+    }
+
+    /// Sets a timer; `start` starts the thread, if there is none.
+    fn insert_and_start(
+        self: &Arc<Self>,
+        when: Instant,
+        due: Task,
+        start: impl FnOnce(Arc<Self>) -> io::Result<()>,
+    ) -> Key {
         let mut state = self.state.lock();
         let key = state.timers.insert(when, due);
-        let unserved = !std::mem::replace(&mut state.served, true);
+        if !state.served {
+            // Under the lock: no other timer counts on a thread that does not come.
+            if let Err(refused) = start(Arc::clone(self)) {
+                let due = state.timers.remove(&key);
+                drop(state);
+                due.into_iter().for_each(Task::cleanup);
+                panic!("the operating system starts the thread for timers: {refused}");
+            }
+            state.served = true;
+            return key;
+        }
         let earlier = state.sleeps_until.is_some_and(|until| when < until);
         if earlier {
             // Told once; what is set before it has woken it will see.
             state.sleeps_until = None;
         }
         drop(state);
-        if unserved {
-            let time = Arc::clone(self);
-            thread::spawn_named(NAME, move || time.serve())
-                .expect("the operating system starts the thread for timers");
-        } else if earlier {
+        if earlier {
             self.earlier.notify_all();
         }
         key
@@ -91,6 +110,32 @@ impl RealTime {
 /// Runs a call whose time has come. A panic must not take the thread with it.
 fn fire(due: Task) {
     route::guarded(NAME, &[], || due.run());
+}
+
+#[cfg(all(test, not(any(motet_loom, motet_shuttle))))]
+mod tests {
+    use super::*;
+    use motet_testkit::{Drops, Log, patience, within};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_thread_that_is_refused_once_is_started_by_the_next_timer() {
+        within(patience(), || {
+            let (time, drops, log) = (Arc::new(RealTime::default()), Drops::new(), Log::new());
+            let held = drops.make();
+            let refused = catch_unwind(AssertUnwindSafe(|| {
+                let due = Task::new(move || drop(held));
+                time.insert_and_start(Instant::now(), due, |_| Err(io::Error::other("no room")))
+            }));
+            let told = refused.unwrap_err();
+            let told = told.downcast_ref::<String>().unwrap();
+            assert!(told.contains("no room"), "{told}");
+            assert_eq!(drops.dropped(), drops.made(), "it holds nothing");
+            let fired = log.clone();
+            time.insert(Instant::now(), Task::new(move || fired.push(())));
+            log.wait_for(1);
+        });
+    }
 }
 
 #[cfg(all(test, motet_loom))]

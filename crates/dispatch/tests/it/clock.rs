@@ -302,6 +302,22 @@ fn a_call_that_panics_leaves_the_timers_working() {
 }
 
 #[test]
+fn sem_g53_beats_go_on_after_a_call_that_panics() {
+    within(patience(), || {
+        let (log, mut beats) = (Log::new(), 0);
+        let told = log.clone();
+        let beat = Clock::real().every(MS, move |_| {
+            beats += 1;
+            assert!(beats > 1, "said on purpose");
+            told.push(beats);
+        });
+        log.wait_for(2);
+        assert!(beat.cancel());
+        assert_eq!(log.take()[..2], [2, 3]);
+    });
+}
+
+#[test]
 fn ccr_105_sem_g54_a_timescale_of_2_doubles_the_span() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);

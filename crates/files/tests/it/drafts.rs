@@ -5,7 +5,10 @@ use motet_comm::{CommError, Communicator, Layout, RunError, World};
 use motet_files::{Draft, FileError, Stored, View};
 use motet_testkit::{patience, within};
 use std::fs;
+use std::future::poll_fn;
 use std::path::Path;
+use std::pin::pin;
+use std::task::Poll;
 
 /// The names in a folder.
 fn names(folder: &Path) -> Vec<String> {
@@ -57,6 +60,60 @@ fn sem_g357_until_the_commit_what_had_the_name_has_it() {
         draft.commit().await?;
         assert_eq!(fs::read(&path).unwrap(), [0, 9, 2, 0, 0]);
         assert_eq!(names(path.parent().unwrap()), ["file"]);
+        Ok(())
+    });
+    drop(folder);
+}
+
+#[test]
+fn sem_g357_a_draft_is_removed_when_the_run_ends_while_it_is_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_owned();
+    within(patience(), move || {
+        let path = place.join("file");
+        let ended = World::threads(2).run(async |comm| -> Result<(), FileError> {
+            if comm.rank() == 0 {
+                return Draft::<u8>::create(&comm, &path).await.map(drop);
+            }
+            // The draft's communicator is made, and nothing else is done for it.
+            let _own = comm.dup().await?;
+            let is_made = poll_fn(|cx| match names(&place).is_empty() {
+                true => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                false => Poll::Ready(()),
+            });
+            is_made.await;
+            Err(CommError::NullSource.into())
+        });
+        assert!(ended.is_err(), "rank 1 fails");
+        assert_eq!(names(&place), [""; 0], "the draft is removed");
+    });
+}
+
+#[test]
+fn a_draft_is_resized_when_all_ranks_have_called_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    on_three(async move |comm| {
+        let draft = Draft::create(&comm, &path).await?;
+        draft.write_at(comm.rank() as u64, &[7_u8])?;
+        comm.barrier().await?;
+        if comm.rank() == 0 {
+            let mut resized = pin!(draft.resize(1));
+            let waits = poll_fn(|cx| Poll::Ready(resized.as_mut().poll(cx).is_pending()));
+            assert!(waits.await, "rank 1 has not called it");
+            assert_eq!(draft.elements()?, 3);
+            comm.send(1, 0, ()).await?;
+            resized.await?;
+        } else {
+            if comm.rank() == 1 {
+                comm.recv::<()>(0, 0).await?;
+            }
+            draft.resize(1).await?;
+        }
+        assert_eq!(draft.elements()?, 1);
         Ok(())
     });
     drop(folder);

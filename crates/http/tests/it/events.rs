@@ -14,8 +14,12 @@ fn next(reader: &mut BufReader<TcpStream>) -> (String, String) {
             return ("end".to_owned(), data);
         }
         let line = line.trim_end();
-        if line.is_empty() && !fields.is_empty() && !data.is_empty() {
-            return (fields, data);
+        if line.is_empty() {
+            if !fields.is_empty() && !data.is_empty() {
+                return (fields, data);
+            }
+            // A number without an event.
+            fields.clear();
         }
         if line.starts_with("id: ") || line.starts_with("event: ") {
             fields = format!("{fields}{line};");
@@ -62,6 +66,23 @@ fn sem_g417_a_stream_resumes_where_it_was_cut() {
     let mut events = watch(&shop, "/till/-/events", "last-event-id: 1\r\n");
     assert_eq!(next(&mut events).0, "id: 2;event: deposit;");
     assert_eq!(next(&mut events).0, "id: 3;event: deposit;");
+}
+
+#[test]
+fn sem_g417_a_stream_begins_with_the_number_behind_which_it_resumes() {
+    let shop = Shop::open();
+    shop.deposit("ann", 1);
+    let mut events = watch(&shop, "/till/-/events", "");
+    let mut line = String::new();
+    while !line.starts_with("id: ") {
+        line.clear();
+        assert!(events.read_line(&mut line).unwrap() > 0, "it has ended");
+    }
+    assert_eq!(line, "id: 1\n");
+    drop(events);
+    shop.deposit("ann", 2);
+    let mut events = watch(&shop, "/till/-/events", "last-event-id: 1\r\n");
+    assert_eq!(next(&mut events).0, "id: 2;event: deposit;");
 }
 
 #[test]

@@ -2,16 +2,39 @@
 
 use crate::till::{Entry, Shop, TillClient, TillFault};
 use motet_http::{Config, Peer, Server};
-use motet_ports::wait_blocking;
+use motet_ports::{wait_blocking, wait_blocking_for};
 use motet_service::{FaultCode, Options, Value};
+use motet_sync::thread::{JoinHandle, spawn_named};
 use std::future::IntoFuture;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 fn entry(cents: i64) -> Entry {
     let name = "ann".to_owned();
     Entry { name, cents }
+}
+
+/// What a node answers that has no room for a connection.
+const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\n\
+                    connection: close\r\n\r\n";
+
+/// A place where each connection gets one of these answers, and then ends.
+fn answering(answers: Vec<String>) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    let serve = move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(&stream).lines();
+            while lines
+                .next()
+                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+            {}
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    };
+    (at, spawn_named("answering", serve).unwrap())
 }
 
 /// The same calls with the same answers, whatever the way.
@@ -157,6 +180,61 @@ fn sem_g421_a_watch_goes_on_behind_what_came_last() {
         .unwrap();
     let told = std::iter::from_fn(next).last().unwrap().unwrap();
     assert_eq!(told.event, "gone");
+}
+
+#[test]
+fn sem_g421_a_watch_that_has_seen_nothing_yet_misses_nothing() {
+    let mut shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let mut watch = peer.watch("/till", None, false).unwrap();
+    let any = shop.node.find("/till").unwrap();
+    while any.lookup().subscriptions.is_empty() {
+        std::thread::yield_now();
+    }
+    shop.server.take().unwrap().stop();
+    let till: TillClient = shop.node.client("/till").unwrap();
+    for cents in [1, 2] {
+        wait_blocking(till.deposit(entry(cents)).into_future())
+            .unwrap()
+            .unwrap();
+    }
+    shop.server = Some(Server::start(&shop.node, Config::at(shop.at)).unwrap());
+    for version in [1, 2] {
+        let told = wait_blocking_for(watch.next(), Duration::from_secs(60));
+        let told = told.expect("it is told").unwrap().unwrap();
+        assert_eq!((told.event.as_str(), told.version), ("deposit", version));
+        assert!(!told.reinstated);
+    }
+}
+
+#[test]
+fn sem_g421_a_watch_that_comes_back_waits_for_room() {
+    let told = |version: u64| {
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n\
+             id: {version}\nevent: deposit\ndata: {{\"version\":{version}}}\n\n"
+        )
+    };
+    let (at, serving) = answering(vec![told(1), BUSY.to_owned(), told(2)]);
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let mut watch = peer.watch("/till", None, true).unwrap();
+    for version in [1, 2] {
+        let told = wait_blocking_for(watch.next(), Duration::from_secs(60));
+        let told = told.expect("it is told").unwrap().unwrap();
+        assert_eq!(told.version, version);
+    }
+    serving.join().unwrap();
+}
+
+#[test]
+fn sem_g420_a_node_without_room_for_a_connection_says_when_to_try_again() {
+    let (at, serving) = answering(vec![BUSY.to_owned()]);
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let call = peer.call("/till", "deposit", Value::Null, Options::default());
+    let fault = wait_blocking(call).unwrap().unwrap_err();
+    serving.join().unwrap();
+    assert_eq!(fault.code(), FaultCode::QueuingLimitExceeded, "{fault}");
+    assert_eq!(fault.retry_in(), Some(Duration::from_secs(1)));
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl Shared {
     /// nobody lacks anything for which it has room.
     async fn tell_once(&self) -> bool {
         let now = self.node.queue().clock().now();
-        let Pass { lacking, dropped } = {
+        let Pass { missing, dropped } = {
             let members = self.members.lock().names();
             let holders = |key: &str| ranked(key, &members, self.config.replicas);
             let mut store = self.store.lock();
@@ -169,8 +169,8 @@ impl Shared {
             // An error: the member is gone, and forgets what this one had.
             let _ = self.ask(&member, &HolderRequest::Dropped(keys)).await;
         }
-        let is_all = lacking.is_empty();
-        for (member, entries) in lacking {
+        let is_all = missing.is_empty();
+        for (member, entries) in missing {
             let (ask, losses) = (
                 HolderRequest::Keep(entries),
                 self.store.lock().losses(&member),

@@ -48,7 +48,7 @@ pub(super) struct Store {
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     /// What members lack.
-    pub(super) lacking: BTreeMap<PeerName, Vec<(String, Entry)>>,
+    pub(super) missing: BTreeMap<PeerName, Vec<(String, Entry)>>,
     /// Keys that were dropped here, for each member that holds them.
     pub(super) dropped: BTreeMap<PeerName, Vec<String>>,
 }
@@ -183,7 +183,7 @@ impl Store {
                 is_settled = false;
                 let so_far = bytes.entry(holder.clone()).or_default();
                 if *so_far == 0 || *so_far + size <= limit {
-                    let entries = pass.lacking.entry(holder.clone()).or_default();
+                    let entries = pass.missing.entry(holder.clone()).or_default();
                     entries.push((key.clone(), kept.entry.clone()));
                 }
                 *so_far += size;
@@ -319,11 +319,11 @@ mod tests {
         assert_eq!((store.get("a"), store.len()), (None, 1));
         let names = ["m", "n"].map(PeerName::new).to_vec();
         let pass = store.pass(&names[0], |_| names.clone(), 1000);
-        let lacking: Vec<&str> = pass.lacking[&names[1]]
+        let missing: Vec<&str> = pass.missing[&names[1]]
             .iter()
             .map(|(key, _)| &key[..])
             .collect();
-        assert_eq!((lacking, pass.dropped.len()), (vec!["b"], 0));
+        assert_eq!((missing, pass.dropped.len()), (vec!["b"], 0));
     }
 
     #[test]

@@ -2,11 +2,21 @@
 
 use crate::nodes::Net;
 use motet_dispatch::{Causality, QueueConfig};
-use motet_mesh::{CallError, Request};
+use motet_mesh::{CallError, MAX_FRAME, Node, Request};
 use motet_ports::{Port, Receive};
 use motet_testkit::Log;
 
 type Square = Request<u32, u32>;
+
+/// Calls `square`, and writes down what comes of it.
+fn ask(net: &Net, node: &Node, number: u32, log: &Log<Result<u32, CallError>>) {
+    let (node, log) = (node.clone(), log.clone());
+    motet_dispatch::spawn(&net.queue("caller"), async move {
+        let answer: Result<u32, CallError> = node.call("square", &number).await;
+        log.push(answer);
+    })
+    .unwrap();
+}
 
 #[test]
 fn sem_g215_calls_go_to_those_who_serve_the_key_in_turn() {
@@ -146,5 +156,81 @@ fn sem_g223_causalities_of_a_caller_travel_by_name_and_are_cancelled_over_the_li
     assert!(why.contains("the customer has gone"), "{why}");
     assert!(
         matches!(&results.take()[..], [Err(CallError::Cancelled(why))] if why.contains("order 7"))
+    );
+}
+
+#[test]
+fn sem_g215_a_caller_that_was_started_again_gets_no_answer_to_an_earlier_call() {
+    let net = Net::new(5);
+    let (before, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Square>::new();
+    let _server = serves.serve("square", &port).unwrap();
+    net.replay.run();
+    let lost = Log::new();
+    ask(&net, &before, 3, &lost);
+    net.replay.run();
+    let first = port.test().expect("the request has come");
+    net.network.kill("asks");
+    net.replay.run();
+    let after = net.node("asks", 2);
+    net.replay.run();
+    let results = Log::new();
+    ask(&net, &after, 5, &results);
+    net.replay.run();
+    let second = port.test().expect("the request has come");
+    first.answer(&9);
+    net.replay.run();
+    assert!(results.take().is_empty(), "it is an answer to another call");
+    second.answer(&25);
+    net.replay.run();
+    assert_eq!(results.take(), [Ok(25)]);
+    assert!(lost.take().is_empty());
+}
+
+#[test]
+fn sem_g215_a_request_that_no_frame_holds_fails_its_call() {
+    let net = Net::new(6);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Request<Vec<u8>, u32>>::new();
+    let _server = serves.serve("length", &port).unwrap();
+    net.replay.run();
+    let results = Log::new();
+    let log = results.clone();
+    motet_dispatch::spawn(&net.queue("caller"), async move {
+        let answer: Result<u32, CallError> = asks.call("length", &vec![1_u8; MAX_FRAME]).await;
+        log.push(answer);
+    })
+    .unwrap();
+    net.replay.run();
+    let told = results.take();
+    assert!(
+        matches!(&told[..], [Err(CallError::NotWritable(why))] if why.contains("at most")),
+        "{told:?}"
+    );
+    assert!(port.test().is_none());
+}
+
+#[test]
+fn sem_g215_an_answer_that_no_frame_holds_fails_its_call() {
+    let net = Net::new(7);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Request<u32, Vec<u8>>>::new();
+    let _server = serves.serve("bytes", &port).unwrap();
+    net.replay.run();
+    let results = Log::new();
+    let log = results.clone();
+    motet_dispatch::spawn(&net.queue("caller"), async move {
+        let answer: Result<Vec<u8>, CallError> = asks.call("bytes", &1_u32).await;
+        log.push(answer.map(|bytes| bytes.len()));
+    })
+    .unwrap();
+    net.replay.run();
+    let request = port.test().expect("the request has come");
+    request.answer(&vec![1; MAX_FRAME]);
+    net.replay.run();
+    let told = results.take();
+    assert!(
+        matches!(&told[..], [Err(CallError::Failed(why))] if why.contains("the answer has")),
+        "{told:?}"
     );
 }

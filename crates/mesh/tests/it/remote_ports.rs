@@ -120,6 +120,36 @@ fn errors_of_remote_ports_say_which_and_why() {
     drop(exported);
 }
 
+#[test]
+fn sem_g221_a_taker_that_was_started_again_gets_what_is_posted_later() {
+    let net = Net::new(4);
+    let (owner, before) = (net.node("owner", 1), net.node("t", 1));
+    let port = Port::<u32>::new();
+    let exported = owner.export("n", &port).unwrap();
+    net.replay.run();
+    let take = |node: &Node, log: &Log<Result<u32, TakeError>>| {
+        let (remote, log) = (node.remote_port::<u32>("n").unwrap(), log.clone());
+        spawn(&net.queue("taker"), async move {
+            log.push(remote.recv().await);
+        })
+        .unwrap();
+        net.replay.run();
+    };
+    let (lost, taken) = (Log::new(), Log::new());
+    take(&before, &lost);
+    net.network.kill("t");
+    net.replay.run();
+    let after = net.node("t", 2);
+    net.replay.run();
+    take(&after, &taken);
+    assert!(taken.take().is_empty(), "it waits");
+    port.post(7).unwrap();
+    net.replay.run();
+    assert_eq!(taken.take(), [Ok(7)]);
+    assert!(lost.take().is_empty());
+    drop((exported, before));
+}
+
 /// Takers that compete, in both orders, while links are cut and a taker is killed and comes back.
 fn program(seed: u64) {
     let net = Net::new(seed);

@@ -51,7 +51,7 @@ impl Annealing {
     ) -> Result<Settled, MiningError> {
         if let Clusters::Exactly(clusters) = self.clusters {
             while centres.len() < clusters * lloyd.dim {
-                let far = lloyd.farthest(&centres).await?;
+                let (_, far) = lloyd.farthest(&centres).await?;
                 centres.extend(far);
             }
         }

@@ -3,9 +3,10 @@
 use crate::data::{Numbers, anneal, annealed, kmeans, random_start};
 use motet_comm::World;
 use motet_mining::{
-    Annealing, Clustering, Clusters, DataError, KMeans, MiningError, Points, SoftStep, Steps,
-    TraceStep, adjusted_rand,
+    Annealing, Clustering, Clusters, Control, DataError, Init, KMeans, MiningError, Points,
+    SoftStep, Steps, TraceStep, adjusted_rand,
 };
+use motet_testkit::{patience, within};
 use proptest::prelude::*;
 
 fn points(values: Vec<f64>, dim: usize) -> Points {
@@ -441,4 +442,62 @@ fn sem_g442_rows_that_were_clustered_are_predicted_as_they_are_labelled() {
         }
     );
     assert!(wrong.to_string().contains("2 columns"));
+}
+
+#[test]
+fn rows_that_arithmetic_hardly_tells_apart_come_to_an_end() {
+    let near = |value: f64| f64::from_bits(value.to_bits() + 1);
+    let rows: Vec<f64> = [
+        (2.4, 6),
+        (near(2.4), 11),
+        (8.8, 20),
+        (near(8.8), 4),
+        (9.1, 12),
+    ]
+    .into_iter()
+    .flat_map(|(value, count)| vec![value; count])
+    .collect();
+    for (rows, clusters) in [(rows, 3), (vec![0.6, near(0.6), 2.1], 3)] {
+        let all = points(rows, 1);
+        let found = within(patience(), move || {
+            let method = Annealing {
+                clusters: Clusters::Exactly(clusters),
+                ..Annealing::default()
+            };
+            anneal(1, &method, &all)
+        });
+        assert_eq!(found.clusters(), clusters);
+        assert!(found.spread.iter().all(|spread| spread.is_finite()));
+    }
+    // The squares of what lies between 0 and 1e-170 are 0.
+    let told = within(patience(), || {
+        let all = points(vec![-1.0, 0.0, 1e-170, 1.0], 1);
+        let method = KMeans {
+            clusters: 4,
+            init: Init::Random,
+            ..KMeans::default()
+        };
+        World::threads(1).run(async |comm| method.fit(&comm, &all, &Control::default()).await)
+    });
+    if let Err(told) = told {
+        assert!(told.to_string().contains("different points"), "{told}");
+    }
+}
+
+#[test]
+fn a_run_that_is_ended_early_has_no_empty_cluster() {
+    let all = points(vec![0.0, 8.0, 10.0, 11.0, 22.0, 24.0, 28.0], 1);
+    let method = KMeans {
+        clusters: 3,
+        init: Init::Centres(vec![-4.0, 22.0, 30.0]),
+        max_iterations: 1,
+        ..KMeans::default()
+    };
+    let found = kmeans(1, &method, &all);
+    assert!(
+        found.sizes.iter().all(|&size| size > 0),
+        "{:?}",
+        found.sizes
+    );
+    assert!(found.spread.iter().all(|spread| spread.is_finite()));
 }

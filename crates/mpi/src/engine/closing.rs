@@ -5,8 +5,8 @@
 //! ```
 
 use super::envelope::{Kind, NOTHING};
+use super::peer_states::PeerState;
 use super::shared::Load;
-use super::sides::Side;
 use super::{Engine, ReceivedMessage};
 use crate::binding::Request;
 use crate::error::MpiError;
@@ -66,7 +66,7 @@ impl Engine {
     ) -> Result<(), MpiError> {
         let begun = Instant::now();
         let mut closing = self.closing.lock();
-        self.sides.close_here();
+        self.peer_states.close_here();
         let mut told: Option<Result<(), MpiError>> = None;
         let mut fruitless = 0_u32;
         loop {
@@ -80,10 +80,10 @@ impl Engine {
             };
             // Nothing may come after a close message, and a thread that found this side open may be
             // sending (through memory it is refused then).
-            if told.is_none() && self.sides.is_quiet() {
+            if told.is_none() && self.peer_states.is_quiet() {
                 told = Some(self.send_finish(&mut closing));
             }
-            let open = self.sides.all_in(Side::Open);
+            let open = self.peer_states.all_in(PeerState::Open);
             if quiet && idle && open.is_empty() && self.is_over(&mut closing)? {
                 break;
             }
@@ -108,7 +108,7 @@ impl Engine {
 
     /// Whether a process was lost: all have not closed then, and never will.
     pub(crate) fn has_lost(&self) -> bool {
-        !self.sides.all_in(Side::Lost).is_empty()
+        !self.peer_states.all_in(PeerState::Lost).is_empty()
     }
 
     /// Gives way to others after so many looks in a row that have found nothing.
@@ -127,7 +127,7 @@ impl Engine {
     fn send_finish(&self, closing: &mut Closing) -> Result<(), MpiError> {
         let mut refused = Ok(());
         for process in (0..self.processes()).filter(|&process| process != self.process()) {
-            if closing.told[process] || self.sides.get(process) == Side::Lost {
+            if closing.told[process] || self.peer_states.get(process) == PeerState::Lost {
                 continue;
             }
             let said = self.start(process, Kind::Close, NOTHING, Load::Pieces(&[]));
@@ -163,7 +163,7 @@ impl Engine {
             return;
         }
         closing.looked = Instant::now();
-        for process in self.sides.all_in(Side::Closed) {
+        for process in self.peer_states.all_in(PeerState::Closed) {
             if process == self.process() {
                 continue;
             }

@@ -3,9 +3,9 @@
 use super::Engine;
 use super::arrivals::TAG;
 use super::envelope::{Kind, ReceivedMessage, TRAILER, pack};
+use super::peer_states::PeerState;
 use super::receiving::Receiving;
 use super::shared::Load;
-use super::sides::Side;
 use super::under_way::Sent;
 use crate::error::MpiError;
 use motet_comm::{Gone, Header};
@@ -55,7 +55,7 @@ impl Engine {
         bytes: &[u8],
     ) -> Result<Gone, MpiError> {
         if process != self.process() && self.shared.reach(process) {
-            self.sides.check(process)?;
+            self.peer_states.check(process)?;
             let gone = self.shared.send_some(process, &header, bytes);
             return gone.ok_or(MpiError::Closed);
         }
@@ -66,7 +66,7 @@ impl Engine {
         if self.shared.reach(process) {
             return self.send_pieces(process, header, &[bytes]).map(|()| whole);
         }
-        let _sender = self.sides.enter(process)?;
+        let _sender = self.peer_states.enter(process)?;
         if !self.sending.lock().reserve(process) {
             return Ok(Gone::default());
         }
@@ -85,10 +85,10 @@ impl Engine {
     fn send_load(&self, process: usize, header: Header, load: Load<'_>) -> Result<(), MpiError> {
         if process != self.process() && self.shared.reach(process) {
             // Nobody need count it: nothing goes into a ring behind the close message.
-            self.sides.check(process)?;
+            self.peer_states.check(process)?;
             return self.start(process, Kind::Message, header, load);
         }
-        let _sender = self.sides.enter(process)?;
+        let _sender = self.peer_states.enter(process)?;
         self.start(process, Kind::Message, header, load)
     }
 
@@ -104,7 +104,7 @@ impl Engine {
                 Kind::Message => Some((header, load)),
                 Kind::Close => None,
             };
-            let open = || self.sides.get(process) != Side::Lost;
+            let open = || self.peer_states.get(process) != PeerState::Lost;
             let sent = self.shared.send(process, message, open);
             if self.shared.waiting() > 0 {
                 // Who makes room tells nobody: who sleeps is to look for it.
@@ -144,7 +144,7 @@ impl Engine {
         }
         let mut sending = self.sending.lock();
         sending.push(request, sent);
-        if self.sides.get(process) == Side::Lost {
+        if self.peer_states.get(process) == PeerState::Lost {
             // It was lost since the caller looked: nobody else gives this send up.
             sending.abandon(process);
         }

@@ -2,7 +2,7 @@
 
 use motet_dispatch::{Clock, Timer};
 use motet_sync::Mutex;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::time::{Duration, Instant};
 
 /// The time that a batch may take to fill up, counted from its first item.
@@ -45,7 +45,9 @@ impl Patience {
 
     /// Calls `due` when the time of the batch is over. The caller holds no lock.
     pub(super) fn set(&self, number: BatchNumber, due: impl FnOnce(Instant) + Send + 'static) {
+        let unset = UnsetTimer(self, number);
         let timer = self.clock.after(self.span, due);
+        let _set = ManuallyDrop::new(unset);
         let mut alarm = self.alarm.lock();
         if alarm.begun && alarm.number == number.0 {
             alarm.timer = Some(timer);
@@ -75,6 +77,20 @@ impl Patience {
             alarm.timer = None;
         }
         over
+    }
+}
+
+/// A batch whose timer is being set. Dropping this says that there is none, as the clock has
+/// panicked: the next item begins it anew.
+struct UnsetTimer<'p>(&'p Patience, BatchNumber);
+
+impl Drop for UnsetTimer<'_> {
+    fn drop(&mut self) {
+        let UnsetTimer(patience, number) = self;
+        let mut alarm = patience.alarm.lock();
+        if alarm.number == number.0 {
+            alarm.begun = false;
+        }
     }
 }
 

@@ -264,9 +264,28 @@ impl<T: Send + 'static> PortState<T> {
         }
         self.end_receivers(deferred);
     }
+
+    fn end_waits(&mut self, deferred: &mut Deferred) {
+        let Some(bound) = self.bound.as_mut().filter(|bound| bound.lets_wait()) else {
+            return;
+        };
+        bound.overflow = Overflow::DropNewest;
+        for poster in std::mem::take(&mut bound.posters) {
+            if let Some(parcel) = poster.let_in(deferred) {
+                bound.drop_item(parcel, deferred);
+            }
+        }
+    }
 }
 
 impl<T: Send + 'static> PortCore<T> {
+    /// Nobody waits for room here any more, now or later: items beyond it are dropped.
+    pub(crate) fn end_waits(&self) {
+        let mut deferred = Deferred::default();
+        self.locked(|state| state.end_waits(&mut deferred));
+        deferred.carry_out();
+    }
+
     /// Lets those in who wait to post, as far as there is room. Each item is offered as if it were
     /// posted now.
     pub(crate) fn let_in_posters(&self) {

@@ -127,6 +127,31 @@ fn sem_g31_a_poster_that_waits_loses_nothing() {
 }
 
 #[test]
+fn sem_g31_a_poster_does_not_wait_for_a_subscriber_that_is_gone() {
+    explore(0..10, |replay| {
+        let queue = replay.queue(QueueConfig::named("any order"));
+        let (broadcast, log) = (BroadcastPort::new(), Log::new());
+        let slow = broadcast.subscribe(1, Overflow::Wait);
+        let other = broadcast.subscribe(3, Overflow::Wait);
+        let (kept, told) = (Port::clone(&slow), log.clone());
+        let poster = async move {
+            for n in 0..3 {
+                assert!(broadcast.post_wait(n).await.is_complete());
+            }
+            told.push("posted");
+        };
+        spawn(&queue.handle(), poster).unwrap();
+        replay.run();
+        assert!(log.is_empty());
+        drop(slow);
+        replay.run();
+        assert_eq!((log.take(), other.items()), (vec!["posted"], vec![0, 1, 2]));
+        // Who has a handle of the port takes what is left.
+        assert_eq!((kept.test(), kept.is_closed()), (Some(0), false));
+    });
+}
+
+#[test]
 fn sem_g30_items_of_one_poster_keep_their_order() {
     on_dispatchers(5, |dispatcher, queue| {
         let broadcast = BroadcastPort::new();

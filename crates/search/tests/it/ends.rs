@@ -30,6 +30,19 @@ impl Tree for Endless {
     }
 }
 
+/// Nodes of one level are solutions, and the bound leaves nothing out.
+impl Bounded for Endless {
+    type Value = u32;
+
+    fn value(&self, node: &u32) -> Option<u32> {
+        (*node == 900).then_some(*node)
+    }
+
+    fn bound(&self, _: &u32) -> u32 {
+        2_000
+    }
+}
+
 /// A tree of three levels of thirty children each; the node of this path panics.
 #[derive(Clone, Copy)]
 pub(crate) struct Fragile(pub(crate) &'static [u32]);
@@ -107,6 +120,70 @@ fn sem_g201_a_limit_ends_a_search() {
             }
         }
     });
+}
+
+/// Subtrees of which none comes to its end, and short ones.
+const REPLICABLE: [Order; 2] = [
+    Order::Replicable {
+        window: 8,
+        split: 2,
+    },
+    Order::Replicable {
+        window: 8,
+        split: 998,
+    },
+];
+
+fn ends_at_100_000(ranks: usize, order: Order) {
+    let limits = Limits {
+        nodes: 100_000,
+        ..Limits::default()
+    };
+    let search = Search {
+        order,
+        limits,
+        ..Search::default()
+    };
+    let (stopped, best, nodes) = on(ranks, async |comm| {
+        let found = search.maximise(&comm, &Endless).await?;
+        let best = found.result.map(|best| best.value);
+        Ok((found.stopped, best, found.report.nodes))
+    });
+    assert_eq!(stopped, Some(Limit::Nodes), "{order:?} on {ranks}");
+    assert_eq!(best, Some(900), "{order:?} on {ranks}");
+    match ranks {
+        1 => assert_eq!(nodes, 100_000, "{order:?}"),
+        _ => assert!(nodes >= 100_000, "{nodes} by {order:?} on {ranks}"),
+    }
+}
+
+#[test]
+fn sem_g201_a_limit_ends_a_replicable_search_with_what_it_has() {
+    within(patience(), || {
+        for ranks in [1, 2, 3, 8] {
+            for order in REPLICABLE {
+                ends_at_100_000(ranks, order);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_window_without_end_is_one_of_all_subtrees() {
+    let search = Search {
+        order: Order::Replicable {
+            window: usize::MAX,
+            split: 1,
+        },
+        ..Search::default()
+    };
+    for ranks in RANKS {
+        let (best, nodes) = on(ranks, async |comm| {
+            let found = search.maximise(&comm, &Fragile(&[99])).await?;
+            Ok((found.result, found.report.nodes))
+        });
+        assert_eq!((best, nodes), (None, 1 + 30 + 900 + 27_000), "on {ranks}");
+    }
 }
 
 #[test]
@@ -272,6 +349,61 @@ fn sem_g204_progress_is_told() {
         told.last()
             .is_some_and(|last| (1..=nodes).contains(&last.nodes))
     );
+}
+
+#[test]
+fn sem_g204_progress_of_a_replicable_search_is_that_of_all_ranks() {
+    for ranks in RANKS {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let progress = OnProgress {
+            every: Duration::ZERO,
+            tell: Arc::new({
+                let told = Arc::clone(&told);
+                move |progress| told.lock().push(progress)
+            }),
+        };
+        let search = Search {
+            order: Order::Replicable {
+                window: 8,
+                split: 1,
+            },
+            progress: Some(progress),
+            ..Search::default()
+        };
+        let nodes = on(ranks, async |comm| {
+            let found = search.maximise(&comm, &Fragile(&[99])).await?;
+            Ok(found.report.nodes)
+        });
+        let told: Vec<u64> = told.lock().iter().map(|progress| progress.nodes).collect();
+        assert!(told.is_sorted(), "on {ranks}: {told:?}");
+        // The last subtree that is done is the last that is told of.
+        assert_eq!(told.last(), Some(&nodes), "on {ranks}");
+    }
+}
+
+#[test]
+fn sem_g204_progress_of_a_replicable_search_is_not_told_too_often() {
+    let told = Arc::new(Mutex::new(0));
+    let progress = OnProgress {
+        every: Duration::MAX,
+        tell: Arc::new({
+            let told = Arc::clone(&told);
+            move |_| *told.lock() += 1
+        }),
+    };
+    let search = Search {
+        order: Order::Replicable {
+            window: 8,
+            split: 1,
+        },
+        progress: Some(progress),
+        ..Search::default()
+    };
+    on(2, async |comm| {
+        search.maximise(&comm, &Fragile(&[99])).await?;
+        Ok(())
+    });
+    assert_eq!(*told.lock(), 0);
 }
 
 #[test]

@@ -12,9 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl<S: Service> Served<S> {
-    /// The cell is empty: the service is built anew, or has failed for good.
+    /// The cell is empty: the service is built anew, or has failed for good. One that was dropped
+    /// meanwhile stays so.
     pub(super) fn restart(self: &Arc<Self>, why: &Fault) {
         let common = &self.slot.common;
+        if common.has_ended() {
+            return;
+        }
         let now = common.shared.deadlines.clock().now();
         let wait = self.plan.supervision.lock().next(now);
         let Some(wait) = wait else {
@@ -24,7 +28,7 @@ impl<S: Service> Served<S> {
                 &common.path,
                 &format!("failed for good: {why}"),
             );
-            common.set_life(Lifecycle::Failed {
+            common.set_unless_ended(Lifecycle::Failed {
                 why: why.reason().to_owned(),
             });
             return;
@@ -35,11 +39,16 @@ impl<S: Service> Served<S> {
             &common.path,
             &format!("is built anew: {why}"),
         );
-        common.set_life(Lifecycle::Restarting);
+        if !common.set_unless_ended(Lifecycle::Restarting) {
+            return;
+        }
         let served = Arc::clone(self);
         let again = async move {
             if wait > Duration::ZERO {
                 sleep(wait).await;
+            }
+            if served.slot.common.has_ended() {
+                return;
             }
             match served.build().await {
                 Ok(service) => served.resume(service),
@@ -47,7 +56,7 @@ impl<S: Service> Served<S> {
             }
         };
         if spawn(&common.queue, again).is_err() {
-            common.set_life(Lifecycle::Failed {
+            common.set_unless_ended(Lifecycle::Failed {
                 why: "the node has stopped".to_owned(),
             });
         }
@@ -57,16 +66,22 @@ impl<S: Service> Served<S> {
     fn resume(&self, service: S) {
         let common = &self.slot.common;
         Figures::count(&common.figures.restarts);
-        let ended = matches!(
-            *common.life.lock(),
-            Lifecycle::Draining | Lifecycle::Dropped
-        );
-        if ended {
+        if common.has_ended() {
             return;
         }
         let version = common.next_version();
         drop(self.tells(self.telling_state(version, &service)));
-        *self.cell.lock() = Some(Arc::new(service));
-        common.set_life(Lifecycle::Running);
+        let service = Arc::new(service);
+        {
+            // Both: who ends the service sets its life, and then empties the cell.
+            let mut cell = self.cell.lock();
+            let mut life = common.life.lock();
+            if life.is_end() {
+                return;
+            }
+            *cell = Some(service);
+            *life = Lifecycle::Running;
+        }
+        common.shared.changed(common);
     }
 }

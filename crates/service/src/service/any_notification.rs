@@ -1,5 +1,6 @@
 //! Notifications as JSON, for those who do not know the contract: made once for all of them.
 
+use super::any_service::AnyClient;
 use super::notification::{Event, Notification};
 use crate::Contract;
 use crate::json::to_value;
@@ -28,6 +29,15 @@ pub struct AnyNotification {
 /// What was made of it.
 #[derive(Default)]
 struct Made(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl AnyClient {
+    /// The version of the state, of which nobody is asked. Who subscribes after it was read is told
+    /// of later ones only.
+    #[must_use]
+    pub fn state_version(&self) -> u64 {
+        self.0.common().version()
+    }
+}
 
 impl AnyNotification {
     pub(super) fn new<C: Contract>(notification: &Notification<C>) -> Self {

@@ -88,10 +88,9 @@ impl Cx {
     #[must_use]
     pub fn deadline(&self) -> Instant {
         // A call that is carried out at once has begun just now.
-        self.envelope.deadline.unwrap_or_else(|| {
-            let limit = self.common.shared.limit();
-            self.clock().now() + self.clock().timescale().of(limit)
-        })
+        self.envelope
+            .deadline
+            .unwrap_or_else(|| self.clock().in_future(self.common.shared.limit()))
     }
 
     /// The clock of the node: virtual under a replay.

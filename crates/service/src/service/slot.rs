@@ -228,6 +228,23 @@ impl Common {
         *self.life.lock() = life;
         self.shared.changed(self);
     }
+
+    /// Whether the service ends, or has ended: it does not come back.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.life.lock().is_end()
+    }
+
+    /// As [`Common::set_life`], unless the service ends or has ended: whether it goes on.
+    pub(crate) fn set_unless_ended(&self, life: Lifecycle) -> bool {
+        let mut now = self.life.lock();
+        if now.is_end() {
+            return false;
+        }
+        *now = life;
+        drop(now);
+        self.shared.changed(self);
+        true
+    }
 }
 
 impl Figures {

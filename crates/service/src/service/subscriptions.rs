@@ -83,7 +83,8 @@ impl<C: Contract> Subscriptions<C> {
         now: Instant,
         state: impl Fn() -> Arc<C::State>,
     ) -> u64 {
-        let expires = how.expires.map(|span| now + span);
+        // None: a time that nobody lives to see.
+        let expires = how.expires.and_then(|span| now.checked_add(span));
         let mut inner = self.inner.lock();
         self.keeps.store(true, Ordering::Relaxed);
         // One subscription for each subscriber that has a name.
@@ -91,7 +92,7 @@ impl<C: Contract> Subscriptions<C> {
             let same = |entry: &SubscriberEntry<C>| entry.how.name.as_ref() == Some(name);
             inner.entries.retain(|_, entry| !same(entry));
         }
-        let first = inner.first(&how, version, state);
+        let first = inner.first(&how, version, &state);
         inner.next += 1;
         let id = inner.next;
         let left = how.count;
@@ -104,8 +105,15 @@ impl<C: Contract> Subscriptions<C> {
         let target = entry.target();
         inner.entries.insert(id, entry);
         drop(inner);
-        for notification in first {
-            self.deliver(id, &target, &notification, &mut None);
+        let most = left.map_or(HISTORY, |left| left.min(HISTORY as u64) as usize);
+        for notification in first.into_iter().take(most) {
+            if target.coalesces() && target.is_full() {
+                target.coalesce(version, state());
+                break;
+            }
+            if !self.deliver(id, &target, &notification, &mut None) {
+                break;
+            }
         }
         id
     }
@@ -144,9 +152,10 @@ impl<C: Contract> Subscriptions<C> {
         let mut written = None;
         for (id, target) in targets {
             let whole = target.coalesces() && target.is_full();
-            match whole {
-                false => self.deliver(id, &target, notification, &mut written),
-                true => target.coalesce(notification.version, state()),
+            if whole {
+                target.coalesce(notification.version, state());
+            } else {
+                self.deliver(id, &target, notification, &mut written);
             }
         }
     }
@@ -174,19 +183,22 @@ impl<C: Contract> Subscriptions<C> {
             .collect()
     }
 
+    /// Whether the subscription goes on.
     fn deliver(
         &self,
         id: u64,
         target: &Target<C>,
         notification: &Notification<C>,
         written: &mut Written,
-    ) {
+    ) -> bool {
         if target.is_counted && !self.count(id) {
-            return;
+            return false;
         }
-        if !target.post_or_overflow(notification, written) {
+        let goes_on = target.post_or_overflow(notification, written);
+        if !goes_on {
             self.leave(id);
         }
+        goes_on
     }
 
     /// Counts a notification of a subscriber that wants so many: whether it is still there. The
@@ -197,7 +209,7 @@ impl<C: Contract> Subscriptions<C> {
             return false;
         };
         if let Some(left) = &mut entry.left {
-            *left -= 1;
+            *left = left.saturating_sub(1);
             if *left == 0 {
                 inner.entries.remove(&id);
             }
@@ -241,7 +253,7 @@ impl<C: Contract> Inner<C> {
                 let begins = self
                     .history
                     .front()
-                    .is_some_and(|(_, oldest)| oldest.version <= since + 1);
+                    .is_some_and(|(_, oldest)| oldest.version <= since.saturating_add(1));
                 match begins && since < version {
                     true => {
                         let kept = self.history.iter().map(|(_, kept)| kept);
@@ -356,7 +368,10 @@ fn drop_oldest<C: Contract>(port: &Port<Notification<C>>) {
             };
         }
     }
-    drop(port.put_back(Notification::new(version, Event::Lost(lost))));
+    // The subscriber may have taken all meanwhile.
+    if lost > 0 {
+        drop(port.put_back(Notification::new(version, Event::Lost(lost))));
+    }
 }
 
 impl<C: Contract> Clone for Sink<C> {

@@ -1,9 +1,11 @@
 //! The thread that writes to a store: commits that wait together are one.
 
 use crate::{Fault, FaultCode, Store};
+use motet_dispatch::Exception;
 use motet_ports::{ReplyPort, reply};
 use motet_sync::thread::{self, JoinHandle};
 use motet_sync::{Condvar, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Hands commits to the thread of a store. In virtual time there is no thread: a commit is made at
@@ -60,7 +62,7 @@ impl StoreWriter {
 
     fn store(&self) -> Result<Arc<dyn Store>, Fault> {
         let store = self.store.lock().clone();
-        store.ok_or_else(|| Fault::new(FaultCode::Gone, "the store was closed: its node has ended"))
+        store.ok_or_else(closed)
     }
 
     /// Writes what waits and closes the store.
@@ -69,29 +71,33 @@ impl StoreWriter {
         self.shared.came.notify_one();
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
-            // A panic of the store has been told on standard error.
+            // What it panicked of has been told on standard error.
             drop(thread.join());
         }
         self.store.lock().take();
     }
 
     pub(crate) fn load(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
-        self.store()?.load(path)
+        let store = self.store()?;
+        unless_it_panics(|| store.load(path))
     }
 
     /// Ends when the entry is stored.
     pub(crate) async fn commit(&self, path: String, bytes: Vec<u8>) -> Result<(), Fault> {
-        if !self.has_thread {
-            return self.store()?.commit(&[(path, bytes)]);
-        }
-        self.store()?;
-        let (to, answer) = reply();
         let entry = (path, bytes);
-        self.shared
-            .line
-            .lock()
-            .commits
-            .push(Commit { entry, reply: to });
+        if !self.has_thread {
+            let store = self.store()?;
+            return unless_it_panics(|| store.commit(&[entry]));
+        }
+        let (to, answer) = reply();
+        {
+            let mut line = self.shared.line.lock();
+            // The thread ends, and would not come to it.
+            if line.closed {
+                return Err(closed());
+            }
+            line.commits.push(Commit { entry, reply: to });
+        }
         self.shared.came.notify_one();
         answer
             .await
@@ -116,13 +122,25 @@ impl NodeShared {
                 .into_iter()
                 .map(|commit| (commit.entry, commit.reply))
                 .unzip();
-            let done = store.commit(&entries);
+            let done = unless_it_panics(|| store.commit(&entries));
             for reply in replies {
                 // Who has gone meanwhile need not know.
                 drop(reply.post(done.clone()));
             }
         }
     }
+}
+
+fn closed() -> Fault {
+    Fault::new(FaultCode::Gone, "the store was closed: its node has ended")
+}
+
+/// What the store answers; its panic is a fault.
+fn unless_it_panics<R>(ask: impl FnOnce() -> Result<R, Fault>) -> Result<R, Fault> {
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|payload| {
+        let why = Exception::new(payload, "store").message().to_owned();
+        Err(Fault::failed(format!("the store panicked: {why}")))
+    })
 }
 
 impl Drop for StoreWriter {

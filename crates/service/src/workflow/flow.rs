@@ -31,7 +31,8 @@ pub struct Step {
     pub after: Vec<String>,
     /// Such a text: the step is left out when it stands for `false`, null or nothing.
     pub when: Option<String>,
-    /// How long each try may take; else the node's limit.
+    /// How long each try may take, with the job that it begins: that is cancelled then. Else a call
+    /// has the node's limit, and a job has none.
     pub timeout_ms: Option<u64>,
     /// What is done about faults.
     pub retry: Retry,

@@ -8,7 +8,7 @@ use motet_ports::timer::sleep;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A step that is being carried out: its name, and the fault that it ends with.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
@@ -188,8 +188,10 @@ async fn carry_out(
 async fn call(cx: &Cx, step: &Step, body: Value, key: &str) -> Result<Value, Fault> {
     let (path, name) = step.target()?;
     let service = cx.find(path)?;
+    let within = step.timeout_ms.map(Duration::from_millis);
+    let until = within.map(|within| cx.clock().in_future(within));
     let options = Options {
-        within: step.timeout_ms.map(Duration::from_millis),
+        within,
         key: Some(key.into()),
         ..Options::default()
     };
@@ -202,14 +204,32 @@ async fn call(cx: &Cx, step: &Step, body: Value, key: &str) -> Result<Value, Fau
         operations.any(|found| found.name == name && found.job)
     };
     match is_path && is_job() {
-        true => job(cx, crate::json::from_value("the answer of a job", answer)?).await,
+        true => {
+            let begun = crate::json::from_value("the answer of a job", answer)?;
+            job(cx, begun, until).await
+        }
         false => Ok(answer),
     }
 }
 
+/// What a job gives at its end. One that has not ended by then is cancelled.
+async fn job(cx: &Cx, job: JobRef, until: Option<Instant>) -> Result<Value, Fault> {
+    let client: JobClient = cx.client(&job.path)?;
+    let Some(until) = until else {
+        return end_of(&client).await;
+    };
+    let ended = cx.common.shared.deadlines.before(until, end_of(&client));
+    if let Ok(ended) = ended.await {
+        return ended;
+    }
+    // It may have ended meanwhile.
+    drop(client.cancel().await);
+    let reason = "the job has not ended in the time of the step, and was cancelled";
+    Err(Fault::new(FaultCode::ResponseTimeout, reason).of_service(&job.path))
+}
+
 /// Waits for the end of a job.
-async fn job(cx: &Cx, job: JobRef) -> Result<Value, Fault> {
-    let job: JobClient = cx.client(&job.path)?;
+async fn end_of(job: &JobClient) -> Result<Value, Fault> {
     let told = job.subscribe(Subscribe::all().sync()).await?;
     loop {
         told.recv().await;

@@ -1,11 +1,11 @@
 //! Calls end in time.
 
 use crate::clerk::{self, ShopClerk};
-use crate::shop::{Line, node, replay_with, replayed, shop};
+use crate::shop::{CornerShop, Line, node, replay_with, replayed, shop};
 use motet_dispatch::{Dispatcher, Replay};
 use motet_ports::timer::sleep;
 use motet_service::system::DebugClient;
-use motet_service::{Create, FaultCode};
+use motet_service::{Create, FaultCode, Node};
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -65,6 +65,17 @@ fn sem_g379_a_call_may_have_all_the_time_there_is() {
             .await
             .unwrap();
         assert_eq!(shop.count("figs".into()).within(Duration::MAX).await, Ok(1));
+    });
+}
+
+#[test]
+fn sem_g379_a_node_may_give_its_calls_all_the_time_there_is() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("patient").register::<CornerShop>();
+    let node = builder.limit(Duration::MAX).start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(shop.count("apples".into()).await, Ok(3));
     });
 }
 

@@ -10,6 +10,7 @@ mod kills;
 mod network;
 mod nodes;
 mod responses;
+mod restarts;
 mod shop;
 mod stores;
 mod subscriptions;

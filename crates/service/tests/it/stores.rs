@@ -8,6 +8,7 @@ use motet_service::{
     Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Service, State, Store,
     contract, data,
 };
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -164,6 +165,46 @@ fn sem_g393_what_cannot_be_stored_is_not_answered() {
     });
 }
 
+/// A store whose first commit panics.
+struct Fragile(AtomicBool);
+
+impl Store for Fragile {
+    fn load(&self, _: &str) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+    fn commit(&self, _: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+        assert!(self.0.swap(true, Ordering::Relaxed), "the disk is gone");
+        Ok(())
+    }
+}
+
+/// The change whose commit panics is answered, and so is what follows.
+async fn change_and_drop(node: Node) {
+    let create = Create::<CornerShop>::of()
+        .at("/shop")
+        .persist(Persist::Each);
+    let shop = node.create(create).await.unwrap();
+    let fault = shop.upsert(Line::new("apples", 3)).await.unwrap_err();
+    assert!(fault.reason().contains("the disk is gone"), "{fault}");
+    // A fault tells that it is being built anew.
+    if let Err(fault) = shop.upsert(Line::new("pears", 3)).await {
+        assert_eq!(fault.code(), FaultCode::Unavailable, "{fault}");
+    }
+    shop.drop_service().await.unwrap();
+}
+
+#[test]
+fn sem_g393_a_store_that_panics_leaves_no_later_change_without_an_answer() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(2);
+        let node = node_with(&dispatcher, Fragile(AtomicBool::new(false)));
+        motet_ports::wait_blocking(change_and_drop(node)).unwrap();
+    });
+    let replay = Replay::new(1);
+    let node = node_with(&replay, Fragile(AtomicBool::new(false)));
+    replay_with(&replay, &node, change_and_drop);
+}
+
 #[data]
 #[derive(Default)]
 struct Book {
@@ -195,6 +236,52 @@ impl Books for OneBook {
         cx.save();
         sleep(10 * MS).await;
         self.book.lines.push(line);
+    }
+}
+
+/// A book into which each start enters a line.
+#[derive(Service)]
+#[service(contract = Books, name = "begun-book", start = begin)]
+struct BegunBook {
+    #[state]
+    book: State<Book>,
+}
+
+impl BegunBook {
+    async fn begin(&mut self, _: &Cx) -> Result<(), Fault> {
+        self.book.lines.push(0);
+        Ok(())
+    }
+}
+
+impl Books for BegunBook {
+    fn lines(&self) -> Vec<u64> {
+        self.book.lines.clone()
+    }
+    async fn enter(&mut self, line: u64, _: &Cx) {
+        self.book.lines.push(line);
+    }
+}
+
+#[test]
+fn sem_g392_what_a_start_makes_of_a_stored_state_has_another_version() {
+    let store = Memory::default();
+    for (life, wanted) in [(0, (1, vec![0, 7])), (1, (2, vec![0, 7, 0]))] {
+        let replay = Replay::new(1);
+        let builder = Node::builder("books").register::<BegunBook>();
+        let node = builder.store(store.clone()).start(&replay).unwrap();
+        replay_with(&replay, &node, move |node| {
+            let wanted = wanted.clone();
+            async move {
+                let create = Create::<BegunBook>::of().persist(Persist::Each);
+                let book = node.create(create).await.unwrap();
+                if life == 0 {
+                    book.enter(7).await.unwrap();
+                }
+                let got = book.get().await.unwrap();
+                assert_eq!((got.version, got.lines.clone()), wanted);
+            }
+        });
     }
 }
 

@@ -190,6 +190,55 @@ fn sem_g384_since_replays_what_was_missed() {
 }
 
 #[test]
+fn sem_g384_missed_changes_beyond_the_limit_end_the_subscription_or_are_one_state() {
+    replayed(async |node| {
+        let shop = node
+            .create(Create::<CornerShop>::of().at("/shop"))
+            .await
+            .unwrap();
+        drop(shop.subscribe(Subscribe::all()).await.unwrap());
+        for n in 1..=10 {
+            shop.upsert(Line::new("n", n)).await.unwrap();
+        }
+        let since = |slow| Subscribe::all().since(0).limit(2, slow);
+        let end = shop.subscribe(since(Slow::End)).await.unwrap();
+        let seen: Vec<_> = std::iter::from_fn(|| end.test())
+            .map(|n| n.name())
+            .collect();
+        assert_eq!(seen, ["upsert", "upsert", "gone"]);
+        let any = node.find("/shop").unwrap();
+        let (_, told) = any.subscribe(since(Slow::End)).await.unwrap();
+        let seen: Vec<_> = std::iter::from_fn(|| told.test())
+            .map(|n| n.event.clone())
+            .collect();
+        assert_eq!(seen, ["upsert", "upsert", "gone"]);
+        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
+        let whole = shop.subscribe(since(Slow::Coalesce)).await.unwrap();
+        let first = whole.recv().await;
+        assert_eq!((first.version, first.state().unwrap().items["n"]), (10, 10));
+        assert_eq!(whole.item_count(), 0);
+        // Of so many that fit nothing is said in one.
+        let two = since(Slow::Coalesce).count(2);
+        let two = shop.subscribe(two).await.unwrap();
+        assert_eq!(two.items_left(), [1, 2]);
+    });
+}
+
+#[test]
+fn a_subscription_may_ask_for_all_the_time_and_for_any_version() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let ever = Subscribe::all().expires(Duration::MAX);
+        let ever = shop.subscribe(ever).await.unwrap();
+        let later = Subscribe::all().since(u64::MAX);
+        let later = shop.subscribe(later).await.unwrap();
+        assert!(later.recv().await.reinstated);
+        shop.add(1).await.unwrap();
+        assert_eq!(ever.recv().await.name(), "add");
+    });
+}
+
+#[test]
 fn dss_059_060_what_is_not_known_any_more_comes_as_the_state() {
     replayed(async |node| {
         let shop = shop(&node).await;

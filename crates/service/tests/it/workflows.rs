@@ -117,6 +117,27 @@ fn sem_g405_a_step_begins_when_those_have_ended_that_it_needs() {
 }
 
 #[test]
+fn sem_g405_a_step_waits_for_a_job_no_longer_than_its_time() {
+    with_flows(async |node, _, flows| {
+        let flow = r#"{"step": [
+            {"name": "sum", "call": "/shop:sum", "with": 1000, "timeout_ms": 100}]}"#;
+        let ended = run(&node, &flows, begin("one", flow)).await;
+        assert_eq!(ended.status, JobStatus::Failed);
+        let fault = ended.fault.unwrap();
+        assert_eq!(fault.code(), FaultCode::ResponseTimeout, "{fault}");
+        let mut statuses = Vec::new();
+        for service in node.services() {
+            if service.path.starts_with("/jobs/") {
+                let job: JobClient = node.client(&service.path).unwrap();
+                statuses.push(job.get().await.unwrap().status);
+            }
+        }
+        // That of the run, and that of its step.
+        assert!(statuses.contains(&JobStatus::Cancelled), "{statuses:?}");
+    });
+}
+
+#[test]
 fn sem_g405_a_step_is_left_out_with_those_that_need_it() {
     with_flows(async |node, shop, flows| {
         let flow = r#"{"step": [

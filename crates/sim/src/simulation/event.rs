@@ -24,16 +24,16 @@ struct State<T> {
 
 struct Inside<T> {
     value: Option<T>,
-    waiting: Vec<Number>,
+    /// The numbers of the waits, in their order, and who waits. A process may wait several times.
+    waiting: Vec<(u64, Number)>,
 }
 
 /// Waits for an event. Made by [`Event::wait`].
 #[must_use = "it waits when it is awaited"]
 pub struct Happened<T> {
     event: Event<T>,
-    waits: bool,
-    /// Who waits.
-    process: Number,
+    /// The number of the wait, once it has begun.
+    wait: Option<u64>,
 }
 
 impl<T: Clone + 'static> Event<T> {
@@ -66,7 +66,7 @@ impl<T: Clone + 'static> Event<T> {
         let waiting = std::mem::take(&mut inside.waiting);
         waiting
             .into_iter()
-            .for_each(|process| self.sim.0.wake(process));
+            .for_each(|(_, process)| self.sim.0.wake(process));
         true
     }
 
@@ -74,8 +74,7 @@ impl<T: Clone + 'static> Event<T> {
     pub fn wait(&self) -> Happened<T> {
         Happened {
             event: self.clone(),
-            waits: false,
-            process: Number::NONE,
+            wait: None,
         }
     }
 }
@@ -89,10 +88,11 @@ impl<T: Clone + 'static> Future for Happened<T> {
         if let Some(value) = &inside.value {
             return Poll::Ready(value.clone());
         }
-        if !self.waits {
-            self.waits = true;
-            self.process = self.event.sim.0.current.get();
-            inside.waiting.push(self.process);
+        if self.wait.is_none() {
+            let core = &self.event.sim.0;
+            let (wait, process) = (core.number(), core.current.get());
+            inside.waiting.push((wait, process));
+            self.wait = Some(wait);
         }
         Poll::Pending
     }
@@ -100,10 +100,9 @@ impl<T: Clone + 'static> Future for Happened<T> {
 
 impl<T> Drop for Happened<T> {
     fn drop(&mut self) {
-        if self.waits {
-            let current = self.process;
+        if let Some(wait) = self.wait {
             let mut inside = self.event.state.inside.borrow_mut();
-            inside.waiting.retain(|process| *process != current);
+            inside.waiting.retain(|(number, _)| *number != wait);
         }
     }
 }
@@ -119,7 +118,7 @@ impl<T> Clone for Event<T> {
 
 impl<T> Facility for State<T> {
     fn waiting(&self, _: &Core) -> Vec<(Number, String)> {
-        let waits = |process: &Number| (*process, format!("the event {}", self.name));
+        let waits = |(_, process): &(u64, Number)| (*process, format!("the event {}", self.name));
         self.inside.borrow().waiting.iter().map(waits).collect()
     }
 }

@@ -4,7 +4,7 @@ use super::undo::Undoing;
 use crate::event::{EventKey, KeyedEvent};
 use crate::rules::Rules;
 use crate::share::LogicalProcess;
-use crate::{Logical, ModelError};
+use crate::{Logical, ModelError, Time};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -79,6 +79,11 @@ impl<P: Logical, U: Undoing<P>> History<P, U> {
             None => drop(committed),
         }
         count
+    }
+
+    /// When the last event took place; 0 if there is none.
+    pub(super) fn last(&self) -> Time {
+        self.0.back().map_or(0, |done| done.event.key.time)
     }
 
     /// The same of all.

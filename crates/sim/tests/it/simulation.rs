@@ -4,6 +4,7 @@ use motet_ports::Port;
 use motet_sim::{BatchMeans, Interrupt, Sim, Simulation, Tally, timeline};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Ticks in a unit of time.
 const UNIT: f64 = 1e6;
@@ -187,6 +188,46 @@ fn sem_g186_containers_and_stores_serve_in_order() {
     let stuck = simulation.run();
     assert!(stuck.is_err(), "room for 2 and no even number in it");
     notes.are(&[(0, "put 3"), (0, "put 1")]);
+}
+
+#[test]
+fn a_wait_that_is_given_up_leaves_the_others_of_its_process() {
+    let (simulation, notes) = (Simulation::new(1), Notes::default());
+    let event = simulation.event::<u32>("bell");
+    let (bell, log) = (event.clone(), notes.clone());
+    simulation.spawn("listener", async move |sim| {
+        let mut first = Box::pin(bell.wait());
+        assert_eq!(sim.timeout(5, first.as_mut()).await, None);
+        assert_eq!(sim.timeout(5, bell.wait()).await, None);
+        log.add(&sim, "waits");
+        let number = first.await;
+        log.add(&sim, number.to_string());
+    });
+    simulation.spawn("ringer", async move |sim| {
+        sim.sleep(20).await;
+        assert!(event.fire(7));
+    });
+    simulation.run().unwrap();
+    notes.are(&[(10, "waits"), (20, "7")]);
+}
+
+#[test]
+fn a_run_to_a_time_that_has_passed_changes_nothing() {
+    let (simulation, notes) = (Simulation::new(1), Notes::default());
+    let log = notes.clone();
+    simulation.spawn("clock", async move |sim| {
+        sim.sleep(150).await;
+        log.add(&sim, "rings");
+    });
+    simulation.run_until(100).unwrap();
+    let log = notes.clone();
+    simulation.spawn("late", async move |sim| log.add(&sim, "begins"));
+    simulation.run_until(50).unwrap();
+    let late = simulation.run_paced(50, Duration::from_secs(1)).unwrap();
+    assert_eq!((simulation.now(), late), (100, Duration::ZERO));
+    notes.are(&[]);
+    simulation.run().unwrap();
+    notes.are(&[(100, "begins"), (150, "rings")]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The promises of windows, over threads, ports, processes and both.
 
 mod accesses;
+mod flushes;
 mod killed;
 mod locks;
 mod model;

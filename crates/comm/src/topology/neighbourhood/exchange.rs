@@ -157,7 +157,7 @@ where
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {
     fn now(self) -> CollectiveCall<PendingFuture<'c, Self>> {
-        CollectiveCall::new(PendingFuture::new(self.of.comm.spot(), self))
+        CollectiveCall::new(PendingFuture::new(self.of.comm.wait_site(), self))
     }
 
     fn started(mut self) -> Request<'c, R> {
@@ -168,8 +168,8 @@ where
             self.look()
         };
         match looked {
-            Some(outcome) => Request::new(comm.spot(), ReadyOutcome(Some(outcome))),
-            None => Request::new(comm.spot(), self),
+            Some(outcome) => Request::new(comm.wait_site(), ReadyOutcome(Some(outcome))),
+            None => Request::new(comm.wait_site(), self),
         }
     }
 }

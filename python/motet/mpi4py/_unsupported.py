@@ -8,7 +8,7 @@ from motet.mpi4py._errors import lacks
 from motet.mpi4py._requests import Request
 
 
-class _Lacking:
+class _Unsupported:
     """The handle of nothing."""
 
     _what = ""
@@ -37,7 +37,7 @@ class _Lacking:
 
 
 def _not_there(name: str) -> Any:
-    def call(cls: type[_Lacking], *_: Any, **__: Any) -> NoReturn:
+    def call(cls: type[_Unsupported], *_: Any, **__: Any) -> NoReturn:
         """Not there."""
         raise lacks(cls._what, cls._instead)
 
@@ -45,7 +45,7 @@ def _not_there(name: str) -> Any:
     return classmethod(call)
 
 
-class Session(_Lacking):
+class Session(_Unsupported):
     """A session: not there."""
 
     _what, _instead = "sessions", "use COMM_WORLD"

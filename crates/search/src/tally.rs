@@ -5,25 +5,25 @@ use crate::settings::{OnProgress, Progress};
 use std::time::Duration;
 
 /// What rank 0 knows of the nodes visited.
-pub(super) struct Tally<'s> {
+pub(crate) struct NodeTally<'s> {
     /// Nodes after which a rank tells rank 0; `u64::MAX`: never.
     each: u64,
     /// Nodes on all ranks that are too many.
-    pub(super) limit: u64,
+    pub(crate) limit: u64,
     progress: Option<&'s OnProgress>,
-    pub(super) told: u64,
-    pub(super) told_at: Duration,
-    pub(super) total: u64,
+    pub(crate) told: u64,
+    pub(crate) told_at: Duration,
+    pub(crate) total: u64,
     shown_at: Duration,
 }
 
-impl<'s> Tally<'s> {
-    pub(super) fn new(search: &'s Search, size: usize) -> Self {
+impl<'s> NodeTally<'s> {
+    pub(crate) fn new(search: &'s Search, size: usize) -> Self {
         let each = match search.limits.nodes {
             u64::MAX => u64::MAX,
             nodes => (nodes / (8 * size as u64)).max(1),
         };
-        Tally {
+        NodeTally {
             each,
             limit: search.limits.nodes,
             progress: search.progress.as_ref(),
@@ -34,7 +34,7 @@ impl<'s> Tally<'s> {
         }
     }
 
-    pub(super) fn is_due(&mut self, new: u64, elapsed: impl FnOnce() -> Duration) -> bool {
+    pub(crate) fn is_due(&mut self, new: u64, elapsed: impl FnOnce() -> Duration) -> bool {
         let Some(progress) = self.progress else {
             return new >= self.each;
         };
@@ -46,7 +46,7 @@ impl<'s> Tally<'s> {
         due
     }
 
-    pub(super) fn show(&mut self, state: Progress) {
+    pub(crate) fn show(&mut self, state: Progress) {
         if let Some(progress) = self.progress
             && state.elapsed - self.shown_at >= progress.every
         {

@@ -10,7 +10,7 @@ use motet_sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// How a process stands to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum PeerState {
     /// It may send and be sent to.
     Open,
     /// It has said that it will send nothing more.
@@ -21,7 +21,7 @@ pub(super) enum Side {
 
 /// The side of every process, this one's too.
 #[derive(Debug)]
-pub(super) struct Sides {
+pub(super) struct PeerStates {
     all: Box<[AtomicU8]>,
     here: usize,
     /// Threads that are sending, but for those that send through memory.
@@ -33,23 +33,23 @@ pub(super) struct Sides {
 #[derive(Debug)]
 pub(super) struct Sender<'a>(&'a AtomicUsize);
 
-impl Sides {
-    pub(super) fn new(processes: usize, here: usize) -> Sides {
-        Sides {
+impl PeerStates {
+    pub(super) fn new(processes: usize, here: usize) -> PeerStates {
+        PeerStates {
             all: (0..processes).map(|_| AtomicU8::new(OPEN)).collect(),
             here,
             senders: AtomicUsize::new(0),
         }
     }
 
-    // Relaxed for the sides of others: they only say what to answer; messages carry everything
-    // else.
+    // Relaxed for the states of the peers of others: they only say what to answer; messages carry
+    // everything else.
 
-    pub(super) fn get(&self, process: usize) -> Side {
+    pub(super) fn get(&self, process: usize) -> PeerState {
         match self.all[process].load(Ordering::Relaxed) {
-            OPEN => Side::Open,
-            CLOSED => Side::Closed,
-            _ => Side::Lost,
+            OPEN => PeerState::Open,
+            CLOSED => PeerState::Closed,
+            _ => PeerState::Lost,
         }
     }
 
@@ -79,7 +79,7 @@ impl Sides {
     }
 
     /// The processes on this side.
-    pub(super) fn all_in(&self, side: Side) -> Vec<usize> {
+    pub(super) fn all_in(&self, side: PeerState) -> Vec<usize> {
         (0..self.all.len())
             .filter(|&process| self.get(process) == side)
             .collect()
@@ -108,12 +108,12 @@ impl Sides {
             return Err(MpiError::Closed);
         }
         match self.get(process) {
-            Side::Lost => Err(MpiError::PeerLost {
+            PeerState::Lost => Err(MpiError::PeerLost {
                 process,
                 reason: "it was lost before".to_owned(),
             }),
             // One that has closed takes in what comes until all have.
-            Side::Open | Side::Closed => Ok(()),
+            PeerState::Open | PeerState::Closed => Ok(()),
         }
     }
 }
@@ -135,43 +135,47 @@ mod tests {
 
     #[test]
     fn only_an_open_side_sends_and_none_to_who_is_lost() {
-        let sides = Sides::new(4, 0);
-        sides.close(1);
-        assert!(sides.lose(2) && !sides.lose(2));
-        assert!(sides.enter(3).is_ok() && sides.enter(1).is_ok() && sides.enter(0).is_ok());
+        let peer_states = PeerStates::new(4, 0);
+        peer_states.close(1);
+        assert!(peer_states.lose(2) && !peer_states.lose(2));
+        assert!(
+            peer_states.enter(3).is_ok()
+                && peer_states.enter(1).is_ok()
+                && peer_states.enter(0).is_ok()
+        );
         assert!(matches!(
-            sides.enter(2),
+            peer_states.enter(2),
             Err(MpiError::PeerLost { process: 2, .. })
         ));
         let nobody = MpiError::NoSuchProcess {
             process: 4,
             processes: 4,
         };
-        assert_eq!(sides.enter(4).err(), Some(nobody));
-        assert_eq!(sides.all_in(Side::Open), [0, 3]);
-        sides.close_here();
-        assert_eq!(sides.enter(3).err(), Some(MpiError::Closed));
-        assert!(sides.is_quiet(), "who is refused is not sending");
+        assert_eq!(peer_states.enter(4).err(), Some(nobody));
+        assert_eq!(peer_states.all_in(PeerState::Open), [0, 3]);
+        peer_states.close_here();
+        assert_eq!(peer_states.enter(3).err(), Some(MpiError::Closed));
+        assert!(peer_states.is_quiet(), "who is refused is not sending");
     }
 
     #[test]
     fn who_is_lost_is_so_for_ever_and_who_has_closed_can_be_lost() {
-        let sides = Sides::new(3, 0);
-        sides.lose(1);
-        sides.close(1);
-        assert_eq!(sides.get(1), Side::Lost);
-        sides.close(2);
-        assert!(sides.lose(2));
-        assert_eq!(sides.all_in(Side::Lost), [1, 2]);
+        let peer_states = PeerStates::new(3, 0);
+        peer_states.lose(1);
+        peer_states.close(1);
+        assert_eq!(peer_states.get(1), PeerState::Lost);
+        peer_states.close(2);
+        assert!(peer_states.lose(2));
+        assert_eq!(peer_states.all_in(PeerState::Lost), [1, 2]);
     }
 
     #[test]
     fn who_began_to_send_before_the_close_is_waited_for() {
-        let sides = Sides::new(2, 0);
-        let sender = sides.enter(1).unwrap();
-        sides.close_here();
-        assert!(!sides.is_quiet());
+        let peer_states = PeerStates::new(2, 0);
+        let sender = peer_states.enter(1).unwrap();
+        peer_states.close_here();
+        assert!(!peer_states.is_quiet());
         drop(sender);
-        assert!(sides.is_quiet());
+        assert!(peer_states.is_quiet());
     }
 }

@@ -1,0 +1,120 @@
+//! Flushes of what was asked while others were under way, or has been given up.
+
+use crate::worlds::over;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::thread;
+use motet_testkit::{patience, within};
+use motet_window::{Op, Window, WindowError};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+/// Has the numbers of rank 1 in its hands from `held` to `asked`: nothing is done there meanwhile.
+fn hold(window: &Window<i32>, held: &AtomicBool, asked: &AtomicBool) {
+    window.with(|_| {
+        held.store(true, Ordering::Release);
+        wait_for(asked);
+    });
+}
+
+/// Whether the call waits after one look.
+async fn waits<R>(mut call: Pin<&mut impl Future<Output = R>>) -> bool {
+    poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx).is_pending())).await
+}
+
+#[test]
+fn sem_g350_a_put_during_a_flush_is_waited_for_by_the_next_one() {
+    static HELD: AtomicBool = AtomicBool::new(false);
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    within(patience(), || {
+        let ended = over(2, 1, async |comm| {
+            let window = Window::create(&comm, vec![0_i32]).await?;
+            if comm.rank() == 1 {
+                hold(&window, &HELD, &ASKED);
+                comm.barrier().await?;
+                drop(window);
+                comm.barrier().await?;
+                comm.barrier().await?;
+                return Ok(());
+            }
+            wait_for(&HELD);
+            window.put(1, 0, &[1]).await?;
+            {
+                let mut flush = pin!(window.flush(1));
+                assert!(waits(flush.as_mut()).await);
+                window.put(1, 0, &[2]).await?;
+                ASKED.store(true, Ordering::Release);
+                flush.await?;
+            }
+            comm.barrier().await?;
+            comm.barrier().await?;
+            // The second one is asked after.
+            let closed = Err(WindowError::Closed { rank: 1 });
+            assert_eq!(window.flush(1).await, closed);
+            comm.barrier().await?;
+            Ok(())
+        });
+        assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+    });
+}
+
+#[test]
+fn sem_g350_a_fetch_that_was_given_up_is_waited_for() {
+    static HELD: AtomicBool = AtomicBool::new(false);
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    within(patience(), || {
+        let ended = over(2, 1, async |comm| {
+            let window = Window::create(&comm, vec![0_i32]).await?;
+            if comm.rank() == 1 {
+                hold(&window, &HELD, &ASKED);
+                comm.barrier().await?;
+                drop(window);
+                comm.barrier().await?;
+                comm.barrier().await?;
+                return Ok(());
+            }
+            wait_for(&HELD);
+            {
+                let mut fetch = pin!(window.fetch_and_op(1, 0, 1, Op::Sum));
+                assert!(waits(fetch.as_mut()).await);
+            }
+            ASKED.store(true, Ordering::Release);
+            comm.barrier().await?;
+            comm.barrier().await?;
+            let closed = Err(WindowError::Closed { rank: 1 });
+            assert_eq!(window.flush(1).await, closed);
+            comm.barrier().await?;
+            Ok(())
+        });
+        assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+    });
+}
+
+/// One that has brought its answer is done, and so is what was asked before.
+#[test]
+fn sem_g350_what_has_brought_its_answer_is_done() {
+    within(patience(), || {
+        let ended = over(2, 1, async |comm| {
+            let window = Window::create(&comm, vec![0_i32]).await?;
+            if comm.rank() == 0 {
+                window.put(1, 0, &[5]).await?;
+                assert_eq!(window.compare_and_swap(1, 0, 5, 6).await?, 5);
+                assert_eq!(window.fetch_and_op(1, 0, 1, Op::Sum).await?, 6);
+                window.flush(1).await?;
+                comm.send(1, 0, ()).await?;
+            } else {
+                comm.recv::<()>(0, 0).await?;
+                window.with(|numbers| assert_eq!(numbers, [7]));
+            }
+            window.free().await?;
+            Ok(())
+        });
+        assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+    });
+}
