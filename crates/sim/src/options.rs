@@ -30,7 +30,7 @@ pub struct Options {
     /// More events than this end the run with an error.
     pub most_events: u64,
     /// More events than this that wait on one rank, or may have to be taken back, end the run with
-    /// an error.
+    /// an error. Time Warp looks between its rounds.
     pub most_pending: usize,
 }
 

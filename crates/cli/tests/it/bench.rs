@@ -76,9 +76,9 @@ fn a_table_has_a_heading_and_a_line_per_row() {
 }
 
 #[test]
-fn idle_and_crowded_run() {
+fn idle_and_oversubscribed_run() {
     assert!(bench("idle")[0]["watched_ms"].as_f64().unwrap() >= 1000.0);
-    let row = &bench("crowded --busy 1 --runs 1")[0];
+    let row = &bench("oversubscribed --busy 1 --runs 1")[0];
     assert!(row["progress"].as_f64().unwrap() > 0.0);
 }
 
@@ -204,7 +204,7 @@ fn sem_g256_what_cannot_be_measured_is_refused() {
         ("soak --stages 0", "--stages"),
         ("quality --data nowhere", "nowhere"),
         ("annealing --clusters 0", "--clusters"),
-        ("crowded --busy -1", "-1"),
+        ("oversubscribed --busy -1", "-1"),
         ("core --runs 0", "--runs"),
         ("core --soak=-1", "above 0"),
         ("core --soak ten", "a number of seconds"),

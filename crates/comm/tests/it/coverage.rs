@@ -102,7 +102,11 @@ fn every_call_stands_there_once_and_all_are_counted() {
         }
     }
     let count = format!("All {} calls of MPI-1.3 and MPI-3.1", known.len());
-    assert!(DOC.contains(&count), "the text does not say: {count}");
+    let text: Vec<&str> = DOC.split_whitespace().collect();
+    assert!(
+        text.join(" ").contains(&count),
+        "the text does not say: {count}"
+    );
 }
 
 #[test]
@@ -124,7 +128,11 @@ fn the_table_counts_what_has_an_equivalent() {
     }
     let count =
         format!("{whole} have an equivalent, {partly} have one partly, and {none} have none");
-    assert!(DOC.contains(&count), "the text does not say: {count}");
+    let text: Vec<&str> = DOC.split_whitespace().collect();
+    assert!(
+        text.join(" ").contains(&count),
+        "the text does not say: {count}"
+    );
 }
 
 #[test]

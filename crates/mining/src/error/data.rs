@@ -82,6 +82,15 @@ pub enum DataError {
         /// The value found there.
         value: f64,
     },
+    /// A dissimilarity is so large that sums of squares are not finite.
+    LargePair {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The value found there.
+        value: f64,
+    },
     /// A row is not at dissimilarity zero from itself.
     Diagonal {
         /// The row, from 0.
@@ -186,6 +195,18 @@ pub enum DataError {
     },
 }
 
+fn large_pair(
+    f: &mut fmt::Formatter<'_>,
+    (row, column): (usize, usize),
+    value: f64,
+) -> fmt::Result {
+    write!(
+        f,
+        "row {row}, column {column} holds {value:e}: sums of squares of dissimilarities above \
+         1e140 are not finite; divide all of them by the same number"
+    )
+}
+
 impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -234,6 +255,7 @@ impl fmt::Display for DataError {
                 f,
                 "row {row}, column {column} holds {value}: a dissimilarity is not negative"
             ),
+            DataError::LargePair { row, column, value } => large_pair(f, (*row, *column), *value),
             DataError::Diagonal { row, value } => write!(
                 f,
                 "row {row} has dissimilarity {value} from itself: it must be 0"
@@ -303,7 +325,10 @@ impl DataError {
                 "the values of ({row}, {column}) and ({column}, {row}) differ: give one for both"
             ),
             DataError::Scale { scale } => {
-                write!(f, "the scale is {scale}: it must be positive and finite")
+                write!(
+                    f,
+                    "the scale is {scale}: it must be positive, and 1e135 at most"
+                )
             }
             _ => write!(f, "the data are wrong"),
         }

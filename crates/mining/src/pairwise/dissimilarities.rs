@@ -91,7 +91,7 @@ impl Dissimilarities {
     /// # Errors
     ///
     /// As for [`new`](Dissimilarities::new), [`DataError::Asymmetric`] where D(i, j) and D(j, i)
-    /// differ, and [`DataError::Scale`] for a scale that is not finite and positive.
+    /// differ, and [`DataError::Scale`] for a scale that is not positive, or above 1e135.
     ///
     /// # Examples
     ///
@@ -107,7 +107,7 @@ impl Dissimilarities {
         scale: f64,
         rows: usize,
     ) -> Result<Dissimilarities, DataError> {
-        if !(scale > 0.0 && scale.is_finite()) {
+        if !(scale > 0.0 && scale <= LARGEST_SCALE) {
             return Err(DataError::Scale { scale });
         }
         let gaps = check_codes(&codes, scale, rows)?;
@@ -317,6 +317,9 @@ impl Number for f32 {
         value as f32
     }
 }
+
+/// Of codes; their squares have a finite sum then.
+const LARGEST_SCALE: f64 = 1e135;
 
 /// Checks a matrix and makes it symmetric; gives whether there are gaps, and the asymmetry.
 fn check<V: Number>(values: &mut [V], rows: usize) -> Result<(bool, f64), DataError> {

@@ -139,6 +139,9 @@ impl Floats {
     }
 }
 
+/// Squares of dissimilarities up to here have a finite sum, however many rows there are.
+const LARGEST: f64 = 1e140;
+
 /// Whether a dissimilarity may have this value; NaN may stand anywhere.
 pub(super) fn check_one(row: usize, column: usize, value: f64) -> Result<(), DataError> {
     if value.is_infinite() {
@@ -146,6 +149,9 @@ pub(super) fn check_one(row: usize, column: usize, value: f64) -> Result<(), Dat
     }
     if value < 0.0 {
         return Err(DataError::NegativePair { row, column, value });
+    }
+    if value > LARGEST {
+        return Err(DataError::LargePair { row, column, value });
     }
     if row == column && value != 0.0 && !value.is_nan() {
         return Err(DataError::Diagonal { row, value });

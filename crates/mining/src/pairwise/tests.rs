@@ -379,12 +379,24 @@ fn sem_g155_codes_of_whole_numbers_give_the_bits_of_the_numbers() {
         (vec![0, u16::MAX, u16::MAX, 0], 1.0, "row 0"),
         (vec![0, 1, 1], 1.0, "3 values"),
         (vec![0, 1, 1, 0], -1.0, "-1"),
+        (vec![0, 1, 1, 0], 1e136, "1e135"),
     ] {
         let told = Dissimilarities::from_codes(codes, scale, 2)
             .unwrap_err()
             .to_string();
         assert!(told.contains(words), "{words}: {told}");
     }
+}
+
+#[test]
+fn dissimilarities_whose_squares_are_not_finite_are_refused() {
+    let told = Dissimilarities::new(vec![0.0, 1e200, 1e200, 0.0], 2).unwrap_err();
+    assert!(
+        told.to_string().contains("row 0, column 1 holds 1e200"),
+        "{told}"
+    );
+    let largest = Dissimilarities::new(vec![0.0, 1e140, 1e140, 0.0], 2).unwrap();
+    assert_eq!(largest.get(0, 1), 1e140);
 }
 
 /// Each run is stopped after some temperatures, on another number of ranks.

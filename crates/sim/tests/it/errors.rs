@@ -131,10 +131,14 @@ fn limits_end_a_run() {
             ..OPTIONS
         };
         let found = outcome_on(ranks, crowd, small, mode);
-        let Err(SimError::Model(ModelError::TooManyPending { pending, .. })) = found else {
-            panic!("{mode:?} on {ranks}: {found:?}");
-        };
-        assert!(pending > 40, "{mode:?} on {ranks}: {pending}");
+        match found {
+            Err(SimError::Model(ModelError::TooManyPending { pending, .. })) => {
+                assert!(pending > 40, "{mode:?} on {ranks}: {pending}");
+            }
+            // It looks between rounds, and there is one.
+            Ok(_) if ranks == 1 && matches!(mode, Mode::TimeWarp) => {}
+            found => panic!("{mode:?} on {ranks}: {found:?}"),
+        }
         let all = outcome_on(ranks, |_| (), OPTIONS, mode);
         assert_eq!(all, Ok(36), "{mode:?} on {ranks}");
     }

@@ -40,21 +40,20 @@ impl RunProcesses {
             });
             self.sent.fetch_add(gone.messages as u64, Ordering::Relaxed);
             rest = &rest[gone.bytes..];
-            // After each part: what comes meanwhile is used while it is in a cache.
-            let came = self.take_in_some();
-            fruitless = match gone.bytes {
-                0 if came > 0 => u32::div_ceil(fruitless, 2),
-                0 => fruitless + 1,
-                _ => 0,
-            };
+            fruitless += 1;
+            if gone.bytes > 0 {
+                fruitless = 0;
+            } else if self.poll_for_room() > 0 {
+                fruitless /= 2;
+            }
         }
         if !rest.is_empty() {
             self.pieces(process, header, &[rest]);
         }
     }
 
-    /// Takes in what comes.
-    fn take_in_some(&self) -> usize {
+    /// Takes in what comes while there is no room for what goes.
+    fn poll_for_room(&self) -> usize {
         self.progress.looks();
         let moved = self.progress();
         if moved == 0 {
