@@ -11,7 +11,6 @@ from motet.mpi4py import (
     _errors,
     _groups,
     _info,
-    _unsupported,
     _memory,
     _ops,
     _pickled,
@@ -20,6 +19,7 @@ from motet.mpi4py import (
     _requests,
     _status,
     _topology,
+    _unsupported,
 )
 from motet.mpi4py._comm import COMM_NULL, Comm
 from motet.mpi4py._constants import *  # noqa: F403
@@ -57,7 +57,6 @@ from motet.mpi4py._intracomm import (
     _comm_lock_table,
     _commctx_intra,
 )
-from motet.mpi4py._unsupported import SESSION_NULL, Grequest, Session
 from motet.mpi4py._memory import BOTTOM, IN_PLACE, BottomType, InPlaceType, buffer
 from motet.mpi4py._ops import (
     BAND,
@@ -85,6 +84,7 @@ from motet.mpi4py._predefined import typecode as _typecode
 from motet.mpi4py._requests import REQUEST_NULL, Prequest, Request
 from motet.mpi4py._status import Status
 from motet.mpi4py._topology import Cartcomm, Compute_dims, Distgraphcomm, Graphcomm, Topocomm
+from motet.mpi4py._unsupported import SESSION_NULL, Grequest, Session
 from motet.mpi4py._windows import WIN_NULL, Win
 
 # Which module this is, for whoever looks for mpi4py's own.
