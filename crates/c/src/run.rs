@@ -114,23 +114,26 @@ impl SharedRun {
         }
     }
 
-    /// Ends the ranks where they wait. The first reason is kept.
-    pub(crate) fn stop(&self, reason: Failure) {
-        let wake: Vec<Unparker> = {
+    /// Ends the ranks where they wait. The first reason is kept. Whether that is the failure of
+    /// another rank.
+    pub(crate) fn stop(&self, reason: Failure) -> bool {
+        let (follows, wake): (bool, Vec<Unparker>) = {
             let mut sleep = self.sleep.lock();
+            let first = sleep.reason.as_ref();
+            let follows = first.is_some_and(|first| first.code == Code::Rank);
             sleep.reason.get_or_insert(reason);
             // Relaxed: as in `is_stopped`.
             self.stopped.store(true, Ordering::Relaxed);
             sleep.asleep = 0;
             let ranks = sleep.ranks.iter_mut();
-            ranks
-                .filter_map(|sleeper| {
-                    sleeper.asleep = false;
-                    sleeper.unparker.clone()
-                })
-                .collect()
+            let wake = ranks.filter_map(|sleeper| {
+                sleeper.asleep = false;
+                sleeper.unparker.clone()
+            });
+            (follows, wake.collect())
         };
         wake.iter().for_each(Unparker::unpark);
+        follows
     }
 
     /// A rank is about to look: what has come so far it will see.
@@ -261,8 +264,8 @@ mod tests {
     fn the_first_reason_is_kept() {
         let run = run(2);
         assert_eq!(run.found_nothing(1), Next::Sleep);
-        run.stop(Failure::new(Code::Rank, "rank 0"));
-        run.stop(Failure::new(Code::Rank, "rank 1"));
+        let stop = |of: &str| run.stop(Failure::new(Code::Rank, of));
+        assert_eq!((stop("rank 0"), stop("rank 1")), (false, true));
         assert_eq!(run.found_nothing(1), Next::Look);
         run.end(1);
         run.end(0);

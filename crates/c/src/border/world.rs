@@ -68,9 +68,9 @@ impl SerialWorld {
         } else {
             let rank = async |comm: Communicator| {
                 let comm = Rc::new(comm);
-                let ended = one(&run, &comm, body);
-                if ended.is_err() && comm.run_is_over() {
-                    // Another process has ended the run, and says why: the rank is dropped here.
+                let (ended, follows) = one(&run, &comm, body);
+                if ended.is_err() && (follows || comm.run_is_over()) {
+                    // Another rank or process ends the run, and says why: this one is dropped here.
                     pending::<()>().await;
                 }
                 ended
@@ -85,26 +85,27 @@ impl SerialWorld {
     }
 }
 
-/// One rank: calls the function of the caller on the thread that polls this.
+/// One rank: calls the function of the caller on the thread that polls this. How it has ended, and
+/// whether another rank here has failed before.
 fn one(
     run: &Arc<SharedRun>,
     comm: &Rc<Communicator>,
     body: &Callback<BodyFunction<Comm>>,
-) -> Result<(), String> {
+) -> (Result<(), String>, bool) {
     let number = comm.rank();
     let (rank, ending) = Rank::begin(Arc::clone(run), number, None);
     // Where all ranks are here, the run itself tells them.
     rank.hear((!run.is_watched()).then(|| Rc::clone(comm)));
     let code = with_comm(&rank, Rc::clone(comm), |comm| until_end(|| body.body(comm)));
     rank.hear(None);
-    let ended = result(code);
+    let (ended, mut follows) = (result(code), false);
     if let Err(text) = &ended
         && !comm.run_is_over()
     {
-        run.stop(Failure::new(Code::Rank, format!("rank {number}: {text}")));
+        follows = run.stop(Failure::new(Code::Rank, format!("rank {number}: {text}")));
     }
     drop(ending);
-    ended
+    (ended, follows)
 }
 
 /// The only rank of this process, beside others: the calling thread.
