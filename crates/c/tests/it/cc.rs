@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What a static program links beside the library: what `rustc --print native-static-libs` says.
 const STATIC: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
@@ -74,14 +74,19 @@ pub(crate) fn library() -> &'static Path {
     })
 }
 
-/// Compiles a program, once, and gives its path.
+/// Compiles a program, once, and gives its path. Who comes meanwhile waits: a program that is being
+/// written cannot be started.
 pub(crate) fn compiled(cc: &Path, source: &Path, linked: Linked) -> PathBuf {
-    static COMPILED: OnceLock<Mutex<HashMap<(PathBuf, Linked), PathBuf>>> = OnceLock::new();
-    let compiled = COMPILED.get_or_init(Mutex::default);
+    type Programs = HashMap<(PathBuf, Linked), Arc<OnceLock<PathBuf>>>;
+    static COMPILED: OnceLock<Mutex<Programs>> = OnceLock::new();
+    let mut compiled = COMPILED.get_or_init(Mutex::default).lock();
     let key = (source.to_owned(), linked);
-    if let Some(program) = compiled.lock().get(&key) {
-        return program.clone();
-    }
+    let program = Arc::clone(compiled.entry(key).or_default());
+    drop(compiled);
+    program.get_or_init(|| compile(cc, source, linked)).clone()
+}
+
+fn compile(cc: &Path, source: &Path, linked: Linked) -> PathBuf {
     let built = library();
     let name = source.file_stem().unwrap().to_string_lossy();
     // Programs of other processes that run the same tests have other names.
@@ -105,7 +110,6 @@ pub(crate) fn compiled(cc: &Path, source: &Path, linked: Linked) -> PathBuf {
         }
     }
     done(&mut command);
-    compiled.lock().insert(key, program.clone());
     program
 }
 
