@@ -47,9 +47,9 @@ impl LloydState {
     }
 }
 
-/// Empty clusters that may be filled without a fall of the inertia below all before. Points that
-/// arithmetic cannot tell apart make them empty again.
-const REFILLS: usize = 1_000;
+/// Empty clusters that may be filled without a fall of the inertia below all before, beside as many
+/// as there are clusters. Points that arithmetic cannot tell apart make them empty again.
+const REFILLS: usize = 100;
 /// Steps that may pass without a fall of the inertia.
 const STALLED: usize = 20;
 /// Steps at the present pace after which a run gives up. The pace falls from step to step, on the
@@ -150,7 +150,7 @@ impl<'a> Lloyd<'a> {
         if let Some(empty) = assignment.masses.iter().position(|&mass| mass == 0.0) {
             let (square, far) = self.farthest(&walk.centres).await?;
             walk.refills += 1;
-            if square == 0.0 || walk.refills > REFILLS {
+            if square == 0.0 || walk.refills > REFILLS + assignment.masses.len() {
                 let filled = assignment.masses.iter().filter(|&&mass| mass > 0.0);
                 return Err(MiningError::FewDistinctPoints {
                     clusters: assignment.masses.len(),

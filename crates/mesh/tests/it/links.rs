@@ -106,8 +106,13 @@ impl Carrier for Suspended {
         self.carrier.name()
     }
 
-    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: FramePriority) -> Result<(), CarrierError> {
-        self.carrier.send(to, frame, lane)
+    fn send(
+        &self,
+        to: &PeerName,
+        frame: Vec<u8>,
+        priority: FramePriority,
+    ) -> Result<(), CarrierError> {
+        self.carrier.send(to, frame, priority)
     }
 
     fn send_all(
@@ -115,7 +120,7 @@ impl Carrier for Suspended {
         to: &PeerName,
         link: u64,
         frames: Vec<Vec<u8>>,
-        lane: FramePriority,
+        priority: FramePriority,
     ) -> Result<(), CarrierError> {
         if self.once.swap(false, Ordering::Relaxed) {
             let second = Duration::from_secs(1);
@@ -124,7 +129,7 @@ impl Carrier for Suspended {
             self.net.network.mend("a", "b");
             self.net.replay.run_for(second);
         }
-        self.carrier.send_all(to, link, frames, lane)
+        self.carrier.send_all(to, link, frames, priority)
     }
 
     fn events(&self) -> Port<CarrierEvent> {

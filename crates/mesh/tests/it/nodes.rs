@@ -68,8 +68,13 @@ impl Carrier for Together {
         self.carrier.name()
     }
 
-    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: FramePriority) -> Result<(), CarrierError> {
-        self.carrier.send(to, frame, lane)
+    fn send(
+        &self,
+        to: &PeerName,
+        frame: Vec<u8>,
+        priority: FramePriority,
+    ) -> Result<(), CarrierError> {
+        self.carrier.send(to, frame, priority)
     }
 
     fn send_all(
@@ -77,9 +82,9 @@ impl Carrier for Together {
         to: &PeerName,
         link: u64,
         frames: Vec<Vec<u8>>,
-        lane: FramePriority,
+        priority: FramePriority,
     ) -> Result<(), CarrierError> {
-        self.carrier.send_all(to, link, frames, lane)
+        self.carrier.send_all(to, link, frames, priority)
     }
 
     fn events(&self) -> Port<CarrierEvent> {

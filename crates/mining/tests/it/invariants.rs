@@ -501,3 +501,22 @@ fn a_run_that_is_ended_early_has_no_empty_cluster() {
     );
     assert!(found.spread.iter().all(|spread| spread.is_finite()));
 }
+
+#[test]
+fn any_number_of_empty_clusters_is_filled() {
+    let clusters = 300;
+    let all = points((0..600).map(f64::from).collect(), 1);
+    let method = KMeans {
+        clusters,
+        init: Init::Centres(vec![-1.0; clusters]),
+        ..KMeans::default()
+    };
+    let found = kmeans(2, &method, &all);
+    assert!(
+        found.sizes.iter().all(|&size| size > 0),
+        "{:?}",
+        found.sizes
+    );
+    // Pairs are the best: 150 in all.
+    assert!(found.inertia < 2.0 * 150.0, "{}", found.inertia);
+}

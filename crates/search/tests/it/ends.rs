@@ -4,8 +4,8 @@ use crate::{RANKS, on};
 use motet_comm::{Communicator, World};
 use motet_dispatch::Causality;
 use motet_search::{
-    Bounded, Game, Limit, Limits, OnProgress, Order, Outcome, Search, SearchError, SearchFault,
-    Tree,
+    Bounded, Game, Limit, Limits, OnProgress, Order, Outcome, Progress, Search, SearchError,
+    SearchFault, Tree,
 };
 use motet_sync::Mutex;
 use motet_testkit::{patience, within};
@@ -326,16 +326,17 @@ fn sem_g203_a_cancelled_search_ends_everywhere() {
     });
 }
 
+/// What is told no more often than `every`.
+fn noted(every: Duration) -> (OnProgress, Arc<Mutex<Vec<Progress>>>) {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let note = Arc::clone(&told);
+    let tell = Arc::new(move |progress| note.lock().push(progress));
+    (OnProgress { every, tell }, told)
+}
+
 #[test]
 fn sem_g204_progress_is_told() {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let progress = OnProgress {
-        every: Duration::ZERO,
-        tell: Arc::new({
-            let told = Arc::clone(&told);
-            move |progress| told.lock().push(progress)
-        }),
-    };
+    let (progress, told) = noted(Duration::ZERO);
     let search = Search {
         progress: Some(progress),
         ..Search::default()
@@ -354,14 +355,7 @@ fn sem_g204_progress_is_told() {
 #[test]
 fn sem_g204_progress_of_a_replicable_search_is_that_of_all_ranks() {
     for ranks in RANKS {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let progress = OnProgress {
-            every: Duration::ZERO,
-            tell: Arc::new({
-                let told = Arc::clone(&told);
-                move |progress| told.lock().push(progress)
-            }),
-        };
+        let (progress, told) = noted(Duration::ZERO);
         let search = Search {
             order: Order::Replicable {
                 window: 8,
@@ -383,14 +377,7 @@ fn sem_g204_progress_of_a_replicable_search_is_that_of_all_ranks() {
 
 #[test]
 fn sem_g204_progress_of_a_replicable_search_is_not_told_too_often() {
-    let told = Arc::new(Mutex::new(0));
-    let progress = OnProgress {
-        every: Duration::MAX,
-        tell: Arc::new({
-            let told = Arc::clone(&told);
-            move |_| *told.lock() += 1
-        }),
-    };
+    let (progress, told) = noted(Duration::MAX);
     let search = Search {
         order: Order::Replicable {
             window: 8,
@@ -403,7 +390,7 @@ fn sem_g204_progress_of_a_replicable_search_is_not_told_too_often() {
         search.maximise(&comm, &Fragile(&[99])).await?;
         Ok(())
     });
-    assert_eq!(*told.lock(), 0);
+    assert!(told.lock().is_empty());
 }
 
 #[test]

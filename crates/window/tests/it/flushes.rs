@@ -1,6 +1,7 @@
 //! Flushes of what was asked while others were under way, or has been given up.
 
 use crate::worlds::over;
+use motet_comm::Communicator;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
@@ -15,12 +16,23 @@ fn wait_for(flag: &AtomicBool) {
     }
 }
 
-/// Has the numbers of rank 1 in its hands from `held` to `asked`: nothing is done there meanwhile.
-fn hold(window: &Window<i32>, held: &AtomicBool, asked: &AtomicBool) {
+/// Rank 1: has its numbers from `held` to `asked`, so that nothing is done there meanwhile. Then a
+/// barrier, and its window is gone.
+async fn hold_and_drop(
+    comm: &Communicator,
+    window: Window<i32>,
+    held: &AtomicBool,
+    asked: &AtomicBool,
+) -> Result<(), WindowError> {
     window.with(|_| {
         held.store(true, Ordering::Release);
         wait_for(asked);
     });
+    comm.barrier().await?;
+    drop(window);
+    comm.barrier().await?;
+    comm.barrier().await?;
+    Ok(())
 }
 
 /// Whether the call waits after one look.
@@ -36,12 +48,7 @@ fn sem_g350_a_put_during_a_flush_is_waited_for_by_the_next_one() {
         let ended = over(2, 1, async |comm| {
             let window = Window::create(&comm, vec![0_i32]).await?;
             if comm.rank() == 1 {
-                hold(&window, &HELD, &ASKED);
-                comm.barrier().await?;
-                drop(window);
-                comm.barrier().await?;
-                comm.barrier().await?;
-                return Ok(());
+                return hold_and_drop(&comm, window, &HELD, &ASKED).await;
             }
             wait_for(&HELD);
             window.put(1, 0, &[1]).await?;
@@ -72,12 +79,7 @@ fn sem_g350_a_fetch_that_was_given_up_is_waited_for() {
         let ended = over(2, 1, async |comm| {
             let window = Window::create(&comm, vec![0_i32]).await?;
             if comm.rank() == 1 {
-                hold(&window, &HELD, &ASKED);
-                comm.barrier().await?;
-                drop(window);
-                comm.barrier().await?;
-                comm.barrier().await?;
-                return Ok(());
+                return hold_and_drop(&comm, window, &HELD, &ASKED).await;
             }
             wait_for(&HELD);
             {
