@@ -62,7 +62,7 @@ pub(crate) enum ExportAnswer {
     Closed,
 }
 
-/// Lends a port to other nodes, until it is dropped. What is reserved then goes back.
+/// Exports a port to other nodes, until it is dropped. What is reserved then goes back.
 pub struct PortExport {
     key: Key,
     requests: Port<Request<ExportRequest, ExportAnswer>>,

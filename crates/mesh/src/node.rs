@@ -156,7 +156,7 @@ impl Node {
         Arc::clone(&self.inner.core).call(key, value).await
     }
 
-    /// Lends `port` to all nodes: they take items from it as a [`RemotePort`]. Receivers of this
+    /// Exports `port` to all nodes: they take items from it as a [`RemotePort`]. Receivers of this
     /// node may take items too. Of several nodes that export a port under one key, one is asked, in
     /// turn.
     ///
