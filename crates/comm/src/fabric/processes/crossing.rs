@@ -43,8 +43,7 @@ pub(crate) struct Crossings(Mutex<All>);
 struct All {
     /// A list: mostly there is one.
     known: Vec<(CrossingSite, Arc<Crossing>)>,
-    /// Here Santa is an item of his own. A group is a batch of one port, and being served is a join
-    /// of the batch with Santa.
+    /// Those that are over, for sites to come: they keep their memory.
     spare: Vec<Arc<Crossing>>,
 }
 
