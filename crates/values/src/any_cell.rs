@@ -26,7 +26,7 @@ pub struct AnyRoom<const WORDS: usize> {
 /// let mut cell = AnyCell::new();
 /// cell.put(1.5_f64);
 /// assert_eq!(cell.get::<u64>(), None);
-/// assert_eq!(cell.take(), Some(1.5_f64));
+/// assert_eq!(cell.take::<f64>(), Some(1.5));
 /// ```
 pub type AnyCell = AnyRoom<6>;
 

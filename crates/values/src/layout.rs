@@ -76,8 +76,7 @@ impl Layout {
     /// (MPI_TYPE_VECTOR).
     ///
     /// # Errors
-    /// [`LayoutError`] when blocks overlap, or the layout is longer than a `usize` can
-    /// say.
+    /// [`LayoutError`] when blocks overlap, or the layout is longer than a `usize` can say.
     pub fn vector(count: usize, block: usize, stride: usize) -> Result<Self, LayoutError> {
         let one = Layout::contiguous(block);
         let all = one.resized(stride)?.repeated(count)?;
@@ -135,8 +134,7 @@ impl Layout {
     /// (MPI_TYPE_CREATE_SUBARRAY, MPI_ORDER_C). Its extent is the whole array.
     ///
     /// # Errors
-    /// [`LayoutError`] when the three are not equally long, or the part does not lie in
-    /// the array.
+    /// [`LayoutError`] when the three are not equally long, or the part does not lie in the array.
     pub fn subarray(
         sizes: &[usize],
         lengths: &[usize],
@@ -330,8 +328,8 @@ impl Layout {
     /// Puts elements where they belong in an array (MPI_UNPACK).
     ///
     /// # Errors
-    /// [`LayoutError`] when the array is too short, or there are not as many elements;
-    /// nothing is changed then.
+    /// [`LayoutError`] when the array is too short, or there are not as many elements; nothing is
+    /// changed then.
     pub fn scatter<T: Plain>(&self, elements: &[T], array: &mut [T]) -> Result<(), LayoutError> {
         self.fits(array.len())?;
         if elements.len() != self.length {

@@ -23,8 +23,8 @@
 //! to whoever sees it in `c`. The stores of `d` and 4 release what was written, or was read, to 5
 //! and `e`. Claims only divide: they need no order.
 //!
-//! The caller says which end is whose, by who the two are and not by who sends. So two that exchange
-//! the same slices again and again find in their caches what they copied last.
+//! The caller says which end is whose, by who the two are and not by who sends. So two that
+//! exchange the same slices again and again find in their caches what they copied last.
 
 mod free_buffers;
 pub use free_buffers::FreeBuffers;

@@ -11,8 +11,9 @@
 //! each message.
 //!
 //! Memory order: the store of the number, or of the count, releases the value to the receiver. The
-//! store of `taken` releases the slot to the sender. Who is gone for good has closed both rings. These stores release the messages before them, so that who sees the close and no message
-//! knows that none will come.
+//! store of `taken` releases the slot to the sender. Who is gone for good has closed both rings.
+//! These stores release the messages before them, so that who sees the close and no message knows
+//! that none will come.
 
 mod layout;
 

@@ -121,8 +121,8 @@ pub fn bytes_of<T: Plain>(numbers: &[T]) -> Option<&[u8]> {
     goes_plain::<T>().then(|| bytemuck::cast_slice(numbers))
 }
 
-/// The numbers of these bytes, all of them whole, of a vector that goes as it lies in memory; `None`
-/// if it goes otherwise.
+/// The numbers of these bytes, all of them whole, of a vector that goes as it lies in memory;
+/// `None` if it goes otherwise.
 ///
 /// # Errors
 /// The last number is not whole.
@@ -223,8 +223,8 @@ pub fn adopt<T: 'static>(bytes: &mut Vec<u8>, length: usize) -> Option<Result<T,
     None
 }
 
-/// Reads numbers and texts off the end of bytes, in the opposite order of writing. What is not there
-/// is `None`.
+/// Reads numbers and texts off the end of bytes, in the opposite order of writing. What is not
+/// there is `None`.
 ///
 /// ```
 /// use motet_values::wire::{Tail, put_number, put_text};
