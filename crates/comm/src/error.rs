@@ -3,6 +3,7 @@
 use crate::address::{Tag, sender};
 use crate::report::WaitReport;
 use motet_dispatch::Exception;
+use motet_values::LayoutError;
 use std::any::Any;
 use std::fmt;
 
@@ -238,6 +239,14 @@ fn write_full(f: &mut fmt::Formatter<'_>, dest: usize, messages: usize) -> fmt::
 }
 
 impl std::error::Error for CommError {}
+
+impl From<LayoutError> for CommError {
+    /// [`CommError::Arguments`].
+    fn from(error: LayoutError) -> Self {
+        let problem = error.to_string();
+        CommError::Arguments { problem }
+    }
+}
 
 impl<E: fmt::Display> fmt::Display for RunError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

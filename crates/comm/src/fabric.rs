@@ -31,7 +31,6 @@ mod process_level;
 mod processes;
 mod published;
 mod remote;
-mod ring;
 mod solo;
 mod team;
 mod threads;
@@ -54,10 +53,11 @@ pub(crate) use processes::{
     EarlyEnd, Later, Left, RunListeners, RunProcesses, ServerTurn, handshake,
 };
 pub(crate) use remote::RemoteFabric;
-pub(crate) use ring::{Closer, Edge, RingEnds, Toward};
 pub(crate) use solo::Solo;
 pub(crate) use team::Team;
 pub(crate) use threads::Threads;
+
+pub(crate) use motet_values::ring::{Closer, Edge, RingEnds, Toward};
 
 use crate::CommError;
 use crate::any_cell;

@@ -4,8 +4,9 @@
 //! needs a message. A rank is an async task with a home worker, so a rank that waits holds no
 //! thread. The same program runs with as many ranks as you like on as many cores as there are.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`; `motet-ports` for the fabric `ports`;
-//!   `motet-sums` for sums with the same bits; `motet-trace` for reports and profiles.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `motet-values` for what ranks hand over;
+//!   `motet-ports` for the fabric `ports`; `motet-sums` for sums with the same bits; `motet-trace`
+//!   for reports and profiles.
 //! - Used by: `motet-files`, `motet-mining`, `motet-mpi`, `motet-patterns`, `motet-search`,
 //!   `motet-service`, `motet-sim`, `motet-window`, the facade, the command line, the benchmarks.
 //!
@@ -67,11 +68,9 @@
 //! - `fabric/ports.rs`: the whole of one on a few pages.
 //! - `collective_part.rs`: a collective.
 //! - `rank_slot.rs`: how a rank waits.
-//! - `fabric/ring.rs` and `fabric/combining_tree.rs`: what is fast.
+//! - `fabric/combining_tree.rs`, and `ring.rs` of `motet-values`: what is fast.
 
-mod any_cell;
 mod asks;
-mod buffer_pool;
 mod collective_call;
 mod collective_part;
 mod collectives;
@@ -86,30 +85,24 @@ mod exchange;
 mod fabric;
 mod group;
 mod intercommunicator;
-mod layout;
 mod limit;
-#[doc(hidden)]
-pub mod non_temporal;
 mod outcome;
 mod pending;
-mod plain;
 mod point_to_point;
 mod rank_slot;
-mod rendezvous_copy;
 mod request;
 mod run;
 mod schedule;
 mod split;
 mod topology;
 mod transport;
-mod value;
 mod watch;
-mod wire;
 mod world;
 
 // By what they are about, for the modules here.
 use motet_sums as exact_sum;
 use motet_trace::{self as address, self as profile, self as report};
+use motet_values::{any_cell, buffer_pool, non_temporal, rendezvous_copy, wire};
 
 pub use motet_sums::{Dyadic, ExactSum, Real};
 pub use motet_trace::{
@@ -117,6 +110,7 @@ pub use motet_trace::{
     OverheadModel, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
     TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitOperation, WaitReport,
 };
+pub use motet_values::{Layout, LayoutError, Local, Plain, Value};
 
 pub use collective_call::{CollectiveCall, Startable};
 pub use communicator::Communicator;
@@ -126,15 +120,12 @@ pub use error::{CommError, RunError};
 pub use fabric::Asked;
 pub use group::Group;
 pub use intercommunicator::Intercommunicator;
-pub use layout::Layout;
 pub use limit::SendOverflow;
 pub use outcome::Outcome;
-pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
 pub use request::{Request, Requests};
 pub use run::{BlockedRank, Entered};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Gone, Header, Transport, TransportError};
-pub use value::{Local, Value};
 pub use watch::RunWatch;
 pub use world::{WeakWorld, World};

@@ -1,6 +1,6 @@
 //! What can go wrong with a file of several ranks.
 
-use motet_comm::CommError;
+use motet_comm::{CommError, LayoutError};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -104,5 +104,11 @@ impl std::error::Error for FileError {
 impl From<CommError> for FileError {
     fn from(error: CommError) -> Self {
         FileError::Comm(error)
+    }
+}
+
+impl From<LayoutError> for FileError {
+    fn from(error: LayoutError) -> Self {
+        FileError::Comm(error.into())
     }
 }

@@ -1,7 +1,7 @@
 //! Messages between processes over any MPI library with the MPI-5 standard ABI.
 //!
-//! - Depends on: `motet-sync`, `motet-comm`, `libloading`. Nothing of MPI is needed to build: a
-//!   library is opened when a program is started on several processes.
+//! - Depends on: `motet-sync`, `motet-values`, `motet-comm`, `libloading`. Nothing of MPI is needed
+//!   to build: a library is opened when a program is started on several processes.
 //! - Used by: the facade (`World::current()`), the command line (`motet run`, `motet doctor`), the
 //!   experiments.
 //!

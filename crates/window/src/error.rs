@@ -1,7 +1,7 @@
 //! What can go wrong with a window.
 
 use crate::Op;
-use motet_comm::CommError;
+use motet_comm::{CommError, LayoutError};
 use std::fmt;
 
 /// A call of a window failed.
@@ -93,5 +93,11 @@ impl std::error::Error for WindowError {
 impl From<CommError> for WindowError {
     fn from(error: CommError) -> Self {
         WindowError::Comm(error)
+    }
+}
+
+impl From<LayoutError> for WindowError {
+    fn from(error: LayoutError) -> Self {
+        WindowError::Comm(error.into())
     }
 }

@@ -27,10 +27,11 @@ const HEAD: &str = "\
 ";
 
 /// The packages whose code is counted.
-const COUNTED: [&str; 6] = [
+const COUNTED: [&str; 7] = [
     "motet-sync",
     "motet-dispatch",
     "motet-ports",
+    "motet-values",
     "motet-comm",
     "motet-patterns",
     PACKAGE,

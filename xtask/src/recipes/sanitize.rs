@@ -13,7 +13,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// The packages with `unsafe` code or with an order of memory of their own.
-const PACKAGES: [&str; 4] = ["motet-sync", "motet-dispatch", "motet-ports", "motet-comm"];
+const PACKAGES: [&str; 5] = [
+    "motet-sync",
+    "motet-dispatch",
+    "motet-ports",
+    "motet-values",
+    "motet-comm",
+];
 
 /// Those of them whose races ThreadSanitizer looks for.
 const RACING: [&str; 3] = ["motet-sync", "motet-dispatch", "motet-ports"];

@@ -3,7 +3,7 @@
 use super::allreduce::same_length;
 use super::counted::Ways;
 use super::rank_parts::{RankParts, append, cut};
-use crate::buffer_pool::{PooledBuffers, RankRows};
+use crate::buffer_pool::{PooledBuffers, SharedRows};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::collective_part::CollectivePart;
 use crate::exchange::{ExchangeBuffer, SliceExchange};
@@ -154,9 +154,9 @@ impl Communicator {
         let each = self.equal_part(name, all);
         let value = each
             .clone()
-            .map(|_| RankRows::one(self.buffer_pool().copy_in(numbers)));
+            .map(|_| SharedRows::one(self.buffer_pool().copy_in(numbers)));
         let each = each.unwrap_or_default();
-        let read = move |rows: &RankRows<T>| {
+        let read = move |rows: &SharedRows<T>| {
             same_length(name, all, came.len())?;
             for (place, row) in rows.iter().enumerate() {
                 came[place * each..][..each].copy_from_slice(&row[rank * each..][..each]);
@@ -167,7 +167,7 @@ impl Communicator {
             self,
             call.length(all),
             value,
-            RankRows::join,
+            SharedRows::join,
             |rows| rows,
             read,
         )

@@ -1,6 +1,6 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
-use crate::buffer_pool::{PooledBuffer, PooledBuffers, RankRows};
+use crate::buffer_pool::{PooledBuffer, PooledBuffers, SharedRows};
 use crate::collective_part::CollectivePart;
 use crate::fabric::{MeetingPoint, RankCall};
 use crate::pending::{Either, PendingCall, Then};
@@ -61,8 +61,8 @@ impl Communicator {
             if mine.len() == length {
                 return Either::One(());
             }
-            let value = RankRows::one(self.buffer_pool().copy_in(&totals[mine]));
-            let read = move |rows: &RankRows<T>| {
+            let value = SharedRows::one(self.buffer_pool().copy_in(&totals[mine]));
+            let read = move |rows: &SharedRows<T>| {
                 let parts = totals.chunks_mut(share).zip(rows.iter()).enumerate();
                 for (_, (to, part)) in parts.filter(|(of, _)| *of != rank) {
                     to.copy_from_slice(part);
@@ -73,7 +73,7 @@ impl Communicator {
                 self,
                 call,
                 Ok(value),
-                RankRows::join,
+                SharedRows::join,
                 |rows| rows,
                 read,
             ))

@@ -1,8 +1,9 @@
 //! What a rank calls when it comes to a collective, so that ranks in different calls can be told.
 
 use crate::report::WaitOperation;
-use crate::wire::{Tail, known, put_number, put_text};
+use crate::wire::{Tail, put_number, put_text};
 use crate::{CallSite, CommError};
+use motet_trace::known;
 use std::any::type_name;
 use std::panic::Location;
 

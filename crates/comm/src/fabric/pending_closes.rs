@@ -4,8 +4,8 @@
 //! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has
 //! not ended. The ranks of one thread share a list: it is empty between their polls.
 
+use super::Closer;
 use super::local_ranks::LocalRanks;
-use super::ring::Closer;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering, fence};
 

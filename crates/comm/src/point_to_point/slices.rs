@@ -4,7 +4,7 @@ use super::recv::{Receiving, Unused, Use, Whole, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Behind, Envelope, MessageKind, NotCopied};
 use crate::pending::{PendingFuture, ReadyOutcome};
-use crate::rendezvous_copy::{self, expose};
+use crate::rendezvous_copy::{self, lend};
 use crate::request::Request;
 use crate::wire::{Of, bytes_of};
 use crate::{CommError, Communicator, Plain};
@@ -165,12 +165,11 @@ impl Communicator {
         }
         let _entered = self.entered("send", location);
         let source = self.rank();
-        let (exposure, borrowed) = expose(numbers, source < rank, self.free_buffers());
         let (context, status) = (self.context(MessageKind::User), Status { source, tag });
-        let envelope = Envelope::exposed::<T>(context, status, location, borrowed);
-        let sent = fabric.send(to, || envelope);
-        drop(exposure);
-        sent
+        lend(numbers, source < rank, self.free_buffers(), |borrowed| {
+            let envelope = Envelope::exposed::<T>(context, status, location, borrowed);
+            fabric.send(to, || envelope)
+        })
     }
 
     fn receiving_into<'c, T: Plain>(

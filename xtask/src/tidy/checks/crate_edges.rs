@@ -1,7 +1,7 @@
 //! Which crate may depend on which: the arrows of the architecture's drawing, and no others.
 //!
 //! ```text
-//!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining      comm also on: sums (on nothing), trace (on sync)
+//!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining      comm also on: sums (on nothing), trace and values (on sync)
 //!                              │         ├─ mpi
 //!                              │         ├─ search
 //!                              │         ├─ sim

@@ -12,8 +12,9 @@
 use super::runs::{Run, WatchedRuns};
 use crate::fabric::call::{RankCall, WrittenCall};
 use crate::fabric::processes::ProcessPart;
-use crate::wire::{Tail, adopt, decode, encode, known, plain_bytes, put_number, put_text};
+use crate::wire::{Tail, adopt, decode, encode, plain_bytes, put_number, put_text};
 use crate::{CommError, Value};
+use motet_trace::known;
 use smallvec::{SmallVec, smallvec};
 use std::any::type_name;
 

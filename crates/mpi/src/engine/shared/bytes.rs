@@ -4,11 +4,11 @@
 //! They are copied as any memory, many at once. (Words that are written as atomic ones the compiler
 //! copies one by one.)
 
-#[cfg(not(motet_loom))]
-use motet_comm::non_temporal;
 use motet_sync::atomic::AtomicU64;
 #[cfg(motet_loom)]
 use motet_sync::atomic::Ordering;
+#[cfg(not(motet_loom))]
+use motet_values::non_temporal;
 #[cfg(not(motet_loom))]
 use std::ptr;
 

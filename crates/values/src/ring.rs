@@ -6,43 +6,70 @@
 //! many messages it has taken only every few messages. The sender looks at that only when half the
 //! slots may be full. So that line hardly moves.
 //!
-//! Rings between ranks of the same thread are not padded and their messages have no numbers. A
+//! Rings between neighbours of the same thread are not padded and their messages have no numbers. A
 //! count of those sent and a count of those taken do instead. Both ends publish their count with
 //! each message.
 //!
 //! Memory order: the store of the number, or of the count, releases the value to the receiver. The
-//! store of `taken` releases the slot to the sender. A rank that is gone for good has closed both
-//! rings. These stores release the messages before them, so that who sees the close and no message
-//! knows that none will come.
+//! store of `taken` releases the slot to the sender. Who is gone for good has closed both rings.
+//! These stores release the messages before them, so that who sees the close and no message knows
+//! that none will come.
 
 mod layout;
 
-pub(crate) use layout::Toward;
+pub use layout::Toward;
 
 use layout::{FarRings, NearRings, Rings};
 use motet_sync::Arc;
 use motet_sync::atomic::Ordering;
+use std::fmt;
 
-/// The two rings between a rank and the one on its right, in one of two layouts. What both ends
-/// share is behind it, so that rings within a thread take no more memory than they need.
-pub(crate) enum Edge<T> {
-    /// Between ranks of one thread.
+/// The two rings between somebody and the neighbour on the right, to be given to both, who make
+/// their [ends](RingEnds) of it.
+pub struct Edge<T>(EdgeRings<T>);
+
+/// In one of two layouts. What both ends share is behind it, so that rings within a thread take no
+/// more memory than they need.
+enum EdgeRings<T> {
+    /// Between neighbours of one thread.
     Near(Arc<NearRings<T>>),
-    /// Between ranks of two threads.
+    /// Between neighbours of two threads.
     Far(Arc<FarRings<T>>),
 }
 
 impl<T> Clone for Edge<T> {
     fn clone(&self) -> Self {
-        match self {
-            Edge::Near(rings) => Edge::Near(Arc::clone(rings)),
-            Edge::Far(rings) => Edge::Far(Arc::clone(rings)),
-        }
+        Edge(match &self.0 {
+            EdgeRings::Near(rings) => EdgeRings::Near(Arc::clone(rings)),
+            EdgeRings::Far(rings) => EdgeRings::Far(Arc::clone(rings)),
+        })
+    }
+}
+
+impl<T> fmt::Debug for Edge<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let near = matches!(self.0, EdgeRings::Near(_));
+        let mut edge = f.debug_struct("Edge");
+        edge.field("near", &near).finish_non_exhaustive()
     }
 }
 
 /// What one of the two neighbours has of their rings: it sends on one and receives on the other.
-pub(crate) enum RingEnds<T> {
+///
+/// ```
+/// use motet_values::ring::{Edge, RingEnds, Toward};
+///
+/// let edge = Edge::new(false);
+/// let mut left = RingEnds::new(edge.clone(), Toward::Right);
+/// let mut right = RingEnds::new(edge, Toward::Left);
+/// let mut message = Some("hello");
+/// assert!(left.try_send(&mut message) && message.is_none());
+/// assert_eq!(right.try_receive().map(|(came, _)| came), Some("hello"));
+/// assert!(!left.has_message());
+/// ```
+pub struct RingEnds<T>(Ends<T>);
+
+enum Ends<T> {
     // The same twice, beside the tag: it takes less memory than a tag beside one of them.
     Near {
         rings: Arc<NearRings<T>>,
@@ -62,115 +89,134 @@ pub(crate) enum RingEnds<T> {
 }
 
 impl<T: Send> Edge<T> {
-    /// New rings; `near` when both ranks share a thread. The rank on the left makes ends of them
-    /// that send towards the right, the other those that send towards the left.
-    pub(crate) fn new(near: bool) -> Self {
-        if near {
-            Edge::Near(Arc::new(NearRings::new()))
-        } else {
-            Edge::Far(Arc::new(FarRings::new()))
-        }
+    /// New rings; `near` when both neighbours share a thread. The neighbour on the left makes ends
+    /// of them that send towards the right, the other those that send towards the left.
+    #[must_use]
+    pub fn new(near: bool) -> Self {
+        Edge(match near {
+            true => EdgeRings::Near(Arc::new(NearRings::new())),
+            false => EdgeRings::Far(Arc::new(FarRings::new())),
+        })
     }
 
     fn close(&self) {
         for toward in [Toward::Right, Toward::Left] {
-            let closed = match self {
-                Edge::Near(rings) => rings.closed(toward),
-                Edge::Far(rings) => rings.closed(toward),
+            let closed = match &self.0 {
+                EdgeRings::Near(rings) => rings.closed(toward),
+                EdgeRings::Far(rings) => rings.closed(toward),
             };
             closed.store(true, Ordering::Release);
         }
     }
+
+    /// Whether these ends are opened for the first time.
+    fn open(&self, out: Toward) -> bool {
+        let opened = match &self.0 {
+            EdgeRings::Near(rings) => rings.opened(out),
+            EdgeRings::Far(rings) => rings.opened(out),
+        };
+        // Relaxed: who is the first needs no order.
+        !opened.swap(true, Ordering::Relaxed)
+    }
 }
 
 /// Closes rings; the other end must then be woken.
-pub(crate) type Closer = Box<dyn FnOnce() + Send>;
+pub type Closer = Box<dyn FnOnce() + Send>;
 
 /// Runs the same code for either layout, so that each is compiled by itself.
 macro_rules! each_layout {
     ($ends:expr, $($field:ident),+ => $call:expr) => {
         match $ends {
-            RingEnds::Near { $($field,)+ .. } => $call,
-            RingEnds::Far { $($field,)+ .. } => $call,
+            Ends::Near { $($field,)+ .. } => $call,
+            Ends::Far { $($field,)+ .. } => $call,
         }
     };
 }
 
 impl<T: Send> RingEnds<T> {
-    pub(crate) fn new(edge: Edge<T>, out: Toward) -> Self {
+    /// The ends of who sends that way.
+    ///
+    /// # Panics
+    /// There are such ends already: a ring has one sender and one receiver.
+    #[must_use]
+    pub fn new(edge: Edge<T>, out: Toward) -> Self {
+        assert!(edge.open(out), "each neighbour opens its ends once");
         let (sent, known_taken, received) = (0, 0, 0);
-        match edge {
-            Edge::Near(rings) => RingEnds::Near {
+        RingEnds(match edge.0 {
+            EdgeRings::Near(rings) => Ends::Near {
                 rings,
                 out,
                 sent,
                 known_taken,
                 received,
             },
-            Edge::Far(rings) => RingEnds::Far {
+            EdgeRings::Far(rings) => Ends::Far {
                 rings,
                 out,
                 sent,
                 known_taken,
                 received,
             },
-        }
+        })
     }
 
-    /// Whether both ranks share a thread.
+    /// Whether both neighbours share a thread.
     #[inline]
-    pub(crate) fn is_near(&self) -> bool {
-        matches!(self, RingEnds::Near { .. })
+    #[must_use]
+    pub fn is_near(&self) -> bool {
+        matches!(self.0, Ends::Near { .. })
     }
 
     /// Whether another message may be sent.
     #[inline]
-    pub(crate) fn has_room(&mut self) -> bool {
-        each_layout!(self, rings, out, sent, known_taken => {
+    pub fn has_room(&mut self) -> bool {
+        each_layout!(&mut self.0, rings, out, sent, known_taken => {
             rings.has_room(*out, *sent, known_taken)
         })
     }
 
     /// Sends the message, if there is one and there is room for it.
     #[inline]
-    pub(crate) fn try_send(&mut self, message: &mut Option<T>) -> bool {
-        each_layout!(self, rings, out, sent, known_taken => {
+    pub fn try_send(&mut self, message: &mut Option<T>) -> bool {
+        each_layout!(&mut self.0, rings, out, sent, known_taken => {
             try_send(&**rings, *out, sent, known_taken, message)
         })
     }
 
     /// Whether a message is there.
     #[inline]
-    pub(crate) fn has_message(&self) -> bool {
-        each_layout!(self, rings, out, received => rings.holds(out.other(), *received))
+    pub fn has_message(&self) -> bool {
+        each_layout!(&self.0, rings, out, received => rings.holds(out.other(), *received))
     }
 
     /// Takes the message that is there; and whether its sender may wait for the room that this has
     /// shown it.
     #[inline]
-    pub(crate) fn try_receive(&mut self) -> Option<(T, bool)> {
-        each_layout!(self, rings, out, received => try_receive(&**rings, out.other(), received))
+    pub fn try_receive(&mut self) -> Option<(T, bool)> {
+        each_layout!(&mut self.0, rings, out, received => {
+            try_receive(&**rings, out.other(), received)
+        })
     }
 
     /// Whether the receiver of what is sent here is gone for good.
-    pub(crate) fn is_receiver_gone(&self) -> bool {
-        each_layout!(self, rings, out => rings.closed(*out).load(Ordering::Acquire))
+    pub fn is_receiver_gone(&self) -> bool {
+        each_layout!(&self.0, rings, out => rings.closed(*out).load(Ordering::Acquire))
     }
 
     /// Whether the sender is gone for good; the messages that it sent before are there.
-    pub(crate) fn is_sender_gone(&self) -> bool {
-        each_layout!(self, rings, out => rings.closed(out.other()).load(Ordering::Acquire))
+    pub fn is_sender_gone(&self) -> bool {
+        each_layout!(&self.0, rings, out => rings.closed(out.other()).load(Ordering::Acquire))
     }
 
     /// What tells the neighbour that this one is gone for good.
-    pub(crate) fn closer(&self) -> Closer
+    pub fn closer(&self) -> Closer
     where
         T: 'static,
     {
-        let edge = match self {
-            RingEnds::Near { rings, .. } => Edge::Near(Arc::clone(rings)),
-            RingEnds::Far { rings, .. } => Edge::Far(Arc::clone(rings)),
-        };
+        let edge = Edge(match &self.0 {
+            Ends::Near { rings, .. } => EdgeRings::Near(Arc::clone(rings)),
+            Ends::Far { rings, .. } => EdgeRings::Far(Arc::clone(rings)),
+        });
         Box::new(move || edge.close())
     }
 }
@@ -217,10 +263,22 @@ fn try_receive<T, L: Rings<T>>(rings: &L, ring: Toward, received: &mut u32) -> O
     Some((value, may_wait))
 }
 
+impl<T> fmt::Debug for RingEnds<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (near, out) = match &self.0 {
+            Ends::Near { out, .. } => (true, out),
+            Ends::Far { out, .. } => (false, out),
+        };
+        let mut ends = f.debug_struct("RingEnds");
+        ends.field("near", &near).field("out", out);
+        ends.finish_non_exhaustive()
+    }
+}
+
 impl<T> Drop for RingEnds<T> {
     /// A receiver that goes shows all that it has taken.
     fn drop(&mut self) {
-        each_layout!(self, rings, out, received => rings.show_taken(out.other(), *received));
+        each_layout!(&self.0, rings, out, received => rings.show_taken(out.other(), *received));
     }
 }
 
@@ -228,8 +286,9 @@ impl<T> Drop for RingEnds<T> {
 mod tests {
     use super::layout::{FAR, NEAR};
     use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    /// Of the rank on the left, and of the one on the right.
+    /// Of the neighbour on the left, and of the one on the right.
     fn open<T: Send>(near: bool) -> (RingEnds<T>, RingEnds<T>) {
         let edge = Edge::new(near);
         let left = RingEnds::new(edge.clone(), Toward::Right);
@@ -290,7 +349,7 @@ mod tests {
         for near in [true, false] {
             let (mut left, mut right) = open(near);
             for ends in [&mut left, &mut right] {
-                each_layout!(ends, rings, out, sent, known_taken, received => {
+                each_layout!(&mut ends.0, rings, out, sent, known_taken, received => {
                     (*sent, *known_taken, *received) = (START, START, START);
                     rings.show_taken(*out, START);
                 });
@@ -305,6 +364,19 @@ mod tests {
                 assert_eq!(came.map(|came| came.0), Some(i));
                 assert!(receiver.try_receive().is_none());
             }
+        }
+    }
+
+    #[test]
+    fn ends_are_opened_once() {
+        for near in [true, false] {
+            let edge = Edge::<u8>::new(near);
+            let left = RingEnds::new(edge.clone(), Toward::Right);
+            drop(left);
+            let again = AssertUnwindSafe(|| RingEnds::new(edge.clone(), Toward::Right));
+            let again = catch_unwind(again);
+            assert!(again.is_err(), "{near}");
+            drop(RingEnds::new(edge, Toward::Left));
         }
     }
 

@@ -1,4 +1,4 @@
-//! How two rings lie in memory: between ranks of one thread, and between those of two.
+//! How two rings lie in memory: between neighbours of one thread, and between those of two.
 
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
@@ -14,20 +14,23 @@ pub(super) const NEAR: usize = 4;
 
 /// One of the rings, by where its messages go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Toward {
+pub enum Toward {
+    /// To the neighbour on the right.
     Right,
+    /// To the neighbour on the left.
     Left,
 }
 
 /// Both ends are in the same cache anyway: two counts for each ring do, and there may be millions.
-pub(crate) struct NearRings<T> {
+pub(super) struct NearRings<T> {
     sent: [AtomicU8; 2],
     taken: [AtomicU8; 2],
     closed: [AtomicBool; 2],
+    opened: [AtomicBool; 2],
     values: [[SlotValue<T>; NEAR]; 2],
 }
 
-pub(crate) struct FarRings<T>([FarRing<T>; 2]);
+pub(super) struct FarRings<T>([FarRing<T>; 2]);
 
 struct FarRing<T> {
     shown: CachePadded<Shown>,
@@ -39,6 +42,7 @@ struct FarRing<T> {
 struct Shown {
     taken: AtomicU32,
     closed: AtomicBool,
+    opened: AtomicBool,
 }
 
 struct RingSlot<T> {
@@ -47,7 +51,7 @@ struct RingSlot<T> {
     value: SlotValue<T>,
 }
 
-pub(crate) type SlotValue<T> = UnsafeCell<MaybeUninit<T>>;
+pub(super) type SlotValue<T> = UnsafeCell<MaybeUninit<T>>;
 
 // SAFETY: a value is written by the sender before its number, and read by the receiver after it.
 // The slot is written again only after the receiver has published that it took the value.
@@ -60,6 +64,7 @@ unsafe impl<T: Send> Sync for FarRings<T> {}
 unsafe impl<T: Send> Send for FarRings<T> {}
 
 impl Toward {
+    #[inline]
     pub(super) fn other(self) -> Self {
         match self {
             Toward::Right => Toward::Left,
@@ -69,7 +74,7 @@ impl Toward {
 }
 
 /// What the two layouts have in common.
-pub(crate) trait Rings<T> {
+pub(super) trait Rings<T> {
     /// The number of slots of a ring.
     const DEPTH: u32;
 
@@ -99,6 +104,9 @@ pub(crate) trait Rings<T> {
 
     /// Whether one end is gone.
     fn closed(&self, toward: Toward) -> &AtomicBool;
+
+    /// Whether somebody sends here, or has.
+    fn opened(&self, toward: Toward) -> &AtomicBool;
 }
 
 impl<T> NearRings<T> {
@@ -108,6 +116,7 @@ impl<T> NearRings<T> {
             sent: [0; 2].map(AtomicU8::new),
             taken: [0; 2].map(AtomicU8::new),
             closed: [false; 2].map(AtomicBool::new),
+            opened: [false; 2].map(AtomicBool::new),
             values: [(); 2].map(values),
         }
     }
@@ -154,6 +163,11 @@ impl<T> Rings<T> for NearRings<T> {
     #[inline]
     fn closed(&self, toward: Toward) -> &AtomicBool {
         &self.closed[toward as usize]
+    }
+
+    #[inline]
+    fn opened(&self, toward: Toward) -> &AtomicBool {
+        &self.opened[toward as usize]
     }
 }
 
@@ -213,7 +227,7 @@ impl<T> Rings<T> for FarRings<T> {
     #[inline]
     fn has_room(&self, toward: Toward, sent: u32, known_taken: &mut u32) -> bool {
         // Looked at when a batch may have been published, long before it is needed. The cache line
-        // then comes while the rank waits for its own messages.
+        // then comes while the sender waits for its own messages.
         if sent.wrapping_sub(*known_taken) >= Self::BATCH {
             *known_taken = self.taken(toward);
         }
@@ -229,6 +243,11 @@ impl<T> Rings<T> for FarRings<T> {
     #[inline]
     fn closed(&self, toward: Toward) -> &AtomicBool {
         &self.0[toward as usize].shown.closed
+    }
+
+    #[inline]
+    fn opened(&self, toward: Toward) -> &AtomicBool {
+        &self.0[toward as usize].shown.opened
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::cell::Cell;
+use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ptr;
@@ -9,20 +10,38 @@ use std::ptr;
 /// Room for a value of any `Send` type, of so many words. A value that fits is stored in place, a
 /// larger one in a box.
 ///
-/// In this order: a collective lays its small totals behind what its readers look at.
+/// In this order: a small value lies behind what its readers look at first.
 #[repr(C)]
-pub(crate) struct AnyRoom<const WORDS: usize> {
+pub struct AnyRoom<const WORDS: usize> {
     /// The type of the value; `None` when empty.
     kind: Option<&'static MessageKind<WORDS>>,
     room: InlineSpace<WORDS>,
 }
 
-/// What ranks bring to a collective. Several threads may look at it at once.
-pub(crate) type AnyCell = AnyRoom<6>;
+/// What is combined, or is the total. Several threads may look at it at once.
+///
+/// ```
+/// use motet_values::any_cell::AnyCell;
+///
+/// let mut cell = AnyCell::new();
+/// cell.put(1.5_f64);
+/// assert_eq!(cell.get::<u64>(), None);
+/// assert_eq!(cell.take::<f64>(), Some(1.5));
+/// ```
+pub type AnyCell = AnyRoom<6>;
 
 /// What a message holds: one thread at a time has it, so it is not `Sync`, and can show its value
 /// whatever it is.
-pub(crate) struct AnyLetter(AnyRoom<4>, PhantomData<Cell<()>>);
+///
+/// ```
+/// use motet_values::any_cell::AnyLetter;
+///
+/// let mut letter = AnyLetter::new(7_u16);
+/// assert_eq!(letter.any().downcast_ref(), Some(&7_u16));
+/// assert_eq!((letter.take::<i16>(), letter.take()), (None, Some(7_u16)));
+/// ```
+#[derive(Debug)]
+pub struct AnyLetter(AnyRoom<4>, PhantomData<Cell<()>>);
 
 /// What is to be known of a value whose type is not.
 struct MessageKind<const WORDS: usize> {
@@ -60,7 +79,11 @@ impl<T: Send + 'static, const WORDS: usize> Of<T, WORDS> {
 }
 
 impl<const WORDS: usize> AnyRoom<WORDS> {
-    pub(crate) fn new() -> Self {
+    /// Without a value.
+    #[inline]
+    #[must_use]
+    pub fn new() -> Self {
+        const { assert!(WORDS > 0, "there is room for a box at least") }
         AnyRoom {
             kind: None,
             room: MaybeUninit::uninit(),
@@ -69,7 +92,7 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
 
     /// Stores `value`; drops what was there.
     #[inline]
-    pub(crate) fn put<T: Send + 'static>(&mut self, value: T) {
+    pub fn put<T: Send + 'static>(&mut self, value: T) {
         self.clear();
         let room: *mut InlineSpace<WORDS> = &raw mut self.room;
         if Of::<T, WORDS>::FITS {
@@ -84,7 +107,7 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
 
     /// Takes the value out; `None` when the cell is empty or holds another type.
     #[inline]
-    pub(crate) fn take<T: Send + 'static>(&mut self) -> Option<T> {
+    pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
         if !self.holds::<T>() {
             return None;
         }
@@ -101,7 +124,7 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
 
     /// Looks at the value. `Sync`, because several threads may look at once.
     #[inline]
-    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         if !self.holds::<T>() {
             return None;
         }
@@ -117,7 +140,7 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
 
     /// Drops the value.
     #[inline]
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         if let Some(kind) = self.kind.take() {
             // SAFETY: `kind` said that a value is there; it is forgotten before the drop.
             unsafe { (kind.drop)(&raw mut self.room) }
@@ -126,14 +149,15 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
 
     /// Whether a `T` is inside.
     #[inline]
-    pub(crate) fn holds<T: 'static>(&self) -> bool {
+    pub fn holds<T: 'static>(&self) -> bool {
         self.kind.is_some_and(|kind| kind.id == TypeId::of::<T>())
     }
 }
 
 impl AnyLetter {
+    /// With this value.
     #[inline]
-    pub(crate) fn new<T: Send + 'static>(value: T) -> Self {
+    pub fn new<T: Send + 'static>(value: T) -> Self {
         let mut room = AnyRoom::new();
         room.put(value);
         AnyLetter(room, PhantomData)
@@ -141,21 +165,40 @@ impl AnyLetter {
 
     /// Whether a `T` is inside.
     #[inline]
-    pub(crate) fn holds<T: 'static>(&self) -> bool {
+    pub fn holds<T: 'static>(&self) -> bool {
         self.0.holds::<T>()
     }
 
     /// Takes the value out, if it is a `T`; then nothing is inside.
     #[inline]
-    pub(crate) fn take<T: Send + 'static>(&mut self) -> Option<T> {
+    pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
         self.0.take()
     }
 
     /// The value, whatever it is.
-    pub(crate) fn any(&self) -> &(dyn Any + Send) {
+    ///
+    /// # Panics
+    /// It has been taken.
+    #[inline]
+    pub fn any(&self) -> &(dyn Any + Send) {
         let kind = self.0.kind.expect("a letter holds a value");
         // SAFETY: the value is there and borrowed with self, which no other thread can look at.
         unsafe { &*(kind.any)(&raw const self.0.room) }
+    }
+}
+
+impl<const WORDS: usize> Default for AnyRoom<WORDS> {
+    #[inline]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const WORDS: usize> fmt::Debug for AnyRoom<WORDS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut room = f.debug_struct("AnyRoom");
+        room.field("full", &self.kind.is_some());
+        room.finish_non_exhaustive()
     }
 }
 

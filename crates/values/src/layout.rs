@@ -1,7 +1,8 @@
 //! Layouts: which elements of an array belong together, to be gathered into a message, scattered
 //! out of one, or found in a file.
 
-use crate::{CommError, Plain};
+use crate::Plain;
+use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
@@ -12,14 +13,14 @@ use std::ops::Range;
 /// blocks.
 ///
 /// ```
-/// use motet_comm::Layout;
+/// use motet_values::Layout;
 ///
 /// // The second column of a matrix of three rows and four columns.
 /// let column = Layout::subarray(&[3, 4], &[3, 1], &[0, 1])?;
 /// let matrix: Vec<u32> = (0..12).collect();
 /// assert_eq!(column.gather(&matrix)?, [1, 5, 9]);
 /// assert_eq!(column.blocks().collect::<Vec<_>>(), [1..2, 5..6, 9..10]);
-/// # Ok::<(), motet_comm::CommError>(())
+/// # Ok::<(), motet_values::LayoutError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
@@ -35,6 +36,27 @@ struct Repeat {
     count: usize,
     stride: usize,
 }
+
+/// A layout cannot be, or an array or elements do not fit it. It says why.
+///
+/// ```
+/// use motet_values::Layout;
+///
+/// let error = Layout::contiguous(3).gather(&[1, 2]).unwrap_err();
+/// assert_eq!(error.to_string(), "layout: it reaches to element 3 of an array of 2");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayoutError {
+    problem: String,
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "layout: {}", self.problem)
+    }
+}
+
+impl Error for LayoutError {}
 
 impl Layout {
     /// So many elements in a row (MPI_TYPE_CONTIGUOUS).
@@ -54,9 +76,8 @@ impl Layout {
     /// (MPI_TYPE_VECTOR).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when blocks overlap, or the layout is longer than a `usize` can
-    /// say.
-    pub fn vector(count: usize, block: usize, stride: usize) -> Result<Self, CommError> {
+    /// [`LayoutError`] when blocks overlap, or the layout is longer than a `usize` can say.
+    pub fn vector(count: usize, block: usize, stride: usize) -> Result<Self, LayoutError> {
         let one = Layout::contiguous(block);
         let all = one.resized(stride)?.repeated(count)?;
         // Behind the last block is nothing.
@@ -68,8 +89,8 @@ impl Layout {
     /// Blocks, in this order (MPI_TYPE_INDEXED). Empty ones are left out.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when blocks overlap or end before they begin.
-    pub fn indexed(blocks: impl IntoIterator<Item = Range<usize>>) -> Result<Self, CommError> {
+    /// [`LayoutError`] when blocks overlap or end before they begin.
+    pub fn indexed(blocks: impl IntoIterator<Item = Range<usize>>) -> Result<Self, LayoutError> {
         let mut kept: Vec<Range<usize>> = Vec::new();
         for block in blocks {
             if block.start > block.end {
@@ -102,7 +123,7 @@ impl Layout {
     ///
     /// # Errors
     /// As [`Layout::indexed`].
-    pub fn indexed_blocks(block: usize, starts: &[usize]) -> Result<Self, CommError> {
+    pub fn indexed_blocks(block: usize, starts: &[usize]) -> Result<Self, LayoutError> {
         let ends = |start: usize| start.checked_add(block).map(|end| start..end);
         let blocks: Option<Vec<_>> = starts.iter().map(|&start| ends(start)).collect();
         Layout::indexed(blocks.ok_or_else(too_long)?)
@@ -113,13 +134,12 @@ impl Layout {
     /// (MPI_TYPE_CREATE_SUBARRAY, MPI_ORDER_C). Its extent is the whole array.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the three are not equally long, or the part does not lie in
-    /// the array.
+    /// [`LayoutError`] when the three are not equally long, or the part does not lie in the array.
     pub fn subarray(
         sizes: &[usize],
         lengths: &[usize],
         starts: &[usize],
-    ) -> Result<Self, CommError> {
+    ) -> Result<Self, LayoutError> {
         let same = sizes.len() == lengths.len() && sizes.len() == starts.len();
         let inside = (sizes.iter().zip(lengths).zip(starts))
             .all(|((&size, &length), &start)| start <= size && length <= size - start);
@@ -163,8 +183,8 @@ impl Layout {
     /// The same `count` times, one behind the other (MPI_TYPE_CONTIGUOUS of another type).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when it is longer than a `usize` can say.
-    pub fn repeated(mut self, count: usize) -> Result<Self, CommError> {
+    /// [`LayoutError`] when it is longer than a `usize` can say.
+    pub fn repeated(mut self, count: usize) -> Result<Self, LayoutError> {
         let stride = self.extent;
         self.extent = stride.checked_mul(count).ok_or_else(too_long)?;
         self.length *= count;
@@ -184,17 +204,17 @@ impl Layout {
     /// datatype of another one).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when it is longer than a `usize` can say.
+    /// [`LayoutError`] when it is longer than a `usize` can say.
     ///
     /// ```
-    /// use motet_comm::Layout;
+    /// use motet_values::Layout;
     ///
     /// // Every other pair of three that are four elements apart.
     /// let pairs = Layout::vector(3, 1, 2)?.of(&Layout::contiguous(2))?;
     /// assert_eq!(pairs.blocks().collect::<Vec<_>>(), [0..2, 4..6, 8..10]);
-    /// # Ok::<(), motet_comm::CommError>(())
+    /// # Ok::<(), motet_values::LayoutError>(())
     /// ```
-    pub fn of(&self, inner: &Layout) -> Result<Self, CommError> {
+    pub fn of(&self, inner: &Layout) -> Result<Self, LayoutError> {
         let extent = self.extent.checked_mul(inner.extent).ok_or_else(too_long)?;
         let length = self.length * inner.length;
         let mut of = Layout {
@@ -233,8 +253,8 @@ impl Layout {
     /// The same, so long that the next one begins at element `extent` (MPI_TYPE_CREATE_RESIZED).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when that is inside the layout.
-    pub fn resized(mut self, extent: usize) -> Result<Self, CommError> {
+    /// [`LayoutError`] when that is inside the layout.
+    pub fn resized(mut self, extent: usize) -> Result<Self, LayoutError> {
         let reach = self.reach();
         if extent < reach {
             return Err(refused(format!(
@@ -295,8 +315,8 @@ impl Layout {
     /// Its elements of an array, in order (MPI_PACK).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the array is too short.
-    pub fn gather<T: Plain>(&self, array: &[T]) -> Result<Vec<T>, CommError> {
+    /// [`LayoutError`] when the array is too short.
+    pub fn gather<T: Plain>(&self, array: &[T]) -> Result<Vec<T>, LayoutError> {
         self.fits(array.len())?;
         let mut elements = Vec::with_capacity(self.length);
         for block in self.blocks() {
@@ -308,9 +328,9 @@ impl Layout {
     /// Puts elements where they belong in an array (MPI_UNPACK).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when the array is too short, or there are not as many elements;
-    /// nothing is changed then.
-    pub fn scatter<T: Plain>(&self, elements: &[T], array: &mut [T]) -> Result<(), CommError> {
+    /// [`LayoutError`] when the array is too short, or there are not as many elements; nothing is
+    /// changed then.
+    pub fn scatter<T: Plain>(&self, elements: &[T], array: &mut [T]) -> Result<(), LayoutError> {
         self.fits(array.len())?;
         if elements.len() != self.length {
             let (given, has) = (elements.len(), self.length);
@@ -326,7 +346,10 @@ impl Layout {
     }
 
     /// Checks that it lies in an array of so many elements.
-    pub(crate) fn fits(&self, array: usize) -> Result<(), CommError> {
+    ///
+    /// # Errors
+    /// [`LayoutError`] when the array is too short.
+    pub fn fits(&self, array: usize) -> Result<(), LayoutError> {
         let reach = self.reach();
         if array < reach {
             return Err(refused(format!(
@@ -337,11 +360,11 @@ impl Layout {
     }
 }
 
-fn refused(problem: impl fmt::Display) -> CommError {
-    let problem = format!("layout: {problem}");
-    CommError::Arguments { problem }
+fn refused(problem: impl fmt::Display) -> LayoutError {
+    let problem = problem.to_string();
+    LayoutError { problem }
 }
 
-fn too_long() -> CommError {
+fn too_long() -> LayoutError {
     refused("it is longer than a usize can say")
 }

@@ -1,4 +1,4 @@
-//! Copies that pass the caches by, here and in transports.
+//! Copies that pass the caches by.
 
 /// Copies of so many bytes and more fill the caches with what nobody reads again from there.
 pub const LEAST: usize = 32 * 1024 * 1024;
@@ -25,6 +25,14 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
 ///
 /// # Panics
 /// The lengths differ.
+///
+/// ```
+/// use motet_values::non_temporal::copy_piece;
+///
+/// let mut to = [0; 3];
+/// copy_piece(&[1, 2, 3], &mut to, 1 << 30);
+/// assert_eq!(to, [1, 2, 3]);
+/// ```
 #[inline]
 pub fn copy_piece(from: &[u8], to: &mut [u8], all: usize) {
     if all < LEAST {

@@ -1,5 +1,5 @@
-//! Buffers with numbers that other ranks read where they lie, or that one other rank takes with the
-//! buffer they are in.
+//! Buffers with numbers that others read where they lie, or that one other takes with the buffer
+//! they are in.
 //!
 //! A core that fills a buffer waits for each cache line that another core has read last. That takes
 //! many times as long as for a line that the core itself has read last. So what has one reader goes
@@ -14,16 +14,28 @@ use std::cell::RefCell;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// A copy of a rank's numbers that nobody changes as long as anybody may read it.
+/// A copy of somebody's numbers that nobody changes as long as anybody may read it.
 ///
-/// It is a copy, since the rank may drop what it waits with, and then its numbers, while others
+/// It is a copy, since its owner may drop what it waits with, and then its numbers, while others
 /// still read.
-pub(crate) struct SharedBuffer<T>(Arc<Vec<T>>);
+#[derive(Debug)]
+pub struct SharedBuffer<T>(Arc<Vec<T>>);
 
-/// What one rank has lent in a communicator. Room that nobody reads any more is used again: it is
-/// in the rank's cache, and no pages are to be asked for.
-#[derive(Default)]
-pub(crate) struct BufferPool {
+/// What one thread has lent. Room that nobody reads any more is used again: it is in the thread's
+/// cache, and no pages are to be asked for.
+///
+/// ```
+/// use motet_values::buffer_pool::BufferPool;
+///
+/// let pool = BufferPool::default();
+/// let parcel = pool.pack(&[1.0, 2.0]);
+/// let place = parcel.as_ptr();
+/// // Its reader gives the room back to its own pool, here the same.
+/// pool.keep(parcel);
+/// assert_eq!(pool.pack(&[3.0]).as_ptr(), place);
+/// ```
+#[derive(Debug, Default)]
+pub struct BufferPool {
     /// The oldest first.
     kept: RefCell<SmallVec<[Arc<dyn Any + Send + Sync>; BufferPool::KEPT]>>,
     /// Room that came with parcels, the latest last.
@@ -35,23 +47,24 @@ pub(crate) struct BufferPool {
     clippy::box_collection,
     reason = "two are to fit into a cell of a collective, and room is kept whatever is in it"
 )]
-pub(crate) type PooledBuffer<T> = Box<Vec<T>>;
+pub type PooledBuffer<T> = Box<Vec<T>>;
 
-/// The numbers of all ranks, or of neighbours among them, in rank order.
-pub(crate) struct RankRows<T>(SmallVec<[SharedBuffer<T>; 4]>);
+/// The numbers of several that have come together, in their order.
+#[derive(Debug)]
+pub struct SharedRows<T>(SmallVec<[SharedBuffer<T>; 4]>);
 
 impl BufferPool {
-    /// Two of each kind: what was brought to a collective is given back in the next one, and is
+    /// Two of each kind: what was brought to one meeting is given back in the next one, and is
     /// free in that after it.
     const KEPT: usize = 4;
     /// So many rooms of parcels are kept.
     const UNPACKED: usize = 64;
     /// Longer ones, in bytes, are not kept: where they come from costs little beside what is done
     /// with them.
-    pub(crate) const LONGEST: usize = 1 << 20;
+    pub const LONGEST: usize = 1 << 20;
 
     /// Lends a copy of these numbers.
-    pub(crate) fn copy_in<T: Plain>(&self, numbers: &[T]) -> SharedBuffer<T> {
+    pub fn copy_in<T: Plain>(&self, numbers: &[T]) -> SharedBuffer<T> {
         if size_of_val(numbers) > Self::LONGEST {
             return SharedBuffer(Arc::new(numbers.to_vec()));
         }
@@ -75,7 +88,7 @@ impl BufferPool {
     }
 
     /// A copy of these numbers for one reader.
-    pub(crate) fn pack<T: Plain>(&self, numbers: &[T]) -> PooledBuffer<T> {
+    pub fn pack<T: Plain>(&self, numbers: &[T]) -> PooledBuffer<T> {
         let mut unpacked = self.unpacked.borrow_mut();
         let fits = unpacked.iter().rposition(|room| room.is::<Vec<T>>());
         let room = fits.map(|at| unpacked.remove(at).downcast::<Vec<T>>());
@@ -90,14 +103,14 @@ impl BufferPool {
     }
 
     /// Room for so many numbers, whatever they are.
-    pub(crate) fn room<T: Plain>(&self, length: usize) -> PooledBuffer<T> {
+    pub fn room<T: Plain>(&self, length: usize) -> PooledBuffer<T> {
         let mut room = self.pack(&[]);
         room.resize(length, T::zeroed());
         room
     }
 
     /// Keeps the room of a parcel that has been read.
-    pub(crate) fn keep<T: Plain>(&self, parcel: PooledBuffer<T>) {
+    pub fn keep<T: Plain>(&self, parcel: PooledBuffer<T>) {
         if size_of_val(&parcel[..]) > Self::LONGEST {
             return;
         }
@@ -108,22 +121,26 @@ impl BufferPool {
         unpacked.push(parcel);
     }
 
-    /// Packs the parts of each of `ranks` ranks, but for this rank's own.
-    pub(crate) fn pack_each<T: Plain>(
+    /// Packs the parts of each of so many readers, but for the own one.
+    ///
+    /// # Panics
+    /// A part does not lie in the numbers.
+    pub fn pack_each<T: Plain>(
         &self,
         own: usize,
-        ranks: usize,
+        readers: usize,
         numbers: &[T],
         part: impl Fn(usize) -> Range<usize>,
     ) -> Local<PooledBuffers<T>> {
         let parcel = |of| (of != own).then(|| self.pack(&numbers[part(of)]));
-        let row = (0..ranks).map(|of| Mutex::new(parcel(of)));
+        let row = (0..readers).map(|of| Mutex::new(parcel(of)));
         Local(PooledBuffers(smallvec![row.collect()]))
     }
 }
 
-/// What each rank has for each other: a row of parcels of each.
-pub(crate) struct PooledBuffers<T>(SmallVec<[ParcelRow<T>; 2]>);
+/// What each has for each other: a row of parcels of each.
+#[derive(Debug)]
+pub struct PooledBuffers<T>(SmallVec<[ParcelRow<T>; 2]>);
 
 type ParcelRow<T> = Box<[Mutex<Option<PooledBuffer<T>>>]>;
 
@@ -132,19 +149,22 @@ impl<T: Plain> PooledBuffers<T> {
     const SHORTEST: usize = 512;
 
     /// Whether parts of so many elements are worth a parcel each.
-    pub(crate) fn are_worth(length: usize) -> bool {
+    pub fn are_worth(length: usize) -> bool {
         length * size_of::<T>() >= Self::SHORTEST
     }
 
     /// These, and behind them those.
-    pub(crate) fn join(left: Local<Self>, right: Local<Self>) -> Local<Self> {
+    pub fn join(left: Local<Self>, right: Local<Self>) -> Local<Self> {
         let (Local(mut left), Local(mut right)) = (left, right);
         left.0.append(&mut right.0);
         Local(left)
     }
 
-    /// Takes what this rank has for that one, if it has something, once.
-    pub(crate) fn take(&self, of: usize, to: usize) -> Option<PooledBuffer<T>> {
+    /// Takes what number `of` has for number `to`, if it has something, once.
+    ///
+    /// # Panics
+    /// There is no such number.
+    pub fn take(&self, of: usize, to: usize) -> Option<PooledBuffer<T>> {
         self.0[of][to].lock().take()
     }
 }
@@ -157,19 +177,20 @@ impl<T> Deref for SharedBuffer<T> {
     }
 }
 
-impl<T> RankRows<T> {
-    pub(crate) fn one(row: SharedBuffer<T>) -> Self {
-        RankRows(smallvec![row])
+impl<T> SharedRows<T> {
+    /// One row.
+    pub fn one(row: SharedBuffer<T>) -> Self {
+        SharedRows(smallvec![row])
     }
 
     /// These, and behind them those.
-    pub(crate) fn join(mut self, mut right: Self) -> Self {
+    pub fn join(mut self, mut right: Self) -> Self {
         self.0.append(&mut right.0);
         self
     }
 
-    /// The rows of ranks 0, 1 ….
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {
+    /// The rows, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &[T]> {
         self.0.iter().map(|row| &**row)
     }
 }
@@ -186,15 +207,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedBuffer<T> {
     }
 }
 
-impl<T: Serialize> Serialize for RankRows<T> {
+impl<T: Serialize> Serialize for SharedRows<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(&self.0)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for RankRows<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedRows<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(|rows| RankRows(SmallVec::from_vec(rows)))
+        Vec::deserialize(deserializer).map(|rows| SharedRows(SmallVec::from_vec(rows)))
     }
 }
 

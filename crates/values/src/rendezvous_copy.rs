@@ -19,15 +19,15 @@
 //!     wait
 //! ```
 //!
-//! Memory order: `a` comes to the receiver by way of the mailbox. The store of 1 releases the room
+//! Memory order: `a` comes to the receiver with the message. The store of 1 releases the room
 //! to whoever sees it in `c`. The stores of `d` and 4 release what was written, or was read, to 5
 //! and `e`. Claims only divide: they need no order.
 //!
-//! The ranks' numbers say which end is whose, not who sends. So two ranks that exchange the same
-//! slices again and again find in their caches what they copied last.
+//! The caller says which end is whose, by who the two are and not by who sends. So two that
+//! exchange the same slices again and again find in their caches what they copied last.
 
 mod free_buffers;
-pub(crate) use free_buffers::FreeBuffers;
+pub use free_buffers::FreeBuffers;
 
 use crate::Plain;
 use crate::non_temporal;
@@ -35,13 +35,14 @@ use motet_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{Arc, spin_loop, thread};
 use std::any::{Any, TypeId};
+use std::fmt;
 use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ops::Range;
 use std::ptr;
 
 /// Slices of fewer bytes are not worth exposure.
-pub(crate) const LEAST: usize = if cfg!(motet_loom) { 3 } else { 32 * 1024 };
+pub const LEAST: usize = if cfg!(motet_loom) { 3 } else { 32 * 1024 };
 
 /// Bytes in a unit, of which pieces are made.
 const UNIT: usize = if cfg!(motet_loom) { 1 } else { 4096 };
@@ -58,7 +59,7 @@ const PIECE: usize = MOST_SAVED as usize * UNIT;
 const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 32 };
 
 /// What sender and receiver share.
-struct SharedBuffer {
+struct ExposedSlice {
     /// The numbers. Not touched when the sender has left.
     source: *const u8,
     /// Their bytes.
@@ -90,19 +91,19 @@ struct Saved {
 }
 
 // SAFETY: the slice is of plain numbers, which are Sync; the module doc says who touches what when.
-unsafe impl Send for SharedBuffer {}
+unsafe impl Send for ExposedSlice {}
 // SAFETY: as above.
-unsafe impl Sync for SharedBuffer {}
+unsafe impl Sync for ExposedSlice {}
 
-/// The sender's part. It copies, and waits for who does, when it is dropped.
-pub(crate) struct SenderCopy<'a> {
-    exposed: Arc<SharedBuffer>,
+/// The sender's part. It copies, and waits for who does, when it is dropped: who has it drops it.
+struct SenderCopy<'a> {
+    exposed: Arc<ExposedSlice>,
     _numbers: PhantomData<&'a [u8]>,
 }
 
 /// The receiver's part, in the message. There is one.
-pub(crate) struct Borrowed {
-    exposed: Arc<SharedBuffer>,
+pub struct Borrowed {
+    exposed: Arc<ExposedSlice>,
     /// Of the vector that it may be received as.
     vector: TypeId,
     to_vector: fn(Borrowed) -> Box<dyn Any + Send>,
@@ -110,16 +111,41 @@ pub(crate) struct Borrowed {
     length: usize,
 }
 
-/// Lends the numbers. `forward`: the sender begins at the front, the receiver at the back. What is
-/// to be saved uses the memory of `free buffers`.
-pub(crate) fn expose<'a, T: Plain>(
+/// Lends the numbers while `send` hands the receiver's part over, and until all of them have been
+/// copied or saved. `forward`: the sender begins at the front, the receiver at the back. What is to
+/// be saved uses the memory of `free_buffers`.
+///
+/// ```
+/// use motet_sync::Arc;
+/// use motet_values::rendezvous_copy::lend;
+///
+/// let (to, from) = std::sync::mpsc::channel();
+/// let mut numbers = vec![1.5; 10_000];
+/// lend(&numbers, true, &Arc::default(), |lent| to.send(lent).unwrap());
+/// // They are the sender's own again: nobody has come for them, so they have been saved.
+/// numbers.clear();
+/// let mut room = vec![0.0; 10_000];
+/// from.recv().unwrap().fetch(&mut room);
+/// assert_eq!(room, [1.5; 10_000]);
+/// ```
+pub fn lend<T: Plain, R>(
+    numbers: &[T],
+    forward: bool,
+    free_buffers: &Arc<FreeBuffers>,
+    send: impl FnOnce(Borrowed) -> R,
+) -> R {
+    let (_copy, borrowed) = expose(numbers, forward, free_buffers);
+    send(borrowed)
+}
+
+fn expose<'a, T: Plain>(
     numbers: &'a [T],
     forward: bool,
     free_buffers: &Arc<FreeBuffers>,
 ) -> (SenderCopy<'a>, Borrowed) {
     let bytes = mem::size_of_val(numbers);
     let units = u32::try_from(bytes.div_ceil(UNIT)).expect("no memory has so many units");
-    let exposed = Arc::new(SharedBuffer {
+    let exposed = Arc::new(ExposedSlice {
         source: numbers.as_ptr().cast(),
         length: bytes,
         forward,
@@ -145,7 +171,7 @@ pub(crate) fn expose<'a, T: Plain>(
     (exposure, borrowed)
 }
 
-impl SharedBuffer {
+impl ExposedSlice {
     /// Claims the next piece, of at most so many units, at one end.
     fn claim(&self, front: bool, most: u32) -> Option<Range<u32>> {
         // Relaxed: who has claimed what needs no order, see above.
@@ -231,7 +257,7 @@ impl SharedBuffer {
     }
 }
 
-impl Drop for SharedBuffer {
+impl Drop for ExposedSlice {
     /// Both have left: the memory of what was saved is for the next.
     fn drop(&mut self) {
         // SAFETY: there is no other reference.
@@ -271,19 +297,32 @@ impl Drop for SenderCopy<'_> {
     }
 }
 
+impl fmt::Debug for Borrowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut borrowed = f.debug_struct("Borrowed");
+        borrowed.field("length", &self.length);
+        borrowed.finish_non_exhaustive()
+    }
+}
+
 impl Borrowed {
     /// Whether it may be received as a `V`.
-    pub(crate) fn holds<V: 'static>(&self) -> bool {
+    #[inline]
+    #[must_use]
+    pub fn holds<V: 'static>(&self) -> bool {
         self.vector == TypeId::of::<V>()
     }
 
     /// The number of numbers.
-    pub(crate) fn length(&self) -> usize {
+    #[inline]
+    #[must_use]
+    pub fn length(&self) -> usize {
         self.length
     }
 
     /// The numbers in a vector of their type.
-    pub(crate) fn open(self) -> Box<dyn Any + Send> {
+    #[must_use]
+    pub fn open(self) -> Box<dyn Any + Send> {
         (self.to_vector)(self)
     }
 
@@ -291,7 +330,7 @@ impl Borrowed {
     ///
     /// # Panics
     /// They are of another type, or there are more or fewer.
-    pub(crate) fn fetch<T: Plain>(self, room: &mut [T]) {
+    pub fn fetch<T: Plain>(self, room: &mut [T]) {
         let room: *mut [T] = room;
         // SAFETY: room for numbers is room for numbers that are not there yet; only whole numbers
         // are written.

@@ -7,10 +7,9 @@ use motet_sync::Mutex;
 /// Bytes that are kept at most.
 const MOST_KEPT: usize = 128 * 1024 * 1024;
 
-/// Memory of pieces that were saved and have been fetched; of one rank and communicator, whose end
-/// gives it back.
-#[derive(Default)]
-pub(crate) struct FreeBuffers(Mutex<Vec<Vec<u8>>>);
+/// Memory of pieces that were saved and have been fetched; of one sender, whose end gives it back.
+#[derive(Debug, Default)]
+pub struct FreeBuffers(Mutex<Vec<Vec<u8>>>);
 
 impl FreeBuffers {
     /// Empty memory for so many bytes, of the size of all other pieces.

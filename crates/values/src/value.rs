@@ -4,8 +4,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A value that ranks can send to each other: any type that [serde](https://serde.rs) can write and
-/// read.
+/// A value that can be sent: any type that [serde](https://serde.rs) can write and read.
 ///
 /// Inside a process a message is moved, never written: serde is used only between processes. The
 /// bytes are those of [postcard](https://postcard.jamesmunns.com) then, and vectors of plain
@@ -14,9 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// Those bytes do not describe themselves. So a type that can only be read from a text that
 /// describes itself, as JSON does, does not cross processes. Such is one with serde's `untagged`,
-/// `tag`, `flatten` or `skip_serializing_if`, or `serde_json::Value`. The send, or the receive,
-/// says so by [`CommError::Unportable`](crate::CommError::Unportable) or
-/// [`CommError::Unreadable`](crate::CommError::Unreadable).
+/// `tag`, `flatten` or `skip_serializing_if`, or `serde_json::Value`. The send between processes,
+/// or the receive, ends with an error that says so (of ranks: `Unportable`, `Unreadable`).
 ///
 /// The trait is there by itself; nobody implements it.
 pub trait Value: Serialize + DeserializeOwned + Send + 'static {}
@@ -25,22 +23,15 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Value for T {}
 
 /// A value that stays in its process: an `Arc`, a handle, a closure, a type without serde.
 ///
-/// Ranks of one process send it like any other. To a rank of another process it cannot go: the send
-/// ends with [`CommError::Unportable`](crate::CommError::Unportable).
+/// Inside a process it is sent like any other. To another process it cannot go: the send ends with
+/// an error that says so (of ranks: `Unportable`).
 ///
 /// ```
-/// use motet_comm::{CommError, Local, World};
+/// use motet_values::{Local, wire};
 /// use std::sync::Arc;
 ///
-/// let got = World::threads(2)
-///     .run(async |comm| -> Result<_, CommError> {
-///         let other = 1 - comm.rank();
-///         comm.send(other, 0, Local(Arc::new(comm.rank()))).await?;
-///         let Local(shared) = comm.recv::<Local<Arc<usize>>>(other, 0).await?;
-///         Ok(*shared)
-///     })
-///     .unwrap();
-/// assert_eq!(got, [1, 0]);
+/// let shared = Local(Arc::new(7));
+/// assert!(wire::encode(&shared, &mut Vec::new()).is_err());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Local<T>(pub T);

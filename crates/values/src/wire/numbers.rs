@@ -1,5 +1,4 @@
-//! Numbers that are brought to a collective: a rank's own, or those of another process, where they
-//! have come.
+//! Numbers that are combined: the own ones, or those of another process, where they have come.
 
 use crate::Plain;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,14 +6,16 @@ use std::borrow::Cow;
 
 /// A vector of plain numbers. It goes between processes as `Vec` does; what comes is combined where
 /// it lies.
-pub(crate) enum Numbers<T> {
+#[derive(Debug)]
+pub enum Numbers<T> {
+    /// Of this process.
     Own(Vec<T>),
     /// The numbers' bytes, all of them whole.
     Came(Vec<u8>),
 }
 
 /// The numbers of these bytes, all of them whole; copied only where they begin at an odd place.
-pub(crate) fn numbers_of<T: Plain>(bytes: &[u8]) -> Cow<'_, [T]> {
+pub(super) fn numbers_of<T: Plain>(bytes: &[u8]) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(numbers) => Cow::Borrowed(numbers),
         Err(_) => {
@@ -26,7 +27,7 @@ pub(crate) fn numbers_of<T: Plain>(bytes: &[u8]) -> Cow<'_, [T]> {
 
 impl<T: Plain> Numbers<T> {
     /// The numbers; copied only where their bytes begin at an odd place.
-    pub(crate) fn all(&self) -> Cow<'_, [T]> {
+    pub fn all(&self) -> Cow<'_, [T]> {
         match self {
             Numbers::Own(numbers) => Cow::Borrowed(numbers),
             Numbers::Came(bytes) => numbers_of(bytes),
@@ -42,7 +43,8 @@ impl<T: Plain> Numbers<T> {
     }
 
     /// Combines these and, element by element, those behind them, in whose memory there is room.
-    pub(crate) fn each(self, right: Numbers<T>, op: impl Fn(T, T) -> T) -> Numbers<T> {
+    /// Where one side is shorter, the places behind its end are not combined.
+    pub fn each(self, right: Numbers<T>, op: impl Fn(T, T) -> T) -> Numbers<T> {
         match (self, right) {
             (Numbers::Came(left), Numbers::Own(mut right)) => {
                 let left = Numbers::Came(left);

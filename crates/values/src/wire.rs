@@ -1,4 +1,4 @@
-//! Values as bytes, for ranks of other processes.
+//! Values as bytes, for other processes.
 //!
 //! Vectors of plain numbers go as they lie in memory, everything else as postcard writes it. All
 //! processes of a run are the same program on machines of the same kind, so that nobody translates
@@ -6,8 +6,9 @@
 
 mod numbers;
 
-pub(crate) use motet_trace::known;
-pub(crate) use numbers::{Numbers, numbers_of};
+pub use numbers::Numbers;
+
+use numbers::numbers_of;
 
 use crate::{Plain, Value};
 use postcard::ser_flavors::Flavor;
@@ -17,16 +18,28 @@ use std::marker::PhantomData;
 
 /// What is to be known of the type of a message whose value is at hand.
 #[derive(Debug)]
-pub(crate) struct Typed {
-    pub(crate) name: fn() -> &'static str,
-    pub(crate) encode: fn(&(dyn Any + Send), &mut Vec<u8>) -> Result<(), String>,
+pub struct Typed {
+    /// The type's name.
+    pub name: fn() -> &'static str,
+    /// As [`encode`](encode()). It panics where the value is of another type.
+    pub encode: fn(&(dyn Any + Send), &mut Vec<u8>) -> Result<(), String>,
 }
 
 /// Gives what is to be known of a type.
-pub(crate) struct Of<T>(PhantomData<T>);
+///
+/// ```
+/// use motet_values::wire::Of;
+///
+/// let (typed, mut bytes) = (Of::<u8>::TYPE, Vec::new());
+/// assert_eq!((typed.encode)(&7_u8, &mut bytes), Ok(()));
+/// assert_eq!(((typed.name)(), &bytes[..]), ("u8", &[7][..]));
+/// ```
+#[derive(Debug)]
+pub struct Of<T>(PhantomData<T>);
 
 impl<T: Value> Of<T> {
-    pub(crate) const TYPE: &'static Typed = &Typed {
+    /// What is to be known of `T`.
+    pub const TYPE: &'static Typed = &Typed {
         name: type_name::<T>,
         encode: |value, to| encode(value.downcast_ref::<T>().expect("the value is a T"), to),
     };
@@ -36,7 +49,17 @@ impl<T: Value> Of<T> {
 ///
 /// # Errors
 /// Why it cannot be written; `to` then ends somewhere in the value.
-pub(crate) fn encode<T: Value>(value: &T, to: &mut Vec<u8>) -> Result<(), String> {
+///
+/// ```
+/// use motet_values::wire::{decode, encode};
+///
+/// let (mut bytes, value) = (Vec::new(), (1_u8, String::from("one")));
+/// encode(&value, &mut bytes)?;
+/// assert_eq!(decode(&bytes), Ok(value));
+/// assert!(decode::<u8>(&bytes).unwrap_err().contains("left over"));
+/// # Ok::<(), String>(())
+/// ```
+pub fn encode<T: Value>(value: &T, to: &mut Vec<u8>) -> Result<(), String> {
     if let Some(bytes) = plain_bytes(value) {
         to.extend_from_slice(bytes);
         return Ok(());
@@ -48,7 +71,7 @@ pub(crate) fn encode<T: Value>(value: &T, to: &mut Vec<u8>) -> Result<(), String
 ///
 /// # Errors
 /// Why they cannot be read as a `T`.
-pub(crate) fn decode<T: Value>(bytes: &[u8]) -> Result<T, String> {
+pub fn decode<T: Value>(bytes: &[u8]) -> Result<T, String> {
     if let Some(read) = plain_vector(bytes) {
         return read;
     }
@@ -93,13 +116,17 @@ macro_rules! each_plain {
     };
 }
 
-/// The bytes of numbers of which vectors go as they lie in memory.
-pub(crate) fn bytes_of<T: Plain>(numbers: &[T]) -> Option<&[u8]> {
+/// The bytes of numbers of which vectors go as they lie in memory; `None` of others.
+pub fn bytes_of<T: Plain>(numbers: &[T]) -> Option<&[u8]> {
     goes_plain::<T>().then(|| bytemuck::cast_slice(numbers))
 }
 
-/// The numbers of these bytes, all of them whole, of a vector that goes as it lies in memory.
-pub(crate) fn plain_numbers<T: Plain>(bytes: &[u8]) -> Option<Result<Cow<'_, [T]>, String>> {
+/// The numbers of these bytes, all of them whole, of a vector that goes as it lies in memory;
+/// `None` if it goes otherwise.
+///
+/// # Errors
+/// The last number is not whole.
+pub fn plain_numbers<T: Plain>(bytes: &[u8]) -> Option<Result<Cow<'_, [T]>, String>> {
     goes_plain::<T>().then(|| whole::<T>(bytes.len()).map(|()| numbers_of(bytes)))
 }
 
@@ -112,7 +139,7 @@ fn goes_plain<T: 'static>() -> bool {
 }
 
 /// The memory of the value, if it is a vector of plain numbers.
-pub(crate) fn plain_bytes<T: 'static>(value: &T) -> Option<&[u8]> {
+pub fn plain_bytes<T: 'static>(value: &T) -> Option<&[u8]> {
     let value: &dyn Any = value;
     macro_rules! look {
         ($($number:ty)*) => {
@@ -176,7 +203,10 @@ fn same<T: 'static, U: 'static>(value: T) -> Option<U> {
 
 /// Numbers that stay where they are, the first so many of these bytes, if `T` is that. The rest is
 /// taken with them.
-pub(crate) fn adopt<T: 'static>(bytes: &mut Vec<u8>, length: usize) -> Option<Result<T, String>> {
+///
+/// # Errors
+/// The last number is not whole.
+pub fn adopt<T: 'static>(bytes: &mut Vec<u8>, length: usize) -> Option<Result<T, String>> {
     macro_rules! look {
         ($($number:ty)*) => {
             $(if TypeId::of::<T>() == TypeId::of::<Numbers<$number>>() {
@@ -193,18 +223,33 @@ pub(crate) fn adopt<T: 'static>(bytes: &mut Vec<u8>, length: usize) -> Option<Re
     None
 }
 
-/// Reads numbers and texts off the end of bytes, in the opposite order of writing.
-pub(crate) struct Tail<'a>(pub(crate) &'a [u8]);
+/// Reads numbers and texts off the end of bytes, in the opposite order of writing. What is not
+/// there is `None`.
+///
+/// ```
+/// use motet_values::wire::{Tail, put_number, put_text};
+///
+/// let mut bytes = b"body".to_vec();
+/// put_text(&mut bytes, "name");
+/// put_number(&mut bytes, 42);
+/// let mut tail = Tail(&bytes);
+/// assert_eq!((tail.number(), tail.text(), tail.0), (Some(42), Some("name"), &b"body"[..]));
+/// ```
+#[derive(Debug)]
+pub struct Tail<'a>(pub &'a [u8]);
 
 impl<'a> Tail<'a> {
-    pub(crate) fn number(&mut self) -> Option<u64> {
+    /// A number.
+    #[inline]
+    pub fn number(&mut self) -> Option<u64> {
         let (rest, number) = self.0.split_last_chunk()?;
         self.0 = rest;
         Some(u64::from_le_bytes(*number))
     }
 
     /// Bytes in front of their number.
-    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+    #[inline]
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let begin = self.0.len().checked_sub(length)?;
         let (rest, bytes) = self.0.split_at(begin);
@@ -212,18 +257,22 @@ impl<'a> Tail<'a> {
         Some(bytes)
     }
 
-    pub(crate) fn text(&mut self) -> Option<&'a str> {
+    /// A text.
+    #[inline]
+    pub fn text(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 }
 
 /// Appends a number for [`Tail::number`].
-pub(crate) fn put_number(to: &mut Vec<u8>, number: u64) {
+#[inline]
+pub fn put_number(to: &mut Vec<u8>, number: u64) {
     to.extend_from_slice(&number.to_le_bytes());
 }
 
 /// Appends a text for [`Tail::text`].
-pub(crate) fn put_text(to: &mut Vec<u8>, text: &str) {
+#[inline]
+pub fn put_text(to: &mut Vec<u8>, text: &str) {
     to.extend_from_slice(text.as_bytes());
     put_number(to, text.len() as u64);
 }

@@ -1,0 +1,3 @@
+//! The promises of what is sent.
+
+mod layouts;
