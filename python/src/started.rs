@@ -119,7 +119,7 @@ fn class(error: &CommError) -> &'static str {
         CommError::WrongType { .. } => "ERR_TYPE",
         CommError::Root { .. } => "ERR_ROOT",
         CommError::Arguments { .. } => "ERR_ARG",
-        CommError::Gone { .. } => "ERR_PROC_FAILED",
+        CommError::Gone { .. } | CommError::Left { .. } => "ERR_PROC_FAILED",
         _ => "ERR_OTHER",
     }
 }

@@ -26,11 +26,13 @@ mod source;
 mod tidy;
 
 use clap::Parser;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     recipes::run(&args::Command::parse()).unwrap_or_else(|fault| {
-        eprintln!("xtask: {fault:#}");
+        // A reader that has gone need not know.
+        let _ = writeln!(io::stderr(), "xtask: {fault:#}");
         ExitCode::FAILURE
     })
 }

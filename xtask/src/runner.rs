@@ -175,7 +175,7 @@ impl Runner {
         let repeated = self.rows.len() > 1;
         let total = self.began.elapsed();
         let table = table::table(&self.rows, total, &self.left_out, repeated);
-        println!("\n{table}");
+        Sink::announce(&format!("\n{table}"));
         if self.children.interrupted() {
             return ExitCode::from(INTERRUPTED);
         }
@@ -191,7 +191,7 @@ impl Runner {
             return false;
         }
         if self.sink.keeps() {
-            println!("\n==> {name}, beside others");
+            Sink::announce(&format!("\n==> {name}, beside others"));
         }
         self.sink.line(&format!("\n==> {name}: {says}"));
         let begin = Instant::now();

@@ -152,10 +152,9 @@ pub struct Aligned {
 }
 
 impl Pairs {
-    /// Reads FASTA, `.npy`, or a square table, packed by gzip or not.
+    /// Reads FASTA, `.npy`, or a square table, packed by gzip or not, in one pass.
     pub(crate) fn read(file: &Path, align: &AlignArgs) -> Result<Pairs, CliError> {
         let source = InputText::open(file)?;
-        let bad = |what: &str| CliError::Data(format!("{}: {what}", source.label));
         if !is_fasta(&source.head) && align.given() {
             return Err(CliError::Options(OptionError::Conflict {
                 option: "an option of sequences",
@@ -168,17 +167,13 @@ impl Pairs {
                 file: file.to_owned(),
                 ..TableRequest::default()
             };
-            if file.as_os_str() == "-" {
-                return Err(bad(
-                    "standard input is read as FASTA or .npy: name a table's file",
-                ));
-            }
-            let table = read::read_table(&request, |_| ())?;
+            let table = read::read_opened(source, &request, |_| ())?;
+            let bad = |what: String| CliError::Data(format!("{}: {what}", table.file));
             let (rows, columns) = (table.rows(), table.names.len());
             return square(rows, columns)
                 .and_then(|()| Dissimilarities::new(table.values, rows).map_err(|e| said(&e)))
                 .map(Pairs::Matrix)
-                .map_err(|what| bad(&what));
+                .map_err(bad);
         }
         let (label, bytes) = whole(source)?;
         if !bytes.starts_with(npy::MAGIC) {

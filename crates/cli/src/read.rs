@@ -80,7 +80,15 @@ pub(crate) fn read_table(
     request: &TableRequest,
     on_rows: impl Fn(usize),
 ) -> Result<InputTable, InputError> {
-    let source = InputText::open(&request.file)?;
+    read_opened(InputText::open(&request.file)?, request, on_rows)
+}
+
+/// As [`read_table`], of an input that was opened already: a pipe can be opened once only.
+pub(crate) fn read_opened(
+    source: InputText,
+    request: &TableRequest,
+    on_rows: impl Fn(usize),
+) -> Result<InputTable, InputError> {
     if source.head.starts_with(npy::MAGIC) {
         return array::read(source, request, on_rows);
     }

@@ -25,6 +25,8 @@ use clap::Args;
 use motet::{PROGRAM, PROGRAM_NAME, RUN_NOTE};
 use motet_mpi::MESH;
 use motet_sync::thread;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -41,9 +43,14 @@ pub struct SuperviseArgs {
     #[arg(long, hide = true)]
     parent: Option<i32>,
 
-    /// Removes this folder of a run when the parent has ended
-    #[arg(long, hide = true, requires = "parent", conflicts_with = "program")]
+    /// Removes this folder of a run when the parent has ended, or the process that standard input
+    /// is
+    #[arg(long, hide = true, conflicts_with = "program")]
     remove: Option<PathBuf>,
+
+    /// Starts the process that removes the folder, and ends: that one is nobody's child then
+    #[arg(long, hide = true, requires = "remove", conflicts_with = "parent")]
+    apart: bool,
 
     /// The program and its arguments
     #[arg(
@@ -80,24 +87,56 @@ pub(crate) fn run(args: SuperviseArgs) -> Result<(), CliError> {
     let SuperviseArgs {
         parent,
         remove,
+        apart,
         program,
     } = args;
     match (parent, remove) {
-        (Some(parent), Some(folder)) => remove_after(parent, &folder),
+        (_, Some(folder)) if apart => start_remover(&folder),
+        (parent, Some(folder)) => {
+            let ended = parent.map_or_else(process_has_ended, parent_has_ended);
+            ended.map_err(|source| not_started(folder.clone(), source))?;
+            remove(&folder);
+            Ok(())
+        }
         (Some(parent), None) => become_it(parent, &program),
-        (None, _) => supervise(&program),
+        (None, None) => supervise(&program),
     }
 }
 
-/// Waits for the end of the parent, which the kernel tells, and removes the folder.
-fn remove_after(parent: i32, folder: &Path) -> Result<(), CliError> {
-    let fault = |source| not_started(folder.to_owned(), source);
-    let mut ended = Signals::new([SIGTERM]).map_err(fault)?;
-    set_parent_process_death_signal(Some(Signal::TERM)).map_err(|errno| fault(errno.into()))?;
+/// Starts the process that removes the folder when the one ends that standard input is.
+fn start_remover(folder: &Path) -> Result<(), CliError> {
+    let own = own_program()?;
+    let mut remover = Command::new(&own);
+    let started = remover.args([NAME, "--remove"]).arg(folder).spawn();
+    started.map(drop).map_err(|source| not_started(own, source))
+}
+
+/// Waits for the end of the process that standard input is.
+fn process_has_ended() -> io::Result<()> {
+    // Who ends all processes by such a signal ends the launcher, too.
+    let _heard = Signals::new([SIGHUP, SIGTERM])?;
+    let input = io::stdin();
+    let mut process = [PollFd::new(&input, PollFlags::IN)];
+    loop {
+        match poll(&mut process, None) {
+            Err(Errno::INTR) => {}
+            ended => return ended.map(drop).map_err(io::Error::from),
+        }
+    }
+}
+
+/// Waits for the end of the parent, which the kernel tells.
+fn parent_has_ended(parent: i32) -> io::Result<()> {
+    let mut ended = Signals::new([SIGTERM])?;
+    set_parent_process_death_signal(Some(Signal::TERM))?;
     while getppid().map(Pid::as_raw_pid) == Some(parent) {
         // Who sends the signal by hand is not heard.
         let _ = ended.wait().count();
     }
+    Ok(())
+}
+
+fn remove(folder: &Path) {
     // Nodes that are ending remove their own files.
     for _ in 0..REMOVALS {
         match fs::remove_dir_all(folder) {
@@ -107,7 +146,6 @@ fn remove_after(parent: i32, folder: &Path) -> Result<(), CliError> {
             _ => break,
         }
     }
-    Ok(())
 }
 
 /// The words before a program that supervise it.
@@ -182,7 +220,7 @@ fn wait(child: &mut Child, before: impl FnOnce()) -> io::Result<ExitStatus> {
 
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while let Err(errno) = waitid(WaitId::Pid(Pid::from_child(child)), options) {
-        if errno != rustix::io::Errno::INTR {
+        if errno != Errno::INTR {
             return Err(errno.into());
         }
     }

@@ -26,8 +26,8 @@ use std::sync::Arc;
 /// exceptions are `ssend`, `sendrecv`, `sendrecv_replace` and `shift`. They send when they are
 /// first polled, and their messages stay on their way. Dropping that of a collective, or of an
 /// exchange with neighbours, leaves this rank out of step; its next one says so. Most collectives
-/// end on the other ranks all the same, but reductions of long vectors in place may need this rank
-/// to their end.
+/// end on the other ranks all the same, but reductions of long vectors in place, and broadcasts of
+/// long slices, may need this rank to their end.
 pub struct Communicator {
     fabric: AnyFabric,
     team: Arc<Team>,

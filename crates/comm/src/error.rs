@@ -101,6 +101,14 @@ pub enum CommError {
         /// The operation that cannot be done.
         operation: &'static str,
     },
+    /// A rank has left a collective that needs it to its end: it has dropped its call, or that has
+    /// failed there. This rank is out of step then.
+    Left {
+        /// The rank that has left.
+        peer: usize,
+        /// The collective.
+        operation: &'static str,
+    },
 }
 
 /// A run ended without all results.
@@ -225,6 +233,11 @@ impl fmt::Display for CommError {
                 f,
                 "{operation} is not possible: rank {peer} has dropped its end; all ranks must take the \
                  same steps before they drop a ring or line"
+            ),
+            CommError::Left { peer, operation } => write!(
+                f,
+                "{operation} has not ended: rank {peer} has left it before its end; all ranks must \
+                 wait for the end of their calls"
             ),
         }
     }

@@ -9,7 +9,7 @@
 //!
 //! What a rank gives of its own is borrowed as long as it is on its way. Where the rank sleeps it
 //! is woken to send more. Where it drops its call the rest is copied and goes on without it. What
-//! it is to combine or to pass on does not.
+//! it is to combine or to pass on does not: who waits for that is told.
 
 mod counts;
 mod exchange_buffer;
@@ -144,7 +144,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
         }
         let fits = same_length(self.name, self.schedule.room, self.room.len());
         if fits.is_err() {
-            self.leave();
+            self.leave(true);
             self.way = None;
             return Some(fits);
         }
@@ -190,7 +190,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
 
     /// Takes what has come; whether that was anything.
     fn take(&mut self, way: Beside<'_>) -> Result<bool, CommError> {
-        let (mut any, mut whole) = (false, true);
+        let (mut any, mut whole, mut left) = (false, true, false);
         let receives = &self.schedule.receives;
         let is_in = |at: usize, came: &[usize]| came[at] == length_of::<T>(&receives[at]);
         let (own, combined) = (self.comm.rank(), self.made);
@@ -215,6 +215,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
                     break;
                 }
                 let mut put = |piece: &[u8]| match to.get_mut(came..came + piece.len()) {
+                    Some([]) => left = true,
                     Some(place) => {
                         match receive.is_row {
                             true => rows.put(row_of(receive.peer, own), came, piece),
@@ -226,6 +227,12 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
                 };
                 if !way.read(peer, &mut put) {
                     break;
+                }
+                if left {
+                    return Err(CommError::Left {
+                        peer: receive.peer,
+                        operation: self.name,
+                    });
                 }
                 self.came[at] = came;
                 any = true;
@@ -295,9 +302,12 @@ impl<T: Plain, O: Fn(T, T) -> T> PendingCall for SliceExchange<'_, '_, T, O> {
                         }
                         moved |= any | self.make();
                     }
-                    Err(torn) => {
+                    Err(failed) => {
+                        // All ranks that wait for one that has left are told so by that one.
+                        self.leave(!matches!(failed, CommError::Left { .. }));
+                        self.end_reading();
                         self.way = None;
-                        return Some(Err(torn));
+                        return Some(Err(failed));
                     }
                 }
             }
@@ -338,7 +348,7 @@ impl<T: Plain, O: Fn(T, T) -> T> PendingCall for SliceExchange<'_, '_, T, O> {
 
 impl<T: Plain, O> Drop for SliceExchange<'_, '_, T, O> {
     fn drop(&mut self) {
-        self.leave();
+        self.leave(true);
         self.end_reading();
     }
 }

@@ -4,7 +4,7 @@ use crate::answer::answer;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
 use crate::site::ServerShared;
-use crate::{Config, StartError};
+use crate::{Config, Limits, StartError};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -150,8 +150,9 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<ServerShared>) {
                 // An answer that is not encrypted would be none.
                 let is_plain = site.keys.is_none();
                 if let (true, Ok(place)) = (is_plain, Arc::clone(&refusals).try_acquire_owned()) {
+                    let site = Arc::clone(&site);
                     tokio::spawn(async move {
-                        drop(timeout(Duration::from_secs(1), turn_away(stream)).await);
+                        turn_away(stream, &site.limits).await;
                         drop(place);
                     });
                 }
@@ -209,15 +210,36 @@ pub(crate) async fn exchange(
     drop(connection.await);
 }
 
-/// Answers 503, and takes what the other side still sends, so that it reads the answer.
-async fn turn_away(mut stream: TcpStream) {
+/// Answers a request by 503. Takes what the other side still sends, as much as a body may have, so
+/// that it reads the answer: a connection that is closed before loses it.
+async fn turn_away(mut stream: TcpStream, limits: &Limits) {
+    // Whoever has not asked yet may take an answer for a fault. Who does not ask in time is told
+    // all the same.
+    drop(timeout(limits.head_time, take_head(&mut stream, limits.head)).await);
     let answer = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\n\
                   connection: close\r\n\r\n";
     if stream.write_all(answer.as_bytes()).await.is_err() || stream.shutdown().await.is_err() {
         return;
     }
-    let mut sent = [0; 1024];
-    while matches!(stream.read(&mut sent).await, Ok(1..)) {}
+    let (mut rest, mut nowhere) = (stream.take(limits.body as u64), tokio::io::sink());
+    let taken = tokio::io::copy(&mut rest, &mut nowhere);
+    drop(timeout(limits.head_time, taken).await);
+}
+
+/// Takes a head of so many bytes at most, and what comes with its end.
+async fn take_head(stream: &mut TcpStream, most: usize) {
+    let (mut came, mut piece) = (Vec::new(), [0; 1024]);
+    while came.len() < most {
+        let Ok(bytes @ 1..) = stream.read(&mut piece).await else {
+            return;
+        };
+        // The end may have begun in what came before.
+        let from = came.len().saturating_sub(3);
+        came.extend_from_slice(&piece[..bytes]);
+        if came[from..].windows(4).any(|end| end == b"\r\n\r\n") {
+            return;
+        }
+    }
 }
 
 impl fmt::Debug for Server {

@@ -7,6 +7,7 @@
 //! one pass over them and one reduction.
 
 mod blocks;
+mod in_logs;
 mod infer;
 mod kernel;
 mod model;
@@ -17,10 +18,11 @@ mod tests;
 
 use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
-use crate::lanes::{LANES, run};
+use crate::lanes::LANES;
 use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError, Progress};
 use blocks::{Blocks, Part, join, possible};
+use in_logs::passed;
 use kernel::{Pass, Scratch, Want};
 use motet_comm::Communicator;
 use packed::Packed;
@@ -286,7 +288,7 @@ async fn pass(
                 want: Want::Sums,
                 scratch,
             };
-            match run(team.instructions, pass) {
+            match passed(team.instructions, pass) {
                 Ok(log) => total += log,
                 Err(place) => return (Vec::new(), Some((sequence, place))),
             }

@@ -83,7 +83,7 @@ impl Points {
     }
 
     /// The same points with every column brought to mean 0 and variance 1 by weight, for columns
-    /// of mixed units. A constant column becomes 0.
+    /// of mixed units. A column that is constant in the rows of positive weight becomes 0.
     ///
     /// # Examples
     ///
@@ -111,7 +111,11 @@ impl Points {
             };
             let mean = mean_of(&|v| v);
             let deviation = mean_of(&|v| (v - mean) * (v - mean)).sqrt();
-            let flat = self.constant.contains(&j) || deviation == 0.0;
+            // What a sum rounds would be the deviation of a column without any.
+            let flat = deviation == 0.0 || self.is_flat(&scaled);
+            if flat && !self.constant.contains(&j) {
+                self.constant.push(j);
+            }
             for (new, old) in self
                 .values
                 .iter_mut()
@@ -122,7 +126,16 @@ impl Points {
                 *new = if flat { 0.0 } else { (old - mean) / deviation };
             }
         }
+        self.constant.sort_unstable();
         self
+    }
+
+    /// Whether a column has the same value in all rows of positive weight.
+    fn is_flat(&self, column: &[f64]) -> bool {
+        let rows = column.iter().enumerate();
+        let mut counted = rows.filter(|(row, _)| self.weight(*row) > 0.0);
+        let first = counted.next();
+        counted.all(|(_, value)| first.is_some_and(|(_, first)| value == first))
     }
 
     /// The number of rows.
@@ -189,5 +202,19 @@ mod tests {
         assert_eq!(countable(u32::MAX as usize), Ok(()));
         let points = 1 << 32;
         assert_eq!(countable(points), Err(DataError::TooManyPoints { points }));
+    }
+
+    #[test]
+    fn a_column_that_is_constant_but_for_rows_of_no_weight_becomes_0() {
+        let column = [0.1, 0.1, 7.0, 0.1, 0.1, 0.1, 0.1];
+        let values: Vec<f64> = (0..7).flat_map(|row| [row as f64, column[row]]).collect();
+        let weights = column.map(|value| if value == 0.1 { 0.3 } else { 0.0 });
+        let points = Points::new(values, 2).unwrap();
+        let points = points.weighted(weights.to_vec()).unwrap().standardised();
+        let mut columns = points.values().iter().skip(1).step_by(2);
+        assert!(columns.all(|value| *value == 0.0), "{:?}", points.values());
+        assert_eq!(points.constant_columns(), [1]);
+        let first = |row: usize| points.row(row)[0];
+        assert!(first(0) < -1.0 && first(6) > 1.0);
     }
 }

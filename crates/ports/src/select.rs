@@ -104,12 +104,16 @@ impl<R: Send + 'static> Select<R> {
         self.or(Item::new(port, map))
     }
 
-    /// Or takes an item of one of `ports`, which are told by their places in the list.
+    /// Or takes an item of one of `ports`, which are told by their places in the list. No ports are
+    /// no alternative.
     pub fn recv_any<T, M>(self, ports: &[Port<T>], map: M) -> Self
     where
         T: Send + 'static,
         M: FnOnce(usize, T) -> R + Send + 'static,
     {
+        if ports.is_empty() {
+            return self;
+        }
         self.or(OneOf::new(ports, map))
     }
 
@@ -236,6 +240,7 @@ impl<T: Send + 'static> Port<T> {
 impl<R: Send + 'static> Select<R> {
     /// Waits for the first of the alternatives, or for the end of all: their ports are
     /// [closed](Port::close), and too little is left in each. A select with a time has no such end.
+    /// One without alternatives is at its end at once; awaited plainly, it waits.
     ///
     /// ```
     /// use motet_ports::{Closed, Port, select, wait_blocking};
@@ -260,7 +265,7 @@ impl<R: Send + 'static> Future for Select<R> {
     /// # Panics
     /// At the end of all alternatives: await [`Select::or_closed`] where that may come.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        let result = self.poll_result(cx);
+        let result = self.poll_alternatives(cx);
         result.map(|result| result.unwrap_or_else(|| ended("select")))
     }
 }
@@ -269,6 +274,17 @@ impl<R: Send + 'static> MayEnd for Select<R> {
     type Result = R;
 
     fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<R>> {
+        if self.alternatives.is_empty() && self.waits.is_none() {
+            // All of none are closed.
+            return Poll::Ready(None);
+        }
+        self.poll_alternatives(cx)
+    }
+}
+
+impl<R: Send + 'static> Select<R> {
+    /// `None`: all alternatives have ended.
+    fn poll_alternatives(&mut self, cx: &mut Context<'_>) -> Poll<Option<R>> {
         let this = self;
         let begins = this.waits.is_none();
         let waits = match &mut this.waits {

@@ -24,7 +24,7 @@ pub trait Store: Send + Sync + 'static {
     /// A fault that names what cannot be read, and where.
     fn load(&self, path: &str) -> Result<Option<Vec<u8>>, Fault>;
 
-    /// Writes the states of these paths.
+    /// Writes the states of these paths. After a failure each is given again, alone.
     ///
     /// # Errors
     /// A fault that names what cannot be written.

@@ -32,6 +32,11 @@ impl Sink {
         let _ = self.write(format!("{line}\n").as_bytes(), io::stdout());
     }
 
+    /// Writes a line past a sink that keeps what is written.
+    pub(super) fn announce(line: &str) {
+        Sink::default().line(line);
+    }
+
     /// Shows what was kept, in one piece.
     pub(super) fn show(&self) {
         let kept = self.0.as_ref().map(|kept| mem::take(&mut *locked(kept)));

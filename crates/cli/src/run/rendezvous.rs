@@ -3,8 +3,11 @@
 //!
 //! ```text
 //!  motet run ─► folder, mode 0700 ─► becomes the launcher (MOTET_MESH names the folder) ─► processes
-//!      └──────► remover ─── waits for the launcher's end ─── removes the folder
+//!      └─► ends at once ─► remover ─── waits for the launcher's end ─── removes the folder
 //! ```
+//!
+//! The remover is no child of the launcher, or of the one program that is started without: that may
+//! wait for all children that it has.
 //!
 //! The key of the mesh lies in the folder, made by the first node that joins. It is in no command
 //! line and in no environment.
@@ -136,18 +139,35 @@ fn watch(folder: &Path) -> io::Result<()> {
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
 
+    use rustix::process::{PidfdFlags, getpid, pidfd_open};
+
+    let own = getpid();
+    if own.is_init() {
+        // All processes of a container end with its first one: nobody can remove anything then.
+        return Ok(());
+    }
     let mut remover = Command::new(crate::own::program()?);
     remover
-        .args([crate::supervise::NAME, "--parent"])
-        .arg(std::process::id().to_string())
-        .arg("--remove")
+        .args([crate::supervise::NAME, "--remove"])
         .arg(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         // A key that interrupts the launcher leaves it alone.
         .process_group(0);
-    remover.spawn().map(drop)
+    let Ok(of_own) = pidfd_open(own, PidfdFlags::empty()) else {
+        // A kernel before 5.3: only a child is told.
+        remover.args(["--parent", &own.as_raw_pid().to_string()]);
+        return remover.spawn().map(drop);
+    };
+    let mut starter = remover.arg("--apart").stdin(of_own).spawn()?;
+    match starter.wait() {
+        Ok(status) if !status.success() => Err(io::Error::other(
+            "the process that would remove its folder cannot be started",
+        )),
+        // Where ends of children are ignored nobody knows how it has ended.
+        _ => Ok(()),
+    }
 }
 
 /// Nobody answers for the end of a launcher here: the folder stays.

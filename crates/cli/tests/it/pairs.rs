@@ -79,6 +79,24 @@ fn a_square_table_is_clustered_too() {
     assert!(told.err.contains("2 rows of 3 columns"), "{}", told.err);
 }
 
+/// What is no file can be read once only: standard input, and what a shell writes as `<(…)`.
+#[test]
+fn sem_g129_a_square_table_is_read_in_one_pass() {
+    let place = ProgramFolder::new();
+    let table = "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n";
+    for file in ["-", "/dev/stdin"] {
+        if file == "/dev/stdin" && !cfg!(target_os = "linux") {
+            continue;
+        }
+        let line = format!("cluster {file} --pairwise -k 2 --json");
+        let told = place.run_with_input(&line, table).quiet_success();
+        assert_eq!(json(&told)["table"][1]["size"], 2);
+        let told = place.run_with_input(&line, "0,1,9\n1,0,9\n");
+        assert_eq!(told.code, 2);
+        assert!(told.err.contains("2 rows of 3 columns"), "{}", told.err);
+    }
+}
+
 #[test]
 fn sem_g129_what_does_not_fit_is_said_before_any_work() {
     let place = ProgramFolder::with("seqs.fa", FASTA);

@@ -1,7 +1,11 @@
 //! Programs on several processes, as a user starts them.
 
+#[cfg(target_os = "linux")]
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
 
 use motet_testkit::mpi_libraries;
 
@@ -160,6 +164,62 @@ fn sem_g515_one_process_needs_no_library() {
     );
     if two.code != 0 {
         two.refusal(&["no MPI library", "pip install mpich"]);
+    }
+}
+
+/// The processes whose parent has this number.
+#[cfg(target_os = "linux")]
+fn children(parent: u32) -> Vec<String> {
+    let wanted = format!("PPid:\t{parent}\n");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let states = processes.filter_map(|process| {
+        let state = std::fs::read_to_string(process.path().join("status"));
+        state.ok()
+    });
+    states.filter(|state| state.contains(&wanted)).collect()
+}
+
+/// A program that waits for all its children waits for none that it has not made. The folder of the
+/// mesh goes all the same, however the program ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn sem_g251_a_program_without_launcher_has_no_child_that_it_has_not_made() {
+    for killed in [false, true] {
+        let place = ProgramFolder::new();
+        let mut alone = without_library(&place, "run --quiet -- sh -c");
+        let mut process = alone
+            .arg("echo $$; read line")
+            .env("XDG_RUNTIME_DIR", place.path(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut number = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut number)
+            .unwrap();
+        let number = number.trim().parse().unwrap();
+        assert_eq!(children(number), [""; 0]);
+        let folders = || {
+            let names = place.names("").into_iter();
+            names
+                .filter(|name| name.starts_with("motet-mesh-run-"))
+                .count()
+        };
+        assert_eq!(folders(), 1);
+        if killed {
+            process.kill().unwrap();
+        }
+        drop(process.stdin.take());
+        process.wait().unwrap();
+        let begin = Instant::now();
+        while folders() > 0 {
+            assert!(
+                begin.elapsed() < Duration::from_secs(20),
+                "the folder stays"
+            );
+            std::thread::yield_now();
+        }
     }
 }
 

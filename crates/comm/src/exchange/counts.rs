@@ -53,14 +53,21 @@ impl<T: Plain, O> SliceExchange<'_, '_, T, O> {
         sends.any(|(send, gone)| self.bytes_of(send, self.made).len() > *gone)
     }
 
-    /// What is there and has not gone goes on without this rank.
-    pub(super) fn leave(&self) {
+    /// What is there and has not gone goes on without this rank, and what comes is dropped. Where
+    /// ranks wait for what this rank was to make they are told, if they are not told anyway. (Not
+    /// at once: the error of a rank that fails goes before those of its peers.)
+    pub(super) fn leave(&self, tells: bool) {
         let Some(way) = self.way else { return };
+        way.leave();
         for (send, gone) in self.schedule.sends.iter().zip(&mut *self.gone.borrow_mut()) {
+            let peer = self.comm.team().world_rank(send.peer);
             let rest = &self.bytes_of(send, self.made)[*gone..];
             for piece in rest.chunks(PIECE) {
-                way.send_rest(self.comm.team().world_rank(send.peer), piece);
+                way.send_rest(peer, piece);
                 *gone += piece.len();
+            }
+            if tells && *gone < send.place.len() * size_of::<T>() {
+                self.comm.fabric().close_later(peer, way.end_later(peer));
             }
         }
     }

@@ -3,8 +3,11 @@
 
 use crate::network::processes;
 use crate::worlds::Outcome;
-use motet_comm::{CommError, Communicator, World};
+use motet_comm::{CommError, Communicator, RunError, Transport, World};
 use motet_testkit::{patience, within};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
 
 /// Bytes of each rank, for one operation.
 const BYTES: usize = 240_000;
@@ -278,4 +281,108 @@ fn sem_g312_who_sleeps_while_the_ranks_agree_sends_the_rest() {
     for _ in 0..30 {
         sends_what_is_needed(WaitOperation::GatherToOneByCounts, 3, 2);
     }
+}
+
+/// More elements than may lie between two ranks of a process.
+const LONG: usize = 100_000;
+
+#[test]
+fn sem_g75_a_rank_whose_room_is_wrong_holds_up_none_of_its_process() {
+    within(patience(), || {
+        processes(2, |end| {
+            let ended = World::over(end, 2).run(async |comm| -> Outcome<()> {
+                let (rank, size) = (comm.rank(), comm.size());
+                let count = |of, to| if (of, to) == (1, 0) { LONG } else { 8 };
+                let counts: Vec<usize> = (0..size).map(|to| count(rank, to)).collect();
+                let comes: usize = (0..size).map(|of| count(of, rank)).sum();
+                for round in [1_u64, 2] {
+                    let is_wrong = round == 1 && rank == 0;
+                    let mine = vec![round; counts.iter().sum()];
+                    let mut room = vec![0; comes - usize::from(is_wrong)];
+                    let came = comm.alltoallv_into(&mine, &counts, &mut room).await;
+                    if is_wrong {
+                        assert!(matches!(came, Err(CommError::Arguments { .. })), "{came:?}");
+                    } else {
+                        came?;
+                        assert!(room.iter().all(|came| *came == round));
+                    }
+                    comm.barrier().await?;
+                }
+                Ok(())
+            });
+            ended.unwrap();
+        });
+    });
+}
+
+/// Rank 1 begins a broadcast before all others, and gives it up. They go on then.
+async fn gives_up(comm: &Communicator) -> Outcome<()> {
+    let mut room = vec![0_u64; 4000];
+    let call = pin!(comm.broadcast_into(0, &mut room));
+    let poll = call.poll(&mut Context::from_waker(Waker::noop()));
+    assert!(poll.is_pending(), "nobody else has come");
+    for other in [0, 2, 3] {
+        comm.send(other, 0, ()).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn sem_g75_who_waits_for_the_share_of_a_rank_that_has_left_is_told() {
+    within(patience(), || {
+        processes(2, |end| {
+            let ended = World::over(end, 2).run(async |comm| -> Outcome<()> {
+                let rank = comm.rank();
+                if rank == 1 {
+                    gives_up(&comm).await?;
+                    // Come only when they have been told.
+                    for other in [2, 3] {
+                        comm.recv::<()>(other, 0).await?;
+                    }
+                    return Ok(());
+                }
+                comm.recv::<()>(1, 0).await?;
+                let mut room = vec![rank as u64; 4000];
+                let told = comm.broadcast_into(0, &mut room).await;
+                if rank == 0 {
+                    return told;
+                }
+                let operation = "broadcast_into";
+                assert_eq!(told, Err(CommError::Left { peer: 1, operation }));
+                let told = comm.barrier().await;
+                assert!(matches!(told, Err(CommError::OutOfStep { .. })), "{told:?}");
+                comm.send(1, 0, ()).await
+            });
+            ended.unwrap();
+        });
+    });
+}
+
+#[test]
+fn sem_g107_the_error_of_who_leaves_a_long_exchange_goes_first() {
+    within(patience(), || {
+        for _ in 0..20 {
+            processes(2, |end| {
+                let world = World::over(end.clone(), 2);
+                let ended = world.run(async |comm| -> Outcome<()> {
+                    if comm.rank() == 1 {
+                        gives_up(&comm).await?;
+                        return comm.send(9, 0, ()).await;
+                    }
+                    comm.recv::<()>(1, 0).await?;
+                    let mut room = vec![0_u64; 4000];
+                    comm.broadcast_into(0, &mut room).await?;
+                    comm.recv::<()>(1, 1).await
+                });
+                match ended {
+                    Err(RunError::Rank { rank, error }) if end.process() == 0 => {
+                        let right = CommError::NoSuchRank { rank: 9, size: 4 };
+                        assert_eq!((rank, error), (1, right));
+                    }
+                    Err(RunError::Elsewhere { process: 0, .. }) => {}
+                    other => panic!("{other:?}"),
+                }
+            });
+        }
+    });
 }

@@ -2,6 +2,7 @@
 
 use crate::till::{Answer, Shop};
 use motet_http::{Config, Server, StartError};
+use motet_testkit::patience;
 use serde_json::json;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -138,6 +139,29 @@ fn sem_g413_without_room_for_a_connection_it_is_answered_503() {
         (refused.status, refused.header("retry-after")),
         (503, Some("1"))
     );
+}
+
+#[test]
+fn sem_g413_a_connection_without_room_is_answered_when_it_has_asked() {
+    let shop = Shop::open_with(|config| config.limits.connections = 1);
+    let _first = shop.connect();
+    let mut refused = shop.connect();
+    let (head, rest) = (
+        "POST /till/-/deposit HTTP/1.1\r\nhost: localhost\r\n",
+        "content-length: 600000\r\n\r\n",
+    );
+    refused.write_all(head.as_bytes()).unwrap();
+    let while_it_asks = Some(Duration::from_millis(200));
+    refused.set_read_timeout(while_it_asks).unwrap();
+    assert!(refused.peek(&mut [0]).is_err(), "nothing was asked yet");
+    refused.set_read_timeout(Some(patience())).unwrap();
+    refused.write_all(rest.as_bytes()).unwrap();
+    // The answer is there long before the end of the body.
+    for piece in vec![b'1'; 600_000].chunks(60_000) {
+        refused.write_all(piece).unwrap();
+        std::thread::yield_now();
+    }
+    assert_eq!(Answer::read(refused).status, 503);
 }
 
 #[test]

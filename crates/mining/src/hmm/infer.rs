@@ -1,11 +1,11 @@
 //! What a model says of sequences: probability, path, posteriors.
 
 use super::blocks::{Blocks, Part, join, possible};
+use super::in_logs::passed;
 use super::kernel::{Pass, Scratch, Want};
 use super::model::{Emissions, HmmModel, Observations, Seen};
 use super::packed::{Packed, log2_or_none};
 use crate::boxed::LocalBoxFuture;
-use crate::lanes::run;
 use crate::rank_view::RankView;
 use crate::{Control, MiningError, ParameterError};
 use motet_comm::Communicator;
@@ -154,7 +154,7 @@ impl HmmModel {
                     want,
                     scratch: &mut scratch,
                 };
-                match run(team.instructions, pass) {
+                match passed(team.instructions, pass) {
                     Ok(log) => log_p.push(log * LN_2),
                     Err(place) => return (Vec::new(), Some((sequence, place))),
                 }

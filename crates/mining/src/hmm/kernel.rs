@@ -3,6 +3,8 @@
 //! Of each place the largest density is taken out and its logarithm added up. Forward numbers are
 //! divided by their sum where that has become small, and backward numbers by the same scale. This
 //! is after Rabiner, who divides at each place, where a step would wait for the division.
+//!
+//! Where all numbers of a place are 0 the sequence may still be possible: `in_logs.rs`.
 
 use super::model::{Observations, Seen};
 use super::packed::{Packed, Shown};
@@ -55,7 +57,7 @@ pub(super) enum Want {
     Sums,
 }
 
-/// log₂ p of one sequence; the place at which it is impossible otherwise.
+/// log₂ p of one sequence; `None` where all numbers of a place are 0.
 pub(super) struct Pass<'a> {
     pub(super) packed: &'a Packed,
     pub(super) seen: &'a Observations,
@@ -65,10 +67,10 @@ pub(super) struct Pass<'a> {
 }
 
 impl NumericLoop for Pass<'_> {
-    type Output = Result<f64, usize>;
+    type Output = Option<f64>;
 
     #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Result<f64, usize> {
+    fn run<I: Isa>(self, isa: I) -> Option<f64> {
         // With few states most of the time would go into loops over one or two lanes.
         match self.packed.width {
             1 => pass(isa, self, 1),
@@ -79,7 +81,7 @@ impl NumericLoop for Pass<'_> {
 }
 
 #[inline(always)]
-fn pass<I: Isa>(isa: I, pass: Pass<'_>, width: usize) -> Result<f64, usize> {
+fn pass<I: Isa>(isa: I, pass: Pass<'_>, width: usize) -> Option<f64> {
     let Pass {
         packed,
         seen,
@@ -94,7 +96,7 @@ fn pass<I: Isa>(isa: I, pass: Pass<'_>, width: usize) -> Result<f64, usize> {
     if want != Want::Score {
         backward(isa, (packed, width), seen, sequence, want, scratch);
     }
-    Ok(total)
+    Some(total)
 }
 
 /// Densities of a place over the largest; the log₂ of the largest.
@@ -152,8 +154,8 @@ fn densities<I: Isa>(
     }
 }
 
-/// Densities, forward numbers and scales; the sum of the log₂ of the largest densities. Fails with
-/// the place whose scale is 0.
+/// Densities, forward numbers and scales; the sum of the log₂ of the largest densities. `None`: the
+/// scale of a place is 0.
 #[inline(always)]
 fn forward<I: Isa>(
     isa: I,
@@ -161,7 +163,7 @@ fn forward<I: Isa>(
     seen: &Observations,
     sequence: usize,
     scratch: &mut Scratch,
-) -> Result<f64, usize> {
+) -> Option<f64> {
     let range = seen.range(sequence);
     let places = range.len();
     for (lanes, count) in [
@@ -192,14 +194,14 @@ fn forward<I: Isa>(
             sum = forward_at(isa, (packed, width), before, next, (shown, now));
         }
         if sum < f64::MIN_POSITIVE {
-            return Err(place);
+            return None;
         }
         // With the last scale the scales multiply to the probability of the sequence.
         if sum < SMALL || place + 1 == places {
             scales[place] *= divide(isa, now, sum);
         }
     }
-    Ok(total)
+    Some(total)
 }
 
 /// The forward numbers of one place, and their sum. There are none before the first place.

@@ -255,6 +255,145 @@ fn sem_g133_a_short_sequence_is_the_sum_over_all_paths() {
     assert_eq!(paths[0].paths[0], path);
 }
 
+/// A chain of three states that starts in the first, and numbers that are far from it.
+fn chain() -> (HmmModel, Vec<f64>) {
+    let shown = Emissions::Gaussian {
+        dim: 1,
+        means: vec![0.0, 50.0, 100.0],
+        variances: vec![1.0; 3],
+    };
+    let steps = vec![0.5, 0.5, 0.0, 0.0, 0.75, 0.25, 0.0, 0.0, 1.0];
+    let model = HmmModel::new(vec![1.0, 0.0, 0.0], steps, shown).unwrap();
+    // Between two states, so that several paths count.
+    (model, vec![100.0, 0.0, 25.0, 75.01, 100.0, 99.0])
+}
+
+/// Each path of the chain that is possible, with its ln p.
+fn paths_in_logs(model: &HmmModel, numbers: &[f64]) -> Vec<(Vec<usize>, f64)> {
+    let states = model.states();
+    let path = |number: usize| -> Vec<usize> {
+        (0..numbers.len())
+            .map(|t| number / states.pow(t as u32) % states)
+            .collect()
+    };
+    let log_p = |path: &[usize]| -> f64 {
+        let shown = numbers.iter().zip(path).map(|(x, state)| {
+            let z = x - 50.0 * *state as f64;
+            -0.5 * (z * z + std::f64::consts::TAU.ln())
+        });
+        let steps = path
+            .windows(2)
+            .map(|pair| model.transitions[pair[0] * states + pair[1]].ln());
+        model.start[path[0]].ln() + shown.sum::<f64>() + steps.sum::<f64>()
+    };
+    let paths = (0..states.pow(numbers.len() as u32)).map(path);
+    let paths = paths.map(|path| (log_p(&path), path));
+    let possible = paths.filter(|(log, _)| log.is_finite());
+    possible.map(|(log, path)| (path, log)).collect()
+}
+
+#[test]
+fn sem_g133_a_chain_that_is_far_from_what_is_seen_is_possible() {
+    let (model, numbers) = chain();
+    let (states, paths) = (model.states(), paths_in_logs(&model, &numbers));
+    let (path, best) = paths.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+    let share = |log: f64| (log - best).exp();
+    let sum: f64 = paths.iter().map(|(_, log)| share(*log)).sum();
+    let all = best + sum.ln();
+    let seen = Observations::numbers(std::slice::from_ref(&numbers), 1).unwrap();
+    let scores = on_ranks(1, async |comm, control| {
+        model.score(comm, &seen, control).await
+    });
+    close(scores[0][0], all);
+    let found = on_ranks(1, async |comm, control| {
+        model.decode(comm, &seen, control).await
+    });
+    let found_path: Vec<usize> = found[0].paths[0].iter().map(|s| *s as usize).collect();
+    assert_eq!(&found_path, path);
+    close(found[0].log_p[0], *best);
+    let found = on_ranks(1, async |comm, control| {
+        model.posteriors(comm, &seen, control).await
+    });
+    let (mut visits, mut steps) = (
+        vec![0.0; numbers.len() * states],
+        vec![0.0; states * states],
+    );
+    for (path, log) in &paths {
+        let share = share(*log) / sum;
+        for (place, state) in path.iter().enumerate() {
+            visits[place * states + state] += share;
+        }
+        for pair in path.windows(2) {
+            steps[pair[0] * states + pair[1]] += share;
+        }
+    }
+    assert!(
+        visits
+            .iter()
+            .filter(|share| (0.1..0.9).contains(*share))
+            .count()
+            > 2
+    );
+    assert_eq!(found[0].shares[0].len(), visits.len());
+    for (found, visits) in found[0].shares[0].iter().zip(&visits) {
+        close(*found, *visits);
+    }
+    let method = Hmm {
+        iterations: 1,
+        ..Hmm::default()
+    };
+    let found = fit(1, method, &model, &seen);
+    close(found.trace[0], all);
+    let rows = found.model.transitions.chunks_exact(states);
+    for (found, steps) in rows.zip(steps.chunks_exact(states)) {
+        let all: f64 = steps.iter().sum();
+        found
+            .iter()
+            .zip(steps)
+            .for_each(|(found, step)| close(*found, step / all));
+    }
+    let Emissions::Gaussian {
+        means, variances, ..
+    } = &found.model.emissions
+    else {
+        panic!("numbers stay numbers");
+    };
+    for state in 0..states {
+        let shares = || visits.iter().skip(state).step_by(states);
+        let moment = |of: &dyn Fn(f64) -> f64| {
+            let sums = shares().zip(&numbers).map(|(share, x)| share * of(*x));
+            sums.sum::<f64>() / shares().sum::<f64>()
+        };
+        let mean = moment(&|x| x);
+        close(means[state], mean);
+        close(
+            variances[state],
+            moment(&|x| (x - mean) * (x - mean)).max(method.floor),
+        );
+    }
+}
+
+#[test]
+fn sem_g133_a_state_that_is_far_at_first_counts_later() {
+    // Beside the second state the first is 0 at the first place; the second cannot go on.
+    let shown = Emissions::Discrete {
+        symbols: 3,
+        probabilities: vec![1e-300, 0.5, 0.5, 1.0, 0.0, 0.0],
+    };
+    let model = HmmModel::new(vec![1e-200, 1.0], vec![1.0, 0.0, 0.0, 1.0], shown).unwrap();
+    let seen = Observations::symbols(&[vec![0, 1, 2]], 3).unwrap();
+    let right = 1e-200_f64.ln() + 1e-300_f64.ln() + 0.25_f64.ln();
+    let scores = on_ranks(1, async |comm, control| {
+        model.score(comm, &seen, control).await
+    });
+    close(scores[0][0], right);
+    let found = on_ranks(1, async |comm, control| {
+        model.decode(comm, &seen, control).await
+    });
+    assert_eq!(found[0].paths[0], [0, 0, 0]);
+    close(found[0].log_p[0], right);
+}
+
 #[test]
 fn sem_g135_bad_models_and_sequences_name_their_place() {
     let shown = |probabilities: Vec<f64>| Emissions::Discrete {

@@ -161,6 +161,21 @@ fn sem_g280_a_select_ends_with_its_last_alternative() {
 }
 
 #[test]
+fn sem_g280_a_select_of_nothing_is_at_its_end() {
+    let ports = || Vec::<Port<u32>>::new();
+    let of_none = || select().recv_any(&ports(), |_, n| n);
+    let ends = [select::<u32>().or_closed(), of_none().or_closed()];
+    for end in ends {
+        let got = within(Duration::from_secs(20), move || wait_blocking(end));
+        assert_eq!(got, Ok(Err(Closed)));
+    }
+    // Where all others have ended it does not go on.
+    let p = Port::<u32>::new();
+    let either = of_none().recv(&p, |n| n).or_closed();
+    assert_eq!(while_closing(either, || p.close()), Err(Closed));
+}
+
+#[test]
 fn sem_g280_a_select_with_a_time_ends_by_the_time() {
     let replay = Replay::new(1);
     let (p, late) = (Port::<u32>::new(), Port::new());

@@ -274,6 +274,8 @@ fn sem_g19_several_items_and_any_of_many_ports_are_alternatives() {
 fn sem_g19_a_select_of_nothing_waits() {
     let (_, waker) = Wakes::new();
     assert!(poll(&mut select::<()>(), &waker).is_pending());
+    let mut of_none = select().recv_any(&Vec::<Port<()>>::new(), |_, ()| ());
+    assert!(poll(&mut of_none, &waker).is_pending());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The thread that writes to a store: commits that wait together are one.
+//! The thread that writes to a store: commits that wait together are one, unless that fails.
 
 use crate::{Fault, FaultCode, Store};
 use motet_dispatch::Exception;
@@ -123,9 +123,17 @@ impl NodeShared {
                 .map(|commit| (commit.entry, commit.reply))
                 .unzip();
             let done = unless_it_panics(|| store.commit(&entries));
-            for reply in replies {
-                // Who has gone meanwhile need not know.
-                drop(reply.post(done.clone()));
+            // Who has gone meanwhile need not know.
+            if done.is_ok() || entries.len() == 1 {
+                for reply in replies {
+                    drop(reply.post(done.clone()));
+                }
+                continue;
+            }
+            // Perhaps only one of them cannot be written: the others are, and have no fault.
+            for (entry, reply) in entries.into_iter().zip(replies) {
+                let done = unless_it_panics(|| store.commit(&[entry]));
+                drop(reply.post(done));
             }
         }
     }
@@ -146,5 +154,65 @@ fn unless_it_panics<R>(ask: impl FnOnce() -> Result<R, Fault>) -> Result<R, Faul
 impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Memory;
+
+    /// A store that cannot write what is of one path: it says so, or panics.
+    struct Picky {
+        kept: Memory,
+        panics: bool,
+    }
+
+    impl Store for Picky {
+        fn load(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
+            self.kept.load(path)
+        }
+
+        fn commit(&self, entries: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+            if entries.iter().any(|(path, _)| path == "/bad") {
+                assert!(!self.panics, "too long");
+                return Err(Fault::failed("too long"));
+            }
+            self.kept.commit(entries)
+        }
+    }
+
+    #[test]
+    fn sem_g393_only_what_cannot_be_stored_has_the_fault_of_its_batch() {
+        for panics in [false, true] {
+            let store = Picky {
+                kept: Memory::default(),
+                panics,
+            };
+            let (mut commits, mut answers) = (Vec::new(), Vec::new());
+            for path in ["/one", "/bad", "/two"] {
+                let (reply, answer) = reply();
+                let entry = (path.to_owned(), path.as_bytes().to_vec());
+                commits.push(Commit { entry, reply });
+                answers.push((path, answer));
+            }
+            let closed = true;
+            let shared = NodeShared {
+                line: Mutex::new(Line { commits, closed }),
+                came: Condvar::new(),
+            };
+            shared.write(&store);
+            for (path, answer) in answers {
+                let done = motet_ports::wait_blocking(answer).unwrap().unwrap();
+                let stored = store.load(path).unwrap();
+                if path == "/bad" {
+                    assert!(done.unwrap_err().reason().contains("too long"));
+                    assert_eq!(stored, None);
+                } else {
+                    assert_eq!(done, Ok(()));
+                    assert_eq!(stored, Some(path.as_bytes().to_vec()));
+                }
+            }
+        }
     }
 }

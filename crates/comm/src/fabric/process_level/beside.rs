@@ -1,7 +1,9 @@
 //! The ways of long slices beside a collective between processes.
 
 use super::ProcessLevel;
+use crate::fabric::Closer;
 use crate::fabric::processes::PieceRoute;
+use std::sync::Arc;
 
 /// The ways to and from one rank.
 #[derive(Clone, Copy)]
@@ -35,8 +37,22 @@ impl Beside<'_> {
         processes.send_rest(self.way(self.own, to), self.process_level.crossing(), bytes);
     }
 
+    /// The rank reads nothing more: what comes here for it is dropped.
+    pub(crate) fn leave(&self) {
+        let (processes, crossing) = (&self.process_level.processes, self.process_level.crossing());
+        processes.leave_vectors(self.own, self.collective, crossing);
+    }
+
+    /// Says to a rank of the world, when it is called, that nothing more comes to it from here.
+    pub(crate) fn end_later(&self, to: usize) -> Closer {
+        let way = self.way(self.own, to);
+        let processes = Arc::clone(&self.process_level.processes);
+        let crossing = Arc::clone(self.process_level.crossing());
+        Box::new(move || processes.send_rest(way, &crossing, &[]))
+    }
+
     /// Reads the next piece from a rank of the world, block by block, if it has come; whether it
-    /// has.
+    /// has. Nothing to read: the other rank has left.
     pub(crate) fn read(&self, from: usize, read: &mut dyn FnMut(&[u8])) -> bool {
         let processes = &self.process_level.processes;
         processes.read_vector(

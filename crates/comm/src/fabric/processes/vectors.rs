@@ -1,8 +1,9 @@
 //! Long slices on their way from one rank to another, beside a collective of both. They go piece by
 //! piece, so that one writes while the other reads, and neither has to hold what is under way.
 //!
-//! Pieces of a collective that has failed, or was left, are dropped when their receiver is in a
-//! later one.
+//! Pieces of a collective that has failed are dropped when their receiver is in a later one; those
+//! for a rank that has left its collective at once. An empty piece says that its sender has left
+//! the collective: nothing more comes from there.
 
 use super::crossing::Crossing;
 use super::{CrossingSite, RunProcesses, VECTOR, context_of, number};
@@ -17,6 +18,9 @@ use std::mem;
 pub(super) struct Pieces {
     /// By the rank that they are for and the rank that has sent them.
     lines: HashMap<[usize; 2], Line>,
+    /// The last collective that a rank has left before it had everything. It reads nothing more of
+    /// that one, and of those before.
+    left: HashMap<usize, u32>,
     /// Memory of pieces that were used.
     spare: Vec<Vec<u8>>,
 }
@@ -41,8 +45,15 @@ const KEPT: usize = 32 * 1024;
 /// So many pieces lie at most between two ranks of a process, unless their sender leaves.
 const AHEAD: usize = 16;
 
+/// A rank that has left a collective has left so many before it, too: numbers go round.
+const BEFORE: u32 = 1 << 16;
+
 impl Pieces {
     fn push(&mut self, ranks: [usize; 2], collective: u32, piece: Vec<u8>) {
+        let left = self.left.get(&ranks[0]);
+        if left.is_some_and(|&left| is_over(left, collective)) {
+            return self.keep(piece);
+        }
         let line = self.lines.entry(ranks).or_default();
         line.push_back((collective, piece));
     }
@@ -57,6 +68,10 @@ impl Pieces {
 
     /// Takes the next one of a collective, and gives up those of collectives before.
     fn take(&mut self, ranks: [usize; 2], collective: u32) -> Option<Vec<u8>> {
+        if !self.left.is_empty() {
+            // All ranks have come to the collective that this one reads: nobody is in those before.
+            self.left.remove(&ranks[0]);
+        }
         let line = self.lines.get_mut(&ranks)?;
         loop {
             // Numbers go round.
@@ -81,9 +96,24 @@ impl Pieces {
         }
     }
 
+    /// A rank reads nothing more of a collective: its senders need no room.
+    fn leave(&mut self, rank: usize, collective: u32) {
+        self.left.insert(rank, collective);
+        let lines = self.lines.iter_mut().filter(|(ranks, _)| ranks[0] == rank);
+        for (_, line) in lines {
+            line.retain(|(of, _)| !is_over(collective, *of));
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.lines.clear();
+        self.left.clear();
     }
+}
+
+/// Whether a rank that has left one collective reads nothing of this one.
+fn is_over(left: u32, collective: u32) -> bool {
+    left.wrapping_sub(collective) < BEFORE
 }
 
 impl PieceRoute {
@@ -168,14 +198,27 @@ impl RunProcesses {
         // Nobody takes one in between this look and the reading.
         let mut wanted = || crossing.state().pieces.waiting(way.ranks()) == 0;
         let header = self.vector_header(way);
+        let mut is_empty = true;
+        let mut read_block = |block: &[u8], _: usize| {
+            is_empty = false;
+            read(block);
+        };
         let was_read = self
             .transport
-            .read_next(process, &header, &mut wanted, &mut |block, _| read(block));
+            .read_next(process, &header, &mut wanted, &mut read_block);
         if was_read {
+            if is_empty {
+                read(&[]);
+            }
             keep_looking();
             self.received.fetch_add(1, Ordering::Release);
         }
         was_read
+    }
+
+    /// Rank `rank` of the world, which lives here, reads nothing more of a collective.
+    pub(crate) fn leave_vectors(&self, rank: usize, collective: u32, crossing: &Crossing) {
+        crossing.state().pieces.leave(rank, collective);
     }
 
     /// Looks for messages, for a rank in a collective. The rank reads by itself what comes to it
@@ -242,5 +285,22 @@ mod tests {
         pieces.push_copy(ranks, 1, &[1, 2]);
         let again = pieces.take(ranks, 1).unwrap();
         assert_eq!((&again[..], again.as_ptr()), (&[1, 2][..], place));
+    }
+
+    #[test]
+    fn nothing_lies_for_a_rank_that_has_left_until_it_reads_again() {
+        let mut pieces = Pieces::default();
+        let (ranks, others) = ([1, 0], [0, 1]);
+        for collective in [u32::MAX, 0, 1] {
+            pieces.push(ranks, collective, vec![7]);
+            pieces.push(others, collective, vec![7]);
+        }
+        pieces.leave(1, 0);
+        assert_eq!((pieces.waiting(ranks), pieces.waiting(others)), (1, 3));
+        pieces.push(ranks, 0, vec![8]);
+        assert_eq!(pieces.waiting(ranks), 1, "nobody reads it");
+        assert_eq!(pieces.take(ranks, 1), Some(vec![7]));
+        pieces.push(ranks, 0, vec![9]);
+        assert_eq!(pieces.waiting(ranks), 1, "what was left is forgotten");
     }
 }
