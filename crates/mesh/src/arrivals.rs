@@ -150,6 +150,41 @@ impl Core {
         }
     }
 
+    /// A peer has come back. What it subscribes to it says now. Flows to subscriptions that have
+    /// ended meanwhile are given up as those of a peer that does not come back.
+    fn await_flows(self: &Arc<Self>, peer: &PeerName) {
+        let (mut topics, link) = {
+            let state = self.state.lock();
+            let link = state.peers.get(peer).map_or(0, |peer| peer.link);
+            (state.all_topics(), link)
+        };
+        topics.retain(|topic| topic.has_earlier(peer, link));
+        for topic in topics {
+            let (core, name, id) = (Arc::downgrade(self), peer.clone(), topic.id());
+            // The timer goes when it fires: it holds the node by a weak handle alone.
+            let _timer = self.clock().after(topic.keep(), move |_| {
+                if let Some(core) = core.upgrade() {
+                    core.give_up_earlier(&name, id, link);
+                }
+            });
+        }
+    }
+
+    /// A peer has come back by this link, and did not want a flow again in time.
+    fn give_up_earlier(&self, peer: &PeerName, topic: u32, link: u64) {
+        let topic = {
+            let state = self.state.lock();
+            let known = state.peers.get(peer);
+            if !known.is_some_and(|peer| peer.up && peer.link == link) {
+                return;
+            }
+            state.topics.get(&topic).cloned()
+        };
+        if let Some(topic) = topic {
+            topic.forget_earlier(peer, link, "the subscription has ended");
+        }
+    }
+
     fn on_frame(self: &Arc<Self>, peer: &PeerName, frame: Frame) {
         if let Frame::Hello { form, incarnation } = frame {
             self.on_hello(peer, form, incarnation);
@@ -250,19 +285,22 @@ impl Core {
         })
     }
 
-    fn on_hello(&self, peer: &PeerName, form: u16, incarnation: u64) {
+    fn on_hello(self: &Arc<Self>, peer: &PeerName, form: u16, incarnation: u64) {
         if form != FORM {
             let why = format!("its frames have form {form}; this node has form {FORM}");
             self.tell_change(PeerChange::Refused(peer.clone(), why));
             return;
         }
         let known = self.with_peer(peer, |state, entry| {
-            entry.greeted = true;
+            let is_first = !std::mem::replace(&mut entry.greeted, true);
             let before = entry.incarnation.replace(incarnation);
             let restarted = before.is_some_and(|before| before != incarnation);
-            restarted.then(|| (state.all_topics(), state.all_subscriptions()))
+            let all = restarted.then(|| (state.all_topics(), state.all_subscriptions()));
+            (is_first, all)
         });
-        let Some(restarted) = known else { return };
+        let Some((is_first, restarted)) = known else {
+            return;
+        };
         if let Some((topics, subscriptions)) = restarted {
             topics
                 .iter()
@@ -271,6 +309,9 @@ impl Core {
                 .iter()
                 .for_each(|subscription| subscription.forget(peer));
             self.tell_change(PeerChange::Restarted(peer.clone()));
+        }
+        if is_first {
+            self.await_flows(peer);
         }
         self.tell_change(PeerChange::Up(peer.clone()));
     }

@@ -80,6 +80,10 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn keep(&self) -> Duration;
     /// The peer does not come back.
     fn forget(&self, peer: &PeerName, why: &str);
+    /// Whether a flow to the peer still is that of an earlier link than the one with this number.
+    fn has_earlier(&self, peer: &PeerName, link: u64) -> bool;
+    /// The peer has come back by the link with this number, and does not want these flows again.
+    fn forget_earlier(&self, peer: &PeerName, link: u64, why: &str);
     /// Whether the topic has ended and nothing waits for a subscriber.
     fn is_over(&self) -> bool;
     fn info(&self) -> TopicInfo;

@@ -165,3 +165,31 @@ fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
         .collect();
     assert_eq!(got, [(1, None), (2, None), (3, None)]);
 }
+
+#[test]
+fn sem_g212_a_subscription_that_ends_while_its_link_is_broken_is_given_up() {
+    let net = Net::new(4);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let config = SubscribeConfig::default();
+    let ends = subscriber.subscribe::<u32>("n", &config).unwrap();
+    let stays = subscriber.subscribe::<u32>("*", &config).unwrap();
+    let qos = Qos::acknowledged(2).keeping(Duration::from_secs(1));
+    let topic = publisher.topic::<u32>("n", qos).unwrap();
+    net.replay.run();
+    net.network.cut("a", "b");
+    net.replay.run_for(Duration::from_millis(10));
+    topic.publish(1).unwrap();
+    drop(ends);
+    net.network.mend("a", "b");
+    net.replay.run();
+    let lost = topic.losses().test().expect("the loss is told");
+    assert_eq!(lost.gap, Gap { from: 1, to: 1 });
+    for n in 2..=9 {
+        topic.publish(n).unwrap();
+        net.replay.run();
+    }
+    let got = std::iter::from_fn(|| stays.port().test());
+    let got: Vec<u32> = got.map(|sample| *sample.value).collect();
+    assert_eq!(got, (1..=9).collect::<Vec<_>>());
+    assert_eq!(topic.subscribers().len(), 1);
+}
