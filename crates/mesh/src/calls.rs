@@ -4,7 +4,7 @@ use crate::caller::Caller;
 use crate::frame::Frame;
 use crate::{CallError, Key, PeerName};
 use motet_ports::ReplyPort;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -20,9 +20,9 @@ pub(crate) type Answer = ReplyPort<Result<Vec<u8>, CallError>>;
 pub(crate) struct Calls {
     pub(crate) servers: BTreeMap<u32, (Key, RequestHandler)>,
     pub(crate) last: u64,
-    pub(crate) pending: HashMap<u64, Pending>,
+    pub(crate) pending: BTreeMap<u64, Pending>,
     /// Who waits for the answer to a request.
-    pub(crate) serving: HashMap<(PeerName, u64), Weak<Caller>>,
+    pub(crate) serving: BTreeMap<(PeerName, u64), Weak<Caller>>,
 }
 
 pub(crate) struct Pending {
@@ -90,9 +90,10 @@ impl Calls {
 
     /// Calls that nobody will answer, and callers that wait no more, since the peer is gone.
     pub(crate) fn lose(&mut self, peer: &PeerName) -> (Vec<Answer>, Vec<Arc<Caller>>) {
-        let of_peer = self.pending.extract_if(|_, pending| pending.peer == *peer);
+        let pending = &mut self.pending;
+        let of_peer = pending.extract_if(.., |_, pending| pending.peer == *peer);
         let lost: Vec<_> = of_peer.map(|(_, pending)| pending.answer).collect();
-        let served = self.serving.extract_if(|(from, _), _| from == peer);
+        let served = self.serving.extract_if(.., |(from, _), _| from == peer);
         let gone = served.filter_map(|(_, caller)| caller.upgrade()).collect();
         (lost, gone)
     }

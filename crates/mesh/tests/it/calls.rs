@@ -234,3 +234,30 @@ fn sem_g215_an_answer_that_no_frame_holds_fails_its_call() {
         "{told:?}"
     );
 }
+
+#[test]
+fn calls_to_a_node_that_is_lost_end_in_the_same_order_in_each_run_of_a_seed() {
+    let run = || {
+        let net = Net::new(8);
+        let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+        let port = Port::<Square>::new();
+        let _server = serves.serve("square", &port).unwrap();
+        net.replay.run();
+        let ended = Log::new();
+        for n in 0..12_u32 {
+            let (node, log) = (asks.clone(), ended.clone());
+            motet_dispatch::spawn(&net.queue("caller"), async move {
+                let lost: Result<u32, CallError> = node.call("square", &n).await;
+                log.push((n, lost.is_err()));
+            })
+            .unwrap();
+        }
+        net.replay.run();
+        net.network.kill("serves");
+        net.replay.run();
+        ended.take()
+    };
+    let first = run();
+    assert_eq!(first.len(), 12);
+    assert_eq!(run(), first);
+}
