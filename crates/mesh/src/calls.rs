@@ -108,9 +108,10 @@ impl Calls {
         waits
     }
 
-    /// Everything, since the node leaves.
-    pub(crate) fn end(&mut self) -> Calls {
-        std::mem::take(self)
+    /// Those whose requests are not answered are told why: the node has left.
+    pub(crate) fn are_over(&self, why: &str) {
+        let callers = self.serving.values().filter_map(Weak::upgrade);
+        callers.for_each(|caller| caller.is_gone(why));
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod state;
 
+use self::state::HAS_LEFT;
 use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, Frame, FrameError};
@@ -275,9 +276,10 @@ impl Core {
             for id in subscriptions.keys() {
                 state.tell_all(&Frame::Unsubscribe { subscription: *id });
             }
-            (topics, subscriptions, state.calls.end())
+            (topics, subscriptions, state.end_calls())
         });
         topics.values().for_each(|topic| topic.close());
+        ended.are_over(HAS_LEFT);
         // Outside of the lock: they hold what users gave.
         drop((subscriptions, ended));
     }

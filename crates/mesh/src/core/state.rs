@@ -1,10 +1,14 @@
 //! What a node knows, and the frames that it is to send.
 
 use super::{MAX_ENTRIES, NodeState};
+use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic};
 use crate::frame::Frame;
 use crate::{MeshError, PeerName};
 use std::sync::Arc;
+
+/// Why calls end with their node.
+pub(super) const HAS_LEFT: &str = "the node has left";
 
 impl NodeState {
     /// A number for a new entry of a table that has `has` entries.
@@ -48,6 +52,30 @@ impl NodeState {
         let up = self.peers.iter().filter(|(_, peer)| peer.up);
         let frames = up.map(|(name, _)| (name.clone(), frame.clone()));
         self.outbox.extend(frames);
+    }
+
+    /// All calls, which end: peers are told that nobody answers here any more, and that this node
+    /// waits for no answer.
+    pub(super) fn end_calls(&mut self) -> Calls {
+        let calls = std::mem::take(&mut self.calls);
+        for server in calls.servers.keys() {
+            self.tell_all(&Frame::Unserve { server: *server });
+        }
+        for (from, call) in calls.serving.keys() {
+            let answer = Err(HAS_LEFT.to_owned());
+            self.tell(
+                from,
+                Frame::Answer {
+                    call: *call,
+                    answer,
+                },
+            );
+        }
+        for (call, pending) in &calls.pending {
+            let why = HAS_LEFT.to_owned();
+            self.tell(&pending.peer, Frame::Cancel { call: *call, why });
+        }
+        calls
     }
 
     pub(crate) fn all_topics(&self) -> Vec<Arc<dyn AnyTopic>> {

@@ -261,3 +261,49 @@ fn calls_to_a_node_that_is_lost_end_in_the_same_order_in_each_run_of_a_seed() {
     assert_eq!(first.len(), 12);
     assert_eq!(run(), first);
 }
+
+#[test]
+fn sem_g215_a_node_that_leaves_ends_the_calls_that_it_has_not_answered() {
+    let net = Net::new(9);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Square>::new();
+    let _server = serves.serve("square", &port).unwrap();
+    net.replay.run();
+    let results = Log::new();
+    ask(&net, &asks, 3, &results);
+    net.replay.run();
+    let request = port.test().expect("the request has come");
+    // Its link stays: other parts of its process may have the carrier.
+    serves.leave();
+    net.replay.run();
+    let told = results.take();
+    assert!(
+        matches!(&told[..], [Err(CallError::Failed(why))] if why.contains("left")),
+        "{told:?}"
+    );
+    assert!(!request.is_wanted());
+    ask(&net, &asks, 4, &results);
+    net.replay.run();
+    let told = results.take();
+    assert!(
+        matches!(&told[..], [Err(CallError::NoResponder { .. })]),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn sem_g215_a_server_sees_that_the_node_of_its_caller_has_left() {
+    let net = Net::new(10);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Square>::new();
+    let _server = serves.serve("square", &port).unwrap();
+    net.replay.run();
+    let results = Log::new();
+    ask(&net, &asks, 3, &results);
+    net.replay.run();
+    let request = port.test().expect("the request has come");
+    asks.leave();
+    net.replay.run();
+    assert_eq!(results.take(), [Err(CallError::Left)]);
+    assert!(!request.is_wanted());
+}
