@@ -20,6 +20,8 @@ pub(crate) type Answer = ReplyPort<Result<Vec<u8>, CallError>>;
 pub(crate) struct Calls {
     pub(crate) servers: BTreeMap<u32, (Key, RequestHandler)>,
     pub(crate) last: u64,
+    /// The last call that went to each server: they take turns.
+    pub(crate) turns: BTreeMap<(PeerName, u32), u64>,
     pub(crate) pending: BTreeMap<u64, Pending>,
     /// Who waits for the answer to a request.
     pub(crate) serving: BTreeMap<(PeerName, u64), Weak<Caller>>,
@@ -88,8 +90,18 @@ impl Calls {
         self.servers.iter().map(offer).collect()
     }
 
+    /// Of these servers the one that was asked the longest ago, or never. It is asked now.
+    pub(crate) fn next_of(&mut self, servers: Vec<(PeerName, u32)>) -> Option<(PeerName, u32)> {
+        let turn = |server: &(PeerName, u32)| self.turns.get(server).copied().unwrap_or(0);
+        let next = servers.into_iter().min_by_key(turn)?;
+        self.last += 1;
+        self.turns.insert(next.clone(), self.last);
+        Some(next)
+    }
+
     /// Calls that nobody will answer, and callers that wait no more, since the peer is gone.
     pub(crate) fn lose(&mut self, peer: &PeerName) -> (Vec<Answer>, Vec<Arc<Caller>>) {
+        self.turns.retain(|(of, _), _| of != peer);
         let pending = &mut self.pending;
         let of_peer = pending.extract_if(.., |_, pending| pending.peer == *peer);
         let lost: Vec<_> = of_peer.map(|(_, pending)| pending.answer).collect();

@@ -307,3 +307,27 @@ fn sem_g215_a_server_sees_that_the_node_of_its_caller_has_left() {
     assert_eq!(results.take(), [Err(CallError::Left)]);
     assert!(!request.is_wanted());
 }
+
+#[test]
+fn sem_g215_calls_under_two_keys_by_turns_go_to_each_server_of_both() {
+    let net = Net::new(11);
+    let (asks, one, two) = (net.node("asks", 1), net.node("one", 1), net.node("two", 1));
+    let (mut servers, mut ports) = (Vec::new(), Vec::new());
+    for (node, key) in [(&one, "a"), (&two, "a"), (&one, "b"), (&two, "b")] {
+        let port = Port::<Square>::new();
+        servers.push(node.serve(key, &port).unwrap());
+        ports.push(port);
+    }
+    net.replay.run();
+    let mut calls = Vec::new();
+    for _ in 0..6 {
+        for key in ["a", "b"] {
+            let node = asks.clone();
+            let call = async move { node.call::<u32, u32>(key, &1).await };
+            calls.push(motet_dispatch::spawn_with_handle(&net.queue("caller"), call).unwrap());
+            net.replay.run();
+        }
+    }
+    let asked: Vec<usize> = ports.iter().map(Port::item_count).collect();
+    assert_eq!(asked, [3, 3, 3, 3]);
+}
