@@ -8,7 +8,11 @@ use crate::{CallError, PeerChange, PeerName, Request};
 use motet_dispatch::spawn_with_handle;
 use motet_ports::{Port, Subscription as Changes, timer};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 /// How long until a holder that did not answer is told again.
@@ -38,6 +42,9 @@ pub(super) enum HolderAnswer {
     /// The versions that are there now; `None` where there is no room.
     Kept(Vec<Option<Version>>),
 }
+
+/// A holder is being told something.
+type Telling = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pub(super) type HolderCall = Request<HolderRequest, HolderAnswer>;
 
@@ -152,11 +159,14 @@ impl Shared {
         }
     }
 
-    /// Tells holders once what they lack, and what this member does not have any more. `true`:
-    /// nobody lacks anything for which it has room.
-    async fn tell_once(&self) -> bool {
+    /// Begins to tell holders what they lack, and what this member does not have any more. One that
+    /// is being told already comes later: it may be slow.
+    fn tell_once(self: &Arc<Self>) -> Vec<Telling> {
         let now = self.node.queue().clock().now();
-        let Pass { missing, dropped } = {
+        let Pass {
+            mut missing,
+            mut dropped,
+        } = {
             let members = self.members.lock().names();
             let holders = |key: &str| ranked(key, &members, self.config.replicas);
             let mut store = self.store.lock();
@@ -165,23 +175,36 @@ impl Shared {
             }
             store.pass(self.node.name(), holders, BATCH)
         };
-        for (member, keys) in dropped {
+        let members: BTreeSet<PeerName> = missing.keys().chain(dropped.keys()).cloned().collect();
+        let tell = |member: PeerName| -> Telling {
+            let keys = dropped.remove(&member).unwrap_or_default();
+            let entries = missing.remove(&member).unwrap_or_default();
+            Box::pin(Arc::clone(self).tell(member, keys, entries))
+        };
+        members.into_iter().map(tell).collect()
+    }
+
+    /// Tells a holder what it lacks, once it knows what this member does not have any more.
+    async fn tell(
+        self: Arc<Self>,
+        member: PeerName,
+        dropped: Vec<String>,
+        missing: Vec<(String, Entry)>,
+    ) {
+        if !dropped.is_empty() {
             // An error: the member is gone, and forgets what this one had.
-            let _ = self.ask(&member, &HolderRequest::Dropped(keys)).await;
+            let _ = self.ask(&member, &HolderRequest::Dropped(dropped)).await;
         }
-        let is_all = missing.is_empty();
-        for (member, entries) in missing {
-            let (ask, losses) = (
-                HolderRequest::Keep(entries),
-                self.store.lock().losses(&member),
-            );
+        if !missing.is_empty() {
+            let losses = self.store.lock().losses(&member);
+            let ask = HolderRequest::Keep(missing);
             match self.ask(&member, &ask).await {
                 Ok(told) => self.note_kept((&member, losses), &ask, &told),
                 // It is gone, or does not serve its key yet.
                 Err(_) => timer::sleep(AGAIN).await,
             }
         }
-        is_all
+        self.store.lock().is_told(&member);
     }
 
     fn changed(&self, change: super::MemberChange) {
@@ -245,14 +268,23 @@ pub(super) async fn hear_members(shared: Weak<Shared>, said: Subscription<Option
     }
 }
 
-/// Copies what holders lack, each time that something has changed.
+/// Copies what holders lack, each time that something has changed, or that a holder has been told.
 pub(super) async fn tell_holders(shared: Weak<Shared>, unrest: Port<()>) {
+    let mut telling: Vec<Telling> = Vec::new();
     loop {
-        unrest.recv().await;
-        while let Some(shared) = shared.upgrade() {
-            if shared.tell_once().await {
-                break;
+        let mut something = pin!(unrest.recv());
+        poll_fn(|context| {
+            let before = telling.len();
+            telling.retain_mut(|one| one.as_mut().poll(context).is_pending());
+            if telling.len() < before {
+                return Poll::Ready(());
             }
-        }
+            something.as_mut().poll(context)
+        })
+        .await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        telling.append(&mut shared.tell_once());
     }
 }

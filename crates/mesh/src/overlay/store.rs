@@ -40,6 +40,8 @@ pub(super) struct Store {
     unsettled: BTreeSet<String>,
     /// How often each member may have lost or dropped what it had.
     losses: BTreeMap<PeerName, u64>,
+    /// Members that are being told what a pass has found for them.
+    busy: BTreeSet<PeerName>,
     bytes: usize,
     most: usize,
 }
@@ -66,6 +68,7 @@ impl Store {
             kept: BTreeMap::new(),
             unsettled: BTreeSet::new(),
             losses: BTreeMap::new(),
+            busy: BTreeSet::new(),
             bytes: 0,
             most,
         }
@@ -161,9 +164,15 @@ impl Store {
         }
     }
 
+    /// The member has been told, or cannot be: the next pass looks at it again.
+    pub(super) fn is_told(&mut self, member: &PeerName) {
+        self.busy.remove(member);
+    }
+
     /// What members lack of the keys that they hold by `holders`, for each of them up to `limit`
     /// bytes, or one entry. Entries that this member does not hold any more are dropped once all
-    /// holders have them, which are to be told.
+    /// holders have them, which are to be told. Members that an earlier pass has found something
+    /// for come later: when they [have been told](Store::is_told).
     pub(super) fn pass(
         &mut self,
         me: &PeerName,
@@ -179,8 +188,12 @@ impl Store {
             let (holders, size) = (holders(&key), size(&key, &kept.entry));
             let others = || holders.iter().filter(|holder| *holder != me);
             let mut is_settled = true;
+            let is_busy = |holder: &PeerName| self.busy.contains(holder);
             for holder in others().filter(|holder| !kept.knows(holder)) {
                 is_settled = false;
+                if is_busy(holder) {
+                    continue;
+                }
                 let so_far = bytes.entry(holder.clone()).or_default();
                 if *so_far == 0 || *so_far + size <= limit {
                     let entries = pass.missing.entry(holder.clone()).or_default();
@@ -189,16 +202,20 @@ impl Store {
                 *so_far += size;
             }
             let all_have = others().all(|holder| kept.told.contains(holder));
-            if !holders.contains(me) && all_have {
+            let may_drop = !holders.contains(me) && all_have;
+            let waits = may_drop && others().any(is_busy);
+            if may_drop && !waits {
                 for holder in &holders {
                     let keys = pass.dropped.entry(holder.clone()).or_default();
                     keys.push(key.clone());
                 }
                 self.forget(&key);
-            } else if !is_settled {
+            } else if waits || !is_settled {
                 self.unsettled.insert(key);
             }
         }
+        let found = pass.missing.keys().chain(pass.dropped.keys());
+        self.busy.extend(found.cloned());
         pass
     }
 

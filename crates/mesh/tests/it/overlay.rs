@@ -1,7 +1,7 @@
 //! Members that keep values together, under kills, cuts and restarts.
 
 use crate::nodes::Net;
-use motet_dispatch::Enqueue;
+use motet_dispatch::{Enqueue, QueueConfig};
 use motet_mesh::{
     MAX_VALUE, Member, MemberChange, Node, Overlay, OverlayConfig, OverlayError, PeerName, Room,
 };
@@ -234,6 +234,31 @@ fn sem_g232_when_a_third_is_killed_at_once_only_values_without_a_holder_are_lost
         (1..30).contains(&lost),
         "{lost}: both holders were among the four"
     );
+}
+
+#[test]
+fn sem_g232_a_member_that_does_not_answer_holds_up_no_copies_of_others() {
+    let mut members = Members::new(9, 1);
+    for n in 0..40 {
+        members.put(0, &format!("key/{n}"), n);
+    }
+    let queue = members.net.replay.queue(QueueConfig::named("a"));
+    let carrier = members.net.network.carrier("a");
+    let silent = Node::join(&carrier, 99, Arc::new(queue.clone()));
+    let silent = Overlay::join(&silent, "o", OverlayConfig::default()).unwrap();
+    // It is known to be a member, and nothing has come to it yet of what it is to hold.
+    while members.live[0].1.members().len() < 2 {
+        members.net.replay.run_for(Duration::from_micros(10));
+    }
+    queue.suspend();
+    members.start("m001");
+    members.settle();
+    assert_eq!(silent.kept(), 0);
+    assert!(members.live[1].1.kept() > 0, "it has its copies");
+    queue.resume();
+    members.settle();
+    let kept = members.live.iter().map(|(_, overlay)| overlay.kept());
+    assert_eq!(kept.sum::<usize>() + silent.kept(), 80);
 }
 
 #[test]
