@@ -1,11 +1,11 @@
 //! What a member does for the keys that it holds: it answers for them, and copies them to holders
-//! that lack them.
+//! that lack them. Causalities of those who ask it for something end with that.
 
 use super::store::{Entry, Pass, Version, ranked};
 use super::{OverlayError, Shared};
 use crate::subscription::Subscription;
 use crate::{CallError, PeerChange, PeerName, Request};
-use motet_dispatch::spawn_with_handle;
+use motet_dispatch::{Causality, spawn_with_handle};
 use motet_ports::{Port, Subscription as Changes, timer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -219,6 +219,7 @@ impl Shared {
 pub(super) async fn answer(shared: Weak<Shared>, asked: Port<HolderCall>) {
     loop {
         let request = asked.recv().await;
+        Causality::clear();
         let Some(shared) = shared.upgrade() else {
             return;
         };
@@ -238,6 +239,7 @@ pub(super) async fn answer(shared: Weak<Shared>, asked: Port<HolderCall>) {
 pub(super) async fn hear_changes(shared: Weak<Shared>, changes: Changes<PeerChange>) {
     loop {
         let change = changes.recv().await;
+        Causality::clear();
         let Some(shared) = shared.upgrade() else {
             return;
         };
@@ -255,6 +257,7 @@ pub(super) async fn hear_changes(shared: Weak<Shared>, changes: Changes<PeerChan
 pub(super) async fn hear_members(shared: Weak<Shared>, said: Subscription<Option<String>>) {
     loop {
         let sample = said.port().recv().await;
+        Causality::clear();
         let Some(shared) = shared.upgrade() else {
             return;
         };
@@ -282,6 +285,8 @@ pub(super) async fn tell_holders(shared: Weak<Shared>, unrest: Port<()>) {
             something.as_mut().poll(context)
         })
         .await;
+        // Somebody's put has said so. What is told goes on when that is cancelled.
+        Causality::clear();
         let Some(shared) = shared.upgrade() else {
             return;
         };

@@ -1,7 +1,7 @@
 //! Members that keep values together, under kills, cuts and restarts.
 
 use crate::nodes::Net;
-use motet_dispatch::{Enqueue, QueueConfig};
+use motet_dispatch::{Causality, Enqueue, QueueConfig};
 use motet_mesh::{
     MAX_VALUE, Member, MemberChange, Node, Overlay, OverlayConfig, OverlayError, PeerName, Room,
 };
@@ -259,6 +259,26 @@ fn sem_g232_a_member_that_does_not_answer_holds_up_no_copies_of_others() {
     members.settle();
     let kept = members.live.iter().map(|(_, overlay)| overlay.kept());
     assert_eq!(kept.sum::<usize>() + silent.kept(), 80);
+}
+
+#[test]
+fn sem_g232_copies_are_made_when_who_has_put_a_value_is_cancelled() {
+    let mut members = Members::new(10, 1);
+    let order = Causality::new("order");
+    for n in 0..20_u32 {
+        let overlay = members.live[0].1.clone();
+        let put = order.wrap(async move {
+            overlay.put(&format!("key/{n}"), &n).await.unwrap();
+        });
+        motet_dispatch::spawn(&members.net.queue("task"), put).unwrap();
+        members.settle();
+    }
+    order.cancel("the customer has gone");
+    members.start("m001");
+    members.start("m002");
+    members.net.replay.run_for(Duration::from_secs(5));
+    let kept: usize = members.live.iter().map(|(_, overlay)| overlay.kept()).sum();
+    assert_eq!(kept, 40, "two copies of each");
 }
 
 #[test]
