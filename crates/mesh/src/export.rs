@@ -15,6 +15,7 @@ use crate::flow::Hub;
 use crate::frame::encode;
 use crate::peers::PeerChange;
 use crate::{Key, MeshError, PeerName};
+use motet_dispatch::Causality;
 use motet_ports::{Port, PostError};
 use motet_sync::Mutex;
 use serde::{Deserialize, Serialize};
@@ -135,6 +136,8 @@ impl Core {
         let (asked, answers) = (requests.clone(), Arc::clone(&exported));
         self.spawn(Box::pin(async move {
             while let Ok(request) = asked.recv().or_closed().await {
+                // An item that goes back is not the taker's.
+                Causality::clear();
                 answers.answer(request);
             }
         }));
@@ -385,7 +388,8 @@ impl fmt::Debug for PortExport {
 mod tests {
     use super::*;
     use crate::{LinkConfig, Node, SimulatedNetwork};
-    use motet_dispatch::{QueueConfig, Replay, spawn};
+    use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn, spawn_with_handle};
+    use motet_ports::Receive;
 
     #[test]
     fn sem_g221_items_that_a_lost_node_had_reserved_go_back_in_their_order() {
@@ -401,8 +405,7 @@ mod tests {
         (0..20_u32).for_each(|n| port.post(n).expect("it is open"));
         replay.run();
         let reserves = taker.clone();
-        let queue: Arc<dyn motet_dispatch::Enqueue> =
-            Arc::new(replay.queue(QueueConfig::named("task")));
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
         spawn(&queue, async move {
             let type_name = type_name::<u32>().to_owned();
             let ready = ExportRequest::Ready { type_name };
@@ -424,5 +427,62 @@ mod tests {
         replay.run_for(Duration::from_secs(1));
         assert_eq!(port.items(), (0..20).collect::<Vec<_>>());
         drop((taker, again));
+    }
+
+    #[test]
+    fn an_item_that_goes_back_is_not_of_those_who_have_waited_for_it() {
+        let replay = Replay::new(2);
+        let network = SimulatedNetwork::new(2, LinkConfig::default(), replay.clock());
+        let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
+        let node = |name| Node::join(&network.carrier(name), 1, queue(name));
+        let (owner, taker) = (node("owner"), node("taker"));
+        let port = Port::new();
+        let _exported = owner.export("n", &port).expect("a key");
+        port.post(7_u32).expect("it is open");
+        replay.run();
+        let (task, own) = (queue("task"), Port::new());
+        let (out, asks) = (own.clone(), taker.clone());
+        let ready = || ExportRequest::Ready {
+            type_name: type_name::<u32>().to_owned(),
+        };
+        let first = ready();
+        let reserves = async move {
+            let told = asks.call::<_, ExportAnswer>("n/.port", &first).await;
+            let Ok(ExportAnswer::Ready(key)) = told else {
+                return;
+            };
+            let reserve = ExportRequest::Reserve((1, 1));
+            let _ = asks.call::<_, ExportAnswer>(&key, &reserve).await;
+            let _ = out.post(key);
+        };
+        spawn(&task, reserves).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        let key = own.test().expect("the item is reserved");
+        // Another one waits for an item, and gives up.
+        let (asks, second) = (taker.clone(), ready());
+        let waits = async move {
+            asks.call::<_, ExportAnswer>("n/.port", &second)
+                .await
+                .is_ok()
+        };
+        let waits = spawn_with_handle(&task, waits).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        waits.abort();
+        replay.run_for(Duration::from_secs(1));
+        let (ticket, take) = ((1, 1), false);
+        let settle = ExportRequest::Settle { ticket, take };
+        let back = async move { drop(taker.call::<_, ExportAnswer>(&key, &settle).await) };
+        spawn(&task, back).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        let seen = Port::new();
+        let out = seen.clone();
+        Receive::once(&port, move |item| {
+            let active = Causality::active().len();
+            let _ = out.post((item, active));
+        })
+        .activate(&replay.queue(QueueConfig::named("handler")))
+        .expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        assert_eq!(seen.test(), Some((7, 0)));
     }
 }
