@@ -68,6 +68,7 @@ impl HolderAnswer {
 impl Shared {
     fn now_told(&self, from: &PeerName, ask: HolderRequest) -> HolderAnswer {
         let now = self.node.queue().clock().now();
+        let forgets = now.checked_sub(self.config.keep_removed);
         let mut store = self.store.lock();
         match ask {
             HolderRequest::Version(key) => {
@@ -75,10 +76,11 @@ impl Shared {
             }
             HolderRequest::Get(key) => HolderAnswer::Entry(store.get(&key).cloned()),
             HolderRequest::Keep(entries) => {
-                let kept = entries
-                    .into_iter()
-                    .map(|(key, entry)| store.put(&key, entry, now));
-                HolderAnswer::Kept(kept.map(Result::ok).collect())
+                let kept = entries.into_iter().map(|(key, entry)| {
+                    store.make_room(&key, &entry, forgets);
+                    store.put(&key, entry, now).ok()
+                });
+                HolderAnswer::Kept(kept.collect())
             }
             HolderRequest::Dropped(keys) => {
                 store.dropped(from, keys);

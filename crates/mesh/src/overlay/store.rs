@@ -83,6 +83,21 @@ impl Store {
         self.kept.get(key).map(|kept| &kept.entry)
     }
 
+    /// Where the entry does not fit, forgets what was removed before this moment.
+    pub(super) fn make_room(&mut self, key: &str, entry: &Entry, before: Option<Instant>) {
+        if let Some(before) = before
+            && self.bytes_with(key, entry) > self.most
+        {
+            self.forget_removed(before);
+        }
+    }
+
+    /// How many bytes there are with this entry in place of that of its key.
+    fn bytes_with(&self, key: &str, entry: &Entry) -> usize {
+        let freed = self.kept.get(key).map_or(0, |old| size(key, &old.entry));
+        self.bytes - freed + size(key, entry)
+    }
+
     /// Keeps the entry if it is newer than what is there; the version that is there then. What
     /// takes less room than before is kept also in a full store.
     pub(super) fn put(&mut self, key: &str, entry: Entry, now: Instant) -> Result<Version, Full> {
@@ -92,8 +107,7 @@ impl Store {
         {
             return Ok(old.entry.version.clone());
         }
-        let freed = old.map_or(0, |old| size(key, &old.entry));
-        let bytes = self.bytes - freed + size(key, &entry);
+        let bytes = self.bytes_with(key, &entry);
         if bytes > self.most && bytes > self.bytes {
             return Err(Full);
         }

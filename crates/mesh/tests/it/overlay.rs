@@ -383,6 +383,29 @@ fn sem_g235_a_holder_without_room_is_told_again_when_members_change() {
 }
 
 #[test]
+fn sem_g235_what_was_removed_long_ago_takes_no_room() {
+    let mut members = Members::new(11, 0);
+    let config = OverlayConfig {
+        most_bytes: 1000,
+        keep_removed: Duration::from_secs(60),
+        ..OverlayConfig::default()
+    };
+    members.start_with("small", config);
+    members.settle();
+    let remove = |members: &Members, key: String| {
+        members.on(0, move |overlay: Overlay| async move {
+            overlay.remove(&key).await.is_ok()
+        })
+    };
+    assert!(
+        !(0..100).all(|n| remove(&members, format!("key/{n}"))),
+        "it is full"
+    );
+    members.net.replay.run_for(Duration::from_secs(61));
+    assert_eq!(members.put(0, "new", 1), 1);
+}
+
+#[test]
 fn sem_g235_what_an_overlay_cannot_do_is_an_error_that_says_why() {
     let mut members = Members::new(6, 1);
     let put = |members: &Members, key: &'static str, value: Vec<u8>| {
