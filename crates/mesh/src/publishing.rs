@@ -103,7 +103,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 FlowTarget::Here(_) => self.me.clone(),
                 FlowTarget::There(peer, _) => peer.clone(),
             };
-            state.waiters.extend(room);
+            state.wait(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
         let retains = self.qos.retain > 0;
