@@ -1,9 +1,10 @@
 //! Links that break, nodes that come back, and bytes that are no frames.
 
 use crate::nodes::{Net, waiting};
+use motet_dispatch::{QueueConfig, Replay};
 use motet_mesh::{
-    Carrier, CarrierError, CarrierEvent, FramePriority, Gap, Node, PeerChange, PeerName, Qos,
-    SubscribeConfig,
+    Carrier, CarrierError, CarrierEvent, FramePriority, Gap, LinkConfig, Node, PeerChange,
+    PeerName, Qos, SimulatedNetwork, SubscribeConfig,
 };
 use motet_ports::Port;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -192,4 +193,26 @@ fn sem_g212_a_subscription_that_ends_while_its_link_is_broken_is_given_up() {
     let got: Vec<u32> = got.map(|sample| *sample.value).collect();
     assert_eq!(got, (1..=9).collect::<Vec<_>>());
     assert_eq!(topic.subscribers().len(), 1);
+}
+
+#[test]
+fn a_link_whose_break_is_never_detected_is_neither_told_nor_mended() {
+    let replay = Replay::new(5);
+    let config = LinkConfig {
+        detection: Duration::MAX,
+        ..LinkConfig::default()
+    };
+    let network = SimulatedNetwork::new(5, config, replay.clock());
+    let node = |name| {
+        let queue = Arc::new(replay.queue(QueueConfig::named(name)));
+        Node::join(&network.carrier(name), 1, queue)
+    };
+    let (here, _there) = (node("here"), node("there"));
+    replay.run();
+    let changes = here.peer_changes();
+    network.cut("here", "there");
+    replay.run_for(Duration::from_secs(1000));
+    network.mend("here", "there");
+    replay.run_for(Duration::from_secs(1000));
+    assert_eq!(changes.test(), None);
 }
