@@ -196,6 +196,27 @@ fn sem_g212_a_subscription_that_ends_while_its_link_is_broken_is_given_up() {
 }
 
 #[test]
+fn a_topic_that_ends_while_its_link_is_broken_publishes_no_more() {
+    let net = Net::new(6);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let config = SubscribeConfig::default();
+    let samples = subscriber.subscribe::<u32>("*", &config).unwrap();
+    let stays = publisher.topic::<u32>("stays", Qos::latest(2)).unwrap();
+    let ends = publisher.topic::<u32>("ends", Qos::latest(2)).unwrap();
+    net.replay.run();
+    assert_eq!(samples.publisher_count(), 2);
+    net.network.cut("a", "b");
+    net.replay.run_for(Duration::from_millis(10));
+    drop(ends);
+    net.network.mend("a", "b");
+    net.replay.run();
+    assert_eq!(samples.publisher_count(), 1);
+    stays.publish(1).unwrap();
+    net.replay.run();
+    assert_eq!(*samples.port().test().unwrap().value, 1);
+}
+
+#[test]
 fn a_link_whose_break_is_never_detected_is_neither_told_nor_mended() {
     let replay = Replay::new(5);
     let config = LinkConfig {
