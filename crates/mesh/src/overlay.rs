@@ -262,14 +262,9 @@ impl Overlay {
         let before = shared
             .ask_holders(key, &HolderRequest::Version(key.to_owned()))
             .await;
-        let newest = before.0.iter().filter_map(|told| told.version());
-        let entry = Entry {
-            version: Version {
-                counter: newest.map(|version| version.counter).max().unwrap_or(0) + 1,
-                writer: shared.node.name().to_string(),
-            },
-            value,
-        };
+        let known = before.0.iter().filter_map(|told| told.version());
+        let version = Version::after(known, shared.node.name().as_str());
+        let entry = Entry { version, value };
         let keep = HolderRequest::Keep(vec![(key.to_owned(), entry)]);
         let (told, failed) = shared.ask_holders(key, &keep).await;
         let versions: Vec<&Version> = told.iter().filter_map(HolderAnswer::version).collect();

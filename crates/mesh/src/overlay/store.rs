@@ -14,6 +14,17 @@ pub struct Version {
     pub writer: String,
 }
 
+impl Version {
+    /// Newer than all of these, unless one has the largest counter: a member may make that up.
+    pub(super) fn after<'a>(known: impl Iterator<Item = &'a Version>, writer: &str) -> Version {
+        let newest = known.map(|version| version.counter).max().unwrap_or(0);
+        Version {
+            counter: newest.saturating_add(1),
+            writer: writer.to_owned(),
+        }
+    }
+}
+
 /// A value, or that there is none any more, and its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
@@ -316,6 +327,17 @@ mod tests {
             assert_eq!(store.get("k"), Some(&entries[2]));
             assert_eq!(store.bytes, OVERHEAD + 2);
         }
+    }
+
+    #[test]
+    fn sem_g217_a_version_that_a_member_makes_up_stops_no_put() {
+        let known = [entry(3, "a", b"x"), entry(7, "b", b"y")];
+        let versions = || known.iter().map(|entry| &entry.version);
+        assert!(Version::after(versions(), "a") > known[1].version);
+        let made_up = entry(u64::MAX, "z", b"z").version;
+        let after = Version::after(versions().chain([&made_up]), "a");
+        assert_eq!(after.counter, u64::MAX);
+        assert_eq!(Version::after([].into_iter(), "a").counter, 1);
     }
 
     #[test]
