@@ -263,6 +263,10 @@ pub(super) async fn hear_members(shared: Weak<Shared>, said: Subscription<Option
         let Some(shared) = shared.upgrade() else {
             return;
         };
+        if sample.value.is_none() {
+            // If it becomes a member again it keeps nothing yet.
+            shared.store.lock().lost_all(&sample.publisher);
+        }
         let changed = shared
             .members
             .lock()

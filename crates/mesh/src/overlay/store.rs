@@ -337,7 +337,7 @@ mod tests {
         let made_up = entry(u64::MAX, "z", b"z").version;
         let after = Version::after(versions().chain([&made_up]), "a");
         assert_eq!(after.counter, u64::MAX);
-        assert_eq!(Version::after([].into_iter(), "a").counter, 1);
+        assert_eq!(Version::after(std::iter::empty(), "a").counter, 1);
     }
 
     #[test]

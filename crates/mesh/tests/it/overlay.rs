@@ -282,6 +282,24 @@ fn sem_g232_copies_are_made_when_who_has_put_a_value_is_cancelled() {
 }
 
 #[test]
+fn sem_g232_a_member_that_leaves_and_joins_again_gets_its_copies_again() {
+    let members = Members::new(12, 1);
+    let node = members.net.node("z", 50);
+    let join = || Overlay::join(&node, "o", OverlayConfig::default()).unwrap();
+    let first = join();
+    members.settle();
+    for n in 0..10 {
+        assert_eq!(members.put(0, &format!("key/{n}"), n), 2);
+    }
+    assert_eq!(first.kept(), 10);
+    drop(first);
+    members.settle();
+    let again = join();
+    members.settle();
+    assert_eq!(again.kept(), 10);
+}
+
+#[test]
 fn sem_g233_two_halves_that_were_cut_apart_become_one_with_the_newer_values() {
     let members = Members::new(4, 8);
     for n in 0..30 {
