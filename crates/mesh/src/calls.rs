@@ -15,6 +15,9 @@ pub(crate) type RequestHandler = Arc<dyn Fn(PeerName, Vec<u8>, Arc<Caller>, Resp
 /// Where the answer to a call goes.
 pub(crate) type Answer = ReplyPort<Result<Vec<u8>, CallError>>;
 
+/// Why calls end with their node.
+pub(crate) const HAS_LEFT: &str = "the node has left";
+
 /// The calls of a node: those that it makes, and those that it answers.
 #[derive(Default)]
 pub(crate) struct Calls {
@@ -121,9 +124,9 @@ impl Calls {
     }
 
     /// Those whose requests are not answered are told why: the node has left.
-    pub(crate) fn are_over(&self, why: &str) {
+    pub(crate) fn are_over(&self) {
         let callers = self.serving.values().filter_map(Weak::upgrade);
-        callers.for_each(|caller| caller.is_gone(why));
+        callers.for_each(|caller| caller.is_gone(HAS_LEFT));
     }
 }
 

@@ -68,6 +68,11 @@ pub(crate) trait Hub: Send + Sync {
     fn tell_accepted(&self, source: &FlowSource, subscription: u32, upto: u64, window: u32);
 }
 
+/// What has something to say to others before its node leaves.
+pub(crate) trait BeforeLeaving: Send + Sync {
+    fn node_leaves(&self);
+}
+
 /// A topic without its type.
 pub(crate) trait AnyTopic: Any + Send + Sync {
     fn id(&self) -> u32;

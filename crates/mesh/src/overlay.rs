@@ -20,6 +20,7 @@ pub use members::{Member, MemberChange};
 pub use room::Room;
 pub use store::Version;
 
+use crate::flow::BeforeLeaving;
 use crate::frame::{decode, encode};
 use crate::node::Node;
 use crate::subscribe_config::SubscribeConfig;
@@ -173,6 +174,8 @@ impl Overlay {
             members: Mutex::new(Members::new(me.clone())),
             store: Mutex::new(Store::new(config.most_bytes)),
         });
+        let member: Arc<dyn BeforeLeaving> = Arc::clone(&shared) as _;
+        node.before_leaving(Arc::downgrade(&member));
         let asked = Port::new();
         let server = node.serve(&shared.store_of(me), &asked)?;
         for peer in node.peers().into_iter().filter(|peer| peer.up) {
@@ -377,9 +380,7 @@ fn latest() -> Qos {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-        // The others hear that it is no member any more. A node that has left has told them
-        // already.
-        let _ = self.shared.own.publish(None);
+        self.shared.node_leaves();
     }
 }
 

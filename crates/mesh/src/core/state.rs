@@ -1,14 +1,35 @@
 //! What a node knows, and the frames that it is to send.
 
-use super::{MAX_ENTRIES, NodeState};
-use crate::calls::Calls;
-use crate::flow::{AnySubscription, AnyTopic};
+use super::{Core, MAX_ENTRIES, NodeState};
+use crate::calls::{Calls, HAS_LEFT};
+use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving};
 use crate::frame::Frame;
 use crate::{MeshError, PeerName};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-/// Why calls end with their node.
-pub(super) const HAS_LEFT: &str = "the node has left";
+impl Core {
+    /// Asks `who`, if it is there then, before the node leaves.
+    pub(crate) fn before_leaving(&self, who: Weak<dyn BeforeLeaving>) {
+        let mut state = self.state.lock();
+        let asked = &mut state.before_leaving;
+        asked.retain(|other| other.strong_count() > 0);
+        asked.push(who);
+    }
+
+    /// Says what others are to know before the node leaves.
+    pub(super) fn say_last(&self) {
+        let (asked, subscriptions) = {
+            let mut state = self.state.lock();
+            let asked = std::mem::take(&mut state.before_leaving);
+            (asked, state.all_subscriptions())
+        };
+        let there = asked.iter().filter_map(Weak::upgrade);
+        there.for_each(|who| who.node_leaves());
+        subscriptions
+            .iter()
+            .for_each(|subscription| subscription.ends());
+    }
+}
 
 impl NodeState {
     /// A number for a new entry of a table that has `has` entries.

@@ -3,6 +3,7 @@
 
 use super::store::{Entry, Pass, Version, ranked};
 use super::{OverlayError, Shared};
+use crate::flow::BeforeLeaving;
 use crate::subscription::Subscription;
 use crate::{CallError, PeerChange, PeerName, Request};
 use motet_dispatch::{Causality, spawn_with_handle};
@@ -202,6 +203,8 @@ impl Shared {
             let ask = HolderRequest::Keep(missing);
             match self.ask(&member, &ask).await {
                 Ok(told) => self.note_kept((&member, losses), &ask, &told),
+                // This node has left: it stays busy, and nobody is told anything more.
+                Err(CallError::Left) => return,
                 // It is gone, or does not serve its key yet.
                 Err(_) => timer::sleep(AGAIN).await,
             }
@@ -214,6 +217,14 @@ impl Shared {
         // Errors: those who watch drop the oldest; a pass over the store waits to begin already.
         let _ = self.changes.post(change);
         let _ = self.unrest.post(());
+    }
+}
+
+/// The others hear that it is no member any more.
+impl BeforeLeaving for Shared {
+    fn node_leaves(&self) {
+        // An error: the node has left before.
+        let _ = self.own.publish(None);
     }
 }
 

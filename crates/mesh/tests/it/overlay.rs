@@ -148,6 +148,26 @@ fn sem_g230_members_know_who_comes_says_something_and_goes() {
 }
 
 #[test]
+fn sem_g230_a_member_whose_node_leaves_is_gone_while_its_link_stays() {
+    let members = Members::new(13, 2);
+    let node = members.net.node("z", 50);
+    let overlay = Overlay::join(&node, "o", OverlayConfig::default()).unwrap();
+    members.settle();
+    for n in 0..10 {
+        members.put(0, &format!("key/{n}"), n);
+    }
+    let changes = members.live[0].1.changes();
+    node.leave();
+    members.settle();
+    let gone = MemberChange::Went(PeerName::new("z"), "it has left".to_owned());
+    assert_eq!(changes.test(), Some(gone));
+    assert_eq!(members.live[0].1.members(), members.names());
+    let kept: usize = members.live.iter().map(|(_, overlay)| overlay.kept()).sum();
+    assert_eq!(kept, 20, "two copies of each");
+    drop(overlay);
+}
+
+#[test]
 fn sem_g231_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_or_removed() {
     let members = Members::new(2, 7);
     for n in 0..40 {
