@@ -98,7 +98,8 @@ impl Shared {
     }
 
     /// Asks the members that hold the key, all at the same time; to read also as many that may have
-    /// held it before. What they tell, and the last that did not.
+    /// held it before. What they tell, and the last that did not. That there is nothing only those
+    /// know that hold the key.
     pub(super) async fn ask_holders(
         self: &Arc<Self>,
         key: &str,
@@ -119,14 +120,15 @@ impl Shared {
                 (member, losses, spawn_with_handle(self.node.queue(), call))
             })
             .collect();
-        let (mut told, mut failed) = (Vec::new(), None);
-        for (member, losses, call) in asked {
+        let (mut told, mut failed, mut is_known) = (Vec::new(), None, false);
+        for (place, (member, losses, call)) in asked.into_iter().enumerate() {
             let answer = match call {
                 Ok(call) => call.await.unwrap_or(Err(CallError::Left)),
                 Err(_) => Err(CallError::Left),
             };
             match answer {
                 Ok(answer) => {
+                    is_known |= place < replicas || answer.version().is_some();
                     self.note_kept((&member, losses), ask, &answer);
                     match answer {
                         HolderAnswer::Kept(versions) if versions.iter().any(Option::is_none) => {
@@ -140,6 +142,9 @@ impl Shared {
                     failed = Some(OverlayError::NoAnswer { member, why });
                 }
             }
+        }
+        if !is_known {
+            told.clear();
         }
         (told, failed)
     }

@@ -191,6 +191,26 @@ fn sem_g231_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_o
 }
 
 #[test]
+fn sem_g231_a_value_whose_holders_do_not_answer_is_not_said_to_be_missing() {
+    let members = Members::new(14, 6);
+    members.put(0, "key", 7);
+    let (names, holders) = (members.names(), members.live[0].1.lookup("key").unwrap());
+    let reader = (0..6).find(|at| !holders.contains(&names[*at])).unwrap();
+    // The others are still asked, and have never had it.
+    for holder in &holders {
+        let network = &members.net.network;
+        network.cut(names[reader].as_str(), holder.as_str());
+    }
+    let found = members.on(reader, |overlay: Overlay| async move {
+        overlay.get::<u32>("key").await
+    });
+    assert!(
+        matches!(&found, Err(OverlayError::NoAnswer { .. })),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn sem_g232_a_value_survives_while_one_of_its_holders_does_whoever_comes_and_goes() {
     for seed in 0..12 {
         let mut random = Random::new(seed);
