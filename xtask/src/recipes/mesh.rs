@@ -24,6 +24,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) {
         "link",
         "mesh::",
         "mesh_run::",
+        "rendezvous::tests::",
     ]);
     // Each starts nodes or processes, and some wait for others to be missed.
     runner.command("tests", links.args(["--test-threads", "2"]));
