@@ -1,14 +1,11 @@
 //! No folder of the machine that builds is named in what it builds.
 
-use super::super::project::Project;
+use super::super::project::{FLAGS, Project, with_flags};
 use anyhow::Result;
 use fs_err as fs;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// How the words of `CARGO_ENCODED_RUSTFLAGS` are parted.
-const PARTED: &str = "\u{1f}";
 
 /// Folders of the machine, and what they are called in the artefacts. Of several that fit the last
 /// counts.
@@ -36,20 +33,14 @@ impl Paths {
 
     /// Has compilers of Rust and C that a command starts call folders as they are called here.
     pub(super) fn hide(&self, command: &mut Command) {
-        let mut rust = match env::var("CARGO_ENCODED_RUSTFLAGS") {
-            Ok(words) => words,
-            Err(_) => env::var("RUSTFLAGS")
-                .unwrap_or_default()
-                .replace(' ', PARTED),
-        };
-        let mut c = env::var("CFLAGS").unwrap_or_default();
+        let (mut rust, mut c) = (Vec::new(), env::var("CFLAGS").unwrap_or_default());
         for (path, name) in &self.0 {
             let path = path.display();
-            rust += &format!("{PARTED}--remap-path-prefix={path}={name}");
+            rust.push(format!("--remap-path-prefix={path}={name}"));
             c += &format!(" {}", word(&format!("-ffile-prefix-map={path}={name}")));
         }
         command
-            .env("CARGO_ENCODED_RUSTFLAGS", rust.trim_start_matches(PARTED))
+            .env(FLAGS, with_flags(rust.iter().map(String::as_str)))
             .env("CFLAGS", c)
             .env("CC_SHELL_ESCAPED_FLAGS", "1");
     }
