@@ -1,7 +1,7 @@
 //! `cargo xtask loom`: the models of concurrent code, every schedule of them.
 //! `cargo xtask shuttle`: whole programs, under many random schedules of each.
 
-use super::project::{FLAGS, Project, with_flags};
+use super::project::{Project, give_flags};
 use crate::runner::Runner;
 use crate::source::ProjectTree;
 use regex_lite::Regex;
@@ -37,7 +37,7 @@ impl Checker {
         if models.is_empty() {
             runner.skip(name, "there are no models here");
         }
-        let flags = with_flags(["--cfg", &format!("motet_{name}")]);
+        let cfg = format!("motet_{name}");
         for (targets, packages) in models {
             // What the models take to run is little beside what they take to be optimised.
             let mut command = project.cargo("test --no-fail-fast --config");
@@ -49,9 +49,9 @@ impl Checker {
                     test => command.args(["--test", test]),
                 };
             }
+            give_flags(&mut command, ["--cfg", &cfg]);
             command
                 .arg(format!("{name}_"))
-                .env(FLAGS, &flags)
                 .env("CARGO_TARGET_DIR", project.target.join(name))
                 .env(variable, tries.to_string());
             runner.command(name, &mut command);

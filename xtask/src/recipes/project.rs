@@ -182,6 +182,19 @@ fn named(tree: &ProjectTree, name: &str) -> Result<PackageManifest> {
 /// What gives Cargo flags for the compiler: it hides `RUSTFLAGS`.
 pub(super) const FLAGS: &str = "CARGO_ENCODED_RUSTFLAGS";
 
+/// What stands between its words.
+const PARTED: &str = "\u{1f}";
+
+/// Gives Cargo flags for the compiler, without spaces in them, beside those of the environment.
+pub(super) fn give_flags(command: &mut Command, more: [&str; 2]) {
+    let flags = with_flags(more);
+    match env::var_os(FLAGS) {
+        Some(_) => command.env(FLAGS, flags),
+        // As one would type it.
+        None => command.env("RUSTFLAGS", flags.replace(PARTED, " ")),
+    };
+}
+
 /// The flags that the environment has for the compiler, and these, as [`FLAGS`] has them.
 pub(super) fn with_flags<'a>(more: impl IntoIterator<Item = &'a str>) -> String {
     let (encoded, plain) = (env::var(FLAGS).ok(), env::var("RUSTFLAGS").ok());
@@ -194,7 +207,6 @@ fn added<'a>(
     plain: Option<&str>,
     more: impl IntoIterator<Item = &'a str>,
 ) -> String {
-    const PARTED: &str = "\u{1f}";
     let mut words: Vec<String> = match (encoded, plain) {
         (Some(words), _) => words.split(PARTED).map(str::to_owned).collect(),
         (None, words) => words
