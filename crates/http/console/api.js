@@ -21,6 +21,13 @@ function heads(more) {
   return token ? { ...more, authorization: `Bearer ${token}` } : { ...more };
 }
 
+// Whether numbers here hold all whole numbers of a JSON text as they are: beyond 2^53 they do not.
+export function exact(text) {
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '');
+  const numbers = bare.match(/-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g) ?? [];
+  return numbers.every((number) => !/^-?\d+$/.test(number) || Number.isSafeInteger(Number(number)));
+}
+
 const encoded = (path) => path.split('/').map(encodeURIComponent).join('/');
 
 async function sent(path, init) {
@@ -30,7 +37,7 @@ async function sent(path, init) {
   }
 }
 
-// Sends a request: its answer as JSON, and the version if there is one.
+// Sends a request: its answer as JSON, whether that is exact, and the version if there is one.
 export async function ask(method, path, { body, headers, kind = 'application/json', signal } = {}) {
   const has = body !== undefined;
   const response = await sent(encoded(path), {
@@ -44,7 +51,7 @@ export async function ask(method, path, { body, headers, kind = 'application/jso
   try { value = text ? JSON.parse(text) : null; } catch { value = { detail: text }; }
   if (!response.ok) throw new Fault(response.status, value);
   const tag = /^"v(\d+)"$/.exec(response.headers.get('etag') ?? '');
-  return { value, version: tag ? Number(tag[1]) : null, status: response.status };
+  return { value, exact: exact(text), version: tag ? Number(tag[1]) : null, status: response.status };
 }
 
 export const get = async (path, signal) => (await ask('GET', path, { signal })).value;

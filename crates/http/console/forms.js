@@ -1,6 +1,9 @@
 // Forms for JSON of a schema (2020-12, as the node's contracts have it).
 
 import { h, fill } from './dom.js';
+import { exact } from './api.js';
+
+const INEXACT = 'this page holds whole numbers up to 9007199254740991 only';
 
 // What a field holds is not what its schema wants.
 export class Unfit extends Error {
@@ -93,6 +96,7 @@ function number(id, schema, nullable, place) {
     const value = Number(node.value);
     if (!Number.isFinite(value) || node.validity.badInput) throw new Unfit(place, 'this is no number');
     if (schema.type === 'integer' && !Number.isInteger(value)) throw new Unfit(place, 'write a whole number');
+    if (schema.type === 'integer' && !Number.isSafeInteger(value)) throw new Unfit(place, INEXACT);
     if (value < (bounds.min ?? -Infinity)) throw new Unfit(place, `at least ${bounds.min}`);
     if (value > (bounds.max ?? Infinity)) throw new Unfit(place, `at most ${bounds.max}`);
     return value;
@@ -111,7 +115,10 @@ function json(id, schema, nullable, place) {
   const node = h('textarea', { id, rows: '3', spellcheck: 'false', class: 'code' });
   node.value = JSON.stringify(start, null, 1);
   const read = () => {
-    try { return JSON.parse(node.value); } catch (error) { throw new Unfit(place, `this is no JSON: ${error.message}`); }
+    let value;
+    try { value = JSON.parse(node.value); } catch (error) { throw new Unfit(place, `this is no JSON: ${error.message}`); }
+    if (!exact(node.value)) throw new Unfit(place, INEXACT);
+    return value;
   };
   return { id, node, read };
 }

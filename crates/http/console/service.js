@@ -83,8 +83,12 @@ function stateOf(path, info) {
   const drawings = h('div', { class: 'numbers' });
   const plots = new Map();
   const series = new Map();
-  let state, version;
+  let state, version, isExact = true;
   const edit = async (at, value) => {
+    if (!isExact) {
+      fill(out, refused(new Error('The state has whole numbers that this page does not hold exactly; change it by its operations.')));
+      return;
+    }
     const headers = { 'if-match': `"v${version}"` };
     try {
       if (info.patch) await ask('PATCH', path, { body: merge(state, at, value), headers, kind: 'application/merge-patch+json' });
@@ -102,6 +106,7 @@ function stateOf(path, info) {
     if (got.version === version) return;
     state = got.value;
     version = got.version;
+    isExact = got.exact;
     tag.textContent = `v${version}`;
     view.show(state);
     sample();

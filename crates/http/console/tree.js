@@ -1,6 +1,7 @@
 // A state as a tree. Leaves can be edited.
 
 import { h, fill } from './dom.js';
+import { exact } from './api.js';
 
 // So many entries of a list are shown until more are asked for.
 const MANY = 50;
@@ -55,7 +56,10 @@ export function tree(edit) {
       event.preventDefault();
       let next;
       // What is no JSON is a text, if it was one before.
-      try { next = JSON.parse(input.value); } catch {
+      try {
+        next = JSON.parse(input.value);
+        if (!exact(input.value)) { input.setCustomValidity('A whole number of this size cannot be held here'); input.reportValidity(); return; }
+      } catch {
         if (typeof value !== 'string') { input.setCustomValidity('Write JSON: a number, true, "text", null'); input.reportValidity(); return; }
         next = input.value;
       }

@@ -12,6 +12,10 @@ const PKCS8: [u8; 16] = [
     0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20,
 ];
 
+/// A hundred years: what is to last longer lasts as long as this. The form has no year of five
+/// digits.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// What TLS needs, as PEM.
 pub(crate) struct Certificates {
     /// The certificate of the authority, which both ends of a link verify.
@@ -56,7 +60,7 @@ impl Certificates {
                 reason = "certificates end by the clock of the wall"
             )]
             // To the last second, which counts.
-            let end = SystemTime::now() + lasts - Duration::from_secs(1);
+            let end = SystemTime::now() + lasts.min(LONGEST) - Duration::from_secs(1);
             leaf.not_after = end.into();
         }
         Ok(Certificates {

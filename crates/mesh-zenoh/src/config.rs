@@ -6,6 +6,7 @@ use crate::key::RunKey;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::net::{IpAddr, TcpListener, ToSocketAddrs};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,11 +31,17 @@ pub struct ZenohConfig {
     /// others, where they have no way of their own. Those that have one [know](Self::known) each
     /// other.
     pub routes: bool,
-    /// So long without a message, and a link is broken.
+    /// So long without a message, and a link is broken. From 10 ms to a day.
     pub silence: Duration,
-    /// How long the node's certificate is accepted; none: as long as the node runs.
+    /// How long the node's certificate is accepted, at most a hundred years; none: as long as the
+    /// node runs.
     pub lasts: Option<Duration>,
 }
+
+/// The times that a link may be silent for. With less it breaks before it can be heard; with more a
+/// node waits as long for one of its name that has been killed.
+const SILENCE: RangeInclusive<Duration> =
+    Duration::from_millis(10)..=Duration::from_secs(24 * 60 * 60);
 
 impl Default for ZenohConfig {
     fn default() -> Self {
@@ -69,6 +76,9 @@ impl ZenohConfig {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !(1..=64).contains(&self.name.len()) || !self.name.chars().all(is_plain) {
             return Err(MeshJoinError::Name(self.name.clone()));
+        }
+        if !SILENCE.contains(&self.silence) {
+            return Err(MeshJoinError::Silence(self.silence));
         }
         for address in &self.listen {
             if self.key.is_none() && !is_loopback(address)? {

@@ -4,6 +4,7 @@ use crate::key::KeyFileError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why a node does not join the mesh.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ use std::path::PathBuf;
 pub enum MeshJoinError {
     /// The name is none: the name.
     Name(String),
+    /// No time after which a silent link can be broken: the time.
+    Silence(Duration),
     /// A node of this name is there already.
     Taken(String),
     /// An address is none, and why.
@@ -48,6 +51,10 @@ impl fmt::Display for MeshJoinError {
             MeshJoinError::Name(name) => write!(
                 f,
                 "{name:?} is no name of a node: it needs 1 to 64 letters, digits, '-', '_' and '.'"
+            ),
+            MeshJoinError::Silence(silence) => write!(
+                f,
+                "links cannot be broken after a silence of {silence:?}; choose a time from 10 ms to a day"
             ),
             MeshJoinError::Taken(name) => write!(
                 f,

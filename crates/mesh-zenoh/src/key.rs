@@ -3,7 +3,7 @@
 use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -48,12 +48,7 @@ impl RunKey {
     /// [`KeyFileError`]: the file is there, or cannot be written.
     pub fn make(path: &Path) -> Result<Self, KeyFileError> {
         let key = RunKey::random()?;
-        let mut file = new_file(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
-            _ => KeyFileError::File(path.to_owned(), error),
-        })?;
-        writeln!(file, "{}", key.digits())
-            .map_err(|error| KeyFileError::File(path.to_owned(), error))?;
+        make_file(path, |file| writeln!(file, "{}", key.digits()))?;
         Ok(key)
     }
 
@@ -116,6 +111,24 @@ pub(crate) fn random<const N: usize>() -> Option<[u8; N]> {
     Some(bytes)
 }
 
+/// Makes a file that its owner alone may read. When it cannot be filled there is none: a part of a
+/// key would keep all others from making one.
+fn make_file(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), KeyFileError> {
+    let wrong = |error| KeyFileError::File(path.to_owned(), error);
+    let mut file = new_file(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
+        _ => wrong(error),
+    })?;
+    fill(&mut file).map_err(|error| {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(path);
+        wrong(error)
+    })
+}
+
 /// A new file that its owner alone may read.
 fn new_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -172,3 +185,23 @@ impl fmt::Display for KeyFileError {
 }
 
 impl std::error::Error for KeyFileError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sem_g250_a_key_that_cannot_be_written_leaves_no_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let failed = make_file(&path, |file| {
+            file.write_all(b"0123")?;
+            Err(io::Error::other("the disk is full"))
+        });
+        let told = failed.expect_err("it cannot be written").to_string();
+        assert!(told.contains("the disk is full"), "{told}");
+        assert!(!path.exists());
+        let key = RunKey::make(&path).expect("there is none yet");
+        assert!(RunKey::read(&path).expect("its own file") == key);
+    }
+}

@@ -149,8 +149,13 @@ impl Rendezvous {
     pub(crate) fn enter(&self, addresses: &[String]) -> Result<(), MeshJoinError> {
         let wrong = |error| MeshJoinError::Rendezvous(self.folder.clone(), error);
         let beside = self.own.with_extension("new");
-        fs::write(&beside, addresses.join("\n")).map_err(wrong)?;
-        fs::rename(&beside, &self.own).map_err(wrong)
+        let written = fs::write(&beside, addresses.join("\n"));
+        let entered = written.and_then(|()| fs::rename(&beside, &self.own));
+        entered.map_err(|error| {
+            // Nobody else knows its name. The first error is the one to tell.
+            let _ = fs::remove_file(&beside);
+            wrong(error)
+        })
     }
 
     /// Removes the files of earlier starts of this node, which has joined.
@@ -189,5 +194,22 @@ impl Drop for Rendezvous {
     fn drop(&mut self) {
         // Others that read it would try an address in vain: no harm.
         let _ = fs::remove_file(&self.own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_cannot_enter_leaves_nothing_in_the_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let node = Rendezvous::open(folder.path(), "a", 1).expect("its own folder");
+        // A folder cannot be replaced by a file.
+        fs::create_dir(&node.own).expect("the name is free");
+        let entered = node.enter(&["127.0.0.1:7450".to_owned()]);
+        assert!(entered.is_err());
+        let left = fs::read_dir(folder.path()).expect("it is there");
+        assert_eq!(left.count(), 1, "the folder in the way");
     }
 }

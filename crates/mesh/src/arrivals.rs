@@ -7,6 +7,10 @@ use crate::peers::{KnownPeer, PeerChange};
 use crate::{CallError, Carrier, CarrierEvent, Key, PeerName};
 use motet_dispatch::Causality;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How long a peer that has come back may take to open the flows of its topics again.
+const TO_OPEN: Duration = Duration::from_secs(30);
 
 /// Takes what the carrier tells, for as long as the node is there.
 pub(crate) fn listen(core: &Arc<Core>, carrier: &Arc<dyn Carrier>) {
@@ -150,6 +154,52 @@ impl Core {
         }
     }
 
+    /// A peer has come back, and says now what it subscribes to and publishes. Flows of
+    /// subscriptions and topics that have ended meanwhile are given up after a while.
+    fn await_flows(self: &Arc<Self>, peer: &PeerName) {
+        let (mut topics, subscriptions, link) = {
+            let state = self.state.lock();
+            let link = state.peers.get(peer).map_or(0, |peer| peer.link);
+            (state.all_topics(), state.all_subscriptions(), link)
+        };
+        if subscriptions.iter().any(|one| one.has_earlier(peer, link)) {
+            let (core, name) = (Arc::downgrade(self), peer.clone());
+            let _timer = self.clock().after(TO_OPEN, move |_| {
+                if let Some(core) = core.upgrade().filter(|core| core.is_linked(&name, link)) {
+                    let all = core.state.lock().all_subscriptions();
+                    all.iter().for_each(|one| one.forget_earlier(&name, link));
+                }
+            });
+        }
+        topics.retain(|topic| topic.has_earlier(peer, link));
+        for topic in topics {
+            let (core, name, id) = (Arc::downgrade(self), peer.clone(), topic.id());
+            // The timer goes when it fires: it holds the node by a weak handle alone.
+            let _timer = self.clock().after(topic.keep(), move |_| {
+                if let Some(core) = core.upgrade() {
+                    core.give_up_earlier(&name, id, link);
+                }
+            });
+        }
+    }
+
+    /// A peer has come back by this link, and did not want a flow again in time.
+    fn give_up_earlier(&self, peer: &PeerName, topic: u32, link: u64) {
+        if !self.is_linked(peer, link) {
+            return;
+        }
+        let topic = self.state.lock().topics.get(&topic).cloned();
+        if let Some(topic) = topic {
+            topic.forget_earlier(peer, link, "the subscription has ended");
+        }
+    }
+
+    fn is_linked(&self, peer: &PeerName, link: u64) -> bool {
+        let state = self.state.lock();
+        let known = state.peers.get(peer);
+        known.is_some_and(|peer| peer.up && peer.link == link)
+    }
+
     fn on_frame(self: &Arc<Self>, peer: &PeerName, frame: Frame) {
         if let Frame::Hello { form, incarnation } = frame {
             self.on_hello(peer, form, incarnation);
@@ -250,19 +300,22 @@ impl Core {
         })
     }
 
-    fn on_hello(&self, peer: &PeerName, form: u16, incarnation: u64) {
+    fn on_hello(self: &Arc<Self>, peer: &PeerName, form: u16, incarnation: u64) {
         if form != FORM {
             let why = format!("its frames have form {form}; this node has form {FORM}");
             self.tell_change(PeerChange::Refused(peer.clone(), why));
             return;
         }
         let known = self.with_peer(peer, |state, entry| {
-            entry.greeted = true;
+            let is_first = !std::mem::replace(&mut entry.greeted, true);
             let before = entry.incarnation.replace(incarnation);
             let restarted = before.is_some_and(|before| before != incarnation);
-            restarted.then(|| (state.all_topics(), state.all_subscriptions()))
+            let all = restarted.then(|| (state.all_topics(), state.all_subscriptions()));
+            (is_first, all)
         });
-        let Some(restarted) = known else { return };
+        let Some((is_first, restarted)) = known else {
+            return;
+        };
         if let Some((topics, subscriptions)) = restarted {
             topics
                 .iter()
@@ -271,6 +324,9 @@ impl Core {
                 .iter()
                 .for_each(|subscription| subscription.forget(peer));
             self.tell_change(PeerChange::Restarted(peer.clone()));
+        }
+        if is_first {
+            self.await_flows(peer);
         }
         self.tell_change(PeerChange::Up(peer.clone()));
     }
@@ -312,7 +368,13 @@ impl Core {
             return;
         };
         let source = FlowSource::There(peer.clone(), topic);
-        let (upto, window) = match known.opened(source, key, first) {
+        let link = self
+            .state
+            .lock()
+            .peers
+            .get(peer)
+            .map_or(0, |peer| peer.link);
+        let (upto, window) = match known.opened(source, link, key, first) {
             Ok(opened) => opened,
             Err(why) => {
                 self.tell_change(PeerChange::Refused(peer.clone(), why));

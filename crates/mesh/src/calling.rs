@@ -124,15 +124,12 @@ impl Core {
                 let there = peer.servers.iter().filter(|(_, of)| of.matches(key));
                 servers.extend(there.map(|(id, _)| (name.clone(), *id)));
             }
-            if servers.is_empty() {
+            let Some((peer, server)) = state.calls.next_of(servers) else {
                 return Err(CallError::NoResponder {
                     key: key.to_string(),
                 });
-            }
-            state.calls.last += 1;
+            };
             let call = state.calls.last;
-            // In turn: each call goes to the next of those that serve the key.
-            let (peer, server) = servers.swap_remove((call % servers.len() as u64) as usize);
             let causalities = if peer == me { Vec::new() } else { names() };
             let (length, most) = (payload.len(), max_request(&causalities));
             if peer != me && length > most {
@@ -238,7 +235,10 @@ impl Core {
                 }
             }
             Frame::Unserve { server } => {
-                self.with_peer(peer, |_, entry| entry.servers.remove(&server));
+                self.with_peer(peer, |state, entry| {
+                    state.calls.turns.remove(&(peer.clone(), server));
+                    entry.servers.remove(&server)
+                });
             }
             Frame::Call {
                 call,
@@ -322,6 +322,8 @@ impl Drop for Server {
         if let Some(core) = self.core.upgrade() {
             let gone = core.change(|state| {
                 state.tell_all(&Frame::Unserve { server: self.id });
+                let of_node = (core.name().clone(), self.id);
+                state.calls.turns.remove(&of_node);
                 state.calls.servers.remove(&self.id)
             });
             drop(gone);

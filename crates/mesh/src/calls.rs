@@ -4,7 +4,7 @@ use crate::caller::Caller;
 use crate::frame::Frame;
 use crate::{CallError, Key, PeerName};
 use motet_ports::ReplyPort;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -15,14 +15,19 @@ pub(crate) type RequestHandler = Arc<dyn Fn(PeerName, Vec<u8>, Arc<Caller>, Resp
 /// Where the answer to a call goes.
 pub(crate) type Answer = ReplyPort<Result<Vec<u8>, CallError>>;
 
+/// Why calls end with their node.
+pub(crate) const HAS_LEFT: &str = "the node has left";
+
 /// The calls of a node: those that it makes, and those that it answers.
 #[derive(Default)]
 pub(crate) struct Calls {
     pub(crate) servers: BTreeMap<u32, (Key, RequestHandler)>,
     pub(crate) last: u64,
-    pub(crate) pending: HashMap<u64, Pending>,
+    /// The last call that went to each server: they take turns.
+    pub(crate) turns: BTreeMap<(PeerName, u32), u64>,
+    pub(crate) pending: BTreeMap<u64, Pending>,
     /// Who waits for the answer to a request.
-    pub(crate) serving: HashMap<(PeerName, u64), Weak<Caller>>,
+    pub(crate) serving: BTreeMap<(PeerName, u64), Weak<Caller>>,
 }
 
 pub(crate) struct Pending {
@@ -88,11 +93,22 @@ impl Calls {
         self.servers.iter().map(offer).collect()
     }
 
+    /// Of these servers the one that was asked the longest ago, or never. It is asked now.
+    pub(crate) fn next_of(&mut self, servers: Vec<(PeerName, u32)>) -> Option<(PeerName, u32)> {
+        let turn = |server: &(PeerName, u32)| self.turns.get(server).copied().unwrap_or(0);
+        let next = servers.into_iter().min_by_key(turn)?;
+        self.last += 1;
+        self.turns.insert(next.clone(), self.last);
+        Some(next)
+    }
+
     /// Calls that nobody will answer, and callers that wait no more, since the peer is gone.
     pub(crate) fn lose(&mut self, peer: &PeerName) -> (Vec<Answer>, Vec<Arc<Caller>>) {
-        let of_peer = self.pending.extract_if(|_, pending| pending.peer == *peer);
+        self.turns.retain(|(of, _), _| of != peer);
+        let pending = &mut self.pending;
+        let of_peer = pending.extract_if(.., |_, pending| pending.peer == *peer);
         let lost: Vec<_> = of_peer.map(|(_, pending)| pending.answer).collect();
-        let served = self.serving.extract_if(|(from, _), _| from == peer);
+        let served = self.serving.extract_if(.., |(from, _), _| from == peer);
         let gone = served.filter_map(|(_, caller)| caller.upgrade()).collect();
         (lost, gone)
     }
@@ -107,9 +123,10 @@ impl Calls {
         waits
     }
 
-    /// Everything, since the node leaves.
-    pub(crate) fn end(&mut self) -> Calls {
-        std::mem::take(self)
+    /// Those whose requests are not answered are told why: the node has left.
+    pub(crate) fn are_over(&self) {
+        let callers = self.serving.values().filter_map(Weak::upgrade);
+        callers.for_each(|caller| caller.is_gone(HAS_LEFT));
     }
 }
 

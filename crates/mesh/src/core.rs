@@ -12,7 +12,7 @@
 mod state;
 
 use crate::calls::Calls;
-use crate::flow::{AnySubscription, AnyTopic, FlowSource, FlowTarget, Hub};
+use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, Frame, FrameError};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::unwinding::on_panic;
@@ -23,7 +23,7 @@ use motet_sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The most topics, subscriptions and servers of a node, each.
 pub const MAX_ENTRIES: usize = 1024;
@@ -45,6 +45,7 @@ pub(crate) struct NodeState {
     pub(crate) topics: BTreeMap<u32, Arc<dyn AnyTopic>>,
     pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
     pub(crate) calls: Calls,
+    before_leaving: Vec<Weak<dyn BeforeLeaving>>,
     outbox: VecDeque<(PeerName, Frame)>,
     sending: bool,
 }
@@ -250,11 +251,7 @@ impl Core {
 
     /// Ends all that the node has. What waits for peers is lost.
     pub(crate) fn leave(&self) {
-        let subscriptions = self.state.lock().all_subscriptions();
-        subscriptions
-            .iter()
-            .for_each(|subscription| subscription.ends());
-        drop(subscriptions);
+        self.say_last();
         let (topics, subscriptions, ended) = self.change(|state| {
             state.left = true;
             let topics = std::mem::take(&mut state.topics);
@@ -275,9 +272,10 @@ impl Core {
             for id in subscriptions.keys() {
                 state.tell_all(&Frame::Unsubscribe { subscription: *id });
             }
-            (topics, subscriptions, state.calls.end())
+            (topics, subscriptions, state.end_calls())
         });
         topics.values().for_each(|topic| topic.close());
+        ended.are_over();
         // Outside of the lock: they hold what users gave.
         drop((subscriptions, ended));
     }

@@ -15,11 +15,12 @@ use crate::flow::Hub;
 use crate::frame::encode;
 use crate::peers::PeerChange;
 use crate::{Key, MeshError, PeerName};
+use motet_dispatch::Causality;
 use motet_ports::{Port, PostError};
 use motet_sync::Mutex;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,8 +80,10 @@ struct ExportedPort<T: Send + 'static> {
 }
 
 struct State<T> {
-    /// Items that are kept for a taker, and since when.
-    reserved: HashMap<(PeerName, Ticket), (Instant, T)>,
+    /// Items that are kept for a taker.
+    reserved: BTreeMap<(PeerName, Ticket), KeptItem<T>>,
+    /// How many have been kept so far.
+    count: u64,
     taken: VecDeque<(PeerName, Ticket)>,
     /// Those who wait for an item.
     asking: Vec<Request<ExportRequest, ExportAnswer>>,
@@ -88,7 +91,20 @@ struct State<T> {
     watching: bool,
     /// A timer looks for items that are kept for too long.
     sweeping: bool,
+    /// The port is exported no longer: nothing is kept, and nobody waits.
+    ended: bool,
 }
+
+/// An item that is kept for a taker.
+struct KeptItem<T> {
+    since: Instant,
+    /// How many were kept before it.
+    number: u64,
+    item: T,
+}
+
+/// Why a taker that waits for an item gets none.
+const ENDED: &str = "the port is exported no longer";
 
 impl Core {
     pub(crate) fn export<T: Serialize + Send + 'static>(
@@ -108,16 +124,20 @@ impl Core {
             own,
             core: Arc::downgrade(self),
             state: Mutex::new(State {
-                reserved: HashMap::new(),
+                reserved: BTreeMap::new(),
+                count: 0,
                 taken: VecDeque::new(),
                 asking: Vec::new(),
                 watching: false,
                 sweeping: false,
+                ended: false,
             }),
         });
         let (asked, answers) = (requests.clone(), Arc::clone(&exported));
         self.spawn(Box::pin(async move {
             while let Ok(request) = asked.recv().or_closed().await {
+                // An item that goes back is not the taker's.
+                Causality::clear();
                 answers.answer(request);
             }
         }));
@@ -135,7 +155,7 @@ impl Core {
         Ok(PortExport {
             key,
             requests,
-            end: Arc::new(move || exported.give_back(|_, _| true)),
+            end: Arc::new(move || exported.end()),
             _servers: servers,
         })
     }
@@ -160,8 +180,11 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
                 };
                 match encode(&item) {
                     Ok(bytes) => {
-                        self.keep((request.from.clone(), ticket), item);
-                        request.answer(&ExportAnswer::Reserved(bytes));
+                        let is_kept = self.keep((request.from.clone(), ticket), item);
+                        request.answer(&match is_kept {
+                            true => ExportAnswer::Reserved(bytes),
+                            false => ExportAnswer::Empty,
+                        });
                     }
                     Err(why) => {
                         self.put_back(item);
@@ -176,21 +199,33 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         }
     }
 
-    fn keep(self: &Arc<Self>, of: (PeerName, Ticket), item: T) {
-        let Some(core) = self.core.upgrade() else {
-            return self.put_back(item);
-        };
+    /// `false`: the port is exported no longer, and the item is back in it.
+    fn keep(self: &Arc<Self>, of: (PeerName, Ticket), item: T) -> bool {
+        let core = self.core.upgrade();
         let mut state = self.state.lock();
-        state.reserved.insert(of, (core.clock().now(), item));
+        let Some(core) = core.filter(|_| !state.ended) else {
+            drop(state);
+            self.put_back(item);
+            return false;
+        };
+        let (since, number) = (core.clock().now(), state.count);
+        state.count += 1;
+        let kept = KeptItem {
+            since,
+            number,
+            item,
+        };
+        state.reserved.insert(of, kept);
         if !std::mem::replace(&mut state.sweeping, true) {
             drop(state);
             self.sweep();
         }
+        true
     }
 
     fn settle(&self, of: (PeerName, Ticket), take: bool) -> bool {
         let mut state = self.state.lock();
-        let item = state.reserved.remove(&of).map(|(_, item)| item);
+        let item = state.reserved.remove(&of).map(|kept| kept.item);
         if item.is_none() || !take {
             let is_taken = state.taken.contains(&of);
             drop(state);
@@ -215,6 +250,10 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
         }
         let gone = {
             let mut state = self.state.lock();
+            if state.ended {
+                drop(state);
+                return request.refuse(ENDED);
+            }
             let gone = state.asking.extract_if(.., |asking| !asking.is_wanted());
             let gone: Vec<_> = gone.collect();
             state.asking.push(request);
@@ -299,11 +338,26 @@ impl<T: Send + 'static> ExportedPort<T> {
         let mut state = self.state.lock();
         let back = state
             .reserved
-            .extract_if(|of, (since, _)| which(of, *since));
-        let back: Vec<_> = back.collect();
+            .extract_if(.., |of, kept| which(of, kept.since));
+        let mut back: Vec<_> = back.map(|(_, kept)| kept).collect();
         drop(state);
-        back.into_iter()
-            .for_each(|(_, (_, item))| self.put_back(item));
+        // The first that was taken comes to the front last.
+        back.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.number));
+        back.into_iter().for_each(|kept| self.put_back(kept.item));
+    }
+
+    /// The port is exported no longer.
+    fn end(&self)
+    where
+        T: Serialize,
+    {
+        let asking = {
+            let mut state = self.state.lock();
+            state.ended = true;
+            std::mem::take(&mut state.asking)
+        };
+        asking.into_iter().for_each(|asking| asking.refuse(ENDED));
+        self.give_back(|_, _| true);
     }
 }
 
@@ -327,5 +381,108 @@ impl fmt::Debug for PortExport {
         f.debug_struct("PortExport")
             .field("key", &self.key)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LinkConfig, Node, SimulatedNetwork};
+    use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn, spawn_with_handle};
+    use motet_ports::Receive;
+
+    #[test]
+    fn sem_g221_items_that_a_lost_node_had_reserved_go_back_in_their_order() {
+        let replay = Replay::new(1);
+        let network = SimulatedNetwork::new(1, LinkConfig::default(), replay.clock());
+        let node = |name, incarnation| {
+            let queue = Arc::new(replay.queue(QueueConfig::named(name)));
+            Node::join(&network.carrier(name), incarnation, queue)
+        };
+        let (owner, taker) = (node("owner", 1), node("taker", 1));
+        let port = Port::new();
+        let _exported = owner.export("n", &port).expect("a key");
+        (0..20_u32).for_each(|n| port.post(n).expect("it is open"));
+        replay.run();
+        let reserves = taker.clone();
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
+        spawn(&queue, async move {
+            let type_name = type_name::<u32>().to_owned();
+            let ready = ExportRequest::Ready { type_name };
+            let told = reserves.call::<_, ExportAnswer>("n/.port", &ready).await;
+            let Ok(ExportAnswer::Ready(own)) = told else {
+                return;
+            };
+            // The numbers of tickets fall: they are not the order of the items.
+            for number in (0..12_u64).rev() {
+                let reserve = ExportRequest::Reserve((1, number));
+                let _ = reserves.call::<_, ExportAnswer>(&own, &reserve).await;
+            }
+        })
+        .expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        assert_eq!(port.items(), (12..20).collect::<Vec<_>>(), "they are kept");
+        network.kill("taker");
+        let again = node("taker", 2);
+        replay.run_for(Duration::from_secs(1));
+        assert_eq!(port.items(), (0..20).collect::<Vec<_>>());
+        drop((taker, again));
+    }
+
+    #[test]
+    fn an_item_that_goes_back_is_not_of_those_who_have_waited_for_it() {
+        let replay = Replay::new(2);
+        let network = SimulatedNetwork::new(2, LinkConfig::default(), replay.clock());
+        let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
+        let node = |name| Node::join(&network.carrier(name), 1, queue(name));
+        let (owner, taker) = (node("owner"), node("taker"));
+        let port = Port::new();
+        let _exported = owner.export("n", &port).expect("a key");
+        port.post(7_u32).expect("it is open");
+        replay.run();
+        let (task, own) = (queue("task"), Port::new());
+        let (out, asks) = (own.clone(), taker.clone());
+        let ready = || ExportRequest::Ready {
+            type_name: type_name::<u32>().to_owned(),
+        };
+        let first = ready();
+        let reserves = async move {
+            let told = asks.call::<_, ExportAnswer>("n/.port", &first).await;
+            let Ok(ExportAnswer::Ready(key)) = told else {
+                return;
+            };
+            let reserve = ExportRequest::Reserve((1, 1));
+            let _ = asks.call::<_, ExportAnswer>(&key, &reserve).await;
+            let _ = out.post(key);
+        };
+        spawn(&task, reserves).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        let key = own.test().expect("the item is reserved");
+        // Another one waits for an item, and gives up.
+        let (asks, second) = (taker.clone(), ready());
+        let waits = async move {
+            asks.call::<_, ExportAnswer>("n/.port", &second)
+                .await
+                .is_ok()
+        };
+        let waits = spawn_with_handle(&task, waits).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        waits.abort();
+        replay.run_for(Duration::from_secs(1));
+        let (ticket, take) = ((1, 1), false);
+        let settle = ExportRequest::Settle { ticket, take };
+        let back = async move { drop(taker.call::<_, ExportAnswer>(&key, &settle).await) };
+        spawn(&task, back).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        let seen = Port::new();
+        let out = seen.clone();
+        Receive::once(&port, move |item| {
+            let active = Causality::active().len();
+            let _ = out.post((item, active));
+        })
+        .activate(&replay.queue(QueueConfig::named("handler")))
+        .expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        assert_eq!(seen.test(), Some((7, 0)));
     }
 }

@@ -38,6 +38,12 @@ pub(crate) enum FlowSource {
     There(PeerName, u32),
 }
 
+impl FlowSource {
+    pub(crate) fn is_of(&self, peer: &PeerName) -> bool {
+        matches!(self, FlowSource::There(of, _) if of == peer)
+    }
+}
+
 /// What topics and subscriptions ask of their node.
 pub(crate) trait Hub: Send + Sync {
     fn name(&self) -> &PeerName;
@@ -62,6 +68,11 @@ pub(crate) trait Hub: Send + Sync {
     fn tell_accepted(&self, source: &FlowSource, subscription: u32, upto: u64, window: u32);
 }
 
+/// What has something to say to others before its node leaves.
+pub(crate) trait BeforeLeaving: Send + Sync {
+    fn node_leaves(&self);
+}
+
 /// A topic without its type.
 pub(crate) trait AnyTopic: Any + Send + Sync {
     fn id(&self) -> u32;
@@ -80,6 +91,10 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn keep(&self) -> Duration;
     /// The peer does not come back.
     fn forget(&self, peer: &PeerName, why: &str);
+    /// Whether a flow to the peer still is that of an earlier link than the one with this number.
+    fn has_earlier(&self, peer: &PeerName, link: u64) -> bool;
+    /// The peer has come back by the link with this number, and does not want these flows again.
+    fn forget_earlier(&self, peer: &PeerName, link: u64, why: &str);
     /// Whether the topic has ended and nothing waits for a subscriber.
     fn is_over(&self) -> bool;
     fn info(&self) -> TopicInfo;
@@ -104,9 +119,15 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
             type_name: self.type_name().to_owned(),
         }
     }
-    /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window; or
-    /// why it may not.
-    fn opened(&self, source: FlowSource, key: Key, first: u64) -> Result<(u64, u32), String>;
+    /// A flow of a peer begins or goes on at `first`, by the link with this number: what is
+    /// accepted of it, and the window; or why it may not.
+    fn opened(
+        &self,
+        source: FlowSource,
+        link: u64,
+        key: Key,
+        first: u64,
+    ) -> Result<(u64, u32), String>;
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);
     fn closed(&self, source: &FlowSource);
@@ -115,4 +136,8 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     fn info(&self) -> SubscriptionInfo;
     /// The peer does not come back, or comes back as another.
     fn forget(&self, peer: &PeerName);
+    /// Whether a flow of the peer still is that of an earlier link than the one with this number.
+    fn has_earlier(&self, peer: &PeerName, link: u64) -> bool;
+    /// The peer has come back by the link with this number, without the topics of these flows.
+    fn forget_earlier(&self, peer: &PeerName, link: u64);
 }

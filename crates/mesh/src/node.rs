@@ -5,7 +5,7 @@ use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
 use crate::export::PortExport;
-use crate::flow::Hub;
+use crate::flow::{BeforeLeaving, Hub};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::remote_port::RemotePort;
 use crate::subscribe_config::SubscribeConfig;
@@ -18,7 +18,7 @@ use motet_ports::{Port, Subscription as Changes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A member of a mesh: publishes, subscribes, calls and answers. Clones are the same node.
 ///
@@ -177,6 +177,10 @@ impl Node {
     /// [`MeshError`]: `key` is no key without wildcards.
     pub fn remote_port<T: DeserializeOwned>(&self, key: &str) -> Result<RemotePort<T>, MeshError> {
         Ok(RemotePort::new(&self.inner.core, Key::plain(key)?))
+    }
+
+    pub(crate) fn before_leaving(&self, who: Weak<dyn BeforeLeaving>) {
+        self.inner.core.before_leaving(who);
     }
 
     /// All peers that this node has had a link to.

@@ -20,6 +20,7 @@ pub use members::{Member, MemberChange};
 pub use room::Room;
 pub use store::Version;
 
+use crate::flow::BeforeLeaving;
 use crate::frame::{decode, encode};
 use crate::node::Node;
 use crate::subscribe_config::SubscribeConfig;
@@ -173,6 +174,8 @@ impl Overlay {
             members: Mutex::new(Members::new(me.clone())),
             store: Mutex::new(Store::new(config.most_bytes)),
         });
+        let member: Arc<dyn BeforeLeaving> = Arc::clone(&shared) as _;
+        node.before_leaving(Arc::downgrade(&member));
         let asked = Port::new();
         let server = node.serve(&shared.store_of(me), &asked)?;
         for peer in node.peers().into_iter().filter(|peer| peer.up) {
@@ -262,14 +265,9 @@ impl Overlay {
         let before = shared
             .ask_holders(key, &HolderRequest::Version(key.to_owned()))
             .await;
-        let newest = before.0.iter().filter_map(|told| told.version());
-        let entry = Entry {
-            version: Version {
-                counter: newest.map(|version| version.counter).max().unwrap_or(0) + 1,
-                writer: shared.node.name().to_string(),
-            },
-            value,
-        };
+        let known = before.0.iter().filter_map(|told| told.version());
+        let version = Version::after(known, shared.node.name().as_str());
+        let entry = Entry { version, value };
         let keep = HolderRequest::Keep(vec![(key.to_owned(), entry)]);
         let (told, failed) = shared.ask_holders(key, &keep).await;
         let versions: Vec<&Version> = told.iter().filter_map(HolderAnswer::version).collect();
@@ -382,9 +380,7 @@ fn latest() -> Qos {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-        // The others hear that it is no member any more. A node that has left has told them
-        // already.
-        let _ = self.shared.own.publish(None);
+        self.shared.node_leaves();
     }
 }
 

@@ -103,7 +103,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 FlowTarget::Here(_) => self.me.clone(),
                 FlowTarget::There(peer, _) => peer.clone(),
             };
-            state.waiters.extend(room);
+            state.wait(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
         let retains = self.qos.retain > 0;
@@ -367,9 +367,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     }
 
     /// Takes flows away, tells what is lost with them, and lets those go on who waited for them.
-    fn remove(&self, which: impl Fn(&FlowTarget) -> bool, why: &str) {
+    fn remove(&self, which: impl Fn(&FlowTarget, &Flow<T>) -> bool, why: &str) {
         let mut state = self.state.lock();
-        let gone: Vec<_> = state.flows.extract_if(.., |to, _| which(to)).collect();
+        let gone = state.flows.extract_if(.., |to, flow| which(to, flow));
+        let gone: Vec<_> = gone.collect();
         let waiters = if gone.is_empty() {
             Vec::new()
         } else {

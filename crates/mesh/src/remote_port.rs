@@ -317,8 +317,11 @@ impl Reservation {
         match settle(&self.core, &self.own, self.ticket, true).await {
             Some(Ok(ExportAnswer::Settled(true))) => Ok(()),
             Some(Ok(ExportAnswer::Settled(false))) => Err(TakeError::Withdrawn(self.key.clone())),
+            // The owner may have heard it before it left.
+            Some(Err(CallError::Failed(_)) | Ok(_)) | None => {
+                Err(TakeError::InDoubt(self.key.clone()))
+            }
             Some(Err(error)) => Err(TakeError::Call(self.key.clone(), error)),
-            Some(Ok(_)) | None => Err(TakeError::InDoubt(self.key.clone())),
         }
     }
 

@@ -15,7 +15,8 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// So much more at random, at most.
     pub jitter: Duration,
-    /// When the ends of a link are told that it broke.
+    /// When the ends of a link are told that it broke. Of a time without an end they are told at no
+    /// time that somebody lives to see.
     pub detection: Duration,
 }
 
@@ -207,9 +208,10 @@ impl Shared {
             let Some(events) = state.nodes.get(to).cloned() else {
                 return;
             };
-            let jitter = self.config.jitter.as_nanos() as u64;
-            let more = Duration::from_nanos(state.draw() % (jitter + 1));
-            let at = self.clock.now() + self.config.delay + more + wait;
+            let jitter = u64::try_from(self.config.jitter.as_nanos()).unwrap_or(u64::MAX);
+            let more = Duration::from_nanos(state.draw() % jitter.saturating_add(1));
+            let under_way = self.config.delay.saturating_add(more);
+            let at = self.clock.in_future(under_way.saturating_add(wait));
             let priorities = state
                 .due
                 .entry((to.clone(), from.clone()))

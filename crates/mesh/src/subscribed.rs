@@ -54,6 +54,8 @@ struct State<T> {
 #[derive(Debug)]
 struct Flow {
     key: Key,
+    /// The number of the link by which it was opened last.
+    link: u64,
     numbers: Incoming,
     /// What the next sample tells that was missed before it.
     gap: Option<Gap>,
@@ -111,19 +113,21 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and
     /// the window.
     pub(crate) fn opened_here(&self, topic: u32, key: &Key, first: u64) -> (u64, usize) {
-        let upto = self.open(FlowSource::Here(topic), key.clone(), first);
+        let upto = self.open(FlowSource::Here(topic), 0, key.clone(), first);
         (upto, self.window as usize)
     }
 
     /// Begins a flow, or goes on with it: up to which number all are accepted.
-    fn open(&self, source: FlowSource, key: Key, first: u64) -> u64 {
+    fn open(&self, source: FlowSource, link: u64, key: Key, first: u64) -> u64 {
         let mut state = self.state.lock();
         let fresh = || Flow {
             key,
+            link,
             numbers: Incoming::beginning_at(first),
             gap: None,
         };
         let flow = state.flows.entry(source).or_insert_with(fresh);
+        flow.link = link;
         let gap = flow.numbers.goes_on_at(first);
         flow.miss(gap);
         let upto = flow.numbers.tell();
@@ -274,7 +278,13 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         self
     }
 
-    fn opened(&self, source: FlowSource, key: Key, first: u64) -> Result<(u64, u32), String> {
+    fn opened(
+        &self,
+        source: FlowSource,
+        link: u64,
+        key: Key,
+        first: u64,
+    ) -> Result<(u64, u32), String> {
         if !self.pattern.matches(&key) {
             return Err(format!(
                 "it opens {key} for a subscription to {}",
@@ -284,7 +294,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         if self.has_all_of(&source) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
-        Ok((self.open(source, key, first), self.window))
+        Ok((self.open(source, link, key, first), self.window))
     }
 
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {
@@ -332,8 +342,19 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
     }
 
     fn forget(&self, peer: &PeerName) {
-        let of_peer =
-            |source: &FlowSource| matches!(source, FlowSource::There(of, _) if of == peer);
-        self.state.lock().flows.retain(|source, _| !of_peer(source));
+        let mut state = self.state.lock();
+        state.flows.retain(|source, _| !source.is_of(peer));
+    }
+
+    fn has_earlier(&self, peer: &PeerName, link: u64) -> bool {
+        let state = self.state.lock();
+        let mut flows = state.flows.iter();
+        flows.any(|(source, flow)| source.is_of(peer) && flow.link != link)
+    }
+
+    fn forget_earlier(&self, peer: &PeerName, link: u64) {
+        let mut state = self.state.lock();
+        let flows = &mut state.flows;
+        flows.retain(|source, flow| !source.is_of(peer) || flow.link == link);
     }
 }

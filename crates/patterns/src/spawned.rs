@@ -99,6 +99,10 @@ fn on_dispatcher<W>(
     program: &PatternProgram<W>,
     run: impl FnOnce(&DispatcherQueue, &Port<usize>, &mpsc::Receiver<usize>) -> Duration,
 ) -> Duration {
+    if program.stages == 0 {
+        // No handler would be that of the last stage.
+        return Duration::ZERO;
+    }
     let config = DispatcherConfig {
         threads: program.threads,
         pin: program.pin,
@@ -275,6 +279,17 @@ mod tests {
                 assert_eq!(computed, 50 * parallel as u64, "{pattern}, {parallel}");
             }
         }
+    }
+
+    #[test]
+    fn a_program_without_stages_ends_at_once() {
+        let program = PatternProgram {
+            stages: 0,
+            ..program(Pattern::Shift, 3)
+        };
+        assert_eq!(run(&program), Duration::ZERO);
+        assert_eq!(run_carrying(&program, &|i| i, |_, n| n), Duration::ZERO);
+        assert_eq!(program.work.0.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -16,7 +16,16 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) {
     runner.command("examples", &mut examples);
     let mut links = cargo("test --lib --test it");
     // By the names of their modules: other tests of the program are the gate's.
-    links.args(["--", "doors::", "laws::", "link", "mesh::", "mesh_run::"]);
+    links.args([
+        "--",
+        "doors::",
+        "key::tests::",
+        "laws::",
+        "link",
+        "mesh::",
+        "mesh_run::",
+        "rendezvous::tests::",
+    ]);
     // Each starts nodes or processes, and some wait for others to be missed.
     runner.command("tests", links.args(["--test-threads", "2"]));
     let mut docs = cargo("doc --no-deps");

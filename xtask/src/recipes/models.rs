@@ -1,12 +1,11 @@
 //! `cargo xtask loom`: the models of concurrent code, every schedule of them.
 //! `cargo xtask shuttle`: whole programs, under many random schedules of each.
 
-use super::project::Project;
+use super::project::{Project, give_flags};
 use crate::runner::Runner;
 use crate::source::ProjectTree;
 use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 
 /// Who decides, in a model, which thread goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +37,7 @@ impl Checker {
         if models.is_empty() {
             runner.skip(name, "there are no models here");
         }
-        let flags = env::var("RUSTFLAGS").unwrap_or_default();
-        let flags = format!("{flags} --cfg motet_{name}");
+        let cfg = format!("motet_{name}");
         for (targets, packages) in models {
             // What the models take to run is little beside what they take to be optimised.
             let mut command = project.cargo("test --no-fail-fast --config");
@@ -51,9 +49,9 @@ impl Checker {
                     test => command.args(["--test", test]),
                 };
             }
+            give_flags(&mut command, ["--cfg", &cfg]);
             command
                 .arg(format!("{name}_"))
-                .env("RUSTFLAGS", flags.trim_start())
                 .env("CARGO_TARGET_DIR", project.target.join(name))
                 .env(variable, tries.to_string());
             runner.command(name, &mut command);

@@ -179,7 +179,64 @@ fn named(tree: &ProjectTree, name: &str) -> Result<PackageManifest> {
     })
 }
 
+/// What gives Cargo flags for the compiler: it hides `RUSTFLAGS`.
+pub(super) const FLAGS: &str = "CARGO_ENCODED_RUSTFLAGS";
+
+/// What stands between its words.
+const PARTED: &str = "\u{1f}";
+
+/// Gives Cargo flags for the compiler, without spaces in them, beside those of the environment.
+pub(super) fn give_flags(command: &mut Command, more: [&str; 2]) {
+    let flags = with_flags(more);
+    match env::var_os(FLAGS) {
+        Some(_) => command.env(FLAGS, flags),
+        // As one would type it.
+        None => command.env("RUSTFLAGS", flags.replace(PARTED, " ")),
+    };
+}
+
+/// The flags that the environment has for the compiler, and these, as [`FLAGS`] has them.
+pub(super) fn with_flags<'a>(more: impl IntoIterator<Item = &'a str>) -> String {
+    let (encoded, plain) = (env::var(FLAGS).ok(), env::var("RUSTFLAGS").ok());
+    added(encoded.as_deref(), plain.as_deref(), more)
+}
+
+/// The words of the first variable, else those of the other, and then more.
+fn added<'a>(
+    encoded: Option<&str>,
+    plain: Option<&str>,
+    more: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let mut words: Vec<String> = match (encoded, plain) {
+        (Some(words), _) => words.split(PARTED).map(str::to_owned).collect(),
+        (None, words) => words
+            .unwrap_or_default()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect(),
+    };
+    words.extend(more.into_iter().map(str::to_owned));
+    words.retain(|word| !word.is_empty());
+    words.join(PARTED)
+}
+
 /// Cargo names itself to what it runs; without that the one of the path is meant.
 fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::added;
+
+    #[test]
+    fn flags_are_added_to_those_that_cargo_would_take() {
+        let of = |encoded, plain| added(encoded, plain, ["--cfg", "x y"]);
+        assert_eq!(of(None, None), "--cfg\u{1f}x y");
+        let plain = Some(" -C  a ");
+        assert_eq!(of(None, plain), "-C\u{1f}a\u{1f}--cfg\u{1f}x y");
+        let encoded = Some("-L\u{1f}/a b");
+        assert_eq!(of(encoded, plain), "-L\u{1f}/a b\u{1f}--cfg\u{1f}x y");
+        assert_eq!(of(Some(""), plain), "--cfg\u{1f}x y");
+    }
 }

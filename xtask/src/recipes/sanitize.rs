@@ -5,7 +5,7 @@
 //! built with it. Only a nightly toolchain that has the library's source can do so. It does not
 //! understand fences: what crossbeam's deque does behind one is left out ([`SUPPRESSED`]).
 
-use super::project::Project;
+use super::project::{FLAGS, Project};
 use crate::runner::Runner;
 use crate::said::said;
 use anyhow::{Context, Result, ensure};
@@ -48,7 +48,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project) -> Result<()> {
     // Built otherwise than the rest, so in a folder of their own.
     let tests = |mut cargo: Command, package: &str, flags: &str, folder: &str| {
         cargo.args(["test", "--tests", "--target", TARGET, "--package", package]);
-        cargo.env("RUSTFLAGS", flags);
+        cargo.env("RUSTFLAGS", flags).env_remove(FLAGS);
         cargo.env("CARGO_TARGET_DIR", project.target.join(folder));
         cargo
     };

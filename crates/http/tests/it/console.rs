@@ -269,3 +269,36 @@ fn sem_g425_every_view_fits_and_complains_of_nothing_needs_chromium() {
         "{foreign:?}"
     );
 }
+
+#[test]
+fn sem_g425_a_number_that_the_page_cannot_hold_is_not_sent_needs_chromium() {
+    let Some(mut page) = Page::open("console-numbers") else {
+        return;
+    };
+    let shop = Shop::open();
+    page.go(&format!("http://{}/console/", shop.at));
+    page.until("document.querySelector('tr[data-path=\"/till\"] .badge.running')");
+    for (text, is_held) in [
+        (
+            r#"{"a": [9007199254740991, -1, 2.5e300], "b": "9007199254740993"}"#,
+            true,
+        ),
+        (r#"{"a": 9007199254740993}"#, false),
+        (r#"["\\", 18446744073709551615, "\""]"#, false),
+        ("[-9007199254740993]", false),
+    ] {
+        let text_of_page = json!(text);
+        let ask = "import('/console/api.js').then(({ exact }) => exact";
+        let told = page.value(&format!("{ask}({text_of_page}))"));
+        assert_eq!(told, json!(is_held), "{text}");
+    }
+    let form = "import('/console/forms.js').then(({ form }) => {
+        const made = form({ type: 'integer', minimum: 0 });
+        const send = (text) => {
+            made.node.querySelector('input').value = text;
+            try { return made.read(); } catch (error) { return error.title; }
+        };
+        return ['7', '9007199254740993'].map(send);
+    })";
+    assert_eq!(page.value(form), json!([7, "Not sent"]));
+}

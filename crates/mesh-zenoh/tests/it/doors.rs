@@ -140,6 +140,29 @@ fn sem_g245_what_is_not_safe_does_not_start_and_says_what_to_do() {
     assert!(matches!(refused(&wide), MeshJoinError::NotForRendezvous(_)));
 }
 
+#[test]
+fn sem_g245_a_silence_that_no_link_can_keep_is_refused() {
+    for silence in [Duration::ZERO, Duration::from_secs(90_000), Duration::MAX] {
+        let error = Zenoh::open(&ZenohConfig {
+            silence,
+            ..ZenohConfig::named("a")
+        });
+        let error = error.unwrap_err();
+        assert!(matches!(error, MeshJoinError::Silence(_)), "{error}");
+        assert!(error.to_string().contains("from 10 ms"), "{error}");
+    }
+}
+
+#[test]
+fn a_certificate_may_last_for_ever() {
+    let config = ZenohConfig {
+        lasts: Some(Duration::MAX),
+        ..ZenohConfig::named("a")
+    };
+    let carrier = Zenoh::open(&config).unwrap();
+    assert_eq!(carrier.addresses().len(), 1);
+}
+
 #[cfg(unix)]
 #[test]
 fn sem_g246_a_key_file_is_the_owners_alone() {

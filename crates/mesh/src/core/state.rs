@@ -1,10 +1,35 @@
 //! What a node knows, and the frames that it is to send.
 
-use super::{MAX_ENTRIES, NodeState};
-use crate::flow::{AnySubscription, AnyTopic};
+use super::{Core, MAX_ENTRIES, NodeState};
+use crate::calls::{Calls, HAS_LEFT};
+use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving};
 use crate::frame::Frame;
 use crate::{MeshError, PeerName};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+
+impl Core {
+    /// Asks `who`, if it is there then, before the node leaves.
+    pub(crate) fn before_leaving(&self, who: Weak<dyn BeforeLeaving>) {
+        let mut state = self.state.lock();
+        let asked = &mut state.before_leaving;
+        asked.retain(|other| other.strong_count() > 0);
+        asked.push(who);
+    }
+
+    /// Says what others are to know before the node leaves.
+    pub(super) fn say_last(&self) {
+        let (asked, subscriptions) = {
+            let mut state = self.state.lock();
+            let asked = std::mem::take(&mut state.before_leaving);
+            (asked, state.all_subscriptions())
+        };
+        let there = asked.iter().filter_map(Weak::upgrade);
+        there.for_each(|who| who.node_leaves());
+        subscriptions
+            .iter()
+            .for_each(|subscription| subscription.ends());
+    }
+}
 
 impl NodeState {
     /// A number for a new entry of a table that has `has` entries.
@@ -48,6 +73,30 @@ impl NodeState {
         let up = self.peers.iter().filter(|(_, peer)| peer.up);
         let frames = up.map(|(name, _)| (name.clone(), frame.clone()));
         self.outbox.extend(frames);
+    }
+
+    /// All calls, which end: peers are told that nobody answers here any more, and that this node
+    /// waits for no answer.
+    pub(super) fn end_calls(&mut self) -> Calls {
+        let calls = std::mem::take(&mut self.calls);
+        for server in calls.servers.keys() {
+            self.tell_all(&Frame::Unserve { server: *server });
+        }
+        for (from, call) in calls.serving.keys() {
+            let answer = Err(HAS_LEFT.to_owned());
+            self.tell(
+                from,
+                Frame::Answer {
+                    call: *call,
+                    answer,
+                },
+            );
+        }
+        for (call, pending) in &calls.pending {
+            let why = HAS_LEFT.to_owned();
+            self.tell(&pending.peer, Frame::Cancel { call: *call, why });
+        }
+        calls
     }
 
     pub(crate) fn all_topics(&self) -> Vec<Arc<dyn AnyTopic>> {

@@ -1,14 +1,19 @@
 //! What a member does for the keys that it holds: it answers for them, and copies them to holders
-//! that lack them.
+//! that lack them. Causalities of those who ask it for something end with that.
 
 use super::store::{Entry, Pass, Version, ranked};
 use super::{OverlayError, Shared};
+use crate::flow::BeforeLeaving;
 use crate::subscription::Subscription;
 use crate::{CallError, PeerChange, PeerName, Request};
-use motet_dispatch::spawn_with_handle;
+use motet_dispatch::{Causality, spawn_with_handle};
 use motet_ports::{Port, Subscription as Changes, timer};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 use std::time::Duration;
 
 /// How long until a holder that did not answer is told again.
@@ -39,6 +44,9 @@ pub(super) enum HolderAnswer {
     Kept(Vec<Option<Version>>),
 }
 
+/// A holder is being told something.
+type Telling = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 pub(super) type HolderCall = Request<HolderRequest, HolderAnswer>;
 
 impl HolderAnswer {
@@ -61,6 +69,7 @@ impl HolderAnswer {
 impl Shared {
     fn now_told(&self, from: &PeerName, ask: HolderRequest) -> HolderAnswer {
         let now = self.node.queue().clock().now();
+        let forgets = now.checked_sub(self.config.keep_removed);
         let mut store = self.store.lock();
         match ask {
             HolderRequest::Version(key) => {
@@ -68,10 +77,11 @@ impl Shared {
             }
             HolderRequest::Get(key) => HolderAnswer::Entry(store.get(&key).cloned()),
             HolderRequest::Keep(entries) => {
-                let kept = entries
-                    .into_iter()
-                    .map(|(key, entry)| store.put(&key, entry, now));
-                HolderAnswer::Kept(kept.map(Result::ok).collect())
+                let kept = entries.into_iter().map(|(key, entry)| {
+                    store.make_room(&key, &entry, forgets);
+                    store.put(&key, entry, now).ok()
+                });
+                HolderAnswer::Kept(kept.collect())
             }
             HolderRequest::Dropped(keys) => {
                 store.dropped(from, keys);
@@ -88,7 +98,8 @@ impl Shared {
     }
 
     /// Asks the members that hold the key, all at the same time; to read also as many that may have
-    /// held it before. What they tell, and the last that did not.
+    /// held it before. What they tell, and the last that did not. That there is nothing only those
+    /// know that hold the key.
     pub(super) async fn ask_holders(
         self: &Arc<Self>,
         key: &str,
@@ -109,14 +120,15 @@ impl Shared {
                 (member, losses, spawn_with_handle(self.node.queue(), call))
             })
             .collect();
-        let (mut told, mut failed) = (Vec::new(), None);
-        for (member, losses, call) in asked {
+        let (mut told, mut failed, mut is_known) = (Vec::new(), None, false);
+        for (place, (member, losses, call)) in asked.into_iter().enumerate() {
             let answer = match call {
                 Ok(call) => call.await.unwrap_or(Err(CallError::Left)),
                 Err(_) => Err(CallError::Left),
             };
             match answer {
                 Ok(answer) => {
+                    is_known |= place < replicas || answer.version().is_some();
                     self.note_kept((&member, losses), ask, &answer);
                     match answer {
                         HolderAnswer::Kept(versions) if versions.iter().any(Option::is_none) => {
@@ -130,6 +142,9 @@ impl Shared {
                     failed = Some(OverlayError::NoAnswer { member, why });
                 }
             }
+        }
+        if !is_known {
+            told.clear();
         }
         (told, failed)
     }
@@ -152,11 +167,14 @@ impl Shared {
         }
     }
 
-    /// Tells holders once what they lack, and what this member does not have any more. `true`:
-    /// nobody lacks anything for which it has room.
-    async fn tell_once(&self) -> bool {
+    /// Begins to tell holders what they lack, and what this member does not have any more. One that
+    /// is being told already comes later: it may be slow.
+    fn tell_once(self: &Arc<Self>) -> Vec<Telling> {
         let now = self.node.queue().clock().now();
-        let Pass { missing, dropped } = {
+        let Pass {
+            mut missing,
+            mut dropped,
+        } = {
             let members = self.members.lock().names();
             let holders = |key: &str| ranked(key, &members, self.config.replicas);
             let mut store = self.store.lock();
@@ -165,23 +183,38 @@ impl Shared {
             }
             store.pass(self.node.name(), holders, BATCH)
         };
-        for (member, keys) in dropped {
+        let members: BTreeSet<PeerName> = missing.keys().chain(dropped.keys()).cloned().collect();
+        let tell = |member: PeerName| -> Telling {
+            let keys = dropped.remove(&member).unwrap_or_default();
+            let entries = missing.remove(&member).unwrap_or_default();
+            Box::pin(Arc::clone(self).tell(member, keys, entries))
+        };
+        members.into_iter().map(tell).collect()
+    }
+
+    /// Tells a holder what it lacks, once it knows what this member does not have any more.
+    async fn tell(
+        self: Arc<Self>,
+        member: PeerName,
+        dropped: Vec<String>,
+        missing: Vec<(String, Entry)>,
+    ) {
+        if !dropped.is_empty() {
             // An error: the member is gone, and forgets what this one had.
-            let _ = self.ask(&member, &HolderRequest::Dropped(keys)).await;
+            let _ = self.ask(&member, &HolderRequest::Dropped(dropped)).await;
         }
-        let is_all = missing.is_empty();
-        for (member, entries) in missing {
-            let (ask, losses) = (
-                HolderRequest::Keep(entries),
-                self.store.lock().losses(&member),
-            );
+        if !missing.is_empty() {
+            let losses = self.store.lock().losses(&member);
+            let ask = HolderRequest::Keep(missing);
             match self.ask(&member, &ask).await {
                 Ok(told) => self.note_kept((&member, losses), &ask, &told),
+                // This node has left: it stays busy, and nobody is told anything more.
+                Err(CallError::Left) => return,
                 // It is gone, or does not serve its key yet.
                 Err(_) => timer::sleep(AGAIN).await,
             }
         }
-        is_all
+        self.store.lock().is_told(&member);
     }
 
     fn changed(&self, change: super::MemberChange) {
@@ -192,10 +225,19 @@ impl Shared {
     }
 }
 
+/// The others hear that it is no member any more.
+impl BeforeLeaving for Shared {
+    fn node_leaves(&self) {
+        // An error: the node has left before.
+        let _ = self.own.publish(None);
+    }
+}
+
 /// Answers other members until the member has left.
 pub(super) async fn answer(shared: Weak<Shared>, asked: Port<HolderCall>) {
     loop {
         let request = asked.recv().await;
+        Causality::clear();
         let Some(shared) = shared.upgrade() else {
             return;
         };
@@ -215,6 +257,7 @@ pub(super) async fn answer(shared: Weak<Shared>, asked: Port<HolderCall>) {
 pub(super) async fn hear_changes(shared: Weak<Shared>, changes: Changes<PeerChange>) {
     loop {
         let change = changes.recv().await;
+        Causality::clear();
         let Some(shared) = shared.upgrade() else {
             return;
         };
@@ -232,9 +275,14 @@ pub(super) async fn hear_changes(shared: Weak<Shared>, changes: Changes<PeerChan
 pub(super) async fn hear_members(shared: Weak<Shared>, said: Subscription<Option<String>>) {
     loop {
         let sample = said.port().recv().await;
+        Causality::clear();
         let Some(shared) = shared.upgrade() else {
             return;
         };
+        if sample.value.is_none() {
+            // If it becomes a member again it keeps nothing yet.
+            shared.store.lock().lost_all(&sample.publisher);
+        }
         let changed = shared
             .members
             .lock()
@@ -245,14 +293,25 @@ pub(super) async fn hear_members(shared: Weak<Shared>, said: Subscription<Option
     }
 }
 
-/// Copies what holders lack, each time that something has changed.
+/// Copies what holders lack, each time that something has changed, or that a holder has been told.
 pub(super) async fn tell_holders(shared: Weak<Shared>, unrest: Port<()>) {
+    let mut telling: Vec<Telling> = Vec::new();
     loop {
-        unrest.recv().await;
-        while let Some(shared) = shared.upgrade() {
-            if shared.tell_once().await {
-                break;
+        let mut something = pin!(unrest.recv());
+        poll_fn(|context| {
+            let before = telling.len();
+            telling.retain_mut(|one| one.as_mut().poll(context).is_pending());
+            if telling.len() < before {
+                return Poll::Ready(());
             }
-        }
+            something.as_mut().poll(context)
+        })
+        .await;
+        // Somebody's put has said so. What is told goes on when that is cancelled.
+        Causality::clear();
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        telling.append(&mut shared.tell_once());
     }
 }

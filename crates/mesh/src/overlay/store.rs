@@ -14,6 +14,17 @@ pub struct Version {
     pub writer: String,
 }
 
+impl Version {
+    /// Newer than all of these, unless one has the largest counter: a member may make that up.
+    pub(super) fn after<'a>(known: impl Iterator<Item = &'a Version>, writer: &str) -> Version {
+        let newest = known.map(|version| version.counter).max().unwrap_or(0);
+        Version {
+            counter: newest.saturating_add(1),
+            writer: writer.to_owned(),
+        }
+    }
+}
+
 /// A value, or that there is none any more, and its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
@@ -40,6 +51,8 @@ pub(super) struct Store {
     unsettled: BTreeSet<String>,
     /// How often each member may have lost or dropped what it had.
     losses: BTreeMap<PeerName, u64>,
+    /// Members that are being told what a pass has found for them.
+    busy: BTreeSet<PeerName>,
     bytes: usize,
     most: usize,
 }
@@ -66,6 +79,7 @@ impl Store {
             kept: BTreeMap::new(),
             unsettled: BTreeSet::new(),
             losses: BTreeMap::new(),
+            busy: BTreeSet::new(),
             bytes: 0,
             most,
         }
@@ -80,6 +94,21 @@ impl Store {
         self.kept.get(key).map(|kept| &kept.entry)
     }
 
+    /// Where the entry does not fit, forgets what was removed before this moment.
+    pub(super) fn make_room(&mut self, key: &str, entry: &Entry, before: Option<Instant>) {
+        if let Some(before) = before
+            && self.bytes_with(key, entry) > self.most
+        {
+            self.forget_removed(before);
+        }
+    }
+
+    /// How many bytes there are with this entry in place of that of its key.
+    fn bytes_with(&self, key: &str, entry: &Entry) -> usize {
+        let freed = self.kept.get(key).map_or(0, |old| size(key, &old.entry));
+        self.bytes - freed + size(key, entry)
+    }
+
     /// Keeps the entry if it is newer than what is there; the version that is there then. What
     /// takes less room than before is kept also in a full store.
     pub(super) fn put(&mut self, key: &str, entry: Entry, now: Instant) -> Result<Version, Full> {
@@ -89,8 +118,7 @@ impl Store {
         {
             return Ok(old.entry.version.clone());
         }
-        let freed = old.map_or(0, |old| size(key, &old.entry));
-        let bytes = self.bytes - freed + size(key, &entry);
+        let bytes = self.bytes_with(key, &entry);
         if bytes > self.most && bytes > self.bytes {
             return Err(Full);
         }
@@ -161,9 +189,15 @@ impl Store {
         }
     }
 
+    /// The member has been told, or cannot be: the next pass looks at it again.
+    pub(super) fn is_told(&mut self, member: &PeerName) {
+        self.busy.remove(member);
+    }
+
     /// What members lack of the keys that they hold by `holders`, for each of them up to `limit`
     /// bytes, or one entry. Entries that this member does not hold any more are dropped once all
-    /// holders have them, which are to be told.
+    /// holders have them, which are to be told. Members that an earlier pass has found something
+    /// for come later: when they [have been told](Store::is_told).
     pub(super) fn pass(
         &mut self,
         me: &PeerName,
@@ -179,8 +213,12 @@ impl Store {
             let (holders, size) = (holders(&key), size(&key, &kept.entry));
             let others = || holders.iter().filter(|holder| *holder != me);
             let mut is_settled = true;
+            let is_busy = |holder: &PeerName| self.busy.contains(holder);
             for holder in others().filter(|holder| !kept.knows(holder)) {
                 is_settled = false;
+                if is_busy(holder) {
+                    continue;
+                }
                 let so_far = bytes.entry(holder.clone()).or_default();
                 if *so_far == 0 || *so_far + size <= limit {
                     let entries = pass.missing.entry(holder.clone()).or_default();
@@ -189,16 +227,20 @@ impl Store {
                 *so_far += size;
             }
             let all_have = others().all(|holder| kept.told.contains(holder));
-            if !holders.contains(me) && all_have {
+            let may_drop = !holders.contains(me) && all_have;
+            let waits = may_drop && others().any(is_busy);
+            if may_drop && !waits {
                 for holder in &holders {
                     let keys = pass.dropped.entry(holder.clone()).or_default();
                     keys.push(key.clone());
                 }
                 self.forget(&key);
-            } else if !is_settled {
+            } else if waits || !is_settled {
                 self.unsettled.insert(key);
             }
         }
+        let found = pass.missing.keys().chain(pass.dropped.keys());
+        self.busy.extend(found.cloned());
         pass
     }
 
@@ -285,6 +327,17 @@ mod tests {
             assert_eq!(store.get("k"), Some(&entries[2]));
             assert_eq!(store.bytes, OVERHEAD + 2);
         }
+    }
+
+    #[test]
+    fn sem_g217_a_version_that_a_member_makes_up_stops_no_put() {
+        let known = [entry(3, "a", b"x"), entry(7, "b", b"y")];
+        let versions = || known.iter().map(|entry| &entry.version);
+        assert!(Version::after(versions(), "a") > known[1].version);
+        let made_up = entry(u64::MAX, "z", b"z").version;
+        let after = Version::after(versions().chain([&made_up]), "a");
+        assert_eq!(after.counter, u64::MAX);
+        assert_eq!(Version::after(std::iter::empty(), "a").counter, 1);
     }
 
     #[test]

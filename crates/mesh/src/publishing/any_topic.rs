@@ -91,7 +91,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     }
 
     fn detach(&self, target: &FlowTarget, why: &str) {
-        self.remove(|to| to == target, why);
+        self.remove(|to, _| to == target, why);
     }
 
     fn broken(&self, peer: &PeerName) -> bool {
@@ -115,7 +115,17 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     }
 
     fn forget(&self, peer: &PeerName, why: &str) {
-        self.remove(|to| to.is_at(peer), why);
+        self.remove(|to, _| to.is_at(peer), why);
+    }
+
+    fn has_earlier(&self, peer: &PeerName, link: u64) -> bool {
+        let state = self.state.lock();
+        let mut flows = state.flows.iter();
+        flows.any(|(to, flow)| to.is_at(peer) && flow.link != link)
+    }
+
+    fn forget_earlier(&self, peer: &PeerName, link: u64, why: &str) {
+        self.remove(|to, flow| to.is_at(peer) && flow.link != link, why);
     }
 
     fn is_over(&self) -> bool {
@@ -143,7 +153,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
 
     fn close(&self) {
         self.state.lock().ended = true;
-        self.remove(|_| true, "the node has left");
+        self.remove(|_, _| true, "the node has left");
     }
 
     fn targets(&self) -> Vec<FlowTarget> {

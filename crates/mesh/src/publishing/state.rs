@@ -96,6 +96,14 @@ impl<T: Send + Sync + 'static> State<T> {
         bytes
     }
 
+    /// Somebody waits for room. Of those who wait no more few are kept.
+    pub(super) fn wait(&mut self, room: Option<ReplyPort<()>>) {
+        if self.waiters.len().is_power_of_two() {
+            self.waiters.retain(ReplyPort::is_wanted);
+        }
+        self.waiters.extend(room);
+    }
+
     /// The only subscriber, if it is of this node and the sample with this number may go to it at
     /// once. The caller sends then.
     pub(super) fn only_one_here(&mut self, number: u64) -> Option<(u32, Arc<Subscribed<T>>)> {
@@ -142,5 +150,40 @@ impl<T: Send + Sync + 'static> State<T> {
             flow.list(to, ready);
         }
         dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_ports::reply;
+
+    #[test]
+    fn who_waits_for_room_no_more_takes_no_memory() {
+        let mut state = State::<u32> {
+            next: 1,
+            flows: BTreeMap::new(),
+            ready: VecDeque::new(),
+            retained: VecDeque::new(),
+            room: Vec::new(),
+            waiters: Vec::new(),
+            sending: false,
+            ended: false,
+        };
+        let mut waits = Vec::new();
+        for n in 0..1000 {
+            let (room, has_room) = reply();
+            state.wait(Some(room));
+            if n % 100 == 0 {
+                waits.push(has_room);
+            }
+        }
+        assert!(
+            state.waiters.len() <= 2 * waits.len(),
+            "{}",
+            state.waiters.len()
+        );
+        let wanted = state.waiters.iter().filter(|waiter| waiter.is_wanted());
+        assert_eq!(wanted.count(), waits.len());
     }
 }

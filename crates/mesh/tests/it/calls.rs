@@ -234,3 +234,100 @@ fn sem_g215_an_answer_that_no_frame_holds_fails_its_call() {
         "{told:?}"
     );
 }
+
+#[test]
+fn calls_to_a_node_that_is_lost_end_in_the_same_order_in_each_run_of_a_seed() {
+    let run = || {
+        let net = Net::new(8);
+        let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+        let port = Port::<Square>::new();
+        let _server = serves.serve("square", &port).unwrap();
+        net.replay.run();
+        let ended = Log::new();
+        for n in 0..12_u32 {
+            let (node, log) = (asks.clone(), ended.clone());
+            motet_dispatch::spawn(&net.queue("caller"), async move {
+                let lost: Result<u32, CallError> = node.call("square", &n).await;
+                log.push((n, lost.is_err()));
+            })
+            .unwrap();
+        }
+        net.replay.run();
+        net.network.kill("serves");
+        net.replay.run();
+        ended.take()
+    };
+    let first = run();
+    assert_eq!(first.len(), 12);
+    assert_eq!(run(), first);
+}
+
+#[test]
+fn sem_g215_a_node_that_leaves_ends_the_calls_that_it_has_not_answered() {
+    let net = Net::new(9);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Square>::new();
+    let _server = serves.serve("square", &port).unwrap();
+    net.replay.run();
+    let results = Log::new();
+    ask(&net, &asks, 3, &results);
+    net.replay.run();
+    let request = port.test().expect("the request has come");
+    // Its link stays: other parts of its process may have the carrier.
+    serves.leave();
+    net.replay.run();
+    let told = results.take();
+    assert!(
+        matches!(&told[..], [Err(CallError::Failed(why))] if why.contains("left")),
+        "{told:?}"
+    );
+    assert!(!request.is_wanted());
+    ask(&net, &asks, 4, &results);
+    net.replay.run();
+    let told = results.take();
+    assert!(
+        matches!(&told[..], [Err(CallError::NoResponder { .. })]),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn sem_g215_a_server_sees_that_the_node_of_its_caller_has_left() {
+    let net = Net::new(10);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Square>::new();
+    let _server = serves.serve("square", &port).unwrap();
+    net.replay.run();
+    let results = Log::new();
+    ask(&net, &asks, 3, &results);
+    net.replay.run();
+    let request = port.test().expect("the request has come");
+    asks.leave();
+    net.replay.run();
+    assert_eq!(results.take(), [Err(CallError::Left)]);
+    assert!(!request.is_wanted());
+}
+
+#[test]
+fn sem_g215_calls_under_two_keys_by_turns_go_to_each_server_of_both() {
+    let net = Net::new(11);
+    let (asks, one, two) = (net.node("asks", 1), net.node("one", 1), net.node("two", 1));
+    let (mut servers, mut ports) = (Vec::new(), Vec::new());
+    for (node, key) in [(&one, "a"), (&two, "a"), (&one, "b"), (&two, "b")] {
+        let port = Port::<Square>::new();
+        servers.push(node.serve(key, &port).unwrap());
+        ports.push(port);
+    }
+    net.replay.run();
+    let mut calls = Vec::new();
+    for _ in 0..6 {
+        for key in ["a", "b"] {
+            let node = asks.clone();
+            let call = async move { node.call::<u32, u32>(key, &1).await };
+            calls.push(motet_dispatch::spawn_with_handle(&net.queue("caller"), call).unwrap());
+            net.replay.run();
+        }
+    }
+    let asked: Vec<usize> = ports.iter().map(Port::item_count).collect();
+    assert_eq!(asked, [3, 3, 3, 3]);
+}

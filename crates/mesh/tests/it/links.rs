@@ -1,9 +1,10 @@
 //! Links that break, nodes that come back, and bytes that are no frames.
 
 use crate::nodes::{Net, waiting};
+use motet_dispatch::{QueueConfig, Replay};
 use motet_mesh::{
-    Carrier, CarrierError, CarrierEvent, FramePriority, Gap, Node, PeerChange, PeerName, Qos,
-    SubscribeConfig,
+    Carrier, CarrierError, CarrierEvent, FramePriority, Gap, LinkConfig, Node, PeerChange,
+    PeerName, Qos, SimulatedNetwork, SubscribeConfig,
 };
 use motet_ports::Port;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -164,4 +165,75 @@ fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
         .map(|s| (*s.value, s.gap))
         .collect();
     assert_eq!(got, [(1, None), (2, None), (3, None)]);
+}
+
+#[test]
+fn sem_g212_a_subscription_that_ends_while_its_link_is_broken_is_given_up() {
+    let net = Net::new(4);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let config = SubscribeConfig::default();
+    let ends = subscriber.subscribe::<u32>("n", &config).unwrap();
+    let stays = subscriber.subscribe::<u32>("*", &config).unwrap();
+    let qos = Qos::acknowledged(2).keeping(Duration::from_secs(1));
+    let topic = publisher.topic::<u32>("n", qos).unwrap();
+    net.replay.run();
+    net.network.cut("a", "b");
+    net.replay.run_for(Duration::from_millis(10));
+    topic.publish(1).unwrap();
+    drop(ends);
+    net.network.mend("a", "b");
+    net.replay.run();
+    let lost = topic.losses().test().expect("the loss is told");
+    assert_eq!(lost.gap, Gap { from: 1, to: 1 });
+    for n in 2..=9 {
+        topic.publish(n).unwrap();
+        net.replay.run();
+    }
+    let got = std::iter::from_fn(|| stays.port().test());
+    let got: Vec<u32> = got.map(|sample| *sample.value).collect();
+    assert_eq!(got, (1..=9).collect::<Vec<_>>());
+    assert_eq!(topic.subscribers().len(), 1);
+}
+
+#[test]
+fn a_topic_that_ends_while_its_link_is_broken_publishes_no_more() {
+    let net = Net::new(6);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let config = SubscribeConfig::default();
+    let samples = subscriber.subscribe::<u32>("*", &config).unwrap();
+    let stays = publisher.topic::<u32>("stays", Qos::latest(2)).unwrap();
+    let ends = publisher.topic::<u32>("ends", Qos::latest(2)).unwrap();
+    net.replay.run();
+    assert_eq!(samples.publisher_count(), 2);
+    net.network.cut("a", "b");
+    net.replay.run_for(Duration::from_millis(10));
+    drop(ends);
+    net.network.mend("a", "b");
+    net.replay.run();
+    assert_eq!(samples.publisher_count(), 1);
+    stays.publish(1).unwrap();
+    net.replay.run();
+    assert_eq!(*samples.port().test().unwrap().value, 1);
+}
+
+#[test]
+fn a_link_whose_break_is_never_detected_is_neither_told_nor_mended() {
+    let replay = Replay::new(5);
+    let config = LinkConfig {
+        detection: Duration::MAX,
+        ..LinkConfig::default()
+    };
+    let network = SimulatedNetwork::new(5, config, replay.clock());
+    let node = |name| {
+        let queue = Arc::new(replay.queue(QueueConfig::named(name)));
+        Node::join(&network.carrier(name), 1, queue)
+    };
+    let (here, _there) = (node("here"), node("there"));
+    replay.run();
+    let changes = here.peer_changes();
+    network.cut("here", "there");
+    replay.run_for(Duration::from_secs(1000));
+    network.mend("here", "there");
+    replay.run_for(Duration::from_secs(1000));
+    assert_eq!(changes.test(), None);
 }

@@ -1,7 +1,7 @@
 //! Members that keep values together, under kills, cuts and restarts.
 
 use crate::nodes::Net;
-use motet_dispatch::Enqueue;
+use motet_dispatch::{Causality, Enqueue, QueueConfig};
 use motet_mesh::{
     MAX_VALUE, Member, MemberChange, Node, Overlay, OverlayConfig, OverlayError, PeerName, Room,
 };
@@ -148,6 +148,26 @@ fn sem_g230_members_know_who_comes_says_something_and_goes() {
 }
 
 #[test]
+fn sem_g230_a_member_whose_node_leaves_is_gone_while_its_link_stays() {
+    let members = Members::new(13, 2);
+    let node = members.net.node("z", 50);
+    let overlay = Overlay::join(&node, "o", OverlayConfig::default()).unwrap();
+    members.settle();
+    for n in 0..10 {
+        members.put(0, &format!("key/{n}"), n);
+    }
+    let changes = members.live[0].1.changes();
+    node.leave();
+    members.settle();
+    let gone = MemberChange::Went(PeerName::new("z"), "it has left".to_owned());
+    assert_eq!(changes.test(), Some(gone));
+    assert_eq!(members.live[0].1.members(), members.names());
+    let kept: usize = members.live.iter().map(|(_, overlay)| overlay.kept()).sum();
+    assert_eq!(kept, 20, "two copies of each");
+    drop(overlay);
+}
+
+#[test]
 fn sem_g231_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_or_removed() {
     let members = Members::new(2, 7);
     for n in 0..40 {
@@ -168,6 +188,26 @@ fn sem_g231_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_o
     assert_eq!(removed.unwrap().version.counter, 3);
     assert!((0..7).all(|at| members.get(at, "part/7").is_none()));
     assert_eq!(members.get(3, "never/put"), None);
+}
+
+#[test]
+fn sem_g231_a_value_whose_holders_do_not_answer_is_not_said_to_be_missing() {
+    let members = Members::new(14, 6);
+    members.put(0, "key", 7);
+    let (names, holders) = (members.names(), members.live[0].1.lookup("key").unwrap());
+    let reader = (0..6).find(|at| !holders.contains(&names[*at])).unwrap();
+    // The others are still asked, and have never had it.
+    for holder in &holders {
+        let network = &members.net.network;
+        network.cut(names[reader].as_str(), holder.as_str());
+    }
+    let found = members.on(reader, |overlay: Overlay| async move {
+        overlay.get::<u32>("key").await
+    });
+    assert!(
+        matches!(&found, Err(OverlayError::NoAnswer { .. })),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -234,6 +274,69 @@ fn sem_g232_when_a_third_is_killed_at_once_only_values_without_a_holder_are_lost
         (1..30).contains(&lost),
         "{lost}: both holders were among the four"
     );
+}
+
+#[test]
+fn sem_g232_a_member_that_does_not_answer_holds_up_no_copies_of_others() {
+    let mut members = Members::new(9, 1);
+    for n in 0..40 {
+        members.put(0, &format!("key/{n}"), n);
+    }
+    let queue = members.net.replay.queue(QueueConfig::named("a"));
+    let carrier = members.net.network.carrier("a");
+    let silent = Node::join(&carrier, 99, Arc::new(queue.clone()));
+    let silent = Overlay::join(&silent, "o", OverlayConfig::default()).unwrap();
+    // It is known to be a member, and nothing has come to it yet of what it is to hold.
+    while members.live[0].1.members().len() < 2 {
+        members.net.replay.run_for(Duration::from_micros(10));
+    }
+    queue.suspend();
+    members.start("m001");
+    members.settle();
+    assert_eq!(silent.kept(), 0);
+    assert!(members.live[1].1.kept() > 0, "it has its copies");
+    queue.resume();
+    members.settle();
+    let kept = members.live.iter().map(|(_, overlay)| overlay.kept());
+    assert_eq!(kept.sum::<usize>() + silent.kept(), 80);
+}
+
+#[test]
+fn sem_g232_copies_are_made_when_who_has_put_a_value_is_cancelled() {
+    let mut members = Members::new(10, 1);
+    let order = Causality::new("order");
+    for n in 0..20_u32 {
+        let overlay = members.live[0].1.clone();
+        let put = order.wrap(async move {
+            overlay.put(&format!("key/{n}"), &n).await.unwrap();
+        });
+        motet_dispatch::spawn(&members.net.queue("task"), put).unwrap();
+        members.settle();
+    }
+    order.cancel("the customer has gone");
+    members.start("m001");
+    members.start("m002");
+    members.net.replay.run_for(Duration::from_secs(5));
+    let kept: usize = members.live.iter().map(|(_, overlay)| overlay.kept()).sum();
+    assert_eq!(kept, 40, "two copies of each");
+}
+
+#[test]
+fn sem_g232_a_member_that_leaves_and_joins_again_gets_its_copies_again() {
+    let members = Members::new(12, 1);
+    let node = members.net.node("z", 50);
+    let join = || Overlay::join(&node, "o", OverlayConfig::default()).unwrap();
+    let first = join();
+    members.settle();
+    for n in 0..10 {
+        assert_eq!(members.put(0, &format!("key/{n}"), n), 2);
+    }
+    assert_eq!(first.kept(), 10);
+    drop(first);
+    members.settle();
+    let again = join();
+    members.settle();
+    assert_eq!(again.kept(), 10);
 }
 
 #[test]
@@ -335,6 +438,29 @@ fn sem_g235_a_holder_without_room_is_told_again_when_members_change() {
     members.start(&name);
     members.settle();
     assert_eq!(members.live[1].1.kept(), 1, "the new holder has room");
+}
+
+#[test]
+fn sem_g235_what_was_removed_long_ago_takes_no_room() {
+    let mut members = Members::new(11, 0);
+    let config = OverlayConfig {
+        most_bytes: 1000,
+        keep_removed: Duration::from_secs(60),
+        ..OverlayConfig::default()
+    };
+    members.start_with("small", config);
+    members.settle();
+    let remove = |members: &Members, key: String| {
+        members.on(0, move |overlay: Overlay| async move {
+            overlay.remove(&key).await.is_ok()
+        })
+    };
+    assert!(
+        !(0..100).all(|n| remove(&members, format!("key/{n}"))),
+        "it is full"
+    );
+    members.net.replay.run_for(Duration::from_secs(61));
+    assert_eq!(members.put(0, "new", 1), 1);
 }
 
 #[test]

@@ -150,6 +150,31 @@ fn sem_g221_a_taker_that_was_started_again_gets_what_is_posted_later() {
     drop((exported, before));
 }
 
+#[test]
+fn sem_g221_who_waits_for_a_port_is_told_when_it_is_exported_no_longer() {
+    let net = Net::new(5);
+    let (owner, taker) = (net.node("owner", 1), net.node("t", 1));
+    let port = Port::<u32>::new();
+    let exported = owner.export("n", &port).unwrap();
+    net.replay.run();
+    let log = Log::new();
+    let (remote, out) = (taker.remote_port::<u32>("n").unwrap(), log.clone());
+    spawn(&net.queue("taker"), async move {
+        out.push(remote.recv().await);
+    })
+    .unwrap();
+    net.replay.run();
+    assert!(log.is_empty(), "it waits");
+    drop(exported);
+    net.replay.run();
+    let told = log.take();
+    assert!(
+        matches!(&told[..], [Err(TakeError::Call(key, CallError::Failed(why)))]
+            if key == "n" && why.contains("no longer")),
+        "{told:?}"
+    );
+}
+
 /// Takers that compete, in both orders, while links are cut and a taker is killed and comes back.
 fn program(seed: u64) {
     let net = Net::new(seed);

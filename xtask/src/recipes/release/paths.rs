@@ -1,14 +1,11 @@
 //! No folder of the machine that builds is named in what it builds.
 
-use super::super::project::Project;
+use super::super::project::{FLAGS, Project, with_flags};
 use anyhow::Result;
 use fs_err as fs;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// How the words of `CARGO_ENCODED_RUSTFLAGS` are parted.
-const PARTED: &str = "\u{1f}";
 
 /// Folders of the machine, and what they are called in the artefacts. Of several that fit the last
 /// counts.
@@ -36,21 +33,16 @@ impl Paths {
 
     /// Has compilers of Rust and C that a command starts call folders as they are called here.
     pub(super) fn hide(&self, command: &mut Command) {
-        let mut rust = match env::var("CARGO_ENCODED_RUSTFLAGS") {
-            Ok(words) => words,
-            Err(_) => env::var("RUSTFLAGS")
-                .unwrap_or_default()
-                .replace(' ', PARTED),
-        };
-        let mut c = env::var("CFLAGS").unwrap_or_default();
+        let (mut rust, mut c) = (Vec::new(), env::var("CFLAGS").unwrap_or_default());
         for (path, name) in &self.0 {
             let path = path.display();
-            rust += &format!("{PARTED}--remap-path-prefix={path}={name}");
-            c += &format!(" -ffile-prefix-map={path}={name}");
+            rust.push(format!("--remap-path-prefix={path}={name}"));
+            c += &format!(" {}", word(&format!("-ffile-prefix-map={path}={name}")));
         }
         command
-            .env("CARGO_ENCODED_RUSTFLAGS", rust.trim_start_matches(PARTED))
-            .env("CFLAGS", c);
+            .env(FLAGS, with_flags(rust.iter().map(String::as_str)))
+            .env("CFLAGS", c)
+            .env("CC_SHELL_ESCAPED_FLAGS", "1");
     }
 
     /// What bytes name of the machine: the text from each folder on that is found first.
@@ -90,9 +82,18 @@ impl Paths {
     }
 }
 
+/// One word of a line that is read as a shell reads it.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Paths;
+    use super::{Paths, word};
     use std::path::PathBuf;
     use std::process::Command;
 
@@ -127,5 +128,19 @@ mod tests {
             "--remap-path-prefix=/home/ada=/home\u{1f}--remap-path-prefix=/home/ada/motet=/motet"
         ));
         assert!(told("CFLAGS").ends_with("-ffile-prefix-map=/home/ada/motet=/motet"));
+    }
+
+    #[test]
+    fn a_folder_with_spaces_is_one_word_for_compilers_of_c() {
+        let folder = "/home/ada/my motet's";
+        let mut command = Command::new("sh");
+        Paths(vec![(PathBuf::from(folder), "/motet")]).hide(&mut command);
+        // The variable says that flags are to be read so.
+        let reads =
+            r#"eval "set -- $CFLAGS"; for last; do :; done; echo "$CC_SHELL_ESCAPED_FLAGS $last""#;
+        let told = command.args(["-c", reads]).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        assert_eq!(told, format!("1 -ffile-prefix-map={folder}=/motet\n"));
+        assert_eq!(word("-fmap=/a/b=/c"), "-fmap=/a/b=/c");
     }
 }
