@@ -361,6 +361,20 @@ def test_sem_g463_numbers_in_another_byte_order_are_refused():
     assert World.threads(2).run(main) == [[2, 2]] * 2
 
 
+def test_ranks_receive_empty_messages_at_the_same_time():
+    def main(comm):
+        nothing, status = numpy.empty(0), MPI.Status()
+        if comm.rank == 0:
+            time.sleep(0.2)
+            for rank in 1, 2:
+                comm.Send([nothing, MPI.DOUBLE], dest=rank)
+            return 0
+        comm.Recv([nothing, MPI.DOUBLE], source=0, status=status)
+        return status.Get_count(MPI.DOUBLE)
+
+    assert of_three(main) == [0, 0, 0]
+
+
 def test_complex_numbers_have_no_largest():
     def main(comm):
         numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)

@@ -238,6 +238,15 @@ def test_sem_g499_windows_and_files_of_two_processes(tmp_path):
     assert path.read_bytes() == b"rank 0 rank 1 "
 
 
+def test_ranks_without_memory_end_their_windows_together():
+    def main(comm):
+        win = MPI.Win.Create(numpy.zeros(int(comm.rank == 0)), 8, comm=comm)
+        win.Fence()
+        win.Free()
+
+    assert on(3, main) == [None] * 3
+
+
 def test_an_access_beyond_a_window_is_told_in_bytes():
     def main(comm):
         win = MPI.Win.Create(numpy.zeros(4), 8, comm=comm)

@@ -46,7 +46,10 @@ class InPlaceType:
 BOTTOM = BottomType()
 IN_PLACE = InPlaceType()
 
-_NOTHING = numpy.empty(0, dtype=numpy.uint8)
+
+def _nothing() -> numpy.ndarray:
+    """Make memory without a byte: new each time, since ranks must not share what they write."""
+    return numpy.empty(0, dtype=numpy.uint8)
 
 
 class buffer(numpy.ndarray):  # noqa: N801
@@ -130,7 +133,7 @@ class buffer(numpy.ndarray):  # noqa: N801
 def at_address(address: int, nbytes: int, readonly: bool, owner: Any) -> numpy.ndarray:
     """Show memory at an address, which `owner` keeps."""
     if nbytes == 0:
-        return _NOTHING
+        return _nothing()
     held: Any = (ctypes.c_ubyte * nbytes).from_address(address)
     held._owner = owner
     shown = numpy.frombuffer(held, dtype=numpy.uint8)
@@ -161,7 +164,7 @@ def _of_array(array: numpy.ndarray) -> numpy.ndarray:
         flat = array.T.reshape(-1)
     else:
         raise BufferError("the array is not contiguous; copy it by numpy.ascontiguousarray")
-    return flat.view(numpy.uint8) if flat.size else _NOTHING
+    return flat.view(numpy.uint8) if flat.size else _nothing()
 
 
 def _of_interface(obj: Any) -> tuple[numpy.ndarray, str]:
@@ -258,7 +261,7 @@ def shown(obj: Any) -> tuple[numpy.ndarray, str]:
     if isinstance(obj, numpy.ndarray):
         return _of_array(obj), _code(obj.dtype)
     if obj is None or obj is BOTTOM:
-        return _NOTHING, "B"
+        return _nothing(), "B"
     try:
         view = memoryview(obj)
     except TypeError:
@@ -275,7 +278,7 @@ def shown(obj: Any) -> tuple[numpy.ndarray, str]:
             raise BufferError("the buffer is not contiguous; copy it")
         return _of_array(numpy.asarray(view)), code
     if view.nbytes == 0:
-        return _NOTHING, code
+        return _nothing(), code
     return numpy.frombuffer(view.cast("B"), dtype=numpy.uint8), code
 
 
