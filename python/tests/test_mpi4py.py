@@ -375,6 +375,29 @@ def test_ranks_receive_empty_messages_at_the_same_time():
     assert of_three(main) == [0, 0, 0]
 
 
+def test_topologies_take_arrays_of_numpy():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        left, right = (comm.rank - 1) % 3, (comm.rank + 1) % 3
+        # One of them is rank 0 alone, and one weight is the number of UNWEIGHTED.
+        weights = numpy.array([MPI.UNWEIGHTED]), numpy.array([7])
+        edges = numpy.array([left]), numpy.array([right])
+        ring = comm.Create_dist_graph_adjacent(*edges, *weights)
+        assert ring.Get_dist_neighbors() == ([left], [right], ([MPI.UNWEIGHTED], [7]))
+        assert ring.neighbor_allgather(comm.rank) == [left]
+        both = numpy.array([left, right])
+        pairs = comm.Create_dist_graph_adjacent(both, both, numpy.ones(2, int), both)
+        assert pairs.neighbor_allgather(comm.rank) == [left, right]
+        one = numpy.array([comm.rank]), numpy.int64(1)
+        told = comm.Create_dist_graph(*one, numpy.array([right]), numpy.array([right]))
+        assert told.Get_dist_neighbors() == ([left], [right], ([comm.rank], [right]))
+        grid = comm.Create_cart(numpy.int64(3), periods=numpy.bool_(True))
+        assert (grid.dims, grid.periods) == ([3], [True])
+        return MPI.Compute_dims(6, numpy.int64(2))
+
+    assert of_three(main) == [[3, 2]] * 3
+
+
 def test_complex_numbers_have_no_largest():
     def main(comm):
         numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)
