@@ -398,6 +398,27 @@ def test_topologies_take_arrays_of_numpy():
     assert of_three(main) == [[3, 2]] * 3
 
 
+def test_a_status_counts_the_numbers_of_derived_datatypes():
+    status, three = MPI.Status(), MPI.INT.Create_contiguous(3)
+    status.Set_elements(three, 6)
+    assert (status.Get_elements(three), status.Get_count(three), status.count) == (6, 2, 24)
+    status.Set_elements(three, 4)
+    assert (status.Get_elements(three), status.Get_count(three)) == (4, MPI.UNDEFINED)
+    mixed = MPI.Datatype.Create_struct([2, 1], [0, 8], [MPI.INT, MPI.DOUBLE])
+    pair = mixed.Create_contiguous(2)
+    for datatype in (mixed, pair):
+        for count, nbytes in enumerate([0, 4, 8, 16, 20, 24, 32, 36]):
+            status.Set_elements(datatype, count)
+            assert (status.count, status.Get_elements(datatype)) == (nbytes, count)
+    status.count = 12
+    assert status.Get_elements(mixed) == MPI.UNDEFINED
+    nested = MPI.Datatype.Create_struct([1, 1], [0, 16], [mixed, MPI.SHORT])
+    status.count = 18
+    assert (status.Get_count(nested), status.Get_elements(nested)) == (1, 4)
+    status.count = 0
+    assert status.Get_elements(MPI.INT.Create_contiguous(0)) == 0
+
+
 def test_complex_numbers_have_no_largest():
     def main(comm):
         numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)
