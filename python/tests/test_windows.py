@@ -116,8 +116,10 @@ def test_sem_g499_what_cannot_be_is_an_error_of_mpi():
         own = MPI.Op.Create(lambda a, b, _: None)
         raises("ERR_OP", win.Accumulate, number, 0, 0, own)
         own.Free()
-        with pytest.raises(ValueError, match="8 at the origin"):
-            win.Put(number, 0, (0, 1, MPI.INT))
+        for count in 0, 1:
+            for access in win.Put, win.Get, win.Accumulate:
+                with pytest.raises(ValueError, match=f"{4 * count} bytes for 8 at the origin"):
+                    access(number, 0, (0, count, MPI.INT))
         win.Free()
         raises("ERR_WIN", win.Fence)
         for unsupported in (MPI.Win.Allocate_shared, MPI.Win.Create_dynamic):
