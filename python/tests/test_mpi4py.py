@@ -419,6 +419,82 @@ def test_a_status_counts_the_numbers_of_derived_datatypes():
     assert status.Get_elements(MPI.INT.Create_contiguous(0)) == 0
 
 
+def too_long(comm):
+    """A receive whose message is longer than its room, and one that fits, which both are there."""
+    short, fits = bytearray(2), bytearray(5)
+    requests = [comm.Irecv(room, source=comm.rank) for room in (short, fits)]
+    for _ in requests:
+        comm.Send(b"12345", dest=comm.rank)
+    return requests, fits
+
+
+def test_a_request_that_has_failed_is_over():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        for call in (
+            lambda requests: requests[0].Test(),
+            lambda requests: requests[0].Get_status(),
+            MPI.Request.Waitany,
+            MPI.Request.Testsome,
+            MPI.Request.Waitsome,
+            MPI.Request.Testall,
+        ):
+            requests, fits = too_long(comm)
+            with pytest.raises(MPI.Exception) as raised:
+                call(requests)
+            assert raised.value == MPI.ERR_TRUNCATE
+            assert not requests[0] and requests[1]
+            MPI.Request.Waitall(requests)
+            assert fits == b"12345"
+
+    of_three(main)
+
+
+def test_a_request_that_has_failed_takes_nothing_of_the_next():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        apart, both, came = comm.Dup(), numpy.ones(2), bytearray(5)
+        if comm.rank == 1:
+            comm.Barrier()
+            with pytest.raises(MPI.Exception, match="different collectives"):
+                apart.Ialltoall(both, numpy.empty(2)).Wait()
+            return True
+        request = apart.Iallgather(both[:1], numpy.empty(2))
+        comm.Barrier()
+        with pytest.raises(MPI.Exception, match="different collectives"):
+            while not request.Test():
+                pass
+        after = comm.Irecv(came, source=0)
+        comm.Send(b"12345", dest=0)
+        request.Wait()
+        after.Wait()
+        return came == b"12345"
+
+    assert World.threads(2).run(main) == [True, True]
+
+
+def test_a_wait_on_another_thread_leaves_the_request():
+    def main(_):
+        comm, came, said = MPI.COMM_WORLD, bytearray(5), []
+        request = comm.Irecv(came, source=comm.rank)
+
+        def wait():
+            for call in request.Wait, request.Test, lambda: MPI.Request.Waitany([request]):
+                try:
+                    call()
+                except RuntimeError as error:
+                    said.append(str(error))
+
+        other = threading.Thread(target=wait)
+        other.start()
+        other.join()
+        comm.Send(b"12345", dest=comm.rank)
+        request.Wait()
+        return came == b"12345", len(said)
+
+    assert World.threads(1).run(main) == [(True, 3)]
+
+
 def test_complex_numbers_have_no_largest():
     def main(comm):
         numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)
