@@ -495,6 +495,20 @@ def test_a_wait_on_another_thread_leaves_the_request():
     assert World.threads(1).run(main) == [(True, 3)]
 
 
+def test_a_scatter_needs_room_on_all_ranks_but_the_root():
+    def main(_):
+        comm, numbers, came = MPI.COMM_WORLD, numpy.arange(3.0), numpy.empty(1)
+        if comm.rank != 0:
+            for nothing in (None, MPI.IN_PLACE):
+                for call in (comm.Scatter, comm.Scatterv, comm.Iscatter, comm.Scatter_init):
+                    with pytest.raises(TypeError, match="a buffer or a list is expected"):
+                        call(None, nothing)
+        comm.Scatter(numbers, MPI.IN_PLACE if comm.rank == 0 else came)
+        return came[0] if comm.rank else 0.0
+
+    assert of_three(main) == [0, 1, 2]
+
+
 def test_complex_numbers_have_no_largest():
     def main(comm):
         numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)
