@@ -509,6 +509,20 @@ def test_a_scatter_needs_room_on_all_ranks_but_the_root():
     assert of_three(main) == [0, 1, 2]
 
 
+def test_matrices_and_masked_arrays_are_buffers():
+    def main(_):
+        comm = MPI.COMM_SELF
+        given, came = numpy.asmatrix(numpy.arange(4.0).reshape(2, 2)), numpy.asmatrix(numpy.eye(2))
+        comm.Sendrecv(given, 0, recvbuf=[came, 4, MPI.DOUBLE], source=0)
+        assert came.tolist() == [[0, 1], [2, 3]]
+        masked = numpy.ma.masked_array(numpy.zeros(4), mask=[True, False, False, False])
+        comm.Allreduce(given, masked)
+        return masked.data.tolist(), masked.mask.tolist()
+
+    found = World.threads(1).run(main)
+    assert found == [([0, 1, 2, 3], [True, False, False, False])]
+
+
 def test_complex_numbers_have_no_largest():
     def main(comm):
         numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)

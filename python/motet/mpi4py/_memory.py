@@ -158,6 +158,8 @@ def _is_readable(address: int) -> bool:
 def _of_array(array: numpy.ndarray) -> numpy.ndarray:
     if array.dtype.hasobject:
         raise ValueError(f"an array of {array.dtype} has no memory of its own: use send, not Send")
+    # A matrix stays one when it is laid flat, and a mask is no memory of the numbers.
+    array = numpy.asarray(array)
     if array.flags.c_contiguous:
         flat = array.reshape(-1)
     elif array.flags.f_contiguous:
