@@ -88,6 +88,23 @@ def test_derived_datatypes_leave_gaps():
     World.threads(1).run(main)
 
 
+def test_datatypes_have_attributes():
+    told = []
+    key = MPI.Datatype.Create_keyval(
+        copy_fn=lambda datatype, key, value: value + 1,
+        delete_fn=lambda datatype, key, value: told.append(value),
+    )
+    one = MPI.INT.Create_contiguous(2)
+    assert one.Get_attr(key) is None
+    one.Set_attr(key, 5)
+    copy = one.Dup()
+    assert (one.Get_attr(key), copy.Get_attr(key)) == (5, 6)
+    copy.Free()
+    one.free()
+    assert told == [6, 5] and not one
+    MPI.Datatype.Free_keyval(key)
+
+
 def test_sem_g464_what_is_lacking_says_what_it_is():
     with pytest.raises(NotImplementedError, match=r"processes share.*Win\.Allocate"):
         MPI.Win.Allocate_shared(8)
@@ -99,6 +116,15 @@ def test_sem_g464_what_is_lacking_says_what_it_is():
         MPI.COMM_WORLD.Create_intercomm(0, MPI.COMM_WORLD, 1)
     with pytest.raises(NotImplementedError, match="motet run"):
         MPI.COMM_SELF.Spawn("program")
+    comm, datatype = MPI.COMM_SELF, MPI.DOUBLE
+    for name in ("Pack_external", "Unpack_external", "Create_f90_real", "Get_contents"):
+        with pytest.raises(NotImplementedError, match="motet has no .*; (use|name)"):
+            getattr(datatype, name)(1, 2)
+    for name in ("Shrink", "Revoke", "Psend_init"):
+        with pytest.raises(NotImplementedError, match="motet has no .*; (use|a process)"):
+            getattr(comm, name)()
+    with pytest.raises(NotImplementedError, match="partitions"):
+        MPI.Prequest().Pready(0)
     with pytest.raises(NotImplementedError, match="T_INIT"):
         _ = MPI.T_INIT
     with pytest.raises(AttributeError):

@@ -6,7 +6,7 @@ from typing import Any
 
 from motet.mpi4py import _constants as constants
 from motet.mpi4py._derived import Derived, Layout
-from motet.mpi4py._errors import fail, lacks
+from motet.mpi4py._errors import fail, lacks, not_there
 from motet.mpi4py._memory import memory
 from motet.mpi4py._parts import Part
 
@@ -147,12 +147,13 @@ class Datatype(Derived):
         """Give the handle up."""
         if self._valid().predefined:
             fail("ERR_TYPE", f"{self._valid().name} is MPI's own")
+        self._forget()
         self._layout = None
 
     def free(self) -> None:
         """Give the handle up, if it may be."""
         if self._layout is not None and not self._layout.predefined:
-            self._layout = None
+            self.Free()
 
     # Packing.
 
@@ -176,6 +177,21 @@ class Datatype(Derived):
     def Pack_size(self, count: int, comm: Any) -> int:
         """Give the number of bytes that so many items take."""
         return count * self._valid().size
+
+    # What is not there.
+
+    Pack_external = Unpack_external = Pack_external_size = not_there(
+        "external data representation", "use Pack, whose bytes are those of memory"
+    )
+    Create_f90_integer = Create_f90_real = Create_f90_complex = not_there(
+        "datatypes by their decimal digits", "name the datatype, or use Match_size"
+    )
+    Get_contents = not_there(
+        "numbers of how a datatype was made", "use decode, which gives the arguments by name"
+    )
+    Get_value_index = not_there(
+        "pairs of datatypes by their parts", "name the pair, such as DOUBLE_INT"
+    )
 
 
 DATATYPE_NULL = Datatype()

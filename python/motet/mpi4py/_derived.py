@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from motet.mpi4py import _constants as constants
+from motet.mpi4py._attributes import Attributes
 from motet.mpi4py._errors import fail
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Layout:
         return numpy.arange(self.size) if self.places is None else self.places
 
 
-class Derived:
+class Derived(Attributes):
     """The calls of a datatype that make others."""
 
     _layout: Layout | None = None
@@ -54,6 +55,9 @@ class Derived:
         if self._layout is None:
             fail("ERR_TYPE", "the datatype is null")
         return self._layout
+
+    def _attributes(self) -> dict[int, Any]:
+        return self._valid().attributes
 
     @classmethod
     def _of(cls, layout: Layout) -> Self:
@@ -100,7 +104,7 @@ class Derived:
             constants.COMBINER_DUP, layout.all_places(), layout.lb, layout.lb + layout.extent, {}
         )
         assert made._layout is not None
-        made._layout.attributes = dict(layout.attributes)
+        made._layout.attributes = self._copied()
         return made
 
     Create_dup = Dup

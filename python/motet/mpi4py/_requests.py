@@ -10,7 +10,7 @@ from typing import Any
 from motet import _motet
 from motet.mpi4py._calls import Call
 from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, UNDEFINED
-from motet.mpi4py._errors import fail
+from motet.mpi4py._errors import fail, not_there
 from motet.mpi4py._status import Status
 
 
@@ -366,6 +366,10 @@ class Prequest(Request):
         """Start several."""
         for request in requests:
             request.Start()
+
+    Pready = Pready_range = Pready_list = Parrived = not_there(
+        "messages in partitions", "use Send_init and Recv_init for each part"
+    )
 
 
 REQUEST_NULL = Request()
