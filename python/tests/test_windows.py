@@ -156,6 +156,28 @@ def test_sem_g500_a_file_is_there_when_all_ranks_have_closed_it(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["squares"]
 
 
+def test_sem_g500_a_rank_may_see_nothing_of_a_file(tmp_path):
+    path = tmp_path / "rows"
+
+    def main(comm):
+        # Two rows on three ranks.
+        rows, first = int(comm.rank < 2), min(comm.rank, 2)
+        file = MPI.File.Open(comm, path, MPI.MODE_RDWR | MPI.MODE_CREATE)
+        file.Set_view(0, MPI.DOUBLE, MPI.DOUBLE.Create_subarray([2], [rows], [first]))
+        file.Write_at_all(0, numpy.full(rows, comm.rank + 1.0))
+        room, status = numpy.zeros(2), MPI.Status()
+        file.Read_at_all(0, room, status)
+        if not rows:
+            for call in lambda: file.Write_at(0, room), lambda: file.Get_byte_offset(0):
+                with pytest.raises(MPI.Exception, match="shows nothing"):
+                    call()
+        file.Close()
+        return room.tolist(), status.Get_count(MPI.DOUBLE)
+
+    assert on(3, main) == [([1, 0], 1), ([2, 0], 1), ([0, 0], 0)]
+    assert numpy.fromfile(path).tolist() == [1, 2]
+
+
 def test_sem_g500_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
     path = tmp_path / "lines"
 

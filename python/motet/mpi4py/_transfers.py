@@ -47,6 +47,8 @@ class Transfers:
             fail("ERR_READ_ONLY", "the file was opened with MODE_RDONLY")
         if at < 0:
             fail("ERR_ARG", f"the offset is {at} bytes: it cannot be negative")
+        if part.nbytes and file.view.is_empty:
+            fail("ERR_ARG", "the view of this rank shows nothing of the file: it writes no item")
         with file.apart():
             file.handle.write(at, part.pack(), together and not file.atomic)
         return part.nbytes
