@@ -178,6 +178,26 @@ def test_sem_g500_a_rank_may_see_nothing_of_a_file(tmp_path):
     assert numpy.fromfile(path).tolist() == [1, 2]
 
 
+def test_what_was_begun_of_a_file_is_ended_by_its_own_name(tmp_path):
+    def main(comm):
+        file = MPI.File.Open(comm, tmp_path / "file", MPI.MODE_RDWR | MPI.MODE_CREATE)
+        file.Write_all(b"01234567")
+        file.Seek(0)
+        room, status = bytearray(4), MPI.Status()
+        file.Read_all_begin(room)
+        with pytest.raises(MPI.Exception, match="Read_all_begin was called before"):
+            file.Read_all_begin(room)
+        # What was refused has read nothing.
+        at = file.Get_position()
+        with pytest.raises(MPI.Exception, match="Write_all_begin was not called"):
+            file.Write_all_end(room)
+        file.Read_all_end(room, status)
+        file.Close()
+        return at, bytes(room), status.Get_count()
+
+    assert on(2, main) == [(4, b"0123", 4)] * 2
+
+
 def test_sem_g500_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
     path = tmp_path / "lines"
 

@@ -79,8 +79,8 @@ class _File(Shared):
         self.at = 0
         self.room = numpy.zeros(8 if comm.Get_rank() == 0 else 0, numpy.uint8)
         self.common: Any = _motet.MpiWindow.create(comm._h, self.room)
-        # What was begun and not ended.
-        self.begun: int | None = None
+        # What was begun and not ended, and how many bytes it has moved.
+        self.begun: tuple[str, int] | None = None
         if amode & constants.MODE_APPEND:
             self.at = self.handle.size()
             self.move(self.at)
