@@ -88,6 +88,23 @@ def test_derived_datatypes_leave_gaps():
     World.threads(1).run(main)
 
 
+def test_what_is_packed_lies_in_its_buffer():
+    comm, numbers, packed = MPI.COMM_SELF, numpy.arange(2.0), bytearray(32)
+    assert MPI.DOUBLE.Pack(numbers, packed, 8, comm) == 24
+    came = numpy.zeros(2)
+    assert MPI.DOUBLE.Unpack(packed, 8, came, comm) == 24 and came.tolist() == [0, 1]
+    for position in (-16, -1, 17, 40):
+        for call in (
+            lambda at=position: MPI.DOUBLE.Pack(numbers, packed, at, comm),
+            lambda at=position: MPI.DOUBLE.Unpack(packed, at, came, comm),
+        ):
+            with pytest.raises(MPI.Exception, match=f"16 bytes from {position} on") as raised:
+                call()
+            assert raised.value == MPI.ERR_TRUNCATE
+    with pytest.raises(MPI.Exception, match="extent of the datatype is 0"):
+        MPI.DOUBLE.Create_contiguous(0).Pack(numbers, packed, 0, comm)
+
+
 def test_datatypes_have_attributes():
     told = []
     key = MPI.Datatype.Create_keyval(

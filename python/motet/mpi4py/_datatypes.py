@@ -159,20 +159,24 @@ class Datatype(Derived):
 
     def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
         """Write items into a buffer at a position; the position after them."""
-        mem, out = memory(inbuf), memory(outbuf)
-        data = Part(mem, 0, len(mem) // self.extent, self).pack()
-        if position + len(data) > len(out):
-            fail("ERR_TRUNCATE", f"{len(data)} bytes do not fit after {position} of {len(out)}")
+        out, data = memory(outbuf), self._items(memory(inbuf)).pack()
+        _check_place(position, len(data), len(out))
         out[position : position + len(data)] = data
         return position + len(data)
 
     def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: Any) -> int:
         """Read items from a buffer at a position; the position after them."""
-        mem = memory(outbuf)
-        part = Part(mem, 0, len(mem) // self.extent, self)
-        data = memory(inbuf)[position : position + part.nbytes]
-        part.unpack(data)
+        part, data = self._items(memory(outbuf)), memory(inbuf)
+        _check_place(position, part.nbytes, len(data))
+        part.unpack(data[position : position + part.nbytes])
         return position + part.nbytes
+
+    def _items(self, mem: Any) -> Part:
+        """Give the whole items that a buffer holds."""
+        extent = self._valid().extent
+        if extent <= 0:
+            fail("ERR_TYPE", f"the extent of the datatype is {extent}: no buffer holds its items")
+        return Part(mem, 0, len(mem) // extent, self)
 
     def Pack_size(self, count: int, comm: Any) -> int:
         """Give the number of bytes that so many items take."""
@@ -192,6 +196,12 @@ class Datatype(Derived):
     Get_value_index = not_there(
         "pairs of datatypes by their parts", "name the pair, such as DOUBLE_INT"
     )
+
+
+def _check_place(position: int, nbytes: int, length: int) -> None:
+    """Refuse bytes that do not lie in a buffer."""
+    if not 0 <= position <= length - nbytes:
+        fail("ERR_TRUNCATE", f"{nbytes} bytes from {position} on do not lie in one of {length}")
 
 
 DATATYPE_NULL = Datatype()
