@@ -105,6 +105,24 @@ def test_what_is_packed_lies_in_its_buffer():
         MPI.DOUBLE.Create_contiguous(0).Pack(numbers, packed, 0, comm)
 
 
+def test_sem_g531_ranks_that_combine_different_lengths_are_told():
+    own = MPI.Op.Create(lambda a, b, _: None)
+    for kind in ("f8", "i2", "f2"):
+        for op in (MPI.SUM, own):
+            for name in ("Reduce", "Scan", "Exscan"):
+
+                def main(comm, kind=kind, op=op, name=name):
+                    # An array of one would be as good as one of two for numpy.
+                    numbers = numpy.ones(1 + comm.rank, kind)
+                    getattr(comm, name)(numbers, numpy.empty_like(numbers), op)
+                    comm.Barrier()
+
+                ranks = 3 if name == "Exscan" else 2
+                with pytest.raises(ValueError, match="bytes are not combined"):
+                    World.threads(ranks).run(main)
+    own.Free()
+
+
 def test_datatypes_have_attributes():
     told = []
     key = MPI.Datatype.Create_keyval(
