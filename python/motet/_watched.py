@@ -13,6 +13,9 @@ from motet._parameters import called
 
 __all__ = ["Watched", "kept", "ranks"]
 
+# The most ranks of a fit.
+_MOST = 65_536
+
 
 def ranks(n_jobs: Any) -> int:
     """How many ranks `n_jobs` asks for; they change no bit of a result.
@@ -32,6 +35,8 @@ def ranks(n_jobs: Any) -> int:
         raise TypeError(f"n_jobs is {n_jobs!r}: it must be a whole number, or None")
     if n_jobs == 0:
         raise ValueError("n_jobs is 0: it must be positive, or negative to count from all cores")
+    if n_jobs > _MOST:
+        raise ValueError(f"n_jobs is {n_jobs!r}: it must be at most {_MOST}")
     if n_jobs < 0:
         return max(1, _motet.cores() + 1 + n_jobs)
     return int(n_jobs)

@@ -110,7 +110,7 @@ class World:
     @staticmethod
     def threads(ranks: int = 0) -> World:
         """So many ranks in this process, each on a thread of its own; 0: one for each core."""
-        return World(_motet.World.threads(whole("ranks", ranks, 0)))
+        return World(_motet.World.threads(whole("ranks", ranks, 0, most=65_536)))
 
     @staticmethod
     def current() -> World:

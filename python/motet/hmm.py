@@ -202,6 +202,8 @@ def _lengths(X: numpy.ndarray, second: Any, lengths: Sequence[int] | None) -> li
     lengths = [int(length) for length in lengths]
     if any(length < 1 for length in lengths):
         raise ValueError(f"lengths hold {min(lengths)}: a sequence has at least one row")
+    if sum(lengths) != len(X):
+        raise ValueError(f"the lengths add up to {sum(lengths)}, and there are {len(X)} rows")
     return lengths
 
 

@@ -44,6 +44,7 @@ from motet._closing import closed_at_exit
 from motet._json import written
 from motet._motet import MotetError
 from motet._operations import arguments, operations
+from motet._parameters import whole
 
 __all__ = [
     "Call",
@@ -339,6 +340,8 @@ class Node:
     def __init__(
         self, *, listen: str = "127.0.0.1:0", name: str = "python", threads: int = 1
     ) -> None:
+        # 0: one for each core.
+        threads = whole("threads", threads, 0, most=65_536)
         self._node = _motet.Node(name, listen, threads)
         self.url: str = self._node.url
         _open.add(self)
@@ -366,6 +369,6 @@ class Node:
         self._node.add(path, _carrier(served), listed, state)
 
     def close(self) -> None:
-        """Answer no more, and end the services."""
+        """Answer no more, and end the services. An operation of a service must not call it."""
         self._node.close()
         _open.discard(self)

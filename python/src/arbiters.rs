@@ -239,12 +239,8 @@ fn span(seconds: f64) -> PyResult<Duration> {
 /// Handles the end of a time.
 #[pyfunction]
 pub(crate) fn after(seconds: f64, handler: Py<PyAny>) -> PyResult<Arbiter> {
-    let after = After::new(span(seconds)?, move || {
-        let outcome = Python::try_attach(|py| handler.call0(py).map(drop));
-        if let Some(Err(raised)) = outcome {
-            std::panic::resume_unwind(Box::new(raised));
-        }
-    });
+    let run = move || handle(Arc::new(handler), Vec::new());
+    let after = After::new_async(span(seconds)?, run);
     Ok(Arbiter::new(Plan::After(after)))
 }
 

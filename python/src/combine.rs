@@ -10,7 +10,8 @@ pub(crate) type ByteKernel = fn(a: &mut [u8], b: &[u8]);
 
 /// An operator on the bytes of numbers.
 pub(crate) enum ByteOperator {
-    Kernel(ByteKernel),
+    /// Of as many numbers; where the lengths differ, that is noted.
+    Kernel(ByteKernel, Raised),
     /// A function of Python, of two `bytes`.
     Function(Py<PyAny>, Raised),
 }
@@ -19,8 +20,13 @@ impl ByteOperator {
     /// Those of the lower ranks come first.
     pub(crate) fn combine(&self, mut lower: Vec<u8>, upper: Vec<u8>) -> Vec<u8> {
         match self {
-            ByteOperator::Kernel(kernel) => {
-                kernel(&mut lower, &upper);
+            ByteOperator::Kernel(kernel, raised) => {
+                if lower.len() == upper.len() {
+                    kernel(&mut lower, &upper);
+                } else {
+                    let mut raised = raised.borrow_mut();
+                    raised.get_or_insert_with(|| differ(&lower, &upper));
+                }
                 lower
             }
             ByteOperator::Function(function, raised) => {
@@ -35,6 +41,13 @@ impl ByteOperator {
             }
         }
     }
+}
+
+/// What is raised where ranks bring different lengths.
+fn differ(lower: &[u8], upper: &[u8]) -> PyErr {
+    let (one, other) = (lower.len(), upper.len());
+    let said = format!("{one} and {other} bytes are not combined place by place");
+    PyValueError::new_err(said)
 }
 
 /// A number, or what counts as one.
@@ -142,9 +155,7 @@ pub(crate) fn reduce_local<'py>(
     upper: Vec<u8>,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
     if lower.len() != upper.len() {
-        let (one, other) = (lower.len(), upper.len());
-        let said = format!("{one} and {other} bytes are not combined place by place");
-        return Err(PyValueError::new_err(said));
+        return Err(differ(&lower, &upper));
     }
     Ok(kernel(op, kind).map(|kernel| {
         kernel(&mut lower, &upper);

@@ -48,6 +48,17 @@ impl BegunCall {
     pub(crate) fn ended_with(given: CallResult) -> BegunCall {
         BegunCall::new(None, std::future::ready(Ok(given)))
     }
+
+    /// The same, also of one that has failed: whoever waits for it is told.
+    pub(crate) fn ended_as(outcome: PyResult<CallResult>) -> BegunCall {
+        match outcome {
+            Ok(given) => BegunCall::ended_with(given),
+            Err(error) => BegunCall {
+                raised: Some(Rc::new(RefCell::new(Some(error)))),
+                ..BegunCall::ended_with(CallResult::Nothing)
+            },
+        }
+    }
 }
 
 impl CallResult {

@@ -4,8 +4,9 @@ use crate::contract::{Operations, ServiceMessage, Written, find, kept};
 use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
 use crate::handlers::{Handler, Item, call};
+use crate::mpi_world::is_rank;
 use crate::service::body;
-use crate::waiting::blocked;
+use crate::waiting::{blocked, in_no_task};
 use motet::{Dispatcher, wait_blocking};
 use motet_http::{Config, Server};
 use motet_service::{
@@ -244,13 +245,28 @@ impl Node {
     }
 
     /// Answers no more, and ends the services.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
         if !self.maker.is_here() {
             // What the other process has made is its own.
-            return;
+            return Ok(());
         }
-        let running = self.running.lock().take();
-        py.detach(|| running.map(end));
+        // The thread of a rank is its own, and may be blocked.
+        if !is_rank() {
+            in_no_task(
+                "Node.close waits for the operations, and this is one, or a handler: call it on \
+                 another thread",
+            )?;
+        }
+        let Some(running) = self.running.lock().take() else {
+            return Ok(());
+        };
+        // On a thread that may wait for the services.
+        let ending = thread::spawn_named("motet-end", move || end(running));
+        let ending = ending.map_err(|error| MotetError::new_err(error.to_string()))?;
+        let ended = py.detach(|| ending.join());
+        ended.map_err(|_| {
+            MotetError::new_err("the node has not ended as it should: see standard error")
+        })
     }
 }
 

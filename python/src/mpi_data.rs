@@ -59,7 +59,11 @@ impl Operator {
                 let kernel = kernel(&op, &kind).ok_or_else(|| {
                     PyValueError::new_err(format!("{op} is not defined for numbers of kind {kind}"))
                 })?;
-                (ByteOperator::Kernel(kernel), None)
+                let raised = Raised::default();
+                (
+                    ByteOperator::Kernel(kernel, Rc::clone(&raised)),
+                    Some(raised),
+                )
             }
             Operator::Function(function) => {
                 let raised = Raised::default();

@@ -1,6 +1,6 @@
 //! Requests of MPI: what a rank has started.
 
-use crate::given::{BegunCall, CallResult};
+use crate::given::BegunCall;
 use crate::own::{OWN, WaitFailure};
 use crate::started::{mpi_error, put_back, wait_any};
 use pyo3::prelude::*;
@@ -34,6 +34,11 @@ pub(crate) fn keep(started: BegunCall) -> PyResult<MpiRequest> {
 }
 
 impl MpiRequest {
+    /// Whether this is the thread of its rank.
+    fn is_here(&self) -> bool {
+        OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.number == self.owner))
+    }
+
     /// Takes the call off its place.
     fn take(&self) -> PyResult<BegunCall> {
         let taken = OWN.with_borrow_mut(|own| {
@@ -46,6 +51,14 @@ impl MpiRequest {
 
 #[pymethods]
 impl MpiRequest {
+    /// Raises an error on another thread than that of its rank.
+    fn check(&self) -> PyResult<()> {
+        match self.is_here() {
+            true => Ok(()),
+            false => Err(mpi_error(WaitFailure::Elsewhere)),
+        }
+    }
+
     /// What it has ended with, in a tuple of one; nothing while it goes on.
     fn test(&self, py: Python<'_>) -> PyResult<Option<(Py<PyAny>,)>> {
         let mut started = self.take()?;
@@ -72,30 +85,20 @@ impl MpiRequest {
         }
         match started.look() {
             Some(outcome) => {
-                put_back(self.place, BegunCall::ended_with(outcome?));
+                put_back(self.place, BegunCall::ended_as(outcome));
                 Ok(false)
             }
             None => Ok(true),
         }
     }
 
-    /// Waits until one of several has ended; its number, and what it has ended with.
+    /// Waits until one of several has ended; its number. It is waited for by itself then.
     #[staticmethod]
-    fn wait_any(
-        py: Python<'_>,
-        requests: Vec<Bound<'_, MpiRequest>>,
-    ) -> PyResult<(usize, Py<PyAny>)> {
-        let is_here = |request: &Bound<'_, MpiRequest>| {
-            OWN.with_borrow(|own| {
-                own.as_ref()
-                    .is_some_and(|own| own.number == request.get().owner)
-            })
-        };
-        if !requests.iter().all(is_here) {
-            return Err(mpi_error(WaitFailure::Elsewhere));
+    fn wait_any(py: Python<'_>, requests: Vec<Bound<'_, MpiRequest>>) -> PyResult<usize> {
+        for request in &requests {
+            request.get().check()?;
         }
         let places: Vec<usize> = requests.iter().map(|request| request.get().place).collect();
-        let (number, given): (usize, CallResult) = wait_any(py, &places)?;
-        Ok((number, given.object(py)?))
+        wait_any(py, &places)
     }
 }

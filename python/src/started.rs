@@ -50,8 +50,8 @@ impl BegunCall {
     }
 }
 
-/// Waits until one of several has ended; its number, and what it has ended with.
-pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<(usize, CallResult)> {
+/// Waits until one of several has ended; its number. What it has ended with is at its place.
+pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<usize> {
     let found = py.detach(|| {
         let mut found = None;
         let any = std::future::poll_fn(|context| {
@@ -61,7 +61,8 @@ pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<(usize, Cal
                 let Some(mut started) = started else { continue };
                 if let Poll::Ready(outcome) = started.future.as_mut().poll(context) {
                     let outcome = started.ended(outcome.map_err(WaitFailure::Comm));
-                    found = Some((number, outcome));
+                    put_back(*place, BegunCall::ended_as(outcome));
+                    found = Some(number);
                     return Poll::Ready(Ok::<(), WaitFailure>(()));
                 }
                 put_back(*place, started);
@@ -71,8 +72,7 @@ pub(crate) fn wait_any(py: Python<'_>, places: &[usize]) -> PyResult<(usize, Cal
         poll(std::pin::pin!(any))?;
         found.ok_or(WaitFailure::Elsewhere)
     });
-    let (number, outcome) = found.map_err(mpi_error)?;
-    Ok((number, outcome?))
+    found.map_err(mpi_error)
 }
 
 /// Puts a call back to its place.

@@ -135,6 +135,8 @@ def test_wrong_ranks_and_calls_are_named():
 
     with pytest.raises(motet.MotetError, match="barrier.*allgather|allgather.*barrier"):
         World.threads(2).run(main)
+    with pytest.raises(ValueError, match="at most 65536"):
+        World.threads(2**31 - 1)
 
 
 def test_sem_g504_ranks_that_wait_for_each_other_are_told_with_their_places():

@@ -193,6 +193,8 @@ def test_wrong_sequences_are_named():
     for wrong, words in [
         (lambda: GaussianHMM(2).fit(column, [3, 4]), "lengths add up to 7"),
         (lambda: GaussianHMM(2).fit(column, lengths=[3, 4]), "lengths add up to 7"),
+        # What is a sum of 8 in 64 bits is none.
+        (lambda: GaussianHMM(2).fit(column, lengths=[2**63, 2**63, 8]), "lengths add up to 18"),
         (lambda: GaussianHMM(2).fit(column, lengths=[3.7, 4.3]), "lengths hold 3.7"),
         (lambda: GaussianHMM(2).fit(numbers), "1D|1 dimensions"),
         (lambda: GaussianHMM(0).fit(column), "positive"),

@@ -88,6 +88,58 @@ def test_derived_datatypes_leave_gaps():
     World.threads(1).run(main)
 
 
+def test_what_is_packed_lies_in_its_buffer():
+    comm, numbers, packed = MPI.COMM_SELF, numpy.arange(2.0), bytearray(32)
+    assert MPI.DOUBLE.Pack(numbers, packed, 8, comm) == 24
+    came = numpy.zeros(2)
+    assert MPI.DOUBLE.Unpack(packed, 8, came, comm) == 24 and came.tolist() == [0, 1]
+    for position in (-16, -1, 17, 40):
+        for call in (
+            lambda at=position: MPI.DOUBLE.Pack(numbers, packed, at, comm),
+            lambda at=position: MPI.DOUBLE.Unpack(packed, at, came, comm),
+        ):
+            with pytest.raises(MPI.Exception, match=f"16 bytes from {position} on") as raised:
+                call()
+            assert raised.value == MPI.ERR_TRUNCATE
+    with pytest.raises(MPI.Exception, match="extent of the datatype is 0"):
+        MPI.DOUBLE.Create_contiguous(0).Pack(numbers, packed, 0, comm)
+
+
+def test_sem_g531_ranks_that_combine_different_lengths_are_told():
+    own = MPI.Op.Create(lambda a, b, _: None)
+    for kind in ("f8", "i2", "f2"):
+        for op in (MPI.SUM, own):
+            for name in ("Reduce", "Scan", "Exscan"):
+
+                def main(comm, kind=kind, op=op, name=name):
+                    # An array of one would be as good as one of two for numpy.
+                    numbers = numpy.ones(1 + comm.rank, kind)
+                    getattr(comm, name)(numbers, numpy.empty_like(numbers), op)
+                    comm.Barrier()
+
+                ranks = 3 if name == "Exscan" else 2
+                with pytest.raises(ValueError, match="bytes are not combined"):
+                    World.threads(ranks).run(main)
+    own.Free()
+
+
+def test_datatypes_have_attributes():
+    told = []
+    key = MPI.Datatype.Create_keyval(
+        copy_fn=lambda datatype, key, value: value + 1,
+        delete_fn=lambda datatype, key, value: told.append(value),
+    )
+    one = MPI.INT.Create_contiguous(2)
+    assert one.Get_attr(key) is None
+    one.Set_attr(key, 5)
+    copy = one.Dup()
+    assert (one.Get_attr(key), copy.Get_attr(key)) == (5, 6)
+    copy.Free()
+    one.free()
+    assert told == [6, 5] and not one
+    MPI.Datatype.Free_keyval(key)
+
+
 def test_sem_g464_what_is_lacking_says_what_it_is():
     with pytest.raises(NotImplementedError, match=r"processes share.*Win\.Allocate"):
         MPI.Win.Allocate_shared(8)
@@ -99,6 +151,15 @@ def test_sem_g464_what_is_lacking_says_what_it_is():
         MPI.COMM_WORLD.Create_intercomm(0, MPI.COMM_WORLD, 1)
     with pytest.raises(NotImplementedError, match="motet run"):
         MPI.COMM_SELF.Spawn("program")
+    comm, datatype = MPI.COMM_SELF, MPI.DOUBLE
+    for name in ("Pack_external", "Unpack_external", "Create_f90_real", "Get_contents"):
+        with pytest.raises(NotImplementedError, match="motet has no .*; (use|name)"):
+            getattr(datatype, name)(1, 2)
+    for name in ("Shrink", "Revoke", "Psend_init"):
+        with pytest.raises(NotImplementedError, match="motet has no .*; (use|a process)"):
+            getattr(comm, name)()
+    with pytest.raises(NotImplementedError, match="partitions"):
+        MPI.Prequest().Pready(0)
     with pytest.raises(NotImplementedError, match="T_INIT"):
         _ = MPI.T_INIT
     with pytest.raises(AttributeError):
@@ -359,6 +420,168 @@ def test_sem_g463_numbers_in_another_byte_order_are_refused():
         return here.tolist()
 
     assert World.threads(2).run(main) == [[2, 2]] * 2
+
+
+def test_ranks_receive_empty_messages_at_the_same_time():
+    def main(comm):
+        nothing, status = numpy.empty(0), MPI.Status()
+        if comm.rank == 0:
+            time.sleep(0.2)
+            for rank in 1, 2:
+                comm.Send([nothing, MPI.DOUBLE], dest=rank)
+            return 0
+        comm.Recv([nothing, MPI.DOUBLE], source=0, status=status)
+        return status.Get_count(MPI.DOUBLE)
+
+    assert of_three(main) == [0, 0, 0]
+
+
+def test_topologies_take_arrays_of_numpy():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        left, right = (comm.rank - 1) % 3, (comm.rank + 1) % 3
+        # One of them is rank 0 alone, and one weight is the number of UNWEIGHTED.
+        weights = numpy.array([MPI.UNWEIGHTED]), numpy.array([7])
+        edges = numpy.array([left]), numpy.array([right])
+        ring = comm.Create_dist_graph_adjacent(*edges, *weights)
+        assert ring.Get_dist_neighbors() == ([left], [right], ([MPI.UNWEIGHTED], [7]))
+        assert ring.neighbor_allgather(comm.rank) == [left]
+        both = numpy.array([left, right])
+        pairs = comm.Create_dist_graph_adjacent(both, both, numpy.ones(2, int), both)
+        assert pairs.neighbor_allgather(comm.rank) == [left, right]
+        one = numpy.array([comm.rank]), numpy.int64(1)
+        told = comm.Create_dist_graph(*one, numpy.array([right]), numpy.array([right]))
+        assert told.Get_dist_neighbors() == ([left], [right], ([comm.rank], [right]))
+        grid = comm.Create_cart(numpy.int64(3), periods=numpy.bool_(True))
+        assert (grid.dims, grid.periods) == ([3], [True])
+        return MPI.Compute_dims(6, numpy.int64(2))
+
+    assert of_three(main) == [[3, 2]] * 3
+
+
+def test_a_status_counts_the_numbers_of_derived_datatypes():
+    status, three = MPI.Status(), MPI.INT.Create_contiguous(3)
+    status.Set_elements(three, 6)
+    assert (status.Get_elements(three), status.Get_count(three), status.count) == (6, 2, 24)
+    status.Set_elements(three, 4)
+    assert (status.Get_elements(three), status.Get_count(three)) == (4, MPI.UNDEFINED)
+    mixed = MPI.Datatype.Create_struct([2, 1], [0, 8], [MPI.INT, MPI.DOUBLE])
+    pair = mixed.Create_contiguous(2)
+    for datatype in (mixed, pair):
+        for count, nbytes in enumerate([0, 4, 8, 16, 20, 24, 32, 36]):
+            status.Set_elements(datatype, count)
+            assert (status.count, status.Get_elements(datatype)) == (nbytes, count)
+    status.count = 12
+    assert status.Get_elements(mixed) == MPI.UNDEFINED
+    nested = MPI.Datatype.Create_struct([1, 1], [0, 16], [mixed, MPI.SHORT])
+    status.count = 18
+    assert (status.Get_count(nested), status.Get_elements(nested)) == (1, 4)
+    status.count = 0
+    assert status.Get_elements(MPI.INT.Create_contiguous(0)) == 0
+
+
+def too_long(comm):
+    """A receive whose message is longer than its room, and one that fits, which both are there."""
+    short, fits = bytearray(2), bytearray(5)
+    requests = [comm.Irecv(room, source=comm.rank) for room in (short, fits)]
+    for _ in requests:
+        comm.Send(b"12345", dest=comm.rank)
+    return requests, fits
+
+
+def test_a_request_that_has_failed_is_over():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        for call in (
+            lambda requests: requests[0].Test(),
+            lambda requests: requests[0].Get_status(),
+            MPI.Request.Waitany,
+            MPI.Request.Testsome,
+            MPI.Request.Waitsome,
+            MPI.Request.Testall,
+        ):
+            requests, fits = too_long(comm)
+            with pytest.raises(MPI.Exception) as raised:
+                call(requests)
+            assert raised.value == MPI.ERR_TRUNCATE
+            assert not requests[0] and requests[1]
+            MPI.Request.Waitall(requests)
+            assert fits == b"12345"
+
+    of_three(main)
+
+
+def test_a_request_that_has_failed_takes_nothing_of_the_next():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        apart, both, came = comm.Dup(), numpy.ones(2), bytearray(5)
+        if comm.rank == 1:
+            comm.Barrier()
+            with pytest.raises(MPI.Exception, match="different collectives"):
+                apart.Ialltoall(both, numpy.empty(2)).Wait()
+            return True
+        request = apart.Iallgather(both[:1], numpy.empty(2))
+        comm.Barrier()
+        with pytest.raises(MPI.Exception, match="different collectives"):
+            while not request.Test():
+                pass
+        after = comm.Irecv(came, source=0)
+        comm.Send(b"12345", dest=0)
+        request.Wait()
+        after.Wait()
+        return came == b"12345"
+
+    assert World.threads(2).run(main) == [True, True]
+
+
+def test_a_wait_on_another_thread_leaves_the_request():
+    def main(_):
+        comm, came, said = MPI.COMM_WORLD, bytearray(5), []
+        request = comm.Irecv(came, source=comm.rank)
+
+        def wait():
+            for call in request.Wait, request.Test, lambda: MPI.Request.Waitany([request]):
+                try:
+                    call()
+                except RuntimeError as error:
+                    said.append(str(error))
+
+        other = threading.Thread(target=wait)
+        other.start()
+        other.join()
+        comm.Send(b"12345", dest=comm.rank)
+        request.Wait()
+        return came == b"12345", len(said)
+
+    assert World.threads(1).run(main) == [(True, 3)]
+
+
+def test_a_scatter_needs_room_on_all_ranks_but_the_root():
+    def main(_):
+        comm, numbers, came = MPI.COMM_WORLD, numpy.arange(3.0), numpy.empty(1)
+        if comm.rank != 0:
+            for nothing in (None, MPI.IN_PLACE):
+                for call in (comm.Scatter, comm.Scatterv, comm.Iscatter, comm.Scatter_init):
+                    with pytest.raises(TypeError, match="a buffer or a list is expected"):
+                        call(None, nothing)
+        comm.Scatter(numbers, MPI.IN_PLACE if comm.rank == 0 else came)
+        return came[0] if comm.rank else 0.0
+
+    assert of_three(main) == [0, 1, 2]
+
+
+def test_matrices_and_masked_arrays_are_buffers():
+    def main(_):
+        comm = MPI.COMM_SELF
+        given, came = numpy.asmatrix(numpy.arange(4.0).reshape(2, 2)), numpy.asmatrix(numpy.eye(2))
+        comm.Sendrecv(given, 0, recvbuf=[came, 4, MPI.DOUBLE], source=0)
+        assert came.tolist() == [[0, 1], [2, 3]]
+        masked = numpy.ma.masked_array(numpy.zeros(4), mask=[True, False, False, False])
+        comm.Allreduce(given, masked)
+        return masked.data.tolist(), masked.mask.tolist()
+
+    found = World.threads(1).run(main)
+    assert found == [([0, 1, 2, 3], [True, False, False, False])]
 
 
 def test_complex_numbers_have_no_largest():

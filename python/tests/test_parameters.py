@@ -26,7 +26,7 @@ WRONG = {
     "search": [-1, 2.5, None],
     "max_clusters": [0, -2, 1e3],
     "random_state": [-1, 2**64, 1.5, "a", True],
-    "n_jobs": [0, "a", 2.5],
+    "n_jobs": [0, "a", 2.5, 10**12],
     "cooling": [0.05, 0.0, 1, float("nan"), "a", None],
     "t_min": [-1.0, float("nan"), float("inf"), "a"],
     "tol": [-1.0, float("nan"), float("inf"), "a", None],

@@ -249,6 +249,13 @@ def test_sem_g455_async_handlers_are_driven_by_the_dispatcher(dispatcher):
     receive(asks, lambda n: answers.post(n + 1), once=True).activate(queue)
     starts.post(41)
     assert out.get_blocking(10) == (41, 42)
+
+    async def late():
+        out.post(await answers.get())
+
+    after(0.01, late).activate(queue)
+    answers.post("late")
+    assert out.get_blocking(10) == "late"
     # More of them wait than there are threads.
     for n in range(100):
         starts.post(n)

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from motet.comm import World
 from motet.ports import sleep
 from motet.service import Fault, Node, Notification, connect, query, service, update
 
@@ -226,6 +227,45 @@ def test_what_is_no_service_is_refused():
         service(type("Taken", (), {"get": query(lambda self: 1)}))
     with pytest.raises(ValueError, match="no fault"):
         Fault("Oops", "there is no such code")
+
+
+@service
+class Ends:
+    """Would end its own node."""
+
+    def __init__(self):
+        self.state, self.node = None, None
+
+    @update
+    def end(self):
+        self.node.close()
+
+
+def test_sem_g530_an_operation_does_not_end_its_own_node():
+    ends = Ends()
+    with Node() as ends.node:
+        ends.node.add("/ends", ends)
+        end = connect(ends.node.url)["/ends"]
+        for _ in range(2):
+            with pytest.raises(Fault, match=r"Node\.close waits .* on another thread") as raised:
+                end.end().blocking(60)
+            assert raised.value.code == "OperationFailed"
+
+
+def test_sem_g530_a_rank_ends_a_node():
+    node = Node()
+    node.add("/base", Base())
+    base = connect(node.url)["/base"]
+    assert base.item(1).blocking(60) == 1
+    World.threads(1).run(lambda _: node.close())
+    with pytest.raises(Fault):
+        base.item(1).blocking(60)
+
+
+def test_numbers_of_threads_that_cannot_be_are_refused():
+    for threads in (-1, 65_537):
+        with pytest.raises(ValueError, match=f"threads is {threads}"):
+            Node(threads=threads)
 
 
 @service

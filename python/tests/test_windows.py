@@ -116,8 +116,10 @@ def test_sem_g499_what_cannot_be_is_an_error_of_mpi():
         own = MPI.Op.Create(lambda a, b, _: None)
         raises("ERR_OP", win.Accumulate, number, 0, 0, own)
         own.Free()
-        with pytest.raises(ValueError, match="8 at the origin"):
-            win.Put(number, 0, (0, 1, MPI.INT))
+        for count in 0, 1:
+            for access in win.Put, win.Get, win.Accumulate:
+                with pytest.raises(ValueError, match=f"{4 * count} bytes for 8 at the origin"):
+                    access(number, 0, (0, count, MPI.INT))
         win.Free()
         raises("ERR_WIN", win.Fence)
         for unsupported in (MPI.Win.Allocate_shared, MPI.Win.Create_dynamic):
@@ -152,6 +154,48 @@ def test_sem_g500_a_file_is_there_when_all_ranks_have_closed_it(tmp_path):
     numbers = numpy.fromfile(path)
     assert numbers.tolist() == [10.0 * rank + row for row in range(4) for rank in range(3)]
     assert [file.name for file in tmp_path.iterdir()] == ["squares"]
+
+
+def test_sem_g500_a_rank_may_see_nothing_of_a_file(tmp_path):
+    path = tmp_path / "rows"
+
+    def main(comm):
+        # Two rows on three ranks.
+        rows, first = int(comm.rank < 2), min(comm.rank, 2)
+        file = MPI.File.Open(comm, path, MPI.MODE_RDWR | MPI.MODE_CREATE)
+        file.Set_view(0, MPI.DOUBLE, MPI.DOUBLE.Create_subarray([2], [rows], [first]))
+        file.Write_at_all(0, numpy.full(rows, comm.rank + 1.0))
+        room, status = numpy.zeros(2), MPI.Status()
+        file.Read_at_all(0, room, status)
+        if not rows:
+            for call in lambda: file.Write_at(0, room), lambda: file.Get_byte_offset(0):
+                with pytest.raises(MPI.Exception, match="shows nothing"):
+                    call()
+        file.Close()
+        return room.tolist(), status.Get_count(MPI.DOUBLE)
+
+    assert on(3, main) == [([1, 0], 1), ([2, 0], 1), ([0, 0], 0)]
+    assert numpy.fromfile(path).tolist() == [1, 2]
+
+
+def test_what_was_begun_of_a_file_is_ended_by_its_own_name(tmp_path):
+    def main(comm):
+        file = MPI.File.Open(comm, tmp_path / "file", MPI.MODE_RDWR | MPI.MODE_CREATE)
+        file.Write_all(b"01234567")
+        file.Seek(0)
+        room, status = bytearray(4), MPI.Status()
+        file.Read_all_begin(room)
+        with pytest.raises(MPI.Exception, match="Read_all_begin was called before"):
+            file.Read_all_begin(room)
+        # What was refused has read nothing.
+        at = file.Get_position()
+        with pytest.raises(MPI.Exception, match="Write_all_begin was not called"):
+            file.Write_all_end(room)
+        file.Read_all_end(room, status)
+        file.Close()
+        return at, bytes(room), status.Get_count()
+
+    assert on(2, main) == [(4, b"0123", 4)] * 2
 
 
 def test_sem_g500_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
@@ -236,6 +280,15 @@ def test_sem_g499_windows_and_files_of_two_processes(tmp_path):
     done = subprocess.run(line, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert path.read_bytes() == b"rank 0 rank 1 "
+
+
+def test_ranks_without_memory_end_their_windows_together():
+    def main(comm):
+        win = MPI.Win.Create(numpy.zeros(int(comm.rank == 0)), 8, comm=comm)
+        win.Fence()
+        win.Free()
+
+    assert on(3, main) == [None] * 3
 
 
 def test_an_access_beyond_a_window_is_told_in_bytes():

@@ -151,7 +151,8 @@ typedef struct motet_queue motet_queue;
 /* A function that is called on a thread of a dispatcher, or that releases a context. */
 typedef void (*motet_function)(void *ctx);
 
-/* Starts a dispatcher with so many threads; 0: one for each core. Errors: MOTET_NULL, MOTET_START. */
+/* Starts a dispatcher with so many threads; 0: one for each core.
+ * Errors: MOTET_NULL, MOTET_START; MOTET_ARGUMENT for more than 65,536. */
 motet_code motet_dispatcher_new(size_t threads, motet_dispatcher **dispatcher);
 /* The number of its threads. */
 size_t motet_dispatcher_threads(const motet_dispatcher *dispatcher);
@@ -261,7 +262,7 @@ typedef struct motet_comm motet_comm;
 typedef int (*motet_body)(motet_comm *comm, void *ctx);
 
 /* Makes a world of so many ranks in this process, each with a thread of its own; 0: one for each core.
- * Errors: MOTET_NULL. */
+ * Errors: MOTET_NULL; MOTET_ARGUMENT for more than 65,536. */
 motet_code motet_world_threads(size_t ranks, motet_world **world);
 /* The world that the program was started in: all processes of `motet run`, mpiexec or srun; otherwise
  * this process alone, with a rank for each core. MOTET_THREADS in the environment says how many ranks a

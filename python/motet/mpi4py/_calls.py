@@ -33,18 +33,30 @@ class Call:
 
     def wait(self) -> None:
         """Wait until it has ended."""
-        if self._pending is not None:
-            pending, self._pending = self._pending, None
+        pending = self._pending
+        if pending is not None:
+            # On another thread nothing has been lost.
+            pending.check()
+            self._pending = None
             self._end(pending.wait())
 
     def test(self) -> bool:
         """Whether it has ended."""
-        if self._pending is not None:
-            given = self._pending.test()
+        pending = self._pending
+        if pending is not None:
+            pending.check()
+            self._pending = None
+            given = pending.test()
             if given is None:
+                self._pending = pending
                 return False
             self._end(given[0])
         return True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was seen to end, well or not."""
+        return self._pending is None
 
     def cancel(self) -> None:
         """Give it up, if it is a receive that has not ended."""

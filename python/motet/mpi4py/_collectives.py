@@ -117,9 +117,10 @@ def _gatherv(self: Any, sendbuf: Any, recvbuf: Any, root: int = 0) -> Plan:
 
 def _scattering(self: Any, sendbuf: Any, recvbuf: Any, root: int, cut: Any) -> Plan:
     handle = self._h
-    parts = cut(sendbuf, handle.size) if handle.rank == check_root(handle, root) else None
-    # What the root has for itself stays where it is.
-    use = None if _is_in_place(recvbuf) else simple(recvbuf).unpack
+    is_root = handle.rank == check_root(handle, root)
+    parts = cut(sendbuf, handle.size) if is_root else None
+    # What the root has for itself stays where it is; the others need room.
+    use = None if is_root and _is_in_place(recvbuf) else simple(recvbuf).unpack
     data = None if parts is None else [part.pack() for part in parts]
     return lambda start: handle.scatter(data, root, start), use
 

@@ -12,7 +12,7 @@ from motet.mpi4py import _handles
 from motet.mpi4py._attributes import Attributes
 from motet.mpi4py._collectives import Collectives
 from motet.mpi4py._errhandlers import ERRORS_RETURN, Errhandler
-from motet.mpi4py._errors import fail, lacks
+from motet.mpi4py._errors import fail, lacks, not_there
 from motet.mpi4py._groups import Group
 from motet.mpi4py._handles import Ranks
 from motet.mpi4py._info import INFO_NULL, Info
@@ -310,6 +310,13 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
     def Get_parent(cls) -> Any:
         """Give the processes that have started this one: there are none."""
         return COMM_NULL
+
+    Revoke = Is_revoked = Get_failed = Ack_failed = Agree = Iagree = Shrink = Ishrink = not_there(
+        "communicators that outlive a process", "a process that fails ends the job"
+    )
+    Psend_init = Precv_init = not_there(
+        "messages in partitions", "use Send_init and Recv_init for each part"
+    )
 
     @classmethod
     def Join(cls, fd: int) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import Any
 
 from motet.mpi4py import _constants as constants
 from motet.mpi4py._derived import Derived, Layout
-from motet.mpi4py._errors import fail, lacks
+from motet.mpi4py._errors import fail, lacks, not_there
 from motet.mpi4py._memory import memory
 from motet.mpi4py._parts import Part
 
@@ -147,35 +147,61 @@ class Datatype(Derived):
         """Give the handle up."""
         if self._valid().predefined:
             fail("ERR_TYPE", f"{self._valid().name} is MPI's own")
+        self._forget()
         self._layout = None
 
     def free(self) -> None:
         """Give the handle up, if it may be."""
         if self._layout is not None and not self._layout.predefined:
-            self._layout = None
+            self.Free()
 
     # Packing.
 
     def Pack(self, inbuf: Any, outbuf: Any, position: int, comm: Any) -> int:
         """Write items into a buffer at a position; the position after them."""
-        mem, out = memory(inbuf), memory(outbuf)
-        data = Part(mem, 0, len(mem) // self.extent, self).pack()
-        if position + len(data) > len(out):
-            fail("ERR_TRUNCATE", f"{len(data)} bytes do not fit after {position} of {len(out)}")
+        out, data = memory(outbuf), self._items(memory(inbuf)).pack()
+        _check_place(position, len(data), len(out))
         out[position : position + len(data)] = data
         return position + len(data)
 
     def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: Any) -> int:
         """Read items from a buffer at a position; the position after them."""
-        mem = memory(outbuf)
-        part = Part(mem, 0, len(mem) // self.extent, self)
-        data = memory(inbuf)[position : position + part.nbytes]
-        part.unpack(data)
+        part, data = self._items(memory(outbuf)), memory(inbuf)
+        _check_place(position, part.nbytes, len(data))
+        part.unpack(data[position : position + part.nbytes])
         return position + part.nbytes
+
+    def _items(self, mem: Any) -> Part:
+        """Give the whole items that a buffer holds."""
+        extent = self._valid().extent
+        if extent <= 0:
+            fail("ERR_TYPE", f"the extent of the datatype is {extent}: no buffer holds its items")
+        return Part(mem, 0, len(mem) // extent, self)
 
     def Pack_size(self, count: int, comm: Any) -> int:
         """Give the number of bytes that so many items take."""
         return count * self._valid().size
+
+    # What is not there.
+
+    Pack_external = Unpack_external = Pack_external_size = not_there(
+        "external data representation", "use Pack, whose bytes are those of memory"
+    )
+    Create_f90_integer = Create_f90_real = Create_f90_complex = not_there(
+        "datatypes by their decimal digits", "name the datatype, or use Match_size"
+    )
+    Get_contents = not_there(
+        "numbers of how a datatype was made", "use decode, which gives the arguments by name"
+    )
+    Get_value_index = not_there(
+        "pairs of datatypes by their parts", "name the pair, such as DOUBLE_INT"
+    )
+
+
+def _check_place(position: int, nbytes: int, length: int) -> None:
+    """Refuse bytes that do not lie in a buffer."""
+    if not 0 <= position <= length - nbytes:
+        fail("ERR_TRUNCATE", f"{nbytes} bytes from {position} on do not lie in one of {length}")
 
 
 DATATYPE_NULL = Datatype()

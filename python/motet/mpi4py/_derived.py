@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from motet.mpi4py import _constants as constants
+from motet.mpi4py._attributes import Attributes
 from motet.mpi4py._errors import fail
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Layout:
         code: str = "",
         predefined: bool = False,
         made: tuple[int, Any, dict[str, Any]] | None = None,
+        parts: tuple[int, ...] = (),
     ) -> None:
         self.name, self.size, self.lb = name, size, lb
         self.extent = size if extent is None else extent
@@ -36,13 +38,15 @@ class Layout:
         self.places = places
         # What operators combine.
         self.number, self.code, self.predefined, self.made = number, code, predefined, made
+        # The sizes of the numbers that follow each other, again and again.
+        self.parts = parts or (size if number is None else number.itemsize,)
         self.attributes: dict[int, Any] = {}
 
     def all_places(self) -> numpy.ndarray:
         return numpy.arange(self.size) if self.places is None else self.places
 
 
-class Derived:
+class Derived(Attributes):
     """The calls of a datatype that make others."""
 
     _layout: Layout | None = None
@@ -51,6 +55,9 @@ class Derived:
         if self._layout is None:
             fail("ERR_TYPE", "the datatype is null")
         return self._layout
+
+    def _attributes(self) -> dict[int, Any]:
+        return self._valid().attributes
 
     @classmethod
     def _of(cls, layout: Layout) -> Self:
@@ -77,6 +84,7 @@ class Derived:
             places=None if dense else places,
             number=base.number,
             made=(combiner, self, arguments),
+            parts=base.parts,
         )
         return type(self)._of(layout)
 
@@ -96,7 +104,7 @@ class Derived:
             constants.COMBINER_DUP, layout.all_places(), layout.lb, layout.lb + layout.extent, {}
         )
         assert made._layout is not None
-        made._layout.attributes = dict(layout.attributes)
+        made._layout.attributes = self._copied()
         return made
 
     Create_dup = Dup
@@ -183,9 +191,12 @@ class Derived:
         if not len(blocklengths) == len(displacements) == len(datatypes):
             raise ValueError("there are as many lengths as displacements and datatypes")
         places, bounds, numbers = [numpy.empty(0, dtype=numpy.int64)], [], set()
+        parts: list[int] = []
         for length, begin, datatype in zip(blocklengths, displacements, datatypes, strict=True):
             layout = datatype._valid()
             numbers.add(layout.number)
+            if layout.size:
+                parts += layout.parts * (layout.size // sum(layout.parts) * length)
             for item in range(_natural("blocklength", length)):
                 at = begin + item * layout.extent
                 places.append(at + layout.all_places())
@@ -193,13 +204,14 @@ class Derived:
         lb = min((low for low, _ in bounds), default=0)
         ub = max((high for _, high in bounds), default=0)
         all_places = numpy.concatenate(places)
+        number = numbers.pop() if len(numbers) == 1 else None
         layout = Layout(
             "",
             len(all_places),
             lb=lb,
             extent=ub - lb,
             places=all_places,
-            number=numbers.pop() if len(numbers) == 1 else None,
+            number=number,
             made=(
                 constants.COMBINER_STRUCT,
                 cls(),
@@ -209,6 +221,7 @@ class Derived:
                     "datatypes": list(datatypes),
                 },
             ),
+            parts=tuple(parts) if number is None else (),
         )
         return cls._of(layout)
 

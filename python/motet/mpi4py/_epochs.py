@@ -83,17 +83,22 @@ class Epochs:
     def Wait(self) -> bool:
         """Wait until the ranks of `Post` have completed."""
         waited, window = self._waited(), self._valid()
+        waited.check()
+        window.waiting = None
         waited.wait()
-        window.waiting, window.posted = None, []
+        window.posted = []
         window.meet()
         return True
 
     def Test(self) -> bool:
         """Whether the ranks of `Post` have completed; then it is as after `Wait`."""
         waited, window = self._waited(), self._valid()
+        waited.check()
+        window.waiting = None
         if waited.test() is None:
+            window.waiting = waited
             return False
-        window.waiting, window.posted = None, []
+        window.posted = []
         window.meet()
         return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from motet import _motet
 
@@ -152,6 +152,16 @@ def fail(name: str, said: str | None = None) -> NoReturn:
 def lacks(what: str, instead: str = "") -> NotImplementedError:
     """Make the error that says what motet does not have."""
     return NotImplementedError(f"motet has no {what}{'; ' if instead else ''}{instead}")
+
+
+def not_there(what: str, instead: str = "") -> Any:
+    """Make a call that says what motet does not have."""
+
+    def call(*_: Any, **__: Any) -> NoReturn:
+        """Not there."""
+        raise lacks(what, instead)
+
+    return call
 
 
 _motet.set_mpi_exception(lambda name, said: Exception(CODES[name], said))

@@ -36,8 +36,10 @@ class _View:
         self.disp, self.datarep = disp, datarep
         self.etype, self.filetype = Datatype(etype), Datatype(filetype)
         self.unit, self.extent = etype.size, layout.extent
+        # The part of a rank may have no byte.
+        self.is_empty = not layout.size
         dense = layout.places is None and layout.extent == layout.size
-        self.places = None if dense else layout.all_places()
+        self.places = None if dense or self.is_empty else layout.all_places()
         if self.places is not None and len(self.places) and int(self.places.min()) < 0:
             fail("ERR_ARG", "the filetype begins before its first byte")
 
@@ -47,7 +49,7 @@ class _View:
 
     def seen(self, size: int) -> int:
         """How many bytes of a file of this size are seen."""
-        rest = max(0, size - self.disp)
+        rest = 0 if self.is_empty else max(0, size - self.disp)
         if self.places is None:
             return rest
         whole, part = divmod(rest, self.extent)
@@ -55,6 +57,8 @@ class _View:
 
     def byte(self, at: int) -> int:
         """Where a byte of the view lies in the file."""
+        if self.is_empty:
+            fail("ERR_ARG", "the view of this rank shows nothing of the file")
         if self.places is None:
             return self.disp + at
         tile, place = divmod(at, len(self.places))
@@ -75,8 +79,8 @@ class _File(Shared):
         self.at = 0
         self.room = numpy.zeros(8 if comm.Get_rank() == 0 else 0, numpy.uint8)
         self.common: Any = _motet.MpiWindow.create(comm._h, self.room)
-        # What was begun and not ended.
-        self.begun: int | None = None
+        # What was begun and not ended, and how many bytes it has moved.
+        self.begun: tuple[str, int] | None = None
         if amode & constants.MODE_APPEND:
             self.at = self.handle.size()
             self.move(self.at)

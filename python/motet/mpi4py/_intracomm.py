@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from operator import index as whole
 from typing import Any, NoReturn
+
+import numpy
 
 from motet.mpi4py import _constants as constants
 from motet.mpi4py import _handles
@@ -50,7 +53,7 @@ class Intracomm(Comm):
         self, index: Sequence[int], edges: Sequence[int], reorder: bool = False
     ) -> Any:
         """Make a graph of ranks, which every rank gives as a whole."""
-        index, edges = list(index), list(edges)
+        index, edges = _ranks(index), _ranks(edges)
         # The first entry may be the 0 before the first rank.
         ends = index[1:] if index and index[0] == 0 and len(index) > 1 else index
         size, rank = self.Get_size(), self.Get_rank()
@@ -81,7 +84,7 @@ class Intracomm(Comm):
         reorder: bool = False,
     ) -> Any:
         """Make a graph of ranks, of which each names its own neighbours."""
-        heard, told = list(sources or []), list(destinations or [])
+        heard, told = _ranks(sources), _ranks(destinations)
         weights = _weights(sourceweights, len(heard)), _weights(destweights, len(told))
         return self._dist_graph(heard, told, weights)
 
@@ -95,7 +98,8 @@ class Intracomm(Comm):
         reorder: bool = False,
     ) -> Any:
         """Make a graph of ranks, of which any rank may name edges."""
-        degrees = [degrees] * len(sources) if isinstance(degrees, int) else list(degrees)
+        alike = isinstance(degrees, (int, numpy.integer))
+        degrees = [degrees] * len(sources) if alike else list(degrees)
         if len(degrees) != len(sources):
             raise ValueError(f"{len(degrees)} degrees do not fit {len(sources)} sources")
         begins = [rank for rank, n in zip(sources, degrees, strict=True) for _ in range(n)]
@@ -104,7 +108,7 @@ class Intracomm(Comm):
         named = _weights(weights, len(begins))
         edges = [
             (begin, end, named[n] if named else None)
-            for n, (begin, end) in enumerate(zip(begins, destinations, strict=True))
+            for n, (begin, end) in enumerate(zip(_ranks(begins), _ranks(destinations), strict=True))
         ]
         rank, given = self.Get_rank(), self.allgather((edges, named is not None))
         every = [edge for part, _ in given for edge in part]
@@ -140,15 +144,22 @@ class Intracomm(Comm):
 
 
 def _grid(dims: Any, periods: Any) -> tuple[list[int], list[bool]]:
-    lengths = [dims] if isinstance(dims, int) else [int(length) for length in dims]
+    is_one = isinstance(dims, (int, numpy.integer))
+    lengths = [int(dims)] if is_one else [int(length) for length in dims]
     if any(length < 0 for length in lengths):
         fail("ERR_DIMS", f"dims are {lengths}")
     if periods is None:
         periods = False
-    rings = [periods] * len(lengths) if isinstance(periods, (bool, int)) else list(periods)
+    alike = isinstance(periods, (int, numpy.integer, numpy.bool_))
+    rings = [periods] * len(lengths) if alike else list(periods)
     if len(rings) != len(lengths):
         raise ValueError(f"{len(rings)} periods do not fit {len(lengths)} dims")
     return lengths, [bool(ring) for ring in rings]
+
+
+def _ranks(given: Iterable[int] | None) -> list[int]:
+    """Give numbers of ranks as they are, whatever holds them; none of nothing."""
+    return [] if given is None else [whole(rank) for rank in given]
 
 
 def _of_rank(ends: Sequence[int], edges: Sequence[int], rank: int) -> list[int]:
@@ -157,9 +168,11 @@ def _of_rank(ends: Sequence[int], edges: Sequence[int], rank: int) -> list[int]:
 
 def _weights(weights: Any, count: int) -> list[int] | None:
     """Give the weights of edges; `None` when there are none."""
-    if weights is None or weights == constants.UNWEIGHTED:
+    if weights is None:
         return None
     if isinstance(weights, int):
+        if weights == constants.UNWEIGHTED:
+            return None
         if weights != constants.WEIGHTS_EMPTY or count:
             raise ValueError(f"WEIGHTS_EMPTY is given for {count} edges")
         return []

@@ -46,7 +46,10 @@ class InPlaceType:
 BOTTOM = BottomType()
 IN_PLACE = InPlaceType()
 
-_NOTHING = numpy.empty(0, dtype=numpy.uint8)
+
+def _nothing() -> numpy.ndarray:
+    """Make memory without a byte: new each time, since ranks must not share what they write."""
+    return numpy.empty(0, dtype=numpy.uint8)
 
 
 class buffer(numpy.ndarray):  # noqa: N801
@@ -130,7 +133,7 @@ class buffer(numpy.ndarray):  # noqa: N801
 def at_address(address: int, nbytes: int, readonly: bool, owner: Any) -> numpy.ndarray:
     """Show memory at an address, which `owner` keeps."""
     if nbytes == 0:
-        return _NOTHING
+        return _nothing()
     held: Any = (ctypes.c_ubyte * nbytes).from_address(address)
     held._owner = owner
     shown = numpy.frombuffer(held, dtype=numpy.uint8)
@@ -155,13 +158,15 @@ def _is_readable(address: int) -> bool:
 def _of_array(array: numpy.ndarray) -> numpy.ndarray:
     if array.dtype.hasobject:
         raise ValueError(f"an array of {array.dtype} has no memory of its own: use send, not Send")
+    # A matrix stays one when it is laid flat, and a mask is no memory of the numbers.
+    array = numpy.asarray(array)
     if array.flags.c_contiguous:
         flat = array.reshape(-1)
     elif array.flags.f_contiguous:
         flat = array.T.reshape(-1)
     else:
         raise BufferError("the array is not contiguous; copy it by numpy.ascontiguousarray")
-    return flat.view(numpy.uint8) if flat.size else _NOTHING
+    return flat.view(numpy.uint8) if flat.size else _nothing()
 
 
 def _of_interface(obj: Any) -> tuple[numpy.ndarray, str]:
@@ -258,7 +263,7 @@ def shown(obj: Any) -> tuple[numpy.ndarray, str]:
     if isinstance(obj, numpy.ndarray):
         return _of_array(obj), _code(obj.dtype)
     if obj is None or obj is BOTTOM:
-        return _NOTHING, "B"
+        return _nothing(), "B"
     try:
         view = memoryview(obj)
     except TypeError:
@@ -275,7 +280,7 @@ def shown(obj: Any) -> tuple[numpy.ndarray, str]:
             raise BufferError("the buffer is not contiguous; copy it")
         return _of_array(numpy.asarray(view)), code
     if view.nbytes == 0:
-        return _NOTHING, code
+        return _nothing(), code
     return numpy.frombuffer(view.cast("B"), dtype=numpy.uint8), code
 
 

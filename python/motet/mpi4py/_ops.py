@@ -221,6 +221,7 @@ class Op:
         combine = _FUNCTIONS[does.name][1]
 
         def of_arrays(a: bytes, b: bytes) -> bytes:
+            _check_lengths(a, b)
             both = numpy.frombuffer(a, number), numpy.frombuffer(b, number)
             return numpy.asarray(combine(*both)).astype(number, copy=False).tobytes()
 
@@ -231,8 +232,14 @@ class Op:
         return of_arrays
 
 
+def _check_lengths(a: bytes, b: bytes) -> None:
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} and {len(b)} bytes are not combined place by place")
+
+
 def _of_program(function: Any, datatype: Datatype) -> Callable[[bytes, bytes], bytes]:
     def combine(a: bytes, b: bytes) -> bytes:
+        _check_lengths(a, b)
         both = bytearray(b)
         function(buffer.frombuffer(a), buffer.frombuffer(both), datatype)
         return bytes(both)

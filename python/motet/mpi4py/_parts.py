@@ -73,6 +73,9 @@ class Part:
 
     def room(self) -> numpy.ndarray | None:
         """Give the memory itself, if the items are in a row there and it may be written."""
+        if not self.nbytes:
+            # Several ranks may wait for nothing in the same memory.
+            return numpy.empty(0, dtype=numpy.uint8)
         if self._places is not None or not self.mem.flags.writeable:
             return None
         return self.mem[self.offset : self.offset + self.nbytes]

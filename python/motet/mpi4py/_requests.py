@@ -10,7 +10,7 @@ from typing import Any
 from motet import _motet
 from motet.mpi4py._calls import Call
 from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, UNDEFINED
-from motet.mpi4py._errors import fail
+from motet.mpi4py._errors import fail, not_there
 from motet.mpi4py._status import Status
 
 
@@ -108,16 +108,32 @@ class Request:
         try:
             call.wait()
         except BaseException:
-            self._over(None)
+            self._failed(call)
             raise
         return self._over(status)
+
+    def _failed(self, call: Call) -> None:
+        """Note that it is over, unless it goes on."""
+        if call.has_ended:
+            self._over(None)
+
+    def _has_ended(self) -> bool:
+        """Whether it has been started and has ended. One that has failed is over, and raises."""
+        call = self._call()
+        if call is None:
+            return False
+        try:
+            return call.test()
+        except BaseException:
+            self._failed(call)
+            raise
 
     def _test(self, status: Status | None) -> tuple[bool, Any]:
         call = self._call()
         if call is None:
             _clear(status)
             return True, None
-        if not call.test():
+        if not self._has_ended():
             return False, None
         return True, self._over(status)
 
@@ -144,7 +160,7 @@ class Request:
         if call is None:
             _clear(status)
             return True
-        ended = call.test()
+        ended = self._has_ended()
         if ended:
             call.tell(status)
         return ended
@@ -181,10 +197,9 @@ class Request:
             if not active:
                 _clear(status)
                 return UNDEFINED, None
-            which, given = _motet.MpiRequest.wait_any([call._pending for _, call in active])
-            number, call = active[which]
-            call._end(given)
-        return number, requests[number]._over(status)
+            which = _motet.MpiRequest.wait_any([call._pending for _, call in active])
+            number = active[which][0]
+        return number, requests[number]._wait(status)
 
     @classmethod
     def Waitany(cls, requests: Sequence[Request], status: Status | None = None) -> int:
@@ -285,8 +300,7 @@ class Request:
         """Wait until some have ended; their numbers, and the objects that have come."""
         active = [(n, c) for n, r in enumerate(requests) if (c := r._call()) is not None]
         if active and _first(requests) is None:
-            which, given = _motet.MpiRequest.wait_any([call._pending for _, call in active])
-            active[which][1]._end(given)
+            _motet.MpiRequest.wait_any([call._pending for _, call in active])
         return Request.testsome(requests, statuses)
 
     @classmethod
@@ -311,16 +325,14 @@ class Request:
 def _first(requests: Sequence[Request]) -> int | None:
     """Give the number of the first that has ended."""
     for number, request in enumerate(requests):
-        call = request._call()
-        if call is not None and call.test():
+        if request._has_ended():
             return number
     return None
 
 
 def _all_ended(requests: Sequence[Request]) -> list[int]:
     """Give the numbers of those that have ended and are not over."""
-    active = [(n, c) for n, request in enumerate(requests) if (c := request._call()) is not None]
-    return [number for number, call in active if call.test()]
+    return [number for number, request in enumerate(requests) if request._has_ended()]
 
 
 def _statuses(statuses: Any, count: int) -> Callable[[int], Status | None]:
@@ -354,6 +366,10 @@ class Prequest(Request):
         """Start several."""
         for request in requests:
             request.Start()
+
+    Pready = Pready_range = Pready_list = Parrived = not_there(
+        "messages in partitions", "use Send_init and Recv_init for each part"
+    )
 
 
 REQUEST_NULL = Request()

@@ -76,14 +76,20 @@ class Status:
 
     def Get_elements(self, datatype: Datatype) -> int:
         """Give the number of numbers; `UNDEFINED` when the message holds no whole ones."""
-        layout = datatype._valid()
-        # Of a pair each part is one; of a derived datatype its numbers are.
-        size = layout.size if layout.number is None or not layout.made else layout.number.itemsize
-        return _whole(self._fields[4], size)
+        parts = datatype._valid().parts
+        rounds, rest = divmod(self._fields[4], sum(parts)) if any(parts) else (0, self._fields[4])
+        count = rounds * len(parts)
+        for part in parts:
+            if rest <= 0:
+                break
+            count, rest = count + 1, rest - part
+        return count if rest == 0 else UNDEFINED
 
     def Set_elements(self, datatype: Datatype, count: int) -> None:
-        """Set the length of the message."""
-        self._fields[4] = datatype.Get_size() * count
+        """Set the length of the message, as so many numbers of the datatype."""
+        parts = datatype._valid().parts
+        rounds, rest = divmod(count, len(parts))
+        self._fields[4] = rounds * sum(parts) + sum(parts[:rest])
 
     def Is_cancelled(self) -> bool:
         """Whether the request was given up."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from motet import _motet
 from motet.mpi4py import _constants as constants
 from motet.mpi4py._comm import COMM_NULL, KINDS
@@ -200,7 +202,7 @@ KINDS.update(cart=Cartcomm, graph=Graphcomm, dist=Distgraphcomm)
 
 def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     """Cut a number of ranks into dimensions; 0 is a free one."""
-    asked = [0] * dims if isinstance(dims, int) else list(dims)
+    asked = [0] * int(dims) if isinstance(dims, (int, numpy.integer)) else list(dims)
     if any(length < 0 for length in asked):
         fail("ERR_DIMS", f"dims are {asked}")
     return _motet.dims_create(nnodes, asked)

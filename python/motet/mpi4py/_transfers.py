@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -47,6 +48,8 @@ class Transfers:
             fail("ERR_READ_ONLY", "the file was opened with MODE_RDONLY")
         if at < 0:
             fail("ERR_ARG", f"the offset is {at} bytes: it cannot be negative")
+        if part.nbytes and file.view.is_empty:
+            fail("ERR_ARG", "the view of this rank shows nothing of the file: it writes no item")
         with file.apart():
             file.handle.write(at, part.pack(), together and not file.atomic)
         return part.nbytes
@@ -75,17 +78,18 @@ class Transfers:
         base = file.comm.bcast(file.advance(sum(lengths)) if rank == 0 else None)
         return does(base + sum(lengths[:rank]), part, True)
 
-    def _begin(self, done: int) -> None:
+    def _begin(self, name: str, call: Callable[[], int]) -> None:
+        """Carry a call out that is to be ended by its name, if no other was begun."""
         file = self._valid()
         if file.begun is not None:
-            fail("ERR_OTHER", "a call was begun before and has not been ended")
-        file.begun = done
+            fail("ERR_OTHER", f"{file.begun[0]}_begin was called before and has not been ended")
+        file.begun = name, call()
 
-    def _end(self, status: Status | None) -> None:
+    def _end(self, name: str, status: Status | None) -> None:
         file = self._valid()
-        if file.begun is None:
-            fail("ERR_OTHER", "no call was begun")
-        _tell(status, file.begun)
+        if file.begun is None or file.begun[0] != name:
+            fail("ERR_OTHER", f"{name}_begin was not called before")
+        _tell(status, file.begun[1])
         file.begun = None
 
     # At an offset.
@@ -119,19 +123,19 @@ class Transfers:
 
     def Read_at_all_begin(self, offset: int, buf: Any) -> None:
         """Begin to read with all ranks."""
-        self._begin(self._at(self._read, offset, buf, True))
+        self._begin("Read_at_all", lambda: self._at(self._read, offset, buf, True))
 
     def Read_at_all_end(self, buf: Any, status: Status | None = None) -> None:
         """End what was begun."""
-        self._end(status)
+        self._end("Read_at_all", status)
 
     def Write_at_all_begin(self, offset: int, buf: Any) -> None:
         """Begin to write with all ranks."""
-        self._begin(self._at(self._write, offset, buf, True))
+        self._begin("Write_at_all", lambda: self._at(self._write, offset, buf, True))
 
     def Write_at_all_end(self, buf: Any, status: Status | None = None) -> None:
         """End what was begun."""
-        self._end(status)
+        self._end("Write_at_all", status)
 
     # At the place of the rank.
 
@@ -163,19 +167,19 @@ class Transfers:
 
     def Read_all_begin(self, buf: Any) -> None:
         """Begin to read with all ranks."""
-        self._begin(self._next(self._read, buf, True))
+        self._begin("Read_all", lambda: self._next(self._read, buf, True))
 
     def Read_all_end(self, buf: Any, status: Status | None = None) -> None:
         """End what was begun."""
-        self._end(status)
+        self._end("Read_all", status)
 
     def Write_all_begin(self, buf: Any) -> None:
         """Begin to write with all ranks."""
-        self._begin(self._next(self._write, buf, True))
+        self._begin("Write_all", lambda: self._next(self._write, buf, True))
 
     def Write_all_end(self, buf: Any, status: Status | None = None) -> None:
         """End what was begun."""
-        self._end(status)
+        self._end("Write_all", status)
 
     # At the place of all ranks.
 
@@ -205,19 +209,19 @@ class Transfers:
 
     def Read_ordered_begin(self, buf: Any) -> None:
         """Begin to read in the order of the ranks."""
-        self._begin(self._ordered(self._read, buf))
+        self._begin("Read_ordered", lambda: self._ordered(self._read, buf))
 
     def Read_ordered_end(self, buf: Any, status: Status | None = None) -> None:
         """End what was begun."""
-        self._end(status)
+        self._end("Read_ordered", status)
 
     def Write_ordered_begin(self, buf: Any) -> None:
         """Begin to write in the order of the ranks."""
-        self._begin(self._ordered(self._write, buf))
+        self._begin("Write_ordered", lambda: self._ordered(self._write, buf))
 
     def Write_ordered_end(self, buf: Any, status: Status | None = None) -> None:
         """End what was begun."""
-        self._end(status)
+        self._end("Write_ordered", status)
 
 
 def _tell(status: Status | None, nbytes: int) -> None:

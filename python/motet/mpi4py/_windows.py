@@ -180,9 +180,8 @@ class Win(Epochs, Held, Attributes):
             fail("ERR_DISP", f"the displacement is {disp}: it cannot be negative")
         if count < 0:
             raise ValueError(f"target: negative count {count}")
-        if not count:
-            return Place(rank, disp * window.units[rank], 0)
-        place = Place.of(rank, disp * window.units[rank], count, datatype)
+        at = disp * window.units[rank]
+        place = Place.of(rank, at, count, datatype) if count else Place(rank, at, 0)
         if place.nbytes != origin.nbytes:
             raise ValueError(f"target: {place.nbytes} bytes for {origin.nbytes} at the origin")
         if place.offset < 0:

@@ -249,6 +249,17 @@ impl<T> Out<T> {
     }
 }
 
+/// A number of threads, if it is one that a machine may have.
+pub(super) fn thread_count(count: usize, name: &str) -> Result<usize, Failure> {
+    const MOST: usize = 65_536;
+    match count > MOST {
+        true => Err(Failure::argument(format!(
+            "`{name}` is {count}: it is at most {MOST}"
+        ))),
+        false => Ok(count),
+    }
+}
+
 /// A time limit: below 0 there is none.
 pub(super) fn limit(milliseconds: i64) -> Option<Duration> {
     u64::try_from(milliseconds).ok().map(Duration::from_millis)

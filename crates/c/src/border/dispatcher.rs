@@ -1,6 +1,6 @@
 //! Dispatchers and queues.
 
-use super::calls::{call, free, quietly};
+use super::calls::{call, free, quietly, thread_count};
 use crate::error::{Code, Failure, in_handler};
 use crate::foreign::{AlignedBytes, Callback, Function};
 use motet::dispatch::inside_task;
@@ -22,7 +22,7 @@ unsafe extern "C" fn motet_dispatcher_new(
         // SAFETY: as the caller promises.
         let out = unsafe { call.out(dispatcher, "dispatcher") }?;
         let config = DispatcherConfig {
-            threads,
+            threads: thread_count(threads, "threads")?,
             ..DispatcherConfig::default()
         };
         let started = Dispatcher::with(config);

@@ -1,6 +1,6 @@
 //! Worlds, and functions of the caller that run on their ranks.
 
-use super::calls::{call, free, quietly};
+use super::calls::{call, free, quietly, thread_count};
 use super::comm::with_comm;
 use super::requests::until_end;
 use crate::error::{Code, Failure, in_handler};
@@ -151,7 +151,8 @@ fn of_run(error: &RunError<String>) -> Failure {
 unsafe extern "C" fn motet_world_threads(ranks: usize, world: *mut *mut SerialWorld) -> Code {
     call("motet_world_threads", |call| {
         // SAFETY: as the caller promises.
-        unsafe { call.out(world, "world") }?.give(SerialWorld::threads(ranks));
+        let out = unsafe { call.out(world, "world") }?;
+        out.give(SerialWorld::threads(thread_count(ranks, "ranks")?));
         Ok(())
     })
 }
@@ -253,8 +254,9 @@ unsafe extern "C" fn motet_run_threads(
 ) -> Code {
     call("motet_run_threads", |call| {
         let body = call.function(body, "body")?;
+        let world = SerialWorld::threads(thread_count(ranks, "ranks")?);
         // SAFETY: as in `motet_world_run`.
-        SerialWorld::threads(ranks).run(&unsafe { Callback::new(body, context, None) })
+        world.run(&unsafe { Callback::new(body, context, None) })
     })
 }
 

@@ -41,7 +41,10 @@ static void null_ports(motet_port *port)
 static void null_queues(motet_dispatcher *dispatcher, motet_queue *queue)
 {
     motet_queue *out;
+    motet_dispatcher *none;
     CHECK(motet_dispatcher_new(1, NULL) == MOTET_NULL);
+    CHECK(motet_dispatcher_new(SIZE_MAX, &none) == MOTET_ARGUMENT && none == NULL);
+    SAYS("at most 65536");
     CHECK(motet_dispatcher_threads(NULL) == 0);
     CHECK(motet_dispatcher_wait_idle(NULL) == MOTET_NULL);
     CHECK(motet_dispatcher_waiting(dispatcher, NULL) == MOTET_NULL);
@@ -156,6 +159,9 @@ int main(void)
     CHECK(motet_world_run(world, on_rank, NULL) == MOTET_OK);
     motet_world_free(world);
     motet_world_free(NULL);
+    CHECK(motet_world_threads(SIZE_MAX, &world) == MOTET_ARGUMENT && world == NULL);
+    CHECK(motet_run_threads(SIZE_MAX, on_rank, NULL) == MOTET_ARGUMENT);
+    SAYS("at most 65536");
     CHECK(motet_run_threads(2, wrong_messages, NULL) == MOTET_OK);
 
     /* Nothing there is no fault: the text stays. */

@@ -62,6 +62,15 @@ impl After {
         let handler = handler::once(move |()| handler());
         After { span, handler }
     }
+
+    /// As [`After::new`], with an async handler; while it waits it holds no thread.
+    pub fn new_async<Fut>(span: Duration, handler: impl FnOnce() -> Fut + Send + 'static) -> Self
+    where
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let handler = handler::once_async(move |()| handler());
+        After { span, handler }
+    }
 }
 
 impl Attach for After {

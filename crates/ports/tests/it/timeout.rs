@@ -164,6 +164,22 @@ fn sem_g18_after_stands_alone() {
 }
 
 #[test]
+fn sem_g18_after_drives_an_async_handler() {
+    let ((replay, queue), port, log) = (replay(), Port::new(), Log::new());
+    let (asked, told) = (port.clone(), log.clone());
+    After::new_async(SECOND, move || async move {
+        told.push(asked.recv().await);
+    })
+    .activate(&queue)
+    .unwrap();
+    replay.run();
+    assert!(log.is_empty(), "it waits");
+    port.post(7).unwrap();
+    replay.run();
+    assert_eq!(log.take(), [7]);
+}
+
+#[test]
 fn sem_g19_a_select_gives_up_in_time_and_leaves_late_items() {
     let ((replay, queue), replies, log) = (replay(), Port::new(), Log::new());
     let (port, told) = (replies.clone(), log.clone());
