@@ -39,6 +39,7 @@
 //! | a sum with the same bits | [`reproducible_sum`](Communicator::reproducible_sum), [`ExactSum`], [`Dyadic`] |
 //! | talk among some of the ranks | [`split`](Communicator::split), [`dup`](Communicator::dup), [`create`](Communicator::create) |
 //! | … between two groups of them | [`Communicator::intercommunicator`] |
+//! | lay numbers where processes of a machine use them together | [`share`](Communicator::share) |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
 //! | see who waits for whom while it runs | [`World::watch`] |
 //! | learn where the time went | [`World::profile`] |
@@ -93,6 +94,7 @@ mod rank_slot;
 mod request;
 mod run;
 mod schedule;
+mod share;
 mod split;
 mod topology;
 mod transport;
@@ -110,6 +112,7 @@ pub use motet_trace::{
     OverheadModel, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
     TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitOperation, WaitReport,
 };
+pub use motet_values::shared_numbers::{SharedMemory, SharedNumbers};
 pub use motet_values::{Layout, LayoutError, Local, Plain, Value};
 
 pub use collective_call::{CollectiveCall, Startable};
@@ -126,6 +129,6 @@ pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
 pub use request::{Request, Requests};
 pub use run::{BlockedRank, Entered};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
-pub use transport::{Gone, Header, Transport, TransportError};
+pub use transport::{Gone, Header, MemoryOffer, Transport, TransportError};
 pub use watch::RunWatch;
 pub use world::{WeakWorld, World};

@@ -1,7 +1,10 @@
 //! What carries bytes between the processes of a world.
 
 use motet_sync::thread;
+use motet_values::shared_numbers::SharedMemory;
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes between processes, for [`World::over`](crate::World::over). `motet-mpi` has one over MPI.
@@ -138,6 +141,44 @@ pub trait Transport: Send + Sync {
     fn sees(&self, process: usize) -> bool {
         let _ = process;
         false
+    }
+
+    /// New memory of so many words that other processes of this machine can open, as long as the
+    /// offer is kept. `None`: there is none. (A transport that knows of no such memory says so.)
+    fn offer(&self, words: usize) -> Option<MemoryOffer> {
+        let _ = words;
+        None
+    }
+
+    /// The memory of so many words that a process offers and that is found by these numbers. It is
+    /// there as long as anybody has it, also when that process is gone. `None`: it cannot be opened
+    /// from here.
+    fn open(
+        &self,
+        process: usize,
+        found_by: [u64; 2],
+        words: usize,
+    ) -> Option<Arc<dyn SharedMemory>> {
+        let _ = (process, found_by, words);
+        None
+    }
+}
+
+/// Memory that other processes of this machine can open.
+pub struct MemoryOffer {
+    /// What they find it by.
+    pub found_by: [u64; 2],
+    /// The memory.
+    pub memory: Arc<dyn SharedMemory>,
+    /// What keeps it open to them.
+    pub kept: Box<dyn Any>,
+}
+
+impl fmt::Debug for MemoryOffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut offer = f.debug_struct("MemoryOffer");
+        offer.field("found_by", &self.found_by);
+        offer.finish_non_exhaustive()
     }
 }
 

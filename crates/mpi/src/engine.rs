@@ -39,8 +39,9 @@ use crate::engine::receiving::Receiving;
 use crate::engine::shared::{Bedroom, RingOutput, Senders, open_ways};
 use crate::engine::under_way::UnderWay;
 use crate::error::MpiError;
-use motet_comm::Header;
+use motet_comm::{Header, MemoryOffer, SharedMemory};
 use motet_sync::{Mutex, thread};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a process may take to die, that no library reaches any more.
@@ -113,6 +114,25 @@ impl Engine {
     #[must_use]
     pub fn processes(&self) -> usize {
         self.comm.size()
+    }
+
+    /// New memory of so many words that other processes of this machine can open. `None` where there
+    /// is none, or the engine shares none.
+    #[must_use]
+    pub fn offer(&self, words: usize) -> Option<MemoryOffer> {
+        self.config.share_memory.then(|| shared::offer(words))?
+    }
+
+    /// The memory that a process offers, if it is on this machine. `found_by` is of its offer.
+    #[must_use]
+    pub fn open(
+        &self,
+        process: usize,
+        found_by: [u64; 2],
+        words: usize,
+    ) -> Option<Arc<dyn SharedMemory>> {
+        let number = self.sees(process).then(|| self.peers.number(process))?;
+        shared::open(number, found_by, words)
     }
 
     /// Whether the other process is on this machine, so that [`Engine::progress`] sees its end.

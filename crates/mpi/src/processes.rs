@@ -4,7 +4,7 @@ use crate::ReceivedMessage;
 use crate::binding::{Environment, Library, ThreadLevel};
 use crate::engine::{Engine, EngineConfig};
 use crate::error::MpiError;
-use motet_comm::{Gone, Header, Transport, TransportError};
+use motet_comm::{Gone, Header, MemoryOffer, SharedMemory, Transport, TransportError};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
 use std::path::PathBuf;
@@ -215,6 +215,19 @@ impl Transport for Processes {
 
     fn sees(&self, process: usize) -> bool {
         self.engine().sees(process)
+    }
+
+    fn offer(&self, words: usize) -> Option<MemoryOffer> {
+        self.engine().offer(words)
+    }
+
+    fn open(
+        &self,
+        process: usize,
+        found_by: [u64; 2],
+        words: usize,
+    ) -> Option<Arc<dyn SharedMemory>> {
+        self.engine().open(process, found_by, words)
     }
 }
 

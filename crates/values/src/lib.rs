@@ -24,6 +24,7 @@
 //! | use memory for copies of numbers again | [`buffer_pool::BufferPool`] |
 //! | have sender and receiver copy a slice together | [`rendezvous_copy::lend`] |
 //! | pass messages between two neighbours | [`ring::RingEnds`] |
+//! | keep numbers where several processes use them | [`shared_numbers::SharedNumbers`] |
 //! | copy what is larger than the caches | [`non_temporal::copy_piece`] |
 //!
 //! ```
@@ -45,6 +46,7 @@ pub mod buffer_pool;
 pub mod non_temporal;
 pub mod rendezvous_copy;
 pub mod ring;
+pub mod shared_numbers;
 pub mod wire;
 
 mod layout;

@@ -17,8 +17,8 @@ impl<T: Plain> Window<T> {
     /// [`WindowError::Comm`]: no such rank.
     pub async fn put(&self, rank: usize, offset: usize, numbers: &[T]) -> Result<(), WindowError> {
         self.part(rank, offset, numbers.len())?;
-        match self.site.region(rank) {
-            Some(region) => region.with_part(offset, numbers.len(), |there| {
+        match self.memory_of(rank) {
+            Some(memory) => memory.with_part(offset, numbers.len(), |there| {
                 there.copy_from_slice(numbers);
             }),
             None => self.ask(
@@ -44,8 +44,8 @@ impl<T: Plain> Window<T> {
         let answer = self.comm.recv::<Vec<T>>(rank, tag);
         async move {
             self.part(rank, offset, length)?;
-            if let Some(region) = self.site.region(rank) {
-                return region.with_part(offset, length, |there| there.to_vec());
+            if let Some(memory) = self.memory_of(rank) {
+                return memory.with_part(offset, length, |there| there.to_vec());
             }
             let head = self.answered(self.head(Act::Get, offset), tag);
             self.ask(rank, head, &(length as u64).to_le_bytes())?;
@@ -66,8 +66,8 @@ impl<T: Plain> Window<T> {
     ) -> impl Future<Output = Result<(), WindowError>> {
         let got = self.get(rank, offset, room.len());
         async move {
-            if let Some(region) = self.site.region(rank) {
-                return region.with_part(offset, room.len(), |there| room.copy_from_slice(there));
+            if let Some(memory) = self.memory_of(rank) {
+                return memory.with_part(offset, room.len(), |there| room.copy_from_slice(there));
             }
             room.copy_from_slice(&got.await?);
             Ok(())
@@ -153,8 +153,8 @@ impl<T: Plain> Window<T> {
         let answer = self.comm.recv::<Vec<T>>(rank, tag);
         async move {
             self.part(rank, offset, 1)?;
-            if let Some(region) = self.site.region(rank) {
-                return region.with_part(offset, 1, |there| {
+            if let Some(memory) = self.memory_of(rank) {
+                return memory.with_part(offset, 1, |there| {
                     let before = there[0];
                     if bytemuck::bytes_of(&before) == bytemuck::bytes_of(&expected) {
                         there[0] = new;
@@ -216,8 +216,8 @@ impl<T: Number> Window<T> {
     ) -> Result<(), WindowError> {
         self.part(rank, offset, numbers.len())?;
         has::<T>(op)?;
-        match self.site.region(rank) {
-            Some(region) => region.with_part(offset, numbers.len(), |there| {
+        match self.memory_of(rank) {
+            Some(memory) => memory.with_part(offset, numbers.len(), |there| {
                 combine(there, numbers, op);
             }),
             None => {
@@ -245,8 +245,8 @@ impl<T: Number> Window<T> {
         async move {
             self.part(rank, offset, numbers.len())?;
             has::<T>(op)?;
-            if let Some(region) = self.site.region(rank) {
-                return region.with_part(offset, numbers.len(), |there| {
+            if let Some(memory) = self.memory_of(rank) {
+                return memory.with_part(offset, numbers.len(), |there| {
                     let before = there.to_vec();
                     combine(there, numbers, op);
                     before
@@ -294,8 +294,8 @@ impl<T: Number> Window<T> {
         async move {
             self.part(rank, offset, 1)?;
             has::<T>(op)?;
-            if let Some(region) = self.site.region(rank) {
-                return region.with_part(offset, 1, |there| {
+            if let Some(memory) = self.memory_of(rank) {
+                return memory.with_part(offset, 1, |there| {
                     let before = there[0];
                     combine(there, &[number], op);
                     before

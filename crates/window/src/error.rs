@@ -36,7 +36,7 @@ pub enum WindowError {
         /// The rank that is locked.
         rank: usize,
     },
-    /// The rank lives in another process: its memory cannot be looked at from here.
+    /// The rank lives in another process, and its memory cannot be looked at from here.
     Elsewhere {
         /// The rank.
         rank: usize,

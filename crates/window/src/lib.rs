@@ -57,6 +57,7 @@ mod error;
 mod fence;
 mod head;
 mod locks;
+mod memory;
 mod op;
 mod passive;
 mod pending;

@@ -1,60 +1,28 @@
-//! The memory of one rank's window, and who may use it.
+//! The window of one rank of this process: its memory, its lock, and who speaks for the rank.
 
-use crate::WindowError;
 use crate::locks::{Holder, Locks};
+use crate::memory::WindowMemory;
 use motet_comm::{Delegate, Plain};
 use motet_sync::Mutex;
-use std::ops::Range;
 use std::sync::Arc;
 
-/// Every access holds the lock of the memory as long as it copies, so each is whole, and none waits
-/// for long.
 pub(crate) struct Region<T> {
     /// Whose it is, in the communicator.
     pub(crate) rank: usize,
-    /// `None`: it was freed, or dropped.
-    memory: Mutex<Option<Vec<T>>>,
+    pub(crate) memory: WindowMemory<T>,
     locks: Mutex<Locks>,
     /// Speaks for the rank.
     delegate: Mutex<Option<Arc<Delegate>>>,
 }
 
 impl<T: Plain> Region<T> {
-    pub(crate) fn new(rank: usize, memory: Vec<T>) -> Self {
+    pub(crate) fn new(rank: usize, memory: WindowMemory<T>) -> Self {
         Region {
             rank,
-            memory: Mutex::new(Some(memory)),
+            memory,
             locks: Mutex::default(),
             delegate: Mutex::default(),
         }
-    }
-
-    /// Has `use_it` use the memory, which must not use a window.
-    pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut Vec<T>) -> R) -> Result<R, WindowError> {
-        let mut memory = self.memory.lock();
-        let memory = memory.as_mut();
-        memory
-            .map(use_it)
-            .ok_or(WindowError::Closed { rank: self.rank })
-    }
-
-    /// The same with a part of it.
-    #[inline]
-    pub(crate) fn with_part<R>(
-        &self,
-        offset: usize,
-        length: usize,
-        use_it: impl FnOnce(&mut [T]) -> R,
-    ) -> Result<R, WindowError> {
-        self.with(|memory| {
-            let part = part(self.rank, memory.len(), offset, length)?;
-            Ok(use_it(&mut memory[part]))
-        })?
-    }
-
-    /// Nobody uses it any more.
-    pub(crate) fn close(&self) -> Option<Vec<T>> {
-        self.memory.lock().take()
     }
 
     pub(crate) fn speak_by(&self, delegate: Arc<Delegate>) {
@@ -86,24 +54,5 @@ impl<T: Plain> Region<T> {
                 let _ = delegate.send(holder.rank, holder.tag, true);
             }
         }
-    }
-}
-
-/// Where an access lies in a window of so many elements.
-#[inline]
-pub(crate) fn part(
-    rank: usize,
-    window: usize,
-    offset: usize,
-    length: usize,
-) -> Result<Range<usize>, WindowError> {
-    match offset.checked_add(length).filter(|&end| end <= window) {
-        Some(end) => Ok(offset..end),
-        None => Err(WindowError::Beyond {
-            rank,
-            offset,
-            length,
-            window,
-        }),
     }
 }

@@ -12,8 +12,9 @@
 use crate::WindowError;
 use crate::head::{Act, Head};
 use crate::locks::{Holder, Lock};
+use crate::memory::part;
 use crate::op::{Op, combine_bytes};
-use crate::region::{Region, part};
+use crate::region::Region;
 use motet_comm::{Asked, Plain, Tag};
 use motet_sync::Mutex;
 use std::collections::HashMap;
@@ -170,7 +171,7 @@ impl<T: Plain> WindowSite<T> {
                 Ok(())
             }
             Act::Flush => {
-                let is_open = region.with(|_| ()).is_ok();
+                let is_open = region.memory.with(|_| ()).is_ok();
                 self.tell(now.to, now.source, now.head.tag, is_open);
                 Ok(())
             }
@@ -181,7 +182,9 @@ impl<T: Plain> WindowSite<T> {
         let length = now.part.try_into().map(u64::from_le_bytes);
         let length = length.map_err(|_| "a get has no length")? as usize;
         let offset = now.head.offset as usize;
-        let copied = region.with_part(offset, length, |there| there.to_vec());
+        let copied = region
+            .memory
+            .with_part(offset, length, |there| there.to_vec());
         self.answer(now, of_open(copied)?.unwrap_or_default());
         Ok(())
     }
@@ -233,7 +236,7 @@ fn change<T: Plain>(
     change: impl FnOnce(&mut [u8]) -> Option<()>,
 ) -> Result<(), String> {
     let offset = now.head.offset as usize * size_of::<T>() + now.at;
-    let changed = region.with(|memory| {
+    let changed = region.memory.with(|memory| {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(memory);
         let part = part(now.to, bytes.len(), offset, now.part.len())?;
         Ok(change(&mut bytes[part]))
@@ -256,16 +259,18 @@ fn exchanged<T: Plain>(
     }
     let length = if swaps { 1 } else { body.len() / size };
     let op = if swaps { Op::Keep } else { known(head.op)? };
-    let exchanged = region.with_part(head.offset as usize, length, |there| {
-        let before = there.to_vec();
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(there);
-        if !swaps {
-            combine_bytes(head.kind, op, bytes, body).ok_or(OTHERS)?;
-        } else if *bytes == body[..size] {
-            bytes.copy_from_slice(&body[size..]);
-        }
-        Ok(before)
-    });
+    let exchanged = region
+        .memory
+        .with_part(head.offset as usize, length, |there| {
+            let before = there.to_vec();
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(there);
+            if !swaps {
+                combine_bytes(head.kind, op, bytes, body).ok_or(OTHERS)?;
+            } else if *bytes == body[..size] {
+                bytes.copy_from_slice(&body[size..]);
+            }
+            Ok(before)
+        });
     of_open(exchanged)?.transpose()
 }
 

@@ -2,8 +2,9 @@
 
 use crate::WindowError;
 use crate::head::{Act, Head};
+use crate::memory::{WindowMemory, part};
 use crate::pending::PendingChanges;
-use crate::region::{Region, part};
+use crate::region::Region;
 use crate::site::WindowSite;
 use motet_comm::{CommError, Communicator, Delegate, Local, Plain, Tag};
 use std::cell::{Cell, RefCell};
@@ -14,9 +15,10 @@ use std::sync::Arc;
 /// Numbers of this rank that the others of a communicator read, write and lock, and this rank's way
 /// to theirs.
 ///
-/// An operation on the window of a rank of the same process is done when its future has ended. One
-/// on a rank of another process goes there at once and is carried out there without that rank, also
-/// while it computes. A [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its own
+/// An operation on the window of a rank of the same process is done when its future has ended.
+/// Where all processes are of one machine and share memory, that holds of all ranks. Else one on a
+/// rank of another process goes there at once and is carried out there without that rank, also while
+/// it computes. A [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its own
 /// result if it has one, says that it is done. Operations of one rank on one window are carried out
 /// in order. Each element is accessed whole; an accumulate, a fetch and a swap are atomic.
 ///
@@ -33,6 +35,8 @@ pub struct Window<T: Plain> {
     pub(crate) site: Arc<WindowSite<T>>,
     pub(crate) own: Arc<Region<T>>,
     pub(crate) delegate: Arc<Delegate>,
+    /// The numbers of all ranks, where they share memory; else none.
+    shared: Vec<WindowMemory<T>>,
     /// How many elements each rank has.
     lengths: Vec<usize>,
     /// The process of each rank.
@@ -82,7 +86,8 @@ impl<T: Plain> Window<T> {
     pub async fn create(comm: &Communicator, numbers: Vec<T>) -> Result<Self, WindowError> {
         let comm = comm.dup().await?;
         let (rank, length) = (comm.rank(), numbers.len());
-        let own = Arc::new(Region::new(rank, numbers));
+        let (memory, shared) = WindowMemory::of_all(&comm, numbers).await?;
+        let own = Arc::new(Region::new(rank, memory));
         let site = Window::meet(&comm, &own).await?;
         let asked_site = Arc::clone(&site);
         let delegate = comm.delegate(move |asked| asked_site.asked(rank, asked))?;
@@ -102,6 +107,7 @@ impl<T: Plain> Window<T> {
             site,
             own,
             delegate,
+            shared,
             lengths,
             process_of,
             processes,
@@ -166,7 +172,7 @@ impl<T: Plain> Window<T> {
     /// # Panics
     /// When `look` panics. A call of a window inside it blocks the thread for ever.
     pub fn with<R>(&self, look: impl FnOnce(&[T]) -> R) -> R {
-        let seen = self.own.with(|numbers| look(numbers));
+        let seen = self.own.memory.with(|numbers| look(numbers));
         seen.expect("its owner has not freed it")
     }
 
@@ -175,15 +181,15 @@ impl<T: Plain> Window<T> {
     /// # Panics
     /// As [`Window::with`].
     pub fn with_mut<R>(&self, change: impl FnOnce(&mut [T]) -> R) -> R {
-        let changed = self.own.with(|numbers| change(numbers));
+        let changed = self.own.memory.with(|numbers| change(numbers));
         changed.expect("its owner has not freed it")
     }
 
-    /// As [`Window::with`], of the numbers of another rank of this process, where they lie
-    /// (MPI_WIN_SHARED_QUERY).
+    /// As [`Window::with`], of the numbers of another rank of this process, where they lie, or of
+    /// any rank if all share memory (MPI_WIN_SHARED_QUERY).
     ///
     /// # Errors
-    /// [`WindowError::Elsewhere`] when it lives in another process; [`WindowError::Closed`];
+    /// [`WindowError::Elsewhere`] when it lives in another process and shares no memory; [`WindowError::Closed`];
     /// [`WindowError::Comm`].
     ///
     /// # Panics
@@ -194,11 +200,11 @@ impl<T: Plain> Window<T> {
         look: impl FnOnce(&[T]) -> R,
     ) -> Result<R, WindowError> {
         self.part(rank, 0, 0)?;
-        let region = self.site.region(rank).ok_or(WindowError::Elsewhere {
+        let memory = self.memory_of(rank).ok_or(WindowError::Elsewhere {
             rank,
             process: self.process_of[rank],
         })?;
-        region.with(|numbers| look(numbers))
+        memory.with(|numbers| look(numbers))
     }
 
     /// Ends the window when all ranks have called this, and all operations on it are done, and
@@ -213,9 +219,23 @@ impl<T: Plain> Window<T> {
         self.fence().await?;
         // Nobody asks any more: all have left the fence, or wait for nothing but what is here.
         self.comm.barrier().await?;
-        let numbers = self.own.close();
+        let numbers = self.own.memory.close();
         self.own.fall_silent();
         Ok(numbers.expect("its owner has not freed it"))
+    }
+
+    /// The numbers of a rank, if they can be used from here.
+    #[inline]
+    pub(crate) fn memory_of(&self, rank: usize) -> Option<&WindowMemory<T>> {
+        match self.shares_memory() {
+            true => self.shared.get(rank),
+            false => self.site.region(rank).map(|region| &region.memory),
+        }
+    }
+
+    /// Whether all ranks use the numbers of all.
+    pub(crate) fn shares_memory(&self) -> bool {
+        !self.shared.is_empty()
     }
 
     /// Checks an access.
@@ -269,7 +289,7 @@ impl<T: Plain> Window<T> {
 impl<T: Plain> Drop for Window<T> {
     /// Who accesses it hears that it is closed.
     fn drop(&mut self) {
-        self.own.close();
+        self.own.memory.close();
     }
 }
 

@@ -147,6 +147,11 @@ impl RunProcesses {
         self.transport.process()
     }
 
+    /// What carries bytes to the others.
+    pub(crate) fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+
     /// The number of all ranks.
     pub(crate) fn size(&self) -> usize {
         self.firsts[self.firsts.len() - 1]

@@ -4,8 +4,8 @@
 //! It behaves as a transport may at its worst: only the order between two processes is kept, a
 //! message comes some calls of `progress` after it was sent, and who is killed is found out later.
 
-use motet_comm::{Gone, Header, Transport, TransportError};
-use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use motet_comm::{Gone, Header, MemoryOffer, SharedMemory, Transport, TransportError};
+use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +19,30 @@ struct Network {
     killed: Vec<AtomicBool>,
     /// Whose end nobody is told.
     vanished: Vec<AtomicBool>,
+    /// Memory that is offered, if the processes share some.
+    memories: Option<Mutex<Vec<Arc<[AtomicU64]>>>>,
+}
+
+/// Memory of the network, as one of the processes has it.
+struct NetworkMemory {
+    words: Arc<[AtomicU64]>,
+    network: Arc<Network>,
+    process: usize,
+}
+
+// SAFETY: the words stay where they are while they are counted, and have no other use.
+unsafe impl SharedMemory for NetworkMemory {
+    fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    fn process(&self) -> u64 {
+        self.process as u64 + 1
+    }
+
+    fn is_gone(&self, process: u64) -> bool {
+        self.network.killed[process as usize - 1].load(Ordering::Acquire)
+    }
 }
 
 /// What is on its way from one process to another.
@@ -45,12 +69,17 @@ pub(crate) struct Endpoint {
 
 /// The ends of a network of so many processes.
 pub(crate) fn network(processes: usize) -> Vec<Arc<Endpoint>> {
+    ends(processes, false)
+}
+
+fn ends(processes: usize, share: bool) -> Vec<Arc<Endpoint>> {
     let lines = || (0..processes).map(|_| Line::default()).collect();
     let flags = || (0..processes).map(|_| AtomicBool::new(false)).collect();
     let network = Arc::new(Network {
         lines: (0..processes).map(|_| lines()).collect(),
         killed: flags(),
         vanished: flags(),
+        memories: share.then(Mutex::default),
     });
     let end = |process| Endpoint {
         network: Arc::clone(&network),
@@ -70,8 +99,23 @@ pub(crate) fn processes<R: Send + 'static>(
     count: usize,
     life: impl Fn(Arc<Endpoint>) -> R + Send + Sync + 'static,
 ) -> Vec<R> {
+    run_all(network(count), life)
+}
+
+/// The same, as processes that share memory.
+pub(crate) fn sharing<R: Send + 'static>(
+    count: usize,
+    life: impl Fn(Arc<Endpoint>) -> R + Send + Sync + 'static,
+) -> Vec<R> {
+    run_all(ends(count, true), life)
+}
+
+fn run_all<R: Send + 'static>(
+    ends: Vec<Arc<Endpoint>>,
+    life: impl Fn(Arc<Endpoint>) -> R + Send + Sync + 'static,
+) -> Vec<R> {
     let life = Arc::new(life);
-    let lives = network(count).into_iter().map(|end| {
+    let lives = ends.into_iter().map(|end| {
         let life = Arc::clone(&life);
         thread::spawn(move || life(end))
     });
@@ -99,6 +143,14 @@ impl Endpoint {
     /// Bytes of the longest message that it has sent.
     pub(crate) fn longest_sent(&self) -> usize {
         self.longest.load(Ordering::Relaxed)
+    }
+
+    fn seen(&self, words: Arc<[AtomicU64]>) -> Arc<dyn SharedMemory> {
+        Arc::new(NetworkMemory {
+            words,
+            network: Arc::clone(&self.network),
+            process: self.process,
+        })
     }
 
     fn is_killed(&self, process: usize) -> bool {
@@ -227,5 +279,22 @@ impl Transport for Endpoint {
             }
             _ => Ok(delivered),
         }
+    }
+
+    fn offer(&self, words: usize) -> Option<MemoryOffer> {
+        let mut memories = self.network.memories.as_ref()?.lock();
+        let words: Arc<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
+        memories.push(Arc::clone(&words));
+        Some(MemoryOffer {
+            found_by: [memories.len() as u64, 7],
+            memory: self.seen(words),
+            kept: Box::new(()),
+        })
+    }
+
+    fn open(&self, _: usize, found_by: [u64; 2], words: usize) -> Option<Arc<dyn SharedMemory>> {
+        let memories = self.network.memories.as_ref()?.lock();
+        let known = memories.get((found_by[0] as usize).checked_sub(1)?)?;
+        (known.len() == words && found_by[1] == 7).then(|| self.seen(Arc::clone(known)))
     }
 }

@@ -90,7 +90,7 @@ impl Identity {
             Ok(stat) if stat.started != self.started => {
                 Some(format!("its number {pid} has another process"))
             }
-            Ok(stat) if matches!(stat.state, 'Z' | 'X') => Some(format!("{pid} has ended")),
+            Ok(stat) if stat.has_ended() => Some(format!("{pid} has ended")),
             Ok(_) => None,
             Err(error) if error.kind() == ErrorKind::NotFound || is_no_process(error) => {
                 Some(format!("there is no process {pid} any more"))
@@ -112,6 +112,14 @@ impl Identity {
     }
 }
 
+/// Whether the machine has no process with this number any more, as far as can be seen.
+pub(super) fn is_gone(pid: u64) -> bool {
+    match Stat::of(pid) {
+        Ok(stat) => stat.has_ended(),
+        Err(error) => error.kind() == ErrorKind::NotFound || is_no_process(&error),
+    }
+}
+
 /// What Linux says of a process.
 #[derive(Debug)]
 struct Stat {
@@ -123,6 +131,11 @@ impl Stat {
     fn of(pid: u64) -> io::Result<Stat> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         Stat::read(&text).ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+
+    /// Whether it only waits for its parent to ask for it.
+    fn has_ended(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
     }
 
     fn read(text: &str) -> Option<Stat> {

@@ -6,6 +6,7 @@
 
 mod bell;
 mod bytes;
+mod offered;
 mod outgoing_message;
 mod ring;
 mod segment;
@@ -26,6 +27,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(super) use offered::{offer, open};
 pub(super) use outgoing_message::Load;
 pub(super) use ring::RingOutput;
 

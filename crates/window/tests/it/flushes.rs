@@ -45,7 +45,7 @@ fn sem_g350_a_put_during_a_flush_is_waited_for_by_the_next_one() {
     static HELD: AtomicBool = AtomicBool::new(false);
     static ASKED: AtomicBool = AtomicBool::new(false);
     within(patience(), || {
-        let ended = over(2, 1, async |comm| {
+        let ended = over(2, 1, false, async |comm| {
             let window = Window::create(&comm, vec![0_i32]).await?;
             if comm.rank() == 1 {
                 return hold_and_drop(&comm, window, &HELD, &ASKED).await;
@@ -76,7 +76,7 @@ fn sem_g350_a_fetch_that_was_given_up_is_waited_for() {
     static HELD: AtomicBool = AtomicBool::new(false);
     static ASKED: AtomicBool = AtomicBool::new(false);
     within(patience(), || {
-        let ended = over(2, 1, async |comm| {
+        let ended = over(2, 1, false, async |comm| {
             let window = Window::create(&comm, vec![0_i32]).await?;
             if comm.rank() == 1 {
                 return hold_and_drop(&comm, window, &HELD, &ASKED).await;
@@ -102,7 +102,7 @@ fn sem_g350_a_fetch_that_was_given_up_is_waited_for() {
 #[test]
 fn sem_g350_what_has_brought_its_answer_is_done() {
     within(patience(), || {
-        let ended = over(2, 1, async |comm| {
+        let ended = over(2, 1, false, async |comm| {
             let window = Window::create(&comm, vec![0_i32]).await?;
             if comm.rank() == 0 {
                 window.put(1, 0, &[5]).await?;

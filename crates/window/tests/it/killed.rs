@@ -1,9 +1,10 @@
 //! A process that is killed while ranks hold locks: the others end with an error.
 
-use crate::network::processes;
+use crate::network::{Endpoint, processes, sharing};
 use motet_comm::{Communicator, RunError, World};
 use motet_testkit::{patience, within};
 use motet_window::{Lock, Window, WindowError};
+use std::sync::Arc;
 
 /// All want the lock of rank 1 again and again; rank 2 is killed when it has it for the third time,
 /// and `die` does it.
@@ -31,13 +32,15 @@ fn check(ended: Result<Vec<()>, RunError<WindowError>>) {
 #[test]
 fn sem_g352_a_process_that_is_lost_with_a_lock_ends_the_run() {
     within(patience(), || {
-        processes(3, |end| {
-            let dying = std::sync::Arc::clone(&end);
+        let life = |end: Arc<Endpoint>| {
+            let dying = Arc::clone(&end);
             let is_victim = World::over(end.clone(), 1).process().0 == 2;
             let ended = World::over(end, 1).run(async |comm| fight(comm, || dying.kill()).await);
             if !is_victim {
                 check(ended);
             }
-        });
+        };
+        processes(3, life);
+        sharing(3, life);
     });
 }

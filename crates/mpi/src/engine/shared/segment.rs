@@ -60,6 +60,11 @@ mod imp {
             })
         }
 
+        /// The memory, and what keeps it open to the others.
+        pub(in crate::engine::shared) fn parts(self) -> (SharedSegment, OwnedFd) {
+            (self.segment, self.file)
+        }
+
         /// How the others find it among the files of this process.
         pub(in crate::engine::shared) fn number(&self) -> u64 {
             u64::try_from(self.file.as_raw_fd()).expect("an open file has a number")
@@ -182,6 +187,10 @@ mod imp {
     impl Made {
         pub(in crate::engine::shared) fn new(_: usize) -> io::Result<Made> {
             Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(in crate::engine::shared) fn parts(self) -> (SharedSegment, ()) {
+            match self.segment {}
         }
 
         pub(in crate::engine::shared) fn number(&self) -> u64 {

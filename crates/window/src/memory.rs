@@ -1,0 +1,101 @@
+//! Where the numbers of a window are.
+
+use crate::WindowError;
+use motet_comm::{CommError, Communicator, Plain, SharedNumbers};
+use motet_sync::Mutex;
+use std::ops::Range;
+
+/// The numbers of one rank's window. Every access holds their lock as long as it copies, so each is
+/// whole, and none waits for long.
+pub(crate) struct WindowMemory<T> {
+    rank: usize,
+    place: Place<T>,
+}
+
+enum Place<T> {
+    /// In this process; `None`: freed, or dropped.
+    Here(Mutex<Option<Vec<T>>>),
+    /// Where all processes of the window use them.
+    Shared(SharedNumbers<T>),
+}
+
+impl<T: Plain> WindowMemory<T> {
+    /// Of this rank, in this process alone.
+    fn here(rank: usize, numbers: Vec<T>) -> Self {
+        let place = Place::Here(Mutex::new(Some(numbers)));
+        WindowMemory { rank, place }
+    }
+
+    /// Of this rank, and of all ranks where they are processes that share memory; else of none.
+    pub(crate) async fn of_all(
+        comm: &Communicator,
+        numbers: Vec<T>,
+    ) -> Result<(Self, Vec<Self>), CommError> {
+        let shared = |rank, numbers| WindowMemory {
+            rank,
+            place: Place::Shared(numbers),
+        };
+        let own = comm.rank();
+        Ok(match comm.share(numbers).await? {
+            Ok(all) => (
+                shared(own, all[own].clone()),
+                all.into_iter()
+                    .enumerate()
+                    .map(|(rank, its)| shared(rank, its))
+                    .collect(),
+            ),
+            Err(numbers) => (WindowMemory::here(own, numbers), Vec::new()),
+        })
+    }
+
+    /// Has `use_it` use the numbers. It must not use a window.
+    #[inline]
+    pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut [T]) -> R) -> Result<R, WindowError> {
+        let used = match &self.place {
+            Place::Here(numbers) => numbers.lock().as_mut().map(|numbers| use_it(numbers)),
+            Place::Shared(numbers) => numbers.with(use_it),
+        };
+        used.ok_or(WindowError::Closed { rank: self.rank })
+    }
+
+    /// The same with a part of them.
+    #[inline]
+    pub(crate) fn with_part<R>(
+        &self,
+        offset: usize,
+        length: usize,
+        use_it: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R, WindowError> {
+        self.with(|numbers| {
+            let range = part(self.rank, numbers.len(), offset, length)?;
+            Ok(use_it(&mut numbers[range]))
+        })?
+    }
+
+    /// Nobody uses them any more.
+    pub(crate) fn close(&self) -> Option<Vec<T>> {
+        match &self.place {
+            Place::Here(numbers) => numbers.lock().take(),
+            Place::Shared(numbers) => numbers.close(),
+        }
+    }
+}
+
+/// Where an access lies in a window of so many elements.
+#[inline]
+pub(crate) fn part(
+    rank: usize,
+    window: usize,
+    offset: usize,
+    length: usize,
+) -> Result<Range<usize>, WindowError> {
+    match offset.checked_add(length).filter(|&end| end <= window) {
+        Some(end) => Ok(offset..end),
+        None => Err(WindowError::Beyond {
+            rank,
+            offset,
+            length,
+            window,
+        }),
+    }
+}
