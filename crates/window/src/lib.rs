@@ -9,10 +9,18 @@
 //! - Used by: the facade, the experiments.
 //!
 //! ```text
-//!  rank 0               rank 1                            rank 2, in another process
+//!  rank 0               rank 1, here or beside            rank 2, on another machine
 //!  put(1, ..) ────────► memory                            ┌► memory
 //!  put(2, ..) ──────────────────── message ─► delegate ───┘   (the rank may compute)
 //!  fence ◄────────────► fence ◄─────────────────────────────► fence
+//! ```
+//!
+//! The numbers of a window lie in its rank's process, or, if all its processes share memory, in that.
+//! Then nothing is sent.
+//!
+//! ```text
+//!            accesses ─► WindowMemory ─┬─ Here: a lock, a `Vec`
+//!                                      └─ Shared: a lock, numbers that all processes map
 //! ```
 //!
 //! | to … | use | in MPI |
@@ -48,7 +56,7 @@
 //! assert_eq!(got[3], [2, 3, 0]);
 //! ```
 //!
-//! Read next: `window.rs`, then `site.rs` (what comes from other processes), `access.rs`,
+//! Read next: `window.rs`, `memory.rs`, then `site.rs` (what comes from other processes), `access.rs`,
 //! `fence.rs`, `passive.rs`.
 #![forbid(unsafe_code)]
 

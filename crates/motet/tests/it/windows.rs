@@ -127,3 +127,46 @@ fn sem_g352_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere() {
         assert_eq!(times(&left.notes, "code 0 at ").len(), 2, "{told}");
     }
 }
+
+/// Rank 2 is killed while it looks at its numbers: who puts there meanwhile waits until it is gone,
+/// and no longer.
+#[test]
+fn sem_g519_needs_mpi_numbers_that_a_killed_process_used_keep_nobody() {
+    let name = "windows::sem_g519_needs_mpi_numbers_that_a_killed_process_used_keep_nobody";
+    let body = |mpi| {
+        let world = World::over(joined(mpi), 1);
+        let ended = world.run(async |comm| -> Result<(), WindowError> {
+            let window = Window::create(&comm, vec![0_u64; 1000]).await?;
+            if comm.rank() == 2 {
+                comm.barrier().await?;
+                window.with_mut(|_| {
+                    note("killed at");
+                    kill_process(getpid(), Signal::KILL).unwrap();
+                });
+            }
+            comm.barrier().await?;
+            loop {
+                window.put(2, 0, &[comm.rank() as u64; 1000]).await?;
+                comm.sendrecv(1 - comm.rank(), (), 1 - comm.rank(), 0)
+                    .await?;
+            }
+        });
+        check(ended);
+        note("ended at");
+    };
+    if in_process_with(ThreadLevel::Multiple, name, body) {
+        return;
+    }
+    for library in mpi_libraries() {
+        let left = run_each_to_its_end(name, 3, &library, &[]);
+        let told = format!(
+            "{}: {}{}{}",
+            library.display(),
+            left.notes,
+            left.out,
+            left.err
+        );
+        assert_eq!(times(&left.notes, "killed at ").len(), 1, "{told}");
+        assert_eq!(times(&left.notes, "ended at ").len(), 2, "{told}");
+    }
+}
