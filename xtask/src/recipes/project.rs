@@ -196,16 +196,16 @@ pub(super) fn give_flags(command: &mut Command, more: [&str; 2]) {
 }
 
 /// The flags that the environment has for the compiler, and these, as [`FLAGS`] has them.
-pub(super) fn with_flags(more: impl IntoIterator<Item = &str>) -> String {
+pub(super) fn with_flags<'a>(more: impl IntoIterator<Item = &'a str>) -> String {
     let (encoded, plain) = (env::var(FLAGS).ok(), env::var("RUSTFLAGS").ok());
     added(encoded.as_deref(), plain.as_deref(), more)
 }
 
 /// The words of the first variable, else those of the other, and then more.
-fn added(
+fn added<'a>(
     encoded: Option<&str>,
     plain: Option<&str>,
-    more: impl IntoIterator<Item = &str>,
+    more: impl IntoIterator<Item = &'a str>,
 ) -> String {
     let mut words: Vec<String> = match (encoded, plain) {
         (Some(words), _) => words.split(PARTED).map(str::to_owned).collect(),
