@@ -16,6 +16,10 @@ pub struct Version {
 
 impl Version {
     /// Newer than all of these, unless one has the largest counter: a member may make that up.
+    #[expect(
+        single_use_lifetimes,
+        reason = "an iterator's items cannot leave theirs out"
+    )]
     pub(super) fn after<'a>(known: impl Iterator<Item = &'a Version>, writer: &str) -> Version {
         let newest = known.map(|version| version.counter).max().unwrap_or(0);
         Version {
