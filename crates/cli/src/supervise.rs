@@ -95,7 +95,7 @@ pub(crate) fn run(args: SuperviseArgs) -> Result<(), CliError> {
         (parent, Some(folder)) => {
             let ended = parent.map_or_else(process_has_ended, parent_has_ended);
             ended.map_err(|source| not_started(folder.clone(), source))?;
-            remove(&folder);
+            remove_folder(&folder);
             Ok(())
         }
         (Some(parent), None) => become_it(parent, &program),
@@ -136,7 +136,7 @@ fn parent_has_ended(parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-fn remove(folder: &Path) {
+fn remove_folder(folder: &Path) {
     // Nodes that are ending remove their own files.
     for _ in 0..REMOVALS {
         match fs::remove_dir_all(folder) {

@@ -229,18 +229,26 @@ impl fmt::Display for CommError {
                 "{operation} is not possible: an earlier collective call of this rank was dropped \
                  before it ended, or has failed"
             ),
-            CommError::Gone { peer, operation } => write!(
-                f,
-                "{operation} is not possible: rank {peer} has dropped its end; all ranks must take the \
-                 same steps before they drop a ring or line"
-            ),
-            CommError::Left { peer, operation } => write!(
-                f,
-                "{operation} has not ended: rank {peer} has left it before its end; all ranks must \
-                 wait for the end of their calls"
-            ),
+            CommError::Gone { peer, operation } => write_gone(f, *peer, operation),
+            CommError::Left { peer, operation } => write_left(f, *peer, operation),
         }
     }
+}
+
+fn write_gone(f: &mut fmt::Formatter<'_>, peer: usize, operation: &str) -> fmt::Result {
+    write!(
+        f,
+        "{operation} is not possible: rank {peer} has dropped its end; all ranks must take the \
+         same steps before they drop a ring or line"
+    )
+}
+
+fn write_left(f: &mut fmt::Formatter<'_>, peer: usize, operation: &str) -> fmt::Result {
+    write!(
+        f,
+        "{operation} has not ended: rank {peer} has left it before its end; all ranks must wait \
+         for the end of their calls"
+    )
 }
 
 fn write_full(f: &mut fmt::Formatter<'_>, dest: usize, messages: usize) -> fmt::Result {

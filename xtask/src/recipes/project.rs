@@ -196,7 +196,7 @@ pub(super) fn give_flags(command: &mut Command, more: [&str; 2]) {
 }
 
 /// The flags that the environment has for the compiler, and these, as [`FLAGS`] has them.
-pub(super) fn with_flags(more: impl IntoIterator<Item = &str>) -> String {
+pub(super) fn with_flags(more: impl IntoIterator<Item = impl Into<String>>) -> String {
     let (encoded, plain) = (env::var(FLAGS).ok(), env::var("RUSTFLAGS").ok());
     added(encoded.as_deref(), plain.as_deref(), more)
 }
@@ -205,7 +205,7 @@ pub(super) fn with_flags(more: impl IntoIterator<Item = &str>) -> String {
 fn added(
     encoded: Option<&str>,
     plain: Option<&str>,
-    more: impl IntoIterator<Item = &str>,
+    more: impl IntoIterator<Item = impl Into<String>>,
 ) -> String {
     let mut words: Vec<String> = match (encoded, plain) {
         (Some(words), _) => words.split(PARTED).map(str::to_owned).collect(),
@@ -215,7 +215,7 @@ fn added(
             .map(str::to_owned)
             .collect(),
     };
-    words.extend(more.into_iter().map(str::to_owned));
+    words.extend(more.into_iter().map(Into::into));
     words.retain(|word| !word.is_empty());
     words.join(PARTED)
 }

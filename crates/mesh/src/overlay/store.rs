@@ -16,7 +16,11 @@ pub struct Version {
 
 impl Version {
     /// Newer than all of these, unless one has the largest counter: a member may make that up.
-    pub(super) fn after(known: impl Iterator<Item = &Version>, writer: &str) -> Version {
+    #[expect(
+        single_use_lifetimes,
+        reason = "an iterator's items cannot leave theirs out"
+    )]
+    pub(super) fn after<'a>(known: impl Iterator<Item = &'a Version>, writer: &str) -> Version {
         let newest = known.map(|version| version.counter).max().unwrap_or(0);
         Version {
             counter: newest.saturating_add(1),

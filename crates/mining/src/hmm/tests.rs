@@ -292,13 +292,52 @@ fn paths_in_logs(model: &HmmModel, numbers: &[f64]) -> Vec<(Vec<usize>, f64)> {
     possible.map(|(log, path)| (path, log)).collect()
 }
 
+/// How likely each state is at each place, and how often each step is taken, by paths with their
+/// ln p; and the ln p of all of them.
+fn visits_and_steps(paths: &[(Vec<usize>, f64)], all: f64, states: usize) -> (Vec<f64>, Vec<f64>) {
+    let places = paths[0].0.len();
+    let (mut visits, mut steps) = (vec![0.0; places * states], vec![0.0; states * states]);
+    for (path, log) in paths {
+        let share = (log - all).exp();
+        for (place, state) in path.iter().enumerate() {
+            visits[place * states + state] += share;
+        }
+        for pair in path.windows(2) {
+            steps[pair[0] * states + pair[1]] += share;
+        }
+    }
+    (visits, steps)
+}
+
+/// Each state has the mean and the variance of the numbers, weighted by its visits.
+fn are_moments(model: &HmmModel, visits: &[f64], numbers: &[f64], floor: f64) {
+    let Emissions::Gaussian {
+        means, variances, ..
+    } = &model.emissions
+    else {
+        panic!("numbers stay numbers");
+    };
+    for state in 0..model.states() {
+        let shares = || visits.iter().skip(state).step_by(model.states());
+        let moment = |of: &dyn Fn(f64) -> f64| {
+            let sums = shares().zip(numbers).map(|(share, x)| share * of(*x));
+            sums.sum::<f64>() / shares().sum::<f64>()
+        };
+        let mean = moment(&|x| x);
+        close(means[state], mean);
+        close(
+            variances[state],
+            moment(&|x| (x - mean) * (x - mean)).max(floor),
+        );
+    }
+}
+
 #[test]
 fn sem_g133_a_chain_that_is_far_from_what_is_seen_is_possible() {
     let (model, numbers) = chain();
     let (states, paths) = (model.states(), paths_in_logs(&model, &numbers));
     let (path, best) = paths.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
-    let share = |log: f64| (log - best).exp();
-    let sum: f64 = paths.iter().map(|(_, log)| share(*log)).sum();
+    let sum: f64 = paths.iter().map(|(_, log)| (log - best).exp()).sum();
     let all = best + sum.ln();
     let seen = Observations::numbers(std::slice::from_ref(&numbers), 1).unwrap();
     let scores = on_ranks(1, async |comm, control| {
@@ -314,19 +353,7 @@ fn sem_g133_a_chain_that_is_far_from_what_is_seen_is_possible() {
     let found = on_ranks(1, async |comm, control| {
         model.posteriors(comm, &seen, control).await
     });
-    let (mut visits, mut steps) = (
-        vec![0.0; numbers.len() * states],
-        vec![0.0; states * states],
-    );
-    for (path, log) in &paths {
-        let share = share(*log) / sum;
-        for (place, state) in path.iter().enumerate() {
-            visits[place * states + state] += share;
-        }
-        for pair in path.windows(2) {
-            steps[pair[0] * states + pair[1]] += share;
-        }
-    }
+    let (visits, steps) = visits_and_steps(&paths, all, states);
     assert!(
         visits
             .iter()
@@ -352,25 +379,7 @@ fn sem_g133_a_chain_that_is_far_from_what_is_seen_is_possible() {
             .zip(steps)
             .for_each(|(found, step)| close(*found, step / all));
     }
-    let Emissions::Gaussian {
-        means, variances, ..
-    } = &found.model.emissions
-    else {
-        panic!("numbers stay numbers");
-    };
-    for state in 0..states {
-        let shares = || visits.iter().skip(state).step_by(states);
-        let moment = |of: &dyn Fn(f64) -> f64| {
-            let sums = shares().zip(&numbers).map(|(share, x)| share * of(*x));
-            sums.sum::<f64>() / shares().sum::<f64>()
-        };
-        let mean = moment(&|x| x);
-        close(means[state], mean);
-        close(
-            variances[state],
-            moment(&|x| (x - mean) * (x - mean)).max(method.floor),
-        );
-    }
+    are_moments(&found.model, &visits, &numbers, method.floor);
 }
 
 #[test]
