@@ -36,7 +36,7 @@ use crate::engine::envelope::{Kind, unpack};
 use crate::engine::peer_states::{PeerState, PeerStates};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
-use crate::engine::shared::{Bedroom, RingOutput, Senders, open_ways};
+use crate::engine::shared::{Bedroom, RingOutput, Senders, offered, open_ways};
 use crate::engine::under_way::UnderWay;
 use crate::error::MpiError;
 use motet_comm::{Header, MemoryOffer, SharedMemory};
@@ -116,11 +116,11 @@ impl Engine {
         self.comm.size()
     }
 
-    /// New memory of so many words that other processes of this machine can open. `None` where there
-    /// is none, or the engine shares none.
+    /// New memory of so many words that other processes of this machine can open. `None` where
+    /// there is none, or the engine shares none.
     #[must_use]
     pub fn offer(&self, words: usize) -> Option<MemoryOffer> {
-        self.config.share_memory.then(|| shared::offer(words))?
+        self.config.share_memory.then(|| offered::offer(words))?
     }
 
     /// The memory that a process offers, if it is on this machine. `found_by` is of its offer.
@@ -132,7 +132,7 @@ impl Engine {
         words: usize,
     ) -> Option<Arc<dyn SharedMemory>> {
         let number = self.sees(process).then(|| self.peers.number(process))?;
-        shared::open(number, found_by, words)
+        offered::open(number, found_by, words)
     }
 
     /// Whether the other process is on this machine, so that [`Engine::progress`] sees its end.

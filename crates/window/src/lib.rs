@@ -15,8 +15,8 @@
 //!  fence ◄────────────► fence ◄─────────────────────────────► fence
 //! ```
 //!
-//! The numbers of a window lie in its rank's process, or, if all its processes share memory, in that.
-//! Then nothing is sent.
+//! The numbers of a window lie in its rank's process, or, if all its processes share memory, in
+//! that. Then nothing is sent.
 //!
 //! ```text
 //!            accesses ─► WindowMemory ─┬─ Here: a lock, a `Vec`
@@ -56,8 +56,8 @@
 //! assert_eq!(got[3], [2, 3, 0]);
 //! ```
 //!
-//! Read next: `window.rs`, `memory.rs`, then `site.rs` (what comes from other processes), `access.rs`,
-//! `fence.rs`, `passive.rs`.
+//! Read next: `window.rs`, `memory.rs`, then `site.rs` (what comes from other processes),
+//! `access.rs`, `fence.rs`, `passive.rs`.
 #![forbid(unsafe_code)]
 
 mod access;

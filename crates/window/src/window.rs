@@ -16,11 +16,11 @@ use std::sync::Arc;
 /// to theirs.
 ///
 /// An operation on the window of a rank of the same process is done when its future has ended.
-/// Where all processes are of one machine and share memory, that holds of all ranks. Else one on a
-/// rank of another process goes there at once and is carried out there without that rank, also while
-/// it computes. A [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its own
-/// result if it has one, says that it is done. Operations of one rank on one window are carried out
-/// in order. Each element is accessed whole; an accumulate, a fetch and a swap are atomic.
+/// Where all processes are of one machine and share memory, that holds of all ranks. Else one on
+/// a rank of another process goes there at once and is carried out there without that rank, also
+/// while it computes. A [`fence`](Window::fence), a [`flush`](Window::flush), an unlock, or its
+/// own result if it has one, says that it is done. Operations of one rank on one window are carried
+/// out in order. Each element is accessed whole; an accumulate, a fetch and a swap are atomic.
 ///
 /// It must be [freed](Window::free) by all ranks together. Who drops it instead leaves the others
 /// alone with their calls.
@@ -189,8 +189,8 @@ impl<T: Plain> Window<T> {
     /// any rank if all share memory (MPI_WIN_SHARED_QUERY).
     ///
     /// # Errors
-    /// [`WindowError::Elsewhere`] when it lives in another process and shares no memory; [`WindowError::Closed`];
-    /// [`WindowError::Comm`].
+    /// [`WindowError::Elsewhere`] when it lives in another process and shares no memory;
+    /// [`WindowError::Closed`]; [`WindowError::Comm`].
     ///
     /// # Panics
     /// As [`Window::with`].

@@ -26,6 +26,7 @@ mod profiles;
 mod replayed;
 mod requests;
 mod scripts;
+mod share;
 mod slices;
 mod stress;
 mod stuck;

@@ -6,7 +6,7 @@
 
 mod bell;
 mod bytes;
-mod offered;
+pub(super) mod offered;
 mod outgoing_message;
 mod ring;
 mod segment;
@@ -27,7 +27,6 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use offered::{offer, open};
 pub(super) use outgoing_message::Load;
 pub(super) use ring::RingOutput;
 
