@@ -88,7 +88,8 @@ fn number(name: &str, value: &str) -> Result<u64, Refusal> {
         .map_err(|_| Refusal::bad(format!("{name} is {value:?}; write a version, such as 17")))
 }
 
-/// Sends what comes, until nobody reads, the subscription has ended, or the server stops.
+/// Sends what comes, until nobody reads, the subscription has ended, or the server stops. What is
+/// there when the server stops is sent still: it may be that the service has ended.
 async fn pump(
     port: &Port<Arc<AnyNotification>>,
     sender: &mpsc::Sender<Bytes>,
@@ -98,25 +99,33 @@ async fn pump(
         let next = tokio::select! {
             next = timeout(BEAT, port.recv()) => next.ok(),
             () = sender.closed() => return,
-            _ = stop.wait_for(|stop| *stop) => return,
+            _ = stop.wait_for(|stop| *stop) => break,
         };
-        let is_last = next.as_ref().is_some_and(|next| next.event == "gone");
-        let written = match next {
-            Some(notification) => {
-                // Answers come before thousands of events.
-                yield_now().await;
-                notification.made(write)
-            }
-            None => Bytes::from_static(b": nothing has happened\n\n"),
-        };
-        let sent = tokio::select! {
-            sent = sender.send(written) => sent,
-            _ = stop.wait_for(|stop| *stop) => return,
-        };
-        if sent.is_err() || is_last {
+        if !tell(next, sender).await {
             return;
         }
     }
+    for _ in 0..port.item_count() {
+        let next = port.test();
+        if next.is_none() || !tell(next, sender).await {
+            return;
+        }
+    }
+}
+
+/// Sends one event, or a comment if there is none; whether another may follow. Waits for room as
+/// long as the connection is there.
+async fn tell(next: Option<Arc<AnyNotification>>, sender: &mpsc::Sender<Bytes>) -> bool {
+    let is_last = next.as_ref().is_some_and(|next| next.event == "gone");
+    let written = match next {
+        Some(notification) => {
+            // Answers come before thousands of events.
+            yield_now().await;
+            notification.made(write)
+        }
+        None => Bytes::from_static(b": nothing has happened\n\n"),
+    };
+    sender.send(written).await.is_ok() && !is_last
 }
 
 /// One event. Its number is the version; a line break in JSON is written `\n`, so the data are one

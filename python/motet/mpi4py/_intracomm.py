@@ -91,20 +91,22 @@ class Intracomm(Comm):
     def Create_dist_graph(
         self,
         sources: Sequence[int],
-        degrees: Sequence[int],
+        degrees: int | Sequence[int],
         destinations: Sequence[int],
         weights: Any = None,
         info: Info = INFO_NULL,
         reorder: bool = False,
     ) -> Any:
         """Make a graph of ranks, of which any rank may name edges."""
-        alike = isinstance(degrees, (int, numpy.integer))
-        degrees = [degrees] * len(sources) if alike else list(degrees)
-        if len(degrees) != len(sources):
-            raise ValueError(f"{len(degrees)} degrees do not fit {len(sources)} sources")
-        begins = [rank for rank, n in zip(sources, degrees, strict=True) for _ in range(n)]
+        if isinstance(degrees, (int, numpy.integer)):
+            counts = [int(degrees)] * len(sources)
+        else:
+            counts = [int(n) for n in degrees]
+        if len(counts) != len(sources):
+            raise ValueError(f"{len(counts)} degrees do not fit {len(sources)} sources")
+        begins = [rank for rank, n in zip(sources, counts, strict=True) for _ in range(n)]
         if len(begins) != len(destinations):
-            raise ValueError(f"{len(destinations)} destinations do not fit degrees {degrees}")
+            raise ValueError(f"{len(destinations)} destinations do not fit degrees {counts}")
         named = _weights(weights, len(begins))
         edges = [
             (begin, end, named[n] if named else None)

@@ -13,6 +13,7 @@ fn sources() -> Vec<String> {
         "src",
         "../sums/src",
         "../trace/src",
+        "../values/src",
         "../window/src",
         "../files/src",
     ];

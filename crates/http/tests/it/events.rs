@@ -1,6 +1,7 @@
 //! Notifications as server-sent events.
 
 use crate::till::{Answer, Shop};
+use motet_ports::wait_blocking;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -119,4 +120,18 @@ fn sem_g419_a_server_that_stops_ends_streams_and_finishes_what_runs() {
     shop.server.take().unwrap().stop();
     assert_eq!(Answer::read(slow).body, "300");
     while next(&mut events).0 != "end" {}
+}
+
+#[test]
+fn sem_g419_who_reads_events_hears_that_a_service_has_ended_before_its_server_stops() {
+    // Which of the two the server sees first is a matter of chance.
+    for _ in 0..30 {
+        let mut shop = Shop::open();
+        let mut events = watch(&shop, "/till/-/events?sync=1", "");
+        assert!(next(&mut events).0.ends_with("event: replace;"));
+        wait_blocking(shop.node.shutdown()).unwrap();
+        shop.server.take().unwrap().stop();
+        assert_eq!(next(&mut events).0, "event: gone;");
+        assert_eq!(next(&mut events).0, "end");
+    }
 }
