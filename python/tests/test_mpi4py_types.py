@@ -43,7 +43,7 @@ def test_what_is_packed_lies_in_its_buffer():
         MPI.DOUBLE.Create_contiguous(0).Pack(numbers, packed, 0, comm)
 
 
-def test_sem_g531_ranks_that_combine_different_lengths_are_told():
+def test_sem_g518_ranks_that_combine_different_lengths_are_told():
     own = MPI.Op.Create(lambda a, b, _: None)
     for kind in ("f8", "i2", "f2"):
         for op in (MPI.SUM, own):

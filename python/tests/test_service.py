@@ -241,7 +241,7 @@ class Ends:
         self.node.close()
 
 
-def test_sem_g530_an_operation_does_not_end_its_own_node():
+def test_sem_g517_an_operation_does_not_end_its_own_node():
     ends = Ends()
     with Node() as ends.node:
         ends.node.add("/ends", ends)
@@ -252,7 +252,7 @@ def test_sem_g530_an_operation_does_not_end_its_own_node():
             assert raised.value.code == "OperationFailed"
 
 
-def test_sem_g530_a_rank_ends_a_node():
+def test_sem_g517_a_rank_ends_a_node():
     node = Node()
     node.add("/base", Base())
     base = connect(node.url)["/base"]
