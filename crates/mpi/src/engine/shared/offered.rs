@@ -20,7 +20,7 @@ struct OfferedSegment {
 
 // SAFETY: the words are mapped until the segment is dropped, and only this has them.
 unsafe impl SharedMemory for OfferedSegment {
-    fn words(&self) -> &[AtomicU64] {
+    unsafe fn words(&self) -> &[AtomicU64] {
         &self.segment.words()[FRONT..][..self.words]
     }
 
