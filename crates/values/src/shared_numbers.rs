@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The lock has the number of the process that holds it, or 0. Who wants it asks again and again,
-//! and offers its core meanwhile: who holds it copies, or looks for a moment. A process may be gone
+//! and offers its core meanwhile: who holds it copies, or looks for a moment. If it takes long it
+//! naps: who holds it may be stopped, or need this core and be less urgent. A process may be gone
 //! while it holds it. Then whoever waits takes it over, with what has been written.
 //!
 //! Memory order: who lets go of the lock releases what was written to whoever takes it next.
@@ -17,6 +18,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::slice;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Memory that several processes see.
 ///
@@ -94,8 +96,11 @@ const FRONT: usize = 8;
 
 /// So often who waits for the lock looks before it offers its core.
 const SPINS: u32 = 64;
-/// After so many further looks each it asks whether who holds it is there.
+/// After so many further looks each it asks whether who holds it is there. After the first of these
+/// it naps between the looks.
 const PATIENCE: u32 = 1024;
+/// How long it naps.
+const NAP: Duration = Duration::from_micros(50);
 
 impl<T: Plain> SharedNumbers<T> {
     /// How many words of memory so many numbers need; `None`: no memory has so many.
@@ -159,7 +164,7 @@ impl<T: Plain> SharedNumbers<T> {
             // Relaxed: only to see whether it is worth asking for.
             let holder = lock.load(Ordering::Relaxed);
             let is_free = holder == 0 || {
-                looks = looks.wrapping_add(1);
+                looks = looks.checked_add(1).unwrap_or(PATIENCE);
                 let asks = looks.is_multiple_of(PATIENCE) && holder != own;
                 asks && self.memory.is_gone(holder)
             };
@@ -170,9 +175,11 @@ impl<T: Plain> SharedNumbers<T> {
                     return;
                 }
             }
-            match looks < SPINS {
-                true => spin_loop(),
-                false => thread::yield_now(),
+            match looks {
+                ..SPINS => spin_loop(),
+                SPINS..PATIENCE => thread::yield_now(),
+                // To yield offers the core to no thread that is less urgent.
+                PATIENCE.. => thread::park_timeout(NAP),
             }
         }
     }
