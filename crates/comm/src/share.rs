@@ -3,10 +3,12 @@
 use crate::fabric::{AnyFabric, RunProcesses};
 use crate::{CommError, Communicator, Plain};
 use motet_values::shared_numbers::SharedNumbers;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// With more ranks nothing is shared: each maps the memory of all others.
-const MOST: usize = 256;
+/// With more mappings in a process nothing is shared: each rank there maps the memory of all
+/// others. Linux lets a process have 65530, and the windows of a program are several.
+const MOST: usize = 1024;
 
 /// What a rank says of its memory: whether it has some, and the numbers by which it is found.
 type Told = (bool, [u64; 2]);
@@ -17,7 +19,8 @@ impl Communicator {
     /// (MPI_WIN_ALLOCATE_SHARED).
     ///
     /// The numbers come back as they are, on all ranks, where ranks do not live in several
-    /// processes of one machine whose transport [offers](crate::Transport::offer) such memory.
+    /// processes of one machine whose transport [offers](crate::Transport::offer) such memory. So
+    /// they do where a process would have to map more than 1024 memories.
     ///
     /// # Errors
     /// [`CommError`], as of a collective.
@@ -75,14 +78,19 @@ impl Communicator {
         Ok(opened.filter(|_| all_have).ok_or(numbers))
     }
 
-    /// The way between the processes, if the ranks live in several and are not too many.
+    /// The way between the processes, if the ranks live in several and are not too many. All ranks
+    /// find the same.
     fn between_processes(&self) -> Option<&Arc<RunProcesses>> {
         let AnyFabric::Remote(remote) = self.fabric() else {
             return None;
         };
         let process_of = |rank| remote.processes().process_of(self.team().world_rank(rank));
-        let first = process_of(0);
-        let are_several = (1..self.size()).any(|rank| process_of(rank) != first);
-        (are_several && self.size() <= MOST).then(|| remote.processes())
+        let mut ranks_of: HashMap<usize, usize> = HashMap::new();
+        for rank in 0..self.size().min(MOST + 1) {
+            *ranks_of.entry(process_of(rank)).or_default() += 1;
+        }
+        let most = ranks_of.values().max().copied().unwrap_or(0);
+        let are_several = ranks_of.len() > 1;
+        (are_several && self.size().saturating_mul(most) <= MOST).then(|| remote.processes())
     }
 }

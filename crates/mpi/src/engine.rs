@@ -120,7 +120,10 @@ impl Engine {
     /// there is none, or the engine shares none.
     #[must_use]
     pub fn offer(&self, words: usize) -> Option<MemoryOffer> {
-        self.config.share_memory.then(|| offered::offer(words))?
+        let own = self.peers.whole_number(self.process());
+        self.config
+            .share_memory
+            .then(|| offered::offer(own, words))?
     }
 
     /// The memory that a process offers, if it is on this machine. `found_by` is of its offer.
@@ -132,7 +135,8 @@ impl Engine {
         words: usize,
     ) -> Option<Arc<dyn SharedMemory>> {
         let number = self.sees(process).then(|| self.peers.number(process))?;
-        offered::open(number, found_by, words)
+        let own = self.peers.whole_number(self.process());
+        offered::open(own, number, found_by, words)
     }
 
     /// Whether the other process is on this machine, so that [`Engine::progress`] sees its end.

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The lock has the number of the process that holds it, or 0. Who wants it asks again and again,
-//! and offers its core meanwhile: who holds it copies, or looks for a moment. A process may be gone
+//! and offers its core meanwhile: who holds it copies, or looks for a moment. If it takes long it
+//! naps: who holds it may be stopped, or need this core and be less urgent. A process may be gone
 //! while it holds it. Then whoever waits takes it over, with what has been written.
 //!
 //! Memory order: who lets go of the lock releases what was written to whoever takes it next.
@@ -17,15 +18,22 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::slice;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Memory that several processes see.
 ///
 /// # Safety
-/// The words are there, at the same place, and can be written, as long as the memory is. Whoever
-/// else has them uses them through this trait only.
+/// - The words are there, at the same place, and can be written, as long as the memory is. Whoever
+///   else has them uses them through [`SharedNumbers`] only.
+/// - No two processes that have the words have the same number.
+/// - A process of which [`is_gone`](SharedMemory::is_gone) says so does not run any more.
 pub unsafe trait SharedMemory: Send + Sync {
     /// The words, at first all 0.
-    fn words(&self) -> &[AtomicU64];
+    ///
+    /// # Safety
+    /// They belong to [`SharedNumbers`], which lends them as numbers. Nobody else looks at them or
+    /// changes them once there is one of them.
+    unsafe fn words(&self) -> &[AtomicU64];
 
     /// The number of this process, which is not 0.
     fn process(&self) -> u64;
@@ -45,7 +53,7 @@ pub unsafe trait SharedMemory: Send + Sync {
 ///
 /// // SAFETY: a box stays where it is; nobody else has the words.
 /// unsafe impl SharedMemory for Words {
-///     fn words(&self) -> &[AtomicU64] {
+///     unsafe fn words(&self) -> &[AtomicU64] {
 ///         &self.0
 ///     }
 ///     fn process(&self) -> u64 {
@@ -88,8 +96,11 @@ const FRONT: usize = 8;
 
 /// So often who waits for the lock looks before it offers its core.
 const SPINS: u32 = 64;
-/// After so many further looks each it asks whether who holds it is there.
+/// After so many further looks each it asks whether who holds it is there. After the first of these
+/// it naps between the looks.
 const PATIENCE: u32 = 1024;
+/// How long it naps.
+const NAP: Duration = Duration::from_micros(50);
 
 impl<T: Plain> SharedNumbers<T> {
     /// How many words of memory so many numbers need; `None`: no memory has so many.
@@ -105,7 +116,7 @@ impl<T: Plain> SharedNumbers<T> {
     /// not lie as such numbers must.
     #[must_use]
     pub fn new(memory: Arc<dyn SharedMemory>, length: usize) -> Option<Self> {
-        let words = memory.words();
+        let words = words_of(&*memory);
         let fits = Self::words(length).is_some_and(|needed| needed <= words.len());
         let lies = fits && words[FRONT..].as_ptr().cast::<T>().is_aligned();
         lies.then_some(SharedNumbers {
@@ -129,14 +140,14 @@ impl<T: Plain> SharedNumbers<T> {
         let mut held = self.hold();
         let numbers = held.numbers()?.to_vec();
         // Relaxed: the lock orders it.
-        self.memory.words()[CLOSED].store(1, Ordering::Relaxed);
+        words_of(&*self.memory)[CLOSED].store(1, Ordering::Relaxed);
         Some(numbers)
     }
 
     /// Waits for the lock.
     #[inline]
     fn hold(&self) -> Held<'_, T> {
-        let lock = &self.memory.words()[LOCK];
+        let lock = &words_of(&*self.memory)[LOCK];
         let own = self.memory.process();
         // Acquire: as the module says.
         let taken = lock.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed);
@@ -153,7 +164,7 @@ impl<T: Plain> SharedNumbers<T> {
             // Relaxed: only to see whether it is worth asking for.
             let holder = lock.load(Ordering::Relaxed);
             let is_free = holder == 0 || {
-                looks = looks.wrapping_add(1);
+                looks = looks.checked_add(1).unwrap_or(PATIENCE);
                 let asks = looks.is_multiple_of(PATIENCE) && holder != own;
                 asks && self.memory.is_gone(holder)
             };
@@ -164,12 +175,21 @@ impl<T: Plain> SharedNumbers<T> {
                     return;
                 }
             }
-            match looks < SPINS {
-                true => spin_loop(),
-                false => thread::yield_now(),
+            match looks {
+                ..SPINS => spin_loop(),
+                SPINS..PATIENCE => thread::yield_now(),
+                // To yield offers the core to no thread that is less urgent.
+                PATIENCE.. => thread::park_timeout(NAP),
             }
         }
     }
+}
+
+/// The words, of which the numbers are used by the holder of the lock alone.
+#[inline]
+fn words_of(memory: &dyn SharedMemory) -> &[AtomicU64] {
+    // SAFETY: here only the words in front of the numbers are used as words.
+    unsafe { memory.words() }
 }
 
 /// The lock, while it is held.
@@ -178,7 +198,7 @@ struct Held<'a, T: Plain>(&'a SharedNumbers<T>);
 impl<T: Plain> Held<'_, T> {
     /// The numbers, if they are not closed.
     fn numbers(&mut self) -> Option<&mut [T]> {
-        let words = self.0.memory.words();
+        let words = words_of(&*self.0.memory);
         // Relaxed: the lock orders it.
         if words[CLOSED].load(Ordering::Relaxed) != 0 {
             return None;
@@ -195,7 +215,7 @@ impl<T: Plain> Held<'_, T> {
 impl<T: Plain> Drop for Held<'_, T> {
     fn drop(&mut self) {
         // Release: as the module says.
-        self.0.memory.words()[LOCK].store(0, Ordering::Release);
+        words_of(&*self.0.memory)[LOCK].store(0, Ordering::Release);
     }
 }
 
@@ -221,7 +241,7 @@ mod tests {
 
     // SAFETY: a box stays where it is, and nobody but these tests has the words.
     unsafe impl SharedMemory for Seen {
-        fn words(&self) -> &[AtomicU64] {
+        unsafe fn words(&self) -> &[AtomicU64] {
             &self.0.words
         }
 

@@ -2,7 +2,8 @@
 //!
 //! It is not told where the rings are dropped, since a rank that fails drops them as well. Its
 //! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has
-//! not ended. The ranks of one thread share a list: it is empty between their polls.
+//! not ended, or when an entered rank blocks. The ranks of one thread share a list: it is empty
+//! between their polls.
 
 use super::Closer;
 use super::local_ranks::LocalRanks;

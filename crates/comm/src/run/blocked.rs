@@ -29,11 +29,14 @@ impl Communicator {
 
 impl Entered {
     /// Says that the thread does nothing but wait for a call of a communicator until the guard is
-    /// dropped. Where all ranks of all processes wait so or have ended, and one has ended, the run
-    /// ends with [`RunError::Stuck`](crate::RunError::Stuck).
+    /// dropped. Ranks that wait for what this one has left are told so now. Where all ranks of all
+    /// processes wait so or have ended, and one has ended, the run ends with
+    /// [`RunError::Stuck`](crate::RunError::Stuck).
     pub fn blocked(&self) -> BlockedRank {
         let ranks = self.comm.as_deref().and_then(of_processes).cloned();
         if let Some(ranks) = &ranks {
+            // No worker polls this rank: it tells its peers here what it has left.
+            ranks.pending_closes(0).tell(ranks);
             ranks.thread_blocks();
         }
         BlockedRank(ranks)

@@ -1,9 +1,12 @@
 //! A rank that the calling thread is.
 
 use crate::network::processes;
-use motet_comm::{ANY_SOURCE, ANY_TAG, RunError, World};
+use motet_comm::{ANY_SOURCE, ANY_TAG, CommError, RunError, World};
 use motet_sync::block_on;
 use motet_testkit::{patience, within};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
 
 #[test]
 fn sem_g109_a_thread_that_enters_a_world_is_its_rank_until_it_finishes() {
@@ -70,5 +73,43 @@ fn sem_g109_an_entered_rank_that_fails_ends_the_others() {
         );
         let dropped = processes(1, |end| drop(World::over(end, 1).enter().unwrap()));
         assert_eq!(dropped.len(), 1);
+    });
+}
+
+#[test]
+fn sem_g75_who_waits_for_what_an_entered_rank_has_left_is_told_when_that_blocks() {
+    within(patience(), || {
+        processes(3, |end| {
+            let here = World::over(end, 1).enter().unwrap();
+            let comm = here.communicator();
+            let rank = comm.rank();
+            let mut room = vec![rank as u64; 4000];
+            if rank == 1 {
+                {
+                    let call = pin!(comm.broadcast_into(0, &mut room));
+                    let poll = call.poll(&mut Context::from_waker(Waker::noop()));
+                    assert!(poll.is_pending(), "nobody else has come");
+                }
+                for other in [0, 2] {
+                    block_on(async { comm.send(other, 0, ()).await }).unwrap();
+                }
+                let waits = here.blocked();
+                // Comes only when rank 2 has been told.
+                block_on(async { comm.recv::<()>(2, 0).await }).unwrap();
+                drop(waits);
+            } else {
+                block_on(async { comm.recv::<()>(1, 0).await }).unwrap();
+                let told = block_on(async { comm.broadcast_into(0, &mut room).await });
+                if rank == 2 {
+                    let operation = "broadcast_into";
+                    assert_eq!(told, Err(CommError::Left { peer: 1, operation }));
+                    block_on(async { comm.send(1, 0, ()).await }).unwrap();
+                } else {
+                    assert_eq!(told, Ok(()));
+                }
+            }
+            drop(comm);
+            here.finish(Ok(())).unwrap();
+        });
     });
 }

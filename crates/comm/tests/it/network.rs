@@ -32,7 +32,7 @@ struct NetworkMemory {
 
 // SAFETY: the words stay where they are while they are counted, and have no other use.
 unsafe impl SharedMemory for NetworkMemory {
-    fn words(&self) -> &[AtomicU64] {
+    unsafe fn words(&self) -> &[AtomicU64] {
         &self.words
     }
 

@@ -59,6 +59,23 @@ fn numbers_come_back_where_nothing_is_shared() {
     });
 }
 
+#[test]
+fn where_a_process_would_map_too_much_nothing_is_shared() {
+    within(patience(), || {
+        // 46 ranks, of which 23 live in each process and would map the memory of all.
+        for (ranks, shares) in [(22, true), (23, false)] {
+            let life = move |end: Arc<Endpoint>| {
+                let body = async |comm: Communicator| -> Result<bool, CommError> {
+                    Ok(comm.share(vec![comm.rank()]).await?.is_ok())
+                };
+                World::over(end, ranks).run(body).unwrap()
+            };
+            let told = sharing(2, life).concat();
+            assert!(told.iter().all(|shared| *shared == shares), "{told:?}");
+        }
+    });
+}
+
 /// Ranks of one process in a communicator of a world over several.
 #[test]
 fn a_communicator_within_a_process_shares_nothing_between_processes() {

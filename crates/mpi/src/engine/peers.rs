@@ -66,6 +66,11 @@ impl Peers {
         self.all[process].pid
     }
 
+    /// As [`Peers::number`], with when it started: no later process has the same. It is not 0.
+    pub(super) fn whole_number(&self, process: usize) -> u64 {
+        self.all[process].whole_number()
+    }
+
     /// Why a process of another machine is gone; `None` when it is there, or cannot be seen. This
     /// costs little.
     pub(super) fn cut(&self, process: usize) -> Option<String> {
@@ -101,6 +106,11 @@ impl Identity {
         }
     }
 
+    /// Number and start as one.
+    fn whole_number(&self) -> u64 {
+        (self.started << PID_BITS) | self.pid
+    }
+
     fn own() -> Identity {
         let pid = u64::from(std::process::id());
         let seen = Stat::of(pid);
@@ -112,12 +122,18 @@ impl Identity {
     }
 }
 
-/// Whether the machine has no process with this number any more, as far as can be seen.
-pub(super) fn is_gone(pid: u64) -> bool {
-    match Stat::of(pid) {
-        Ok(stat) => stat.has_ended(),
-        Err(error) => error.kind() == ErrorKind::NotFound || is_no_process(&error),
-    }
+/// Linux numbers no process higher (`PID_MAX_LIMIT`). Above it is room for ticks of many years.
+const PID_BITS: u32 = 22;
+
+/// Whether the process of this machine with this [whole number](Peers::whole_number) is gone, as
+/// far as can be seen.
+pub(super) fn is_gone(whole_number: u64) -> bool {
+    let identity = Identity {
+        machine: 0,
+        pid: whole_number & ((1 << PID_BITS) - 1),
+        started: whole_number >> PID_BITS,
+    };
+    identity.gone(&Stat::of(identity.pid)).is_some()
 }
 
 /// What Linux says of a process.
@@ -205,6 +221,20 @@ mod tests {
         assert_eq!(peers.gone(0), None);
         peers.all[0].started += 1;
         assert!(peers.gone(0).unwrap().contains("another process"));
+    }
+
+    #[test]
+    fn a_whole_number_is_of_one_process_alone() {
+        let mut peers = seen(std::process::id());
+        assert!(!is_gone(peers.whole_number(0)));
+        peers.all[0].started += 1;
+        assert!(is_gone(peers.whole_number(0)), "its number is used again");
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let number = seen(child.id()).whole_number(0);
+        assert!(!is_gone(number));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(is_gone(number));
     }
 
     #[test]

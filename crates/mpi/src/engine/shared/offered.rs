@@ -14,16 +14,18 @@ use std::sync::Arc;
 struct OfferedSegment {
     segment: SharedSegment,
     words: usize,
+    /// This process, with when it started.
+    own: u64,
 }
 
 // SAFETY: the words are mapped until the segment is dropped, and only this has them.
 unsafe impl SharedMemory for OfferedSegment {
-    fn words(&self) -> &[AtomicU64] {
+    unsafe fn words(&self) -> &[AtomicU64] {
         &self.segment.words()[FRONT..][..self.words]
     }
 
     fn process(&self) -> u64 {
-        std::process::id().into()
+        self.own
     }
 
     fn is_gone(&self, process: u64) -> bool {
@@ -31,8 +33,9 @@ unsafe impl SharedMemory for OfferedSegment {
     }
 }
 
-/// New memory; `None` where the machine has none of this kind.
-pub(in crate::engine) fn offer(words: usize) -> Option<MemoryOffer> {
+/// New memory of the process with this whole number; `None` where the machine has none of this
+/// kind.
+pub(in crate::engine) fn offer(own: u64, words: usize) -> Option<MemoryOffer> {
     let made = Made::new(words.checked_add(FRONT)?).ok()?;
     let token = RandomState::new().build_hasher().finish();
     // The others read it when they have been told of it.
@@ -41,20 +44,31 @@ pub(in crate::engine) fn offer(words: usize) -> Option<MemoryOffer> {
     let (segment, kept) = made.parts();
     Some(MemoryOffer {
         found_by,
-        memory: Arc::new(OfferedSegment { segment, words }),
+        memory: Arc::new(OfferedSegment {
+            segment,
+            words,
+            own,
+        }),
         kept: Box::new(kept),
     })
 }
 
-/// The memory that a process of this machine offers, which the machine knows by this number.
+/// The memory that a process of this machine offers, which the machine knows by this number. `own`
+/// is the whole number of this one.
 pub(in crate::engine) fn open(
+    own: u64,
     process: u64,
     [number, token]: [u64; 2],
     words: usize,
 ) -> Option<Arc<dyn SharedMemory>> {
     let segment = SharedSegment::open(process, number, words.checked_add(FRONT)?).ok()?;
     let is_it = segment.words()[0].load(Ordering::SeqCst) == token;
-    is_it.then(|| Arc::new(OfferedSegment { segment, words }) as Arc<dyn SharedMemory>)
+    let opened = OfferedSegment {
+        segment,
+        words,
+        own,
+    };
+    is_it.then(|| Arc::new(opened) as Arc<dyn SharedMemory>)
 }
 
 #[cfg(all(test, target_os = "linux", not(motet_loom)))]
@@ -66,16 +80,16 @@ mod tests {
     fn what_is_offered_is_opened_by_its_numbers_alone() {
         let words = SharedNumbers::<f64>::words(3).unwrap();
         let own = u64::from(std::process::id());
-        let offer = offer(words).unwrap();
+        let offer = offer(own, words).unwrap();
         let [number, token] = offer.found_by;
         let numbers = SharedNumbers::<f64>::new(Arc::clone(&offer.memory), 3).unwrap();
         numbers.with(|numbers| numbers[2] = 1.5);
-        let opened = open(own, [number, token], words).unwrap();
+        let opened = open(own, own, [number, token], words).unwrap();
         let other = SharedNumbers::<f64>::new(opened, 3).unwrap();
-        assert!(open(own, [number, token.wrapping_add(1)], words).is_none());
-        assert!(open(own, [number, token], words + 1).is_none());
+        assert!(open(own, own, [number, token.wrapping_add(1)], words).is_none());
+        assert!(open(own, own, [number, token], words + 1).is_none());
         drop(offer);
-        assert!(open(own, [number, token], words).is_none());
+        assert!(open(own, own, [number, token], words).is_none());
         assert_eq!(other.close(), Some(vec![0.0, 0.0, 1.5]));
         assert_eq!(numbers.with(|_| ()), None);
     }
