@@ -152,7 +152,8 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<ServerShared>) {
                 if let (true, Ok(place)) = (is_plain, Arc::clone(&refusals).try_acquire_owned()) {
                     let site = Arc::clone(&site);
                     tokio::spawn(async move {
-                        turn_away(stream, &site.limits).await;
+                        // Who neither asks nor reads keeps nobody else from his answer for long.
+                        drop(timeout(AWAY, turn_away(stream, &site.limits)).await);
                         drop(place);
                     });
                 }
@@ -176,6 +177,10 @@ async fn serve(stream: TcpStream, site: Arc<ServerShared>) {
         exchange(stream, Arc::clone(&site), role).await;
     }
 }
+
+/// How long a connection for which there is no room may take to ask, and in all.
+const TO_ASK: Duration = Duration::from_secs(1);
+const AWAY: Duration = Duration::from_secs(3);
 
 /// So many lines of a head hyper takes by itself.
 const OWN_HEADERS: usize = 100;
@@ -215,15 +220,20 @@ pub(crate) async fn exchange(
 async fn turn_away(mut stream: TcpStream, limits: &Limits) {
     // Whoever has not asked yet may take an answer for a fault. Who does not ask in time is told
     // all the same.
-    drop(timeout(limits.head_time, take_head(&mut stream, limits.head)).await);
+    drop(
+        timeout(
+            TO_ASK.min(limits.head_time),
+            take_head(&mut stream, limits.head),
+        )
+        .await,
+    );
     let answer = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\n\
                   connection: close\r\n\r\n";
     if stream.write_all(answer.as_bytes()).await.is_err() || stream.shutdown().await.is_err() {
         return;
     }
     let (mut rest, mut nowhere) = (stream.take(limits.body as u64), tokio::io::sink());
-    let taken = tokio::io::copy(&mut rest, &mut nowhere);
-    drop(timeout(limits.head_time, taken).await);
+    drop(tokio::io::copy(&mut rest, &mut nowhere).await);
 }
 
 /// Takes a head of so many bytes at most, and what comes with its end.

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// How long a peer that has come back may take to open the flows of its topics again.
 const TO_OPEN: Duration = Duration::from_secs(30);
+/// How long a peer has at least to ask again for what it wants.
+const TO_ASK: Duration = Duration::from_secs(1);
 
 /// Takes what the carrier tells, for as long as the node is there.
 pub(crate) fn listen(core: &Arc<Core>, carrier: &Arc<dyn Carrier>) {
@@ -175,7 +177,8 @@ impl Core {
         for topic in topics {
             let (core, name, id) = (Arc::downgrade(self), peer.clone(), topic.id());
             // The timer goes when it fires: it holds the node by a weak handle alone.
-            let _timer = self.clock().after(topic.keep(), move |_| {
+            // A peer needs some time to say it, also where nothing is kept for it.
+            let _timer = self.clock().after(topic.keep().max(TO_ASK), move |_| {
                 if let Some(core) = core.upgrade() {
                     core.give_up_earlier(&name, id, link);
                 }
