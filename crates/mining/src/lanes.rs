@@ -9,7 +9,7 @@ mod exponential;
 mod kernel;
 mod shorts;
 
-pub(crate) use exponential::{FLUSH, exp2, log2, log2_of};
+pub(crate) use exponential::{FLUSH, exp2, exp2_of, log2, log2_of};
 pub(crate) use kernel::run;
 pub(crate) use shorts::{Instructions16, Isa16, SHORTS, Shorts, Task16, run16};
 

@@ -6,7 +6,7 @@
 use super::kernel::{Pass, Scratch, Want};
 use super::model::{Observations, Seen};
 use super::packed::{Packed, Shown, log2_or_none};
-use crate::lanes::{F64x8, Instructions, LANES, log2_of, run};
+use crate::lanes::{F64x8, Instructions, LANES, exp2_of, log2_of, run};
 use std::ops::Range;
 
 /// log₂ of what is between two places, and of what is seen at each place.
@@ -82,7 +82,7 @@ fn in_logs(
         let gamma: Vec<f64> = alphas
             .iter()
             .zip(&betas)
-            .map(|(alpha, beta)| (alpha + beta - total).exp2())
+            .map(|(alpha, beta)| exp2_of(alpha + beta - total))
             .collect();
         if want == Want::Shares {
             // From the last place on: turned round below.
@@ -172,7 +172,7 @@ fn log2_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
     let top = logs.clone().fold(f64::NEG_INFINITY, f64::max);
     match top == f64::NEG_INFINITY {
         true => top,
-        false => top + log2_of(logs.map(|log| (log - top).exp2()).sum()),
+        false => top + log2_of(logs.map(|log| exp2_of(log - top)).sum()),
     }
 }
 
@@ -192,16 +192,21 @@ fn add_steps(
     sums: &mut [F64x8],
 ) {
     let rows = logs.steps.chunks_exact(logs.states);
+    let known = packed.rows.chunks_exact(packed.width);
     let sums = sums.chunks_exact_mut(packed.width);
-    for ((alpha, row), sums) in alphas.iter().zip(rows).zip(sums) {
+    for (((alpha, row), known), sums) in alphas.iter().zip(rows).zip(known).zip(sums) {
+        let probabilities = known.iter().flat_map(|lane| &lane.0);
         let shares: Vec<f64> = row
             .iter()
             .zip(next)
-            .map(|(step, next)| match *step == f64::NEG_INFINITY {
-                true => 0.0,
-                // In this order: without the step alone it may be above all numbers.
-                false => (alpha + step + next - total).exp2() / step.exp2(),
-            })
+            .zip(probabilities)
+            .map(
+                |((step, next), probability)| match *step == f64::NEG_INFINITY {
+                    true => 0.0,
+                    // In this order: without the step alone it may be above all numbers.
+                    false => exp2_of(alpha + step + next - total) / probability,
+                },
+            )
             .collect();
         add(sums, &shares);
     }

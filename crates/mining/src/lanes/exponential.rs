@@ -4,6 +4,7 @@
 //! are the same everywhere. The polynomials are Chebyshev interpolations of
 //! (2ʳ - 1)/r on [-½, ½] and of log₂ m in s = (m - 1)/(m + 1) on √½ ≤ m ≤ √2.
 
+use super::kernel::PlainLanes;
 use super::{F64x8, Isa, LANES};
 
 /// Terms below 2 to this power of the greatest are exact zeros. They are 2000 times below the
@@ -51,6 +52,11 @@ pub(crate) fn exp2<I: Isa>(isa: I, x: I::V) -> I::V {
     }
     let power = isa.scale(isa.fma(p, r, isa.splat(1.0)), shifted);
     isa.select(isa.less(x, isa.splat(FLUSH)), isa.splat(0.0), power)
+}
+
+/// The same of one number, where nothing depends on its time.
+pub(crate) fn exp2_of(x: f64) -> f64 {
+    exp2(PlainLanes, [x; LANES])[0]
 }
 
 /// log₂ of eight normal positive numbers, absolute error below 10⁻¹⁵ near one and relative
@@ -111,6 +117,7 @@ mod tests {
         assert_eq!(power(-64.000_001), 0.0);
         assert_eq!(power(f64::NEG_INFINITY), 0.0);
         assert_eq!(power(-1e300), 0.0);
+        assert_eq!(exp2_of(-0.3).to_bits(), power(-0.3).to_bits());
         assert_eq!(log2_of(1.0), 0.0);
         assert_eq!(log2_of(8.0), 3.0);
     }
