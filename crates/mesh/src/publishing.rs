@@ -13,7 +13,6 @@ use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInf
 use motet_ports::{Overflow, Port, ReplyPort};
 use motet_sync::{Mutex, MutexGuard};
 use serde::Serialize;
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 /// What became of a publication.
@@ -64,16 +63,6 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     where
         T: Serialize,
     {
-        let state = State {
-            next: 1,
-            flows: BTreeMap::new(),
-            ready: VecDeque::new(),
-            retained: VecDeque::new(),
-            room: Vec::new(),
-            waiters: Vec::new(),
-            sending: false,
-            ended: false,
-        };
         Publishing {
             id,
             key,
@@ -82,7 +71,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             me: hub.name().clone(),
             write: |value, room| encode_value(value, room).map_err(|why| why.to_string()),
             losses: Port::bounded(1024, Overflow::DropOldest),
-            state: Mutex::new(state),
+            state: Mutex::new(State::new()),
         }
     }
 

@@ -139,9 +139,13 @@ impl<T: Plain> SharedNumbers<T> {
     pub fn close(&self) -> Option<Vec<T>> {
         let mut held = self.hold();
         let numbers = held.numbers()?.to_vec();
-        // Relaxed: the lock orders it.
-        words_of(&*self.memory)[CLOSED].store(1, Ordering::Relaxed);
+        held.close();
         Some(numbers)
+    }
+
+    /// As [`SharedNumbers::close`], where nobody wants to know what they are.
+    pub fn abandon(&self) {
+        self.hold().close();
     }
 
     /// Waits for the lock.
@@ -209,6 +213,11 @@ impl<T: Plain> Held<'_, T> {
         // who use these as numbers only the holder of the lock does so now. If a process that
         // misbehaves writes them meanwhile, it makes other numbers.
         Some(unsafe { slice::from_raw_parts_mut(first, self.0.length) })
+    }
+
+    fn close(&self) {
+        // Relaxed: the lock orders it.
+        words_of(&*self.0.memory)[CLOSED].store(1, Ordering::Relaxed);
     }
 }
 
@@ -292,6 +301,10 @@ mod tests {
         one.with(|numbers| numbers.fill(3));
         assert_eq!(other.close(), Some(vec![3; 2]));
         assert_eq!((one.with(|_| ()), one.close()), (None, None));
+        let memory = words(FRONT + 1);
+        let [one, other] = [1, 2].map(|process| seen::<u32>(&memory, process, 2));
+        one.abandon();
+        assert_eq!((other.with(|_| ()), other.close()), (None, None));
     }
 
     #[test]

@@ -72,7 +72,15 @@ impl<T: Plain> WindowMemory<T> {
         })?
     }
 
-    /// Nobody uses them any more.
+    /// Nobody uses them any more, and nobody wants to know what they are.
+    pub(crate) fn abandon(&self) {
+        match &self.place {
+            Place::Here(numbers) => drop(numbers.lock().take()),
+            Place::Shared(numbers) => numbers.abandon(),
+        }
+    }
+
+    /// Nobody uses them any more; what they are.
     pub(crate) fn close(&self) -> Option<Vec<T>> {
         match &self.place {
             Place::Here(numbers) => numbers.lock().take(),

@@ -289,7 +289,7 @@ impl<T: Plain> Window<T> {
 impl<T: Plain> Drop for Window<T> {
     /// Who accesses it hears that it is closed.
     fn drop(&mut self) {
-        self.own.memory.close();
+        self.own.memory.abandon();
     }
 }
 

@@ -76,6 +76,20 @@ pub(super) struct State<T: Send + Sync + 'static> {
 const ROOM: usize = 64 << 10;
 
 impl<T: Send + Sync + 'static> State<T> {
+    /// Nobody subscribes, and nothing was published.
+    pub(super) fn new() -> Self {
+        State {
+            next: 1,
+            flows: BTreeMap::new(),
+            ready: VecDeque::new(),
+            retained: VecDeque::new(),
+            room: Vec::new(),
+            waiters: Vec::new(),
+            sending: false,
+            ended: false,
+        }
+    }
+
     /// The bytes of a value.
     pub(super) fn write(
         &mut self,
@@ -160,16 +174,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_room_no_more_takes_no_memory() {
-        let mut state = State::<u32> {
-            next: 1,
-            flows: BTreeMap::new(),
-            ready: VecDeque::new(),
-            retained: VecDeque::new(),
-            room: Vec::new(),
-            waiters: Vec::new(),
-            sending: false,
-            ended: false,
-        };
+        let mut state = State::<u32>::new();
         let mut waits = Vec::new();
         for n in 0..1000 {
             let (room, has_room) = reply();

@@ -93,13 +93,7 @@ fn sem_g360_needs_mpi_a_kill_leaves_the_file_as_it_was() {
         fs::write(folder.path().join("file"), [7; 8]).unwrap();
         let settings = [format!("{FOLDER}={}", folder.path().display())];
         let left = run_each_to_its_end(name, 3, &library, &settings);
-        let told = format!(
-            "{}: {}{}{}",
-            library.display(),
-            left.notes,
-            left.out,
-            left.err
-        );
+        let told = left.told(&library);
         assert_eq!(times(&left.notes, "killed at ").len(), 1, "{told}");
         assert_eq!(times(&left.notes, "ended at ").len(), 2, "{told}");
         let kept = fs::read(folder.path().join("file")).unwrap();

@@ -115,13 +115,7 @@ fn sem_g352_needs_mpi_a_kill_of_who_holds_a_lock_ends_the_run_everywhere() {
     }
     for library in mpi_libraries() {
         let left = run_each_to_its_end(name, 3, &library, &[]);
-        let told = format!(
-            "{}: {}{}{}",
-            library.display(),
-            left.notes,
-            left.out,
-            left.err
-        );
+        let told = left.told(&library);
         assert_eq!(times(&left.notes, "killed at ").len(), 1, "{told}");
         assert_eq!(times(&left.notes, "ended at ").len(), 2, "{told}");
         assert_eq!(times(&left.notes, "code 0 at ").len(), 2, "{told}");
@@ -159,13 +153,7 @@ fn sem_g519_needs_mpi_numbers_that_a_killed_process_used_keep_nobody() {
     }
     for library in mpi_libraries() {
         let left = run_each_to_its_end(name, 3, &library, &[]);
-        let told = format!(
-            "{}: {}{}{}",
-            library.display(),
-            left.notes,
-            left.out,
-            left.err
-        );
+        let told = left.told(&library);
         assert_eq!(times(&left.notes, "killed at ").len(), 1, "{told}");
         assert_eq!(times(&left.notes, "ended at ").len(), 2, "{told}");
     }

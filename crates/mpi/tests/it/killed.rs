@@ -2,8 +2,7 @@
 //! themselves.
 
 use crate::started::{
-    Left, STEPS, beside_a_clock, in_process_with, joined, note, noted, run_each_to_its_end, times,
-    way,
+    STEPS, beside_a_clock, in_process_with, joined, note, noted, run_each_to_its_end, times, way,
 };
 use motet_comm::{CommError, Communicator, Header, RunError, Transport, World};
 use motet_mpi::{Environment, ThreadLevel};
@@ -112,10 +111,8 @@ fn kill(name: &str, library: &Path, work: &str, seed: u64) {
         way((seed / 2 + seed + seed / 1000).is_multiple_of(2)),
     ];
     let (left, late) = beside_a_clock(|| run_each_to_its_end(name, PROCESSES, library, &settings));
-    let Left { out, err, notes } = left;
-    let library = library.display();
-    let told = format!("{library}, {settings:?}, {late:.2} s late:\n{notes}{out}{err}");
-    let times = |of: &str| times(&notes, of);
+    let told = format!("{settings:?}, {late:.2} s late: {}", left.told(library));
+    let times = |of: &str| times(&left.notes, of);
     let [killed] = times("killed at ")[..] else {
         panic!("one is killed: {told}");
     };

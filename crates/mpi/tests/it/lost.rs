@@ -46,8 +46,8 @@ fn named_by_all(name: &str, body: fn(&Environment)) {
     }
     for library in mpi_libraries() {
         let (left, late) = beside_a_clock(|| run_each_to_its_end(name, 3, &library, &[]));
-        let Left { out, err, notes } = left;
-        let told = format!("{late:.2} s late:\n{notes}{out}{err}");
+        let told = format!("{late:.2} s late: {}", left.told(&library));
+        let Left { err, notes, .. } = left;
         assert!(!err.contains("panicked"), "{told}");
         let (died, saw) = (times(&notes, "code 134 at "), times(&notes, "saw at "));
         assert_eq!((died.len(), saw.len()), (1, 2), "{told}");

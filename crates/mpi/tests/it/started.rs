@@ -38,6 +38,14 @@ pub(crate) struct Left {
     pub(crate) notes: String,
 }
 
+impl Left {
+    /// All of it, with the library over which they ran.
+    pub(crate) fn told(&self, library: &Path) -> String {
+        let (library, Left { out, err, notes }) = (library.display(), self);
+        format!("{library}: {notes}{out}{err}")
+    }
+}
+
 /// Runs `body` on so many processes of every library. `name` is the test's own, with its module.
 pub(crate) fn on_processes(name: &str, processes: usize, body: fn(&Environment)) {
     on_processes_at(ThreadLevel::Multiple, name, processes, body);

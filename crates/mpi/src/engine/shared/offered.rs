@@ -34,9 +34,10 @@ unsafe impl SharedMemory for OfferedSegment {
 }
 
 /// New memory of the process with this whole number; `None` where the machine has none of this
-/// kind.
+/// kind, or not so much.
 pub(in crate::engine) fn offer(own: u64, words: usize) -> Option<MemoryOffer> {
     let made = Made::new(words.checked_add(FRONT)?).ok()?;
+    made.fill().ok()?;
     let token = RandomState::new().build_hasher().finish();
     // The others read it when they have been told of it.
     made.segment.words()[0].store(token, Ordering::SeqCst);
@@ -92,5 +93,11 @@ mod tests {
         assert!(open(own, own, [number, token], words).is_none());
         assert_eq!(other.close(), Some(vec![0.0, 0.0, 1.5]));
         assert_eq!(numbers.with(|_| ()), None);
+    }
+
+    #[test]
+    fn more_than_there_is_is_not_offered() {
+        let most = SharedNumbers::<u8>::words(isize::MAX as usize).unwrap();
+        assert!(offer(1, most).is_none());
     }
 }

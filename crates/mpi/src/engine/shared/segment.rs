@@ -22,7 +22,10 @@ mod imp {
     use super::*;
     #[cfg(not(motet_loom))]
     use rustix::fs::Timespec;
-    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
+    use rustix::fs::{
+        FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fstat, ftruncate,
+        memfd_create,
+    };
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
     #[cfg(not(motet_loom))]
     use rustix::thread::futex;
@@ -58,6 +61,13 @@ mod imp {
                 segment: SharedSegment::map(&file, words)?,
                 file,
             })
+        }
+
+        /// Has the system provide all of the memory now: whoever first wrote where there is none
+        /// would be killed.
+        pub(in crate::engine::shared) fn fill(&self) -> io::Result<()> {
+            let bytes = fstat(&self.file)?.st_size.unsigned_abs();
+            Ok(fallocate(&self.file, FallocateFlags::empty(), 0, bytes)?)
         }
 
         /// The memory, and what keeps it open to the others.
@@ -187,6 +197,10 @@ mod imp {
     impl Made {
         pub(in crate::engine::shared) fn new(_: usize) -> io::Result<Made> {
             Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(in crate::engine::shared) fn fill(&self) -> io::Result<()> {
+            match self.segment {}
         }
 
         pub(in crate::engine::shared) fn parts(self) -> (SharedSegment, ()) {
