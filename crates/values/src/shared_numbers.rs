@@ -78,16 +78,6 @@ pub struct SharedNumbers<T> {
     _numbers: PhantomData<fn() -> T>,
 }
 
-impl<T> Clone for SharedNumbers<T> {
-    /// The same numbers.
-    fn clone(&self) -> Self {
-        SharedNumbers {
-            memory: Arc::clone(&self.memory),
-            ..*self
-        }
-    }
-}
-
 /// The words of the lock and of the mark that nobody uses the numbers any more.
 const LOCK: usize = 0;
 const CLOSED: usize = 1;

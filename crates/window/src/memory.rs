@@ -13,7 +13,7 @@ pub(crate) struct WindowMemory<T> {
 }
 
 enum Place<T> {
-    /// In this process; `None`: freed, or dropped.
+    /// In this process; `None`: freed, dropped, or elsewhere.
     Here(Mutex<Option<Vec<T>>>),
     /// Where all processes of the window use them.
     Shared(SharedNumbers<T>),
@@ -21,30 +21,27 @@ enum Place<T> {
 
 impl<T: Plain> WindowMemory<T> {
     /// Of this rank, in this process alone.
-    fn here(rank: usize, numbers: Vec<T>) -> Self {
-        let place = Place::Here(Mutex::new(Some(numbers)));
+    fn here(rank: usize, numbers: Option<Vec<T>>) -> Self {
+        let place = Place::Here(Mutex::new(numbers));
         WindowMemory { rank, place }
     }
 
-    /// Of this rank, and of all ranks where they are processes that share memory; else of none.
+    /// Of this rank, and of all ranks where they are processes that share memory; else of none. The
+    /// first has no numbers then.
     pub(crate) async fn of_all(
         comm: &Communicator,
         numbers: Vec<T>,
     ) -> Result<(Self, Vec<Self>), CommError> {
-        let shared = |rank, numbers| WindowMemory {
-            rank,
-            place: Place::Shared(numbers),
-        };
         let own = comm.rank();
         Ok(match comm.share(numbers).await? {
-            Ok(all) => (
-                shared(own, all[own].clone()),
-                all.into_iter()
-                    .enumerate()
-                    .map(|(rank, its)| shared(rank, its))
-                    .collect(),
-            ),
-            Err(numbers) => (WindowMemory::here(own, numbers), Vec::new()),
+            Ok(all) => {
+                let all = all.into_iter().enumerate().map(|(rank, numbers)| {
+                    let place = Place::Shared(numbers);
+                    WindowMemory { rank, place }
+                });
+                (WindowMemory::here(own, None), all.collect())
+            }
+            Err(numbers) => (WindowMemory::here(own, Some(numbers)), Vec::new()),
         })
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 pub(crate) struct Region<T> {
     /// Whose it is, in the communicator.
     pub(crate) rank: usize,
+    /// Empty where the processes share memory. A region may last as long as its run.
     pub(crate) memory: WindowMemory<T>,
     locks: Mutex<Locks>,
     /// Speaks for the rank.

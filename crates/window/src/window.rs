@@ -172,7 +172,7 @@ impl<T: Plain> Window<T> {
     /// # Panics
     /// When `look` panics. A call of a window inside it blocks the thread for ever.
     pub fn with<R>(&self, look: impl FnOnce(&[T]) -> R) -> R {
-        let seen = self.own.memory.with(|numbers| look(numbers));
+        let seen = self.own_memory().with(|numbers| look(numbers));
         seen.expect("its owner has not freed it")
     }
 
@@ -181,7 +181,7 @@ impl<T: Plain> Window<T> {
     /// # Panics
     /// As [`Window::with`].
     pub fn with_mut<R>(&self, change: impl FnOnce(&mut [T]) -> R) -> R {
-        let changed = self.own.memory.with(|numbers| change(numbers));
+        let changed = self.own_memory().with(|numbers| change(numbers));
         changed.expect("its owner has not freed it")
     }
 
@@ -219,9 +219,14 @@ impl<T: Plain> Window<T> {
         self.fence().await?;
         // Nobody asks any more: all have left the fence, or wait for nothing but what is here.
         self.comm.barrier().await?;
-        let numbers = self.own.memory.close();
+        let numbers = self.own_memory().close();
         self.own.fall_silent();
         Ok(numbers.expect("its owner has not freed it"))
+    }
+
+    /// The numbers of this rank.
+    fn own_memory(&self) -> &WindowMemory<T> {
+        self.shared.get(self.rank()).unwrap_or(&self.own.memory)
     }
 
     /// The numbers of a rank, if they can be used from here.
@@ -289,7 +294,7 @@ impl<T: Plain> Window<T> {
 impl<T: Plain> Drop for Window<T> {
     /// Who accesses it hears that it is closed.
     fn drop(&mut self) {
-        self.own.memory.abandon();
+        self.own_memory().abandon();
     }
 }
 

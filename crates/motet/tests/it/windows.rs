@@ -71,7 +71,26 @@ async fn all_of_it(comm: Communicator) -> Result<(), WindowError> {
     let count = 50 * size as u64;
     assert_eq!(numbers, if rank == 0 { [count; 2] } else { [0; 2] });
     window.free().await?;
+    comm.barrier().await?;
+    let before = shared_mappings();
+    comm.barrier().await?;
+    for _ in 0..20 {
+        let window = Window::create(&comm, vec![rank; LONG]).await?;
+        comm.barrier().await?;
+        drop(window);
+    }
+    comm.barrier().await?;
+    assert_eq!(shared_mappings(), before, "of windows that were dropped");
+    comm.barrier().await?;
     Ok(())
+}
+
+/// How many mappings of memory without a name this process has.
+fn shared_mappings() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    maps.lines()
+        .filter(|line| line.contains("memfd:motet"))
+        .count()
 }
 
 /// All want the lock of rank 1 again and again; rank 2 is killed when it has it for the third time,
