@@ -36,7 +36,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
         return runner.skip("the rest", SLOW);
     }
     stress::step(runner, project, STRESS_SECONDS);
-    // Each row has long times on one core. They share no folder of what is built for long.
+    // Each row has long times on one core. They share no folder of what is built for long; the tests
+    // of Python, which mostly wait, run beside the documentation.
     runner.beside(
         |runner| {
             doc_tests(runner, project);
@@ -45,7 +46,6 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
                 // There may be programs of an earlier build.
                 false => runner.skip("examples", "not all has been built"),
             }
-            docs::step(runner, project, false);
             python::step(runner, project, strict);
         },
         |runner| {
@@ -56,6 +56,7 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
                 targets::steps(runner, project);
                 release::step(runner, project);
             }
+            docs::step(runner, project, false);
         },
     );
 }

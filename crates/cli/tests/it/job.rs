@@ -165,7 +165,7 @@ fn in_job() -> bool {
     let world = World::current().unwrap();
     let own = world.process().0;
     // A whole search or simulation takes longer than a collective.
-    let last = if WORKS.contains(&work) { 2000 } else { 20 };
+    let last = if WORKS.contains(&work) { 300 } else { 5 };
     let ran = world.run(async |comm| -> Result<(), CommError> {
         for round in 0.. {
             if own == 1 && round == last {

@@ -42,8 +42,11 @@ fn payload(from: usize, number: u32) -> Vec<u8> {
         4 => 70_000,
         _ => number as usize % 100,
     };
-    let first = from as u32 * 31 + number;
-    (0..length).map(|at| (first as usize + at) as u8).collect()
+    let first = (from as u32 * 31 + number) as u8;
+    let all: Vec<u8> = (0..=u8::MAX).map(|at| first.wrapping_add(at)).collect();
+    let mut payload = all.repeat(length / all.len() + 1);
+    payload.truncate(length);
+    payload
 }
 
 /// Everybody sends to everybody; all comes whole, and in order from each.

