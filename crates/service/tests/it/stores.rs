@@ -5,8 +5,8 @@ use crate::shop::{CornerShop, Line, ShopClient, Stock, replay_with};
 use motet_dispatch::{Dispatcher, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::{
-    Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Service, State, Store,
-    contract, data,
+    Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Restart, Service, State,
+    Store, Supervise, contract, data,
 };
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -162,6 +162,28 @@ fn sem_g393_what_cannot_be_stored_is_not_answered() {
         assert!(fault.reason().contains("disk is full"), "{fault}");
         sleep(Duration::from_secs(1)).await;
         assert!(shop.count("pears".into()).await.is_err());
+    });
+}
+
+#[test]
+fn sem_g393_a_change_that_is_not_stored_is_not_answered_by_its_key() {
+    let replay = Replay::new(1);
+    let node = node_with(&replay, Full(motet_sync::Mutex::new(0)));
+    replay_with(&replay, &node, async |node| {
+        let once = Supervise {
+            restart: Restart::Temporary,
+            ..Supervise::default()
+        };
+        let create = Create::<CornerShop>::of()
+            .at("/shop")
+            .persist(Persist::Each)
+            .supervise(once);
+        let shop = node.create(create).await.unwrap();
+        for wanted in [FaultCode::OperationFailed, FaultCode::Unavailable] {
+            let apples = Line::new("apples", 3);
+            let fault = shop.upsert(apples).key("k").await.unwrap_err();
+            assert_eq!(fault.code(), wanted, "{fault}");
+        }
     });
 }
 
