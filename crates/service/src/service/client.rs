@@ -221,7 +221,8 @@ impl<C: Contract> Client<C> {
         Call::new(self.clone(), Make::Operation(request, reply, read))
     }
 
-    /// Posts an operation and wants no answer. Its panic goes to the causality of the poster.
+    /// Posts an operation and wants no answer. Its panic goes to the causality of the poster. It is
+    /// carried out however long it waits, and may call whoever has posted it.
     ///
     /// # Errors
     /// A fault when the operation was not posted.
@@ -288,6 +289,9 @@ pub(crate) fn begin<C: Contract>(
     }
     let shared = &slot.common.shared;
     let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
+    if !waits {
+        envelope.set_one_way();
+    }
     slot.post(OperationItem { what, envelope });
     Ok(deadline)
 }
