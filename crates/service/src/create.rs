@@ -12,7 +12,7 @@ use crate::lifecycle::Lifecycle;
 use crate::rights::Rights;
 use crate::served::{Served, ServicePlan, refuse_all};
 use crate::service::{
-    Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot, SlotOf,
+    Abandon, Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot, SlotOf,
     operations,
 };
 use crate::spec::Spec;
@@ -112,9 +112,12 @@ pub(crate) async fn create<S: Service>(
     let service = served.build().await.map_err(at)?;
     served.serve(service).map_err(at)?;
     placed.serves = true;
-    shared.set_served(&common.path, served);
-    common.set_life(Lifecycle::Running);
     drop(placed);
+    if !shared.set_served(common, Arc::clone(&served) as _) {
+        served.abandon();
+        return Err(at(Fault::new(FaultCode::Gone, "the node has ended")));
+    }
+    common.set_running();
     Ok(slot)
 }
 

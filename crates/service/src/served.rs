@@ -279,6 +279,7 @@ impl<S: Service> Abandon for Served<S> {
         *self.slot.common.life.lock() = Lifecycle::Dropped;
         let service = self.cell.lock().take();
         drop(service);
+        self.slot.subscriptions.end(self.slot.common.version());
         refuse_all(&self.slot);
     }
 }

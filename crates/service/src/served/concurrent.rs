@@ -151,6 +151,10 @@ impl<S: Service> Served<S> {
             // Who asked has gone: nobody would end it.
             subscriptions.leave(id);
         }
+        if common.has_ended() {
+            // The node has ended meanwhile, and has told those who were there then.
+            subscriptions.end(version);
+        }
     }
 
     /// Handles an item of the independent port.

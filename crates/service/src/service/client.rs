@@ -184,12 +184,11 @@ impl<C: Contract> Client<C> {
         }
     }
 
-    pub(crate) async fn unsubscribe(&self, id: u64) -> Result<(), Fault> {
+    pub(crate) fn unsubscribe(&self, id: u64) -> Call<C, ()> {
         self.uniform(Uniform::Unsubscribe(id), |uniform, to| match uniform {
             Uniform::Unsubscribe(id) => OperationBody::Unsubscribe(id, to),
             _ => unreachable!("it was made above"),
         })
-        .await
     }
 
     /// Forgets a subscription at once; what is on its way may still come.

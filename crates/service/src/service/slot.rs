@@ -229,6 +229,16 @@ impl Common {
         self.shared.changed(self);
     }
 
+    /// It has started, and runs; not one that was dropped or has failed by now.
+    pub(crate) fn set_running(&self) {
+        let mut life = self.life.lock();
+        if matches!(*life, Lifecycle::Starting { .. }) {
+            *life = Lifecycle::Running;
+            drop(life);
+            self.shared.changed(self);
+        }
+    }
+
     /// Whether the service ends, or has ended: it does not come back.
     pub(crate) fn has_ended(&self) -> bool {
         self.life.lock().is_end()

@@ -4,7 +4,9 @@ use crate::shop::{Colour, CornerShop, Line, ShopRequest, node, replayed, shop, t
 use motet_dispatch::{Causality, Dispatcher, spawn};
 use motet_ports::timer::sleep;
 use motet_ports::{Port, wait_blocking};
-use motet_service::{Create, Fault, FaultCode, Lifecycle, Restart, Supervise};
+use motet_service::{
+    Create, Fault, FaultCode, Lifecycle, Options, Restart, Subscribe, Supervise,
+};
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -312,6 +314,14 @@ fn dss_101_rights_are_checked_before_the_port() {
             2,
             "no handler ran for the others"
         );
+        // Nor may a stranger end the subscription of another.
+        let told = shop.subscribe(Subscribe::all()).await.unwrap();
+        let mut options = Options::default();
+        options.principal = Some("viewer".into());
+        let shop = node.find("/shop").unwrap();
+        let ended = shop.call_with("unsubscribe", told.id().into(), options);
+        assert_eq!(code(ended.await), FaultCode::PermissionDenied);
+        assert_eq!(shop.lookup().subscriptions.len(), 1);
     });
 }
 
