@@ -136,6 +136,9 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf
         number += 1;
         path = format!("{wanted}/{number}");
     }
+    // Before it gets threads: what refuses it below would leave them.
+    shared.check_free(&path)?;
+    let rights = Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?;
     let queue = match spec.threads {
         _ if path.starts_with("/sys/") => Arc::clone(&shared.own),
         Some(threads) => shared.own_threads(&path, threads),
@@ -152,7 +155,7 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf
         life: Mutex::new(Lifecycle::Created),
         version: AtomicU64::new(0),
         partners: Mutex::new(BTreeMap::new()),
-        rights: Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?,
+        rights,
         network: spec.network,
         figures: Figures::default(),
         cycle: Mutex::new(None),

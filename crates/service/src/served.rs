@@ -199,7 +199,8 @@ impl<S: Service> Served<S> {
                 clock.every(period, move |_| {
                     if let Some(served) = weak.upgrade()
                         && *served.slot.common.life.lock() == Lifecycle::Running
-                        && served.slot.changes.look().0 < served.slot.changes.limit() / 2
+                        && served.slot.changes.look().0
+                            < served.slot.changes.limit().div_ceil(2)
                     {
                         let client = crate::Client::here(Arc::clone(&served.slot));
                         // A service that has just ended is not beaten.

@@ -54,6 +54,19 @@ struct Places {
     closed: bool,
 }
 
+impl Places {
+    fn check_free(&self, path: &str) -> Result<(), Fault> {
+        if self.closed {
+            return Err(Fault::new(FaultCode::Gone, "the node has ended"));
+        }
+        if self.services.contains_key(path) {
+            let reason = "there is a service at this path already; drop it, or choose another path";
+            return Err(Fault::duplicate_entry(reason).of_service(path));
+        }
+        Ok(())
+    }
+}
+
 impl NodeShared {
     #[expect(clippy::too_many_arguments, reason = "it is made in one place")]
     pub(crate) fn new(
@@ -182,15 +195,14 @@ impl NodeShared {
     /// Takes a place for a service.
     pub(crate) fn place(&self, path: &str, service: Any) -> Result<(), Fault> {
         let mut places = self.places.lock();
-        if places.closed {
-            return Err(Fault::new(FaultCode::Gone, "the node has ended"));
-        }
-        if places.services.contains_key(path) {
-            let reason = "there is a service at this path already; drop it, or choose another path";
-            return Err(Fault::duplicate_entry(reason).of_service(path));
-        }
+        places.check_free(path)?;
         places.services.insert(path.to_owned(), service);
         Ok(())
+    }
+
+    /// Whether a service could take this place now.
+    pub(crate) fn check_free(&self, path: &str) -> Result<(), Fault> {
+        self.places.lock().check_free(path)
     }
 
     pub(crate) fn is_taken(&self, path: &str) -> bool {

@@ -135,8 +135,9 @@ impl<C: Contract> ServiceSlot<C> {
             exclusive_async: Port::new(),
             teardown: Port::new(),
             independent: Port::new(),
-            reads: Depth::new(spec.depth),
-            changes: Depth::new(spec.depth),
+            // A service with room for nothing would answer nobody.
+            reads: Depth::new(spec.depth.max(1)),
+            changes: Depth::new(spec.depth.max(1)),
             subscriptions: Subscriptions::default(),
             keys: Mutex::new(KeyedAnswers::new(spec.key_bytes)),
             is_stored: spec.persist.is_some(),
