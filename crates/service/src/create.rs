@@ -12,8 +12,8 @@ use crate::lifecycle::Lifecycle;
 use crate::rights::Rights;
 use crate::served::{Served, ServicePlan, refuse_all};
 use crate::service::{
-    Abandon, Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot, SlotOf,
-    operations,
+    Abandon, Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot,
+    SlotOf, operations,
 };
 use crate::spec::Spec;
 use crate::supervise::Supervision;

@@ -81,10 +81,22 @@ mod tests {
     fn each_path_has_a_file_of_its_own() {
         let folder = Folder(PathBuf::from("states"));
         let paths = [
-            "/a", "//a", "/a/", "/a//", "/a/0", "/a+0", "/a\u{2b0}", "/a\u{2}f", "/a%2f", "/a.json",
+            "/a",
+            "//a",
+            "/a/",
+            "/a//",
+            "/a/0",
+            "/a+0",
+            "/a\u{2b0}",
+            "/a\u{2}f",
+            "/a%2f",
+            "/a.json",
         ];
         let files: BTreeSet<PathBuf> = paths.iter().map(|path| folder.file(path)).collect();
         assert_eq!(files.len(), paths.len(), "{files:?}");
-        assert_eq!(folder.file("/shop/2"), PathBuf::from("states/shop%2f2.json"));
+        assert_eq!(
+            folder.file("/shop/2"),
+            PathBuf::from("states/shop%2f2.json")
+        );
     }
 }

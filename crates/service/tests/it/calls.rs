@@ -4,9 +4,8 @@ use crate::shop::{Colour, CornerShop, Line, ShopRequest, node, replayed, shop, t
 use motet_dispatch::{Causality, Dispatcher, spawn};
 use motet_ports::timer::sleep;
 use motet_ports::{Port, wait_blocking};
-use motet_service::{
-    Create, Fault, FaultCode, Lifecycle, Options, Restart, Subscribe, Supervise,
-};
+use motet_service::{Create, Fault, FaultCode, Lifecycle, Options, Restart, Subscribe, Supervise};
+use serde_json::json;
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -208,6 +207,29 @@ fn sem_g374_a_key_is_carried_out_once() {
             first
         );
         assert_eq!(shop.count("plums".into()).await, Ok(1));
+    });
+}
+
+#[test]
+fn sem_g374_a_replace_or_a_patch_with_a_key_is_carried_out_once() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let more = json!([{"op": "add", "path": "/nested/-", "value": [1]}]);
+        for _ in 0..2 {
+            let patched = shop.patch_json(more.clone()).key("p").if_version(2);
+            patched.await.unwrap();
+        }
+        let mut state = (*shop.get().await.unwrap().state).clone();
+        assert_eq!(state.nested, [[1]]);
+        assert_eq!(
+            code(shop.patch(json!({"ticks": 1})).key("p").await),
+            FaultCode::MessageNotSupported
+        );
+        state.ticks = 7;
+        shop.replace(state.clone()).key("r").await.unwrap();
+        shop.patch(json!({"ticks": 8})).await.unwrap();
+        shop.replace(state).key("r").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().ticks, 8);
     });
 }
 

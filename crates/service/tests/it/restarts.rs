@@ -4,9 +4,7 @@ use crate::shop::replay_with;
 use motet_dispatch::{Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::{DirectoriesClient, Filter};
-use motet_service::{
-    Create, Cx, Fault, FaultCode, Node, Service, State, Value, contract, data,
-};
+use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, Value, contract, data};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
