@@ -41,7 +41,7 @@ pub struct Limits {
     pub connections: usize,
     /// Requests that are carried out at the same time, without event streams; beyond: 503.
     pub in_flight: usize,
-    /// Bytes of a head.
+    /// Bytes of a head, at least 8 KiB.
     pub head: usize,
     /// Lines of a head.
     pub headers: usize,

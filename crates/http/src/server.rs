@@ -182,6 +182,9 @@ async fn serve(stream: TcpStream, site: Arc<ServerShared>) {
 const TO_ASK: Duration = Duration::from_secs(1);
 const AWAY: Duration = Duration::from_secs(3);
 
+/// hyper panics when it is given less room for a head.
+const LEAST_HEAD: usize = 8 << 10;
+
 /// So many lines of a head hyper takes by itself.
 const OWN_HEADERS: usize = 100;
 
@@ -199,7 +202,7 @@ pub(crate) async fn exchange(
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
-        .max_buf_size(limits.head);
+        .max_buf_size(limits.head.max(LEAST_HEAD));
     // With another bound than its own hyper clears a table for each head.
     if limits.headers > OWN_HEADERS {
         http.max_headers(limits.headers);

@@ -20,6 +20,11 @@ fn sem_g411_bad_requests_reach_no_handler() {
         with("motet-timeout: soon"),
         with("idempotency-key:"),
     );
+    let (none, other, packed) = (
+        with("if-none-match: *"),
+        with("if-none-match: \"v1\""),
+        with("content-encoding: gzip"),
+    );
     let cases: &[(&str, &str, &str, &str, u16)] = &[
         ("POST", "/nowhere/-/deposit", kind, "1", 404),
         ("POST", "/till/-/rob", kind, "1", 405),
@@ -42,6 +47,10 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("PUT", "/till", &tag, "{}", 400),
         ("PUT", "/till", &span, "{}", 400),
         ("PUT", "/till", &key, "{}", 400),
+        ("PUT", "/till", &none, "{\"cents\": {\"ann\": 1}}", 412),
+        ("PATCH", "/till", &none, "{\"cents\": {\"ann\": 1}}", 412),
+        ("PATCH", "/till", &other, "{\"cents\": {\"ann\": 1}}", 400),
+        ("POST", "/till/-/deposit", &packed, "{}", 415),
         ("GET", "/till/-/events?sinse=1", "", "", 400),
         ("POST", "/healthz", kind, "1", 405),
         ("GET", "/till", &lines, "", 431),
@@ -109,6 +118,12 @@ fn dss_100_only_loopback_is_listened_on() {
     assert!(refused.to_string().contains("127.0.0.1"), "{refused}");
     let taken = Server::start(&shop.node, Config::at(shop.at)).unwrap_err();
     assert!(matches!(taken, StartError::Listen(at, _) if at == shop.at));
+}
+
+#[test]
+fn sem_g413_a_server_that_takes_short_heads_only_answers() {
+    let shop = Shop::open_with(|config| config.limits.head = 1024);
+    assert_eq!(shop.get("/till").status, 200);
 }
 
 #[test]
