@@ -162,7 +162,7 @@ fn only_matching(headers: &HeaderMap) -> Result<(), Refusal> {
             Err(Fault::new(FaultCode::PreconditionFailed, reason).into())
         }
         Some(_) => Err(Refusal::bad(
-            "If-None-Match is for GET; a change takes If-Match, with the ETag that the state must have",
+            "If-None-Match is for GET; a change takes If-Match, with the ETag of the state",
         )),
     }
 }

@@ -211,6 +211,25 @@ fn sem_g374_a_key_is_carried_out_once() {
 }
 
 #[test]
+fn a_version_is_looked_at_by_whatever_it_is_given_to() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(
+            code(shop.compute(1).if_version(7).await),
+            FaultCode::PreconditionFailed
+        );
+        assert_eq!(shop.compute(1).if_version(2).await, Ok(2));
+        for version in [2, 7] {
+            assert_eq!(
+                code(shop.drop_service().if_version(version).await),
+                FaultCode::MessageNotSupported
+            );
+        }
+        assert_eq!(shop.count("pears".into()).await, Ok(4), "it is there");
+    });
+}
+
+#[test]
 fn sem_g374_a_replace_or_a_patch_with_a_key_is_carried_out_once() {
     replayed(async |node| {
         let shop = shop(&node).await;
