@@ -4,6 +4,7 @@ use crate::answer::answer;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
 use crate::site::ServerShared;
+use crate::writes::WatchedWrites;
 use crate::{Config, Limits, StartError};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -207,6 +208,7 @@ pub(crate) async fn exchange(
     if limits.headers > OWN_HEADERS {
         http.max_headers(limits.headers);
     }
+    let stream = WatchedWrites::new(stream, limits.write_time);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {

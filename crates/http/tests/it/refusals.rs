@@ -1,9 +1,11 @@
 //! What is refused, and that it reached no handler.
 
-use crate::till::{Answer, Shop};
+use crate::till::{Accounts, Answer, Shop, TillClient};
 use motet_http::{Config, Server, StartError};
+use motet_ports::wait_blocking;
 use motet_testkit::patience;
 use serde_json::json;
+use std::future::IntoFuture;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -124,6 +126,27 @@ fn dss_100_only_loopback_is_listened_on() {
 fn sem_g413_a_server_that_takes_short_heads_only_answers() {
     let shop = Shop::open_with(|config| config.limits.head = 1024);
     assert_eq!(shop.get("/till").status, 200);
+}
+
+#[test]
+fn sem_g523_who_takes_nothing_of_an_answer_keeps_no_connection() {
+    let shop = Shop::open_with(|config| {
+        config.limits.connections = 1;
+        config.limits.write_time = Duration::from_millis(100);
+    });
+    // More than all buffers on the way take.
+    let cents = [("x".repeat(32 << 20), 1)].into();
+    let till: TillClient = shop.node.client("/till").unwrap();
+    let replaced = till.replace(Accounts { cents }).into_future();
+    wait_blocking(replaced).unwrap().unwrap();
+    let mut deaf = shop.connect();
+    deaf.write_all(b"GET /till HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
+    let begun = Instant::now();
+    while shop.get("/healthz").status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it has the room");
+    }
+    drop(deaf);
 }
 
 #[test]
