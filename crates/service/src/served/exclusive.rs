@@ -153,6 +153,7 @@ impl<S: Service> Served<S> {
     ) -> Result<Ended<S>, Failed> {
         self.has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
+        let _taken = TakenService(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
@@ -195,6 +196,7 @@ impl<S: Service> Served<S> {
             return give::<ContractOf<S>>(reply, Err(fault));
         }
         let common = &self.slot.common;
+        let _taken = TakenService(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return give::<ContractOf<S>>(reply, Err(common.absence()));
         };
@@ -339,6 +341,19 @@ impl<S: Service> Served<S> {
                 let reason = format!("a handler panicked: {}", panicked.message());
                 self.restart(&Fault::failed(reason));
             }
+        }
+    }
+}
+
+/// The service is out of its cell until this is dropped. When what was done with it has panicked
+/// outside of its handler, it is not put back, and is built anew.
+pub(super) struct TakenService<'a, S: Service>(pub(super) &'a Arc<Served<S>>);
+
+impl<S: Service> Drop for TakenService<'_, S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && self.0.cell.lock().is_none() {
+            let reason = "an operation panicked outside of its handler";
+            self.0.restart(&Fault::failed(reason));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Changes that all services have: Replace, and patches.
 
 use super::Served;
-use super::exclusive::{Keyed, Looked, alone};
+use super::exclusive::{Keyed, Looked, TakenService, alone};
 use crate::json::To;
 use crate::options::RequestEnvelope;
 use crate::patch::Patch;
@@ -64,6 +64,7 @@ impl<S: Service> Served<S> {
             return drop(to.post(Err(fault)));
         }
         let common = &self.slot.common;
+        let _taken = TakenService(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
         };

@@ -356,3 +356,51 @@ fn dss_083_a_state_that_is_not_there_is_the_default() {
         shop.insert(Line::new("apples", 1)).await.unwrap();
     });
 }
+
+#[data]
+#[derive(Default)]
+struct Luck {
+    #[serde(serialize_with = "write_luck")]
+    number: u64,
+}
+
+fn write_luck<W: serde::Serializer>(number: &u64, writer: W) -> Result<W::Ok, W::Error> {
+    assert_ne!(*number, 13, "nobody writes that");
+    writer.serialize_u64(*number)
+}
+
+#[contract(uri = "test:luck/1", state = Luck)]
+trait Lucks {
+    #[update]
+    fn choose(&mut self, number: u64);
+}
+
+#[derive(Service)]
+#[service(contract = Lucks, name = "luck")]
+struct OneLuck {
+    #[state]
+    luck: State<Luck>,
+}
+
+impl Lucks for OneLuck {
+    fn choose(&mut self, number: u64) {
+        self.luck.number = number;
+    }
+}
+
+#[test]
+fn sem_g371_a_state_whose_writing_panics_is_not_served() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("lucks").register::<OneLuck>();
+    let node = builder.store(Memory::default()).start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let create = Create::<OneLuck>::of().persist(Persist::Each);
+        let luck = node.create(create).await.unwrap();
+        luck.choose(7).await.unwrap();
+        let fault = luck.choose(13).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::NoAnswer, "{fault}");
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(luck.get().await.unwrap().number, 7);
+        luck.choose(8).await.unwrap();
+    });
+}
