@@ -5,7 +5,9 @@ use motet_dispatch::spawn;
 use motet_ports::timer::sleep;
 use motet_service::system::LogsClient;
 use motet_service::{Create, Event, Restart, Slow, Subscribe, Supervise};
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 #[test]
@@ -425,5 +427,23 @@ fn sem_g386_the_end_of_a_node_is_told_by_its_own_services() {
             last = Some(next.event);
         }
         assert!(matches!(last, Some(Event::Gone)), "{last:?}");
+    });
+}
+
+#[test]
+fn sem_g386_a_subscription_that_is_given_up_on_its_way_has_ended() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let mut entering = Box::pin(shop.subscribe(Subscribe::all()));
+        poll_fn(|cx| {
+            assert!(entering.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        // The service has answered, and nobody has taken the answer.
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(shop.lookup().await.unwrap().subscriptions.len(), 1);
+        drop(entering);
+        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
     });
 }
