@@ -49,7 +49,7 @@ impl<S: Service> Served<S> {
     /// Sets the state, unless the key of the request was answered already.
     async fn set(
         self: &Arc<Self>,
-        make: impl FnOnce(&S) -> Result<StateOf<S>, Fault>,
+        make: impl FnOnce(&S) -> Result<<ContractOf<S> as Contract>::State, Fault>,
         looked: Looked,
         to: To<()>,
         envelope: &RequestEnvelope,
