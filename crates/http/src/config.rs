@@ -41,7 +41,7 @@ pub struct Limits {
     pub connections: usize,
     /// Requests that are carried out at the same time, without event streams; beyond: 503.
     pub in_flight: usize,
-    /// Bytes of a head.
+    /// Bytes of a head, at least 8 KiB.
     pub head: usize,
     /// Lines of a head.
     pub headers: usize,
@@ -51,6 +51,8 @@ pub struct Limits {
     pub body: usize,
     /// How long a body may take.
     pub body_time: Duration,
+    /// How long the other side may take nothing of an answer, or of a stream.
+    pub write_time: Duration,
     /// How deep values may lie in each other.
     pub depth: usize,
     /// How long requests that run may take when the server stops.
@@ -97,6 +99,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(5),
             body: 1 << 20,
             body_time: Duration::from_secs(30),
+            write_time: Duration::from_secs(60),
             depth: 64,
             stop_time: Duration::from_secs(10),
         }

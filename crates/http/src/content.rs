@@ -8,7 +8,7 @@ use crate::target::{body_of, parameters};
 use crate::{Limits, weight};
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::{Request, StatusCode};
 use motet_service::{FaultCode, Value};
@@ -38,6 +38,7 @@ pub(crate) async fn bytes(
     request: Request<Incoming>,
 ) -> Result<(Parts, Bytes), Refusal> {
     let (head, body) = request.into_parts();
+    unpacked(&head.headers)?;
     let limits = &site.limits;
     let too_large = || {
         let reason = format!("the body is larger than {} bytes", limits.body);
@@ -60,6 +61,19 @@ pub(crate) async fn bytes(
         Ok(Ok(Some(bytes))) => bytes,
     };
     Ok((head, bytes))
+}
+
+/// Refuses a body that is packed: it would be told to be no JSON.
+fn unpacked(headers: &HeaderMap) -> Result<(), Refusal> {
+    match text(headers, &CONTENT_ENCODING)? {
+        None => Ok(()),
+        Some(coding) if coding.trim().eq_ignore_ascii_case("identity") => Ok(()),
+        Some(coding) => {
+            let reason = format!("the body is packed as {coding}; send it as it is");
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            Err(Refusal::new(status, FaultCode::MessageNotSupported, reason))
+        }
+    }
 }
 
 /// All of a body, if it has no more than `most` bytes. One that came as a whole is not copied.

@@ -99,6 +99,7 @@ mod target;
 mod wakes;
 mod watch;
 mod weight;
+mod writes;
 
 #[cfg(not(feature = "tls"))]
 use keys_absent as keys;

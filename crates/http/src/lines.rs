@@ -1,7 +1,7 @@
 //! Connections to another node.
 
 use crate::access::{Encryption, refusal};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER};
@@ -162,6 +162,17 @@ pub(crate) fn fault_of(answer: &Value, head: &Parts) -> Fault {
     Fault::failed(format!(
         "the answer is {status}, and tells no fault: {answer}"
     ))
+}
+
+/// So many bytes an answer may have, or an event: 256 MiB. Whoever sends more, or does not end,
+/// would else take all memory.
+pub(crate) const LARGEST: usize = 256 << 20;
+
+/// The whole body of an answer.
+pub(crate) async fn whole(body: Incoming) -> Result<Bytes, Failed> {
+    let collected = Limited::new(body, LARGEST).collect().await;
+    let whole = collected.map_err(|why| Failed::After(why.to_string()))?;
+    Ok(whole.to_bytes())
 }
 
 /// A path as it stands in a request.

@@ -1,9 +1,9 @@
 //! The other side: calls of services of another node.
 
 use crate::access::{Access, Encryption, cannot};
-use crate::lines::{Failed, Lines, encode, fault_of, send};
+use crate::lines::{Failed, Lines, encode, fault_of, send, whole};
 use crate::watch::{RemoteNotification, Watch, watch};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
 use hyper::{Method, StatusCode, Uri};
@@ -353,16 +353,8 @@ async fn once(
     let (response, line) = send(lines, request).await?;
     let (head, body) = response.into_parts();
     let tag = head.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
-    let version = tag.and_then(|tag| {
-        tag.strip_prefix("\"v")?
-            .strip_suffix('"')?
-            .parse::<u64>()
-            .ok()
-    });
-    let collected = body.collect().await;
-    let bytes = collected
-        .map_err(|why| Failed::After(why.to_string()))?
-        .to_bytes();
+    let version = tag.and_then(version_of);
+    let bytes = whole(body).await?;
     lines.give_back(line);
     let answer: Value = match serde_json::from_slice(&bytes) {
         Ok(answer) => answer,
@@ -372,15 +364,48 @@ async fn once(
             return Err(Failed::After(why));
         }
     };
-    Ok(match head.status.is_success() {
-        true if is_get => Ok(json!({"version": version.unwrap_or_default(), "state": answer})),
-        true => Ok(answer),
-        false => Err(fault_of(&answer, &head)),
+    Ok(match (head.status.is_success(), version) {
+        (true, Some(version)) if is_get => Ok(json!({"version": version, "state": answer})),
+        (true, None) if is_get => Err(no_version(&lines.host).of_service(path)),
+        (true, _) => Ok(answer),
+        (false, _) => Err(fault_of(&answer, &head)),
     })
+}
+
+/// The version that an ETag tells. Whoever packs an answer on its way makes the tag a weak one.
+fn version_of(tag: &str) -> Option<u64> {
+    let tag = tag.strip_prefix("W/").unwrap_or(tag);
+    tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
+}
+
+/// Of a state without its version: changes that ask for that would ask for another one.
+fn no_version(host: &str) -> Fault {
+    let reason = format!(
+        "{host} answers Get without the ETag of a version: it is no node of motet, or whoever stands \
+         between takes the header out"
+    );
+    Fault::new(FaultCode::UnknownService, reason)
 }
 
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Peer").field(&self.0.url).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_read_of_a_tag_that_was_made_weak_too() {
+        for (tag, version) in [
+            ("\"v17\"", Some(17)),
+            ("W/\"v17\"", Some(17)),
+            ("\"17\"", None),
+            ("", None),
+        ] {
+            assert_eq!(version_of(tag), version, "{tag}");
+        }
     }
 }

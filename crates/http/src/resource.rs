@@ -16,7 +16,7 @@ use hyper::header::{
     ALLOW, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION,
 };
 use hyper::{Method, Request, StatusCode};
-use motet_service::{AnyClient, Fault, Operation, Options, Value, Verb};
+use motet_service::{AnyClient, Fault, FaultCode, Operation, Options, Value, Verb};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +50,7 @@ pub(crate) async fn answer(
             },
             Method::PUT => {
                 caller.may_change()?;
+                only_matching(request.headers())?;
                 let options = options?;
                 let body = body(site, request, &["application/json"]).await?;
                 let set = service.call_with("replace", body, options);
@@ -57,6 +58,7 @@ pub(crate) async fn answer(
             }
             Method::PATCH => {
                 caller.may_change()?;
+                only_matching(request.headers())?;
                 let options = options?;
                 let kinds = [MERGE_PATCH, "application/json", JSON_PATCH];
                 let operation = match kind(request.headers())?.as_deref() {
@@ -148,6 +150,21 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
 /// The version that an ETag stands for.
 fn version(tag: &str) -> Option<u64> {
     tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
+}
+
+/// Refuses a change that is to be made only if there is no state, which there is, or not a certain
+/// one.
+fn only_matching(headers: &HeaderMap) -> Result<(), Refusal> {
+    match text(headers, &IF_NONE_MATCH)? {
+        None => Ok(()),
+        Some("*") => {
+            let reason = "the service has a state, and If-None-Match wants none";
+            Err(Fault::new(FaultCode::PreconditionFailed, reason).into())
+        }
+        Some(_) => Err(Refusal::bad(
+            "If-None-Match is for GET; a change takes If-Match, with the ETag of the state",
+        )),
+    }
 }
 
 /// Get.

@@ -4,6 +4,7 @@ use crate::answer::answer;
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
 use crate::site::ServerShared;
+use crate::writes::WatchedWrites;
 use crate::{Config, Limits, StartError};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -182,6 +183,9 @@ async fn serve(stream: TcpStream, site: Arc<ServerShared>) {
 const TO_ASK: Duration = Duration::from_secs(1);
 const AWAY: Duration = Duration::from_secs(3);
 
+/// hyper panics when it is given less room for a head.
+const LEAST_HEAD: usize = 8 << 10;
+
 /// So many lines of a head hyper takes by itself.
 const OWN_HEADERS: usize = 100;
 
@@ -199,11 +203,12 @@ pub(crate) async fn exchange(
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
-        .max_buf_size(limits.head);
+        .max_buf_size(limits.head.max(LEAST_HEAD));
     // With another bound than its own hyper clears a table for each head.
     if limits.headers > OWN_HEADERS {
         http.max_headers(limits.headers);
     }
+    let stream = WatchedWrites::new(stream, limits.write_time);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {

@@ -2,7 +2,7 @@
 
 use crate::access::cannot;
 use crate::events::BEAT;
-use crate::lines::{Failed, Lines, encode, fault_of, send};
+use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::header::CONTENT_TYPE;
@@ -61,6 +61,12 @@ pub(crate) struct Events {
 }
 
 impl Events {
+    /// Another connection begins: what was broken off on the last one is sent again.
+    fn begin(&mut self) {
+        self.rest.clear();
+        self.looked = 0;
+    }
+
     /// Takes what has come; the events that are whole now.
     pub(crate) fn take(&mut self, came: &Bytes) -> Vec<RemoteNotification> {
         self.rest.extend_from_slice(came);
@@ -188,10 +194,9 @@ async fn stream(
     })?;
     let (head, mut body) = response.into_parts();
     if !head.status.is_success() {
-        let bytes = body.collect().await;
-        let bytes = bytes
-            .map_err(|why| Failed::After(why.to_string()))?
-            .to_bytes();
+        let bytes = timeout(SILENCE, whole(body))
+            .await
+            .map_err(|_| silent())??;
         let answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let fault = fault_of(&answer, &head);
         let is_passing = fault.retry_in().is_some();
@@ -213,6 +218,7 @@ async fn stream(
         return Ok(());
     }
     *is_open = true;
+    came.begin();
     while let Some(frame) = timeout(SILENCE, body.frame()).await.map_err(|_| silent())? {
         let frame = frame.map_err(|why| Failed::After(why.to_string()))?;
         let Some(bytes) = frame.data_ref() else {
@@ -223,6 +229,12 @@ async fn stream(
             if to.send(Ok(told)).await.is_err() || is_last {
                 return Ok(());
             }
+        }
+        if came.rest.len() > LARGEST {
+            let reason = format!("{} sends an event without an end", lines.host);
+            let fault = Fault::new(FaultCode::InsufficientResources, reason);
+            drop(to.send(Err(fault.of_service(path))).await);
+            return Ok(());
         }
     }
     Err(Failed::After("the stream has ended".to_owned()))
@@ -238,6 +250,17 @@ mod tests {
         let came = Bytes::from_static(b"event: deposit\ndata: 7\n\nevent: gone\ndata: {}\n\n");
         let told = events.take(&came);
         assert_eq!((told.len(), told[0].event.as_str()), (1, "gone"));
+    }
+
+    #[test]
+    fn what_was_broken_off_does_not_spoil_what_comes_over_the_next_connection() {
+        let mut events = Events::default();
+        assert!(events.take(&Bytes::from_static(b"id: 7")).is_empty());
+        events.begin();
+        let came = Bytes::from_static(b"event: gone\ndata: {\"version\":7}\n\n");
+        let told = events.take(&came);
+        assert_eq!((told.len(), told[0].event.as_str()), (1, "gone"));
+        assert_eq!(events.last, None);
     }
 
     #[test]

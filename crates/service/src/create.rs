@@ -12,8 +12,8 @@ use crate::lifecycle::Lifecycle;
 use crate::rights::Rights;
 use crate::served::{Served, ServicePlan, refuse_all};
 use crate::service::{
-    Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot, SlotOf,
-    operations,
+    Abandon, Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot,
+    SlotOf, operations,
 };
 use crate::spec::Spec;
 use crate::supervise::Supervision;
@@ -112,9 +112,12 @@ pub(crate) async fn create<S: Service>(
     let service = served.build().await.map_err(at)?;
     served.serve(service).map_err(at)?;
     placed.serves = true;
-    shared.set_served(&common.path, served);
-    common.set_life(Lifecycle::Running);
     drop(placed);
+    if !shared.set_served(common, Arc::clone(&served) as _) {
+        served.abandon();
+        return Err(at(Fault::new(FaultCode::Gone, "the node has ended")));
+    }
+    common.set_running();
     Ok(slot)
 }
 
@@ -133,6 +136,9 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf
         number += 1;
         path = format!("{wanted}/{number}");
     }
+    // Before it gets threads: what refuses it below would leave them.
+    shared.check_free(&path)?;
+    let rights = Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?;
     let queue = match spec.threads {
         _ if path.starts_with("/sys/") => Arc::clone(&shared.own),
         Some(threads) => shared.own_threads(&path, threads),
@@ -149,7 +155,7 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf
         life: Mutex::new(Lifecycle::Created),
         version: AtomicU64::new(0),
         partners: Mutex::new(BTreeMap::new()),
-        rights: Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?,
+        rights,
         network: spec.network,
         figures: Figures::default(),
         cycle: Mutex::new(None),

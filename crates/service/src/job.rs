@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a job is: the answer of an operation that is one. Its client is a
 /// [`JobClient`](crate::system::JobClient).
@@ -138,8 +139,10 @@ async fn work_of(
         Ok(result) => (Some(result), None),
         Err(fault) => (None, Some(fault)),
     };
+    // Behind all that it has reported, however much of that waits: else it would seem to go on.
+    let finish = client.finish(Finished { result, fault });
     // A job whose service was dropped has nobody to tell.
-    drop(client.finish(Finished { result, fault }).await);
+    drop(finish.wait_for_room().within(Duration::MAX).await);
 }
 
 /// The job whose work this is.

@@ -110,6 +110,11 @@ impl RequestEnvelope {
         deadline
     }
 
+    /// Nobody waits for its answer: it is not too late at any time, and keeps no holder waiting.
+    pub(crate) fn set_one_way(&mut self) {
+        (self.deadline, self.chain) = (None, None);
+    }
+
     pub(crate) fn if_version(&self) -> Option<u64> {
         self.rare.as_ref()?.if_version
     }

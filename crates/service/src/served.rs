@@ -15,6 +15,7 @@ mod exclusive;
 mod restart;
 mod teardown;
 mod telling;
+mod uniform;
 
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
@@ -199,7 +200,7 @@ impl<S: Service> Served<S> {
                 clock.every(period, move |_| {
                     if let Some(served) = weak.upgrade()
                         && *served.slot.common.life.lock() == Lifecycle::Running
-                        && served.slot.changes.look().0 < served.slot.changes.limit() / 2
+                        && served.slot.changes.look().0 < served.slot.changes.limit().div_ceil(2)
                     {
                         let client = crate::Client::here(Arc::clone(&served.slot));
                         // A service that has just ended is not beaten.
@@ -279,6 +280,7 @@ impl<S: Service> Abandon for Served<S> {
         *self.slot.common.life.lock() = Lifecycle::Dropped;
         let service = self.cell.lock().take();
         drop(service);
+        self.slot.subscriptions.end(self.slot.common.version());
         refuse_all(&self.slot);
     }
 }

@@ -25,7 +25,7 @@ pub struct Spec {
     pub persist: Option<Persist>,
     /// How it is built anew.
     pub supervise: Supervise,
-    /// How many operations may wait: as many that read, as many that change.
+    /// How many operations may wait, at least one: as many that read, as many that change.
     pub depth: usize,
     /// How many bytes the requests and answers of idempotency keys may take in memory. The oldest
     /// go first; the newest is kept whatever it takes.

@@ -227,6 +227,26 @@ fn sem_g421_a_watch_that_comes_back_waits_for_room() {
 }
 
 #[test]
+fn sem_g522_a_state_has_the_version_of_its_tag_or_is_a_fault() {
+    let answer = |tag: &str| {
+        let head = format!("HTTP/1.1 200 OK\r\n{tag}connection: close\r\ncontent-length: 12");
+        head + "\r\n\r\n{\"cents\":{}}"
+    };
+    // As one who packs answers leaves the tag, and as one who knows no tags does.
+    let (at, serving) = answering(vec![answer("etag: W/\"v17\"\r\n"), answer("")]);
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let till: TillClient = peer.client("/till");
+    let got = wait_blocking(till.get().into_future()).unwrap();
+    assert_eq!(got.unwrap().version, 17);
+    let fault = wait_blocking(till.get().into_future())
+        .unwrap()
+        .unwrap_err();
+    serving.join().unwrap();
+    assert_eq!(fault.code(), FaultCode::UnknownService, "{fault}");
+    assert!(fault.reason().contains("ETag"), "{fault}");
+}
+
+#[test]
 fn sem_g420_a_node_without_room_for_a_connection_says_when_to_try_again() {
     let (at, serving) = answering(vec![BUSY.to_owned()]);
     let peer = Peer::at(&format!("http://{at}")).unwrap();

@@ -1,9 +1,11 @@
 //! What is refused, and that it reached no handler.
 
-use crate::till::{Answer, Shop};
+use crate::till::{Accounts, Answer, Shop, TillClient};
 use motet_http::{Config, Server, StartError};
+use motet_ports::wait_blocking;
 use motet_testkit::patience;
 use serde_json::json;
+use std::future::IntoFuture;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,11 @@ fn sem_g411_bad_requests_reach_no_handler() {
         with("if-match: v1"),
         with("motet-timeout: soon"),
         with("idempotency-key:"),
+    );
+    let (none, other, packed) = (
+        with("if-none-match: *"),
+        with("if-none-match: \"v1\""),
+        with("content-encoding: gzip"),
     );
     let cases: &[(&str, &str, &str, &str, u16)] = &[
         ("POST", "/nowhere/-/deposit", kind, "1", 404),
@@ -42,6 +49,10 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("PUT", "/till", &tag, "{}", 400),
         ("PUT", "/till", &span, "{}", 400),
         ("PUT", "/till", &key, "{}", 400),
+        ("PUT", "/till", &none, "{\"cents\": {\"ann\": 1}}", 412),
+        ("PATCH", "/till", &none, "{\"cents\": {\"ann\": 1}}", 412),
+        ("PATCH", "/till", &other, "{\"cents\": {\"ann\": 1}}", 400),
+        ("POST", "/till/-/deposit", &packed, "{}", 415),
         ("GET", "/till/-/events?sinse=1", "", "", 400),
         ("POST", "/healthz", kind, "1", 405),
         ("GET", "/till", &lines, "", 431),
@@ -109,6 +120,33 @@ fn dss_100_only_loopback_is_listened_on() {
     assert!(refused.to_string().contains("127.0.0.1"), "{refused}");
     let taken = Server::start(&shop.node, Config::at(shop.at)).unwrap_err();
     assert!(matches!(taken, StartError::Listen(at, _) if at == shop.at));
+}
+
+#[test]
+fn sem_g413_a_server_that_takes_short_heads_only_answers() {
+    let shop = Shop::open_with(|config| config.limits.head = 1024);
+    assert_eq!(shop.get("/till").status, 200);
+}
+
+#[test]
+fn sem_g523_who_takes_nothing_of_an_answer_keeps_no_connection() {
+    let shop = Shop::open_with(|config| {
+        config.limits.connections = 1;
+        config.limits.write_time = Duration::from_millis(100);
+    });
+    // More than all buffers on the way take.
+    let cents = [("x".repeat(32 << 20), 1)].into();
+    let till: TillClient = shop.node.client("/till").unwrap();
+    let replaced = till.replace(Accounts { cents }).into_future();
+    wait_blocking(replaced).unwrap().unwrap();
+    let mut deaf = shop.connect();
+    deaf.write_all(b"GET /till HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
+    let begun = Instant::now();
+    while shop.get("/healthz").status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it has the room");
+    }
+    drop(deaf);
 }
 
 #[test]

@@ -151,12 +151,19 @@ impl<S: Service> Served<S> {
             // Who asked has gone: nobody would end it.
             subscriptions.leave(id);
         }
+        if common.has_ended() {
+            // The node has ended meanwhile, and has told those who were there then.
+            subscriptions.end(version);
+        }
     }
 
     /// Handles an item of the independent port.
     pub(super) async fn independent(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
         self.slot.leave(Group::Independent);
-        if let Err(fault) = self.in_time(item.envelope.deadline) {
+        let fits = self
+            .in_time(item.envelope.deadline)
+            .and_then(|_| self.has_version(item.envelope.if_version()));
+        if let Err(fault) = fits {
             return item.what.refuse(fault);
         }
         Figures::count(&self.slot.common.figures.calls);

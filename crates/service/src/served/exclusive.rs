@@ -3,7 +3,6 @@
 use super::telling::Telling;
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
-use crate::json::To;
 use crate::keys::{KeyLookup, KeyedAnswers};
 use crate::options::RequestEnvelope;
 use crate::service::{ContractOf, StateOf};
@@ -21,7 +20,7 @@ pub(super) struct Keyed {
 }
 
 /// What is known of the key of a request.
-enum Looked {
+pub(super) enum Looked {
     Unkeyed,
     New(Keyed),
     Answered(Result<Value, Fault>),
@@ -114,13 +113,12 @@ impl<S: Service> Served<S> {
     /// Handles an item whose handler may wait, for itself or for a commit.
     pub(super) async fn exclusive_async(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
-        let of_contract = matches!(item.what, OperationBody::Request(..));
         let fits = self
             .in_time(item.envelope.deadline)
-            .and_then(|_| match of_contract {
+            .and_then(|_| match item.what {
+                OperationBody::Save(_) => self.has_version(item.envelope.if_version()),
                 // A key is looked up before the version, which its first request has changed.
-                true => Ok(()),
-                false => self.has_version(item.envelope.if_version()),
+                _ => Ok(()),
             });
         if let Err(fault) = fits {
             return item.what.refuse(fault);
@@ -132,21 +130,8 @@ impl<S: Service> Served<S> {
             OperationBody::Request(request, reply) => {
                 self.change(request, reply, item.envelope).await
             }
-            OperationBody::Replace(_, to) if !ContractOf::<S>::REPLACE => {
-                drop(to.post(Err(self.not_allowed("Replace"))));
-            }
-            OperationBody::Patch(_, to) if !ContractOf::<S>::PATCH => {
-                drop(to.post(Err(self.not_allowed("a patch"))));
-            }
-            OperationBody::Replace(state, to) => self.set(|_| Ok(*state), to).await,
-            OperationBody::Patch(patch, to) => {
-                let patched = move |service: &S| {
-                    let mut value = crate::json::to_value(&**service.state())?;
-                    patch.apply(&mut value)?;
-                    crate::json::from_value("the patched state", value)
-                };
-                self.set(patched, to).await;
-            }
+            OperationBody::Replace(state, to) => self.replace(*state, to, &item.envelope).await,
+            OperationBody::Patch(patch, to) => self.patch(patch, to, &item.envelope).await,
             OperationBody::Save(to) => {
                 let Some(service) = self.cell.lock().clone() else {
                     return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
@@ -168,6 +153,7 @@ impl<S: Service> Served<S> {
     ) -> Result<Ended<S>, Failed> {
         self.has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
+        let _taken = TakenService(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
@@ -210,6 +196,7 @@ impl<S: Service> Served<S> {
             return give::<ContractOf<S>>(reply, Err(fault));
         }
         let common = &self.slot.common;
+        let _taken = TakenService(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return give::<ContractOf<S>>(reply, Err(common.absence()));
         };
@@ -277,16 +264,20 @@ impl<S: Service> Served<S> {
             common.next_version();
         }
         let is_keyed = keyed.is_some();
-        if let Some(Keyed { name, body }) = keyed {
-            let now = common.shared.deadlines.clock().now();
-            let answer = ContractOf::<S>::value(outcome);
-            self.slot.keys.lock().keep(name, body, answer, now);
+        if let Some(keyed) = keyed {
+            self.keep(keyed, ContractOf::<S>::value(outcome));
         }
         Changed {
             failed,
             changed,
             keyed: is_keyed,
         }
+    }
+
+    /// Keeps the answer to a keyed request.
+    pub(super) fn keep(&self, Keyed { name, body }: Keyed, answer: Result<Value, Fault>) {
+        let now = self.slot.common.shared.deadlines.clock().now();
+        self.slot.keys.lock().keep(name, body, answer, now);
     }
 
     /// Whether the answer waits for a commit.
@@ -300,12 +291,22 @@ impl<S: Service> Served<S> {
         request: &<ContractOf<S> as Contract>::Request,
         envelope: &RequestEnvelope,
     ) -> Looked {
+        let operation = ContractOf::<S>::operation(request).name;
+        self.look_up_as(operation, || ContractOf::<S>::body(request), envelope)
+    }
+
+    /// As [`Served::look_up`], of a request for the operation of this name with this body.
+    pub(super) fn look_up_as(
+        &self,
+        operation: &str,
+        body: impl FnOnce() -> Result<Value, Fault>,
+        envelope: &RequestEnvelope,
+    ) -> Looked {
         let Some(key) = envelope.key() else {
             return Looked::Unkeyed;
         };
         let common = &self.slot.common;
-        let operation = ContractOf::<S>::operation(request).name;
-        let body = match ContractOf::<S>::body(request) {
+        let body = match body() {
             Ok(body) => serde_json::json!([operation, body]),
             Err(fault) => return Looked::Answered(Err(fault)),
         };
@@ -321,42 +322,6 @@ impl<S: Service> Served<S> {
                 Looked::Answered(Err(fault.of_service(&common.path)))
             }
         }
-    }
-
-    /// Sets the state, for Replace and merge patches.
-    async fn set(
-        self: &Arc<Self>,
-        make: impl FnOnce(&S) -> Result<<ContractOf<S> as Contract>::State, Fault>,
-        to: To<()>,
-    ) {
-        let common = &self.slot.common;
-        let Some(mut shared) = self.cell.lock().take() else {
-            return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
-        };
-        let service = alone(&mut shared);
-        let set = make(service).map(|state| {
-            service.state_mut().set(state);
-            service.state_mut().take_changed();
-            common.next_version()
-        });
-        let mut answer = set.map(|_| ());
-        if answer.is_ok() && self.is_stored_each_time() {
-            answer = self.commit(&shared).await;
-            if let Err(fault) = &answer {
-                drop(shared);
-                drop(to.post(answer.clone()));
-                return self.restart(fault);
-            }
-        }
-        let telling = match answer.is_ok() {
-            true => self.telling_state(common.version(), &shared),
-            false => None,
-        };
-        *self.cell.lock() = Some(shared);
-        // An asker that has gone need not know.
-        let tells = self.tells(telling);
-        drop(to.post(answer.map_err(|fault| fault.of_service(&common.path))));
-        drop(tells);
     }
 
     /// A handler has panicked and may have left the state torn, which is never served.
@@ -378,15 +343,23 @@ impl<S: Service> Served<S> {
             }
         }
     }
+}
 
-    fn not_allowed(&self, what: &str) -> Fault {
-        let reason = format!("{} does not allow {what}", ContractOf::<S>::URI);
-        Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.slot.common.path)
+/// The service is out of its cell until this is dropped. When what was done with it has panicked
+/// outside of its handler, it is not put back, and is built anew.
+pub(super) struct TakenService<'a, S: Service>(pub(super) &'a Arc<Served<S>>);
+
+impl<S: Service> Drop for TakenService<'_, S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && self.0.cell.lock().is_none() {
+            let reason = "an operation panicked outside of its handler";
+            self.0.restart(&Fault::failed(reason));
+        }
     }
 }
 
 /// The service, to be changed.
-fn alone<S>(shared: &mut Arc<S>) -> &mut S {
+pub(super) fn alone<S>(shared: &mut Arc<S>) -> &mut S {
     Arc::get_mut(shared).expect("an exclusive handler is alone")
 }
 

@@ -16,6 +16,8 @@ impl<S: Service> Served<S> {
     /// meanwhile stays so.
     pub(super) fn restart(self: &Arc<Self>, why: &Fault) {
         let common = &self.slot.common;
+        // What they answer for has gone with the state. Those that are stored are read again.
+        self.slot.keys.lock().clear();
         if common.has_ended() {
             return;
         }

@@ -46,8 +46,9 @@ impl<S: Service> Served<S> {
                 }
             };
             self.slot.subscriptions.end(common.version());
-            common.shared.remove(&common.path);
+            // In this order: nothing is told of it when it has been told that it is not there.
             common.set_life(Lifecycle::Dropped);
+            common.shared.remove(&common.path);
             refuse_all(&self.slot);
             if let Some(independent) = std::mem::take(&mut *self.work.lock()).independent {
                 independent.cleanup();

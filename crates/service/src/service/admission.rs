@@ -15,6 +15,12 @@ pub(super) fn envelop<C: Contract>(
     waits: bool,
 ) -> Result<RequestEnvelope, Fault> {
     admit(slot, verb, group, options, context, waits)?;
+    if group == Group::Teardown && options.if_version.is_some() {
+        // It is taken once: one that does not fit would end the service all the same.
+        let reason = "what ends a service takes no version; read the state, and then end it";
+        let fault = Fault::new(FaultCode::MessageNotSupported, reason);
+        return Err(fault.of_service(&slot.common.path));
+    }
     let shared = &slot.common.shared;
     let parent = context.and_then(|context| context.trace);
     // What the node does for itself is none of what a handler calls.

@@ -323,7 +323,7 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
                 }
                 "unsubscribe" => {
                     let id = from_value("unsubscribe", body)?;
-                    to_value(&client.unsubscribe(id).await?)
+                    to_value(&client.unsubscribe(id).with(options).await?)
                 }
                 name => {
                     let path = client.path().to_owned();

@@ -69,7 +69,8 @@ impl<C: Contract, T: Send + 'static> Call<C, T> {
     }
 
     /// Only if the state has this version; else
-    /// [`PreconditionFailed`](crate::FaultCode::PreconditionFailed).
+    /// [`PreconditionFailed`](crate::FaultCode::PreconditionFailed). What ends a service takes no
+    /// version: it is refused.
     pub fn if_version(mut self, version: u64) -> Self {
         self.options.if_version = Some(version);
         self

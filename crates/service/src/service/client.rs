@@ -11,10 +11,13 @@ use crate::json::{Answering, To};
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
-use motet_ports::{Port, reply};
+use motet_ports::{Port, Reply, reply};
 use serde_json::Value;
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 /// Calls a service that has the contract `C`, here or elsewhere. What
@@ -175,21 +178,25 @@ impl<C: Contract> Client<C> {
             sink,
             reply: to,
         }));
+        let mut entering = SubscriptionReply {
+            slot,
+            answer,
+            is_given: false,
+        };
         let until = begin(slot, what, options, true)?;
         let deadlines = &slot.common.shared.deadlines;
-        match deadlines.before(until, answer).await {
+        match deadlines.before(until, &mut entering).await {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(no_answer(&slot.common.path)),
             Err(_) => Err(timeout(&slot.common.path)),
         }
     }
 
-    pub(crate) async fn unsubscribe(&self, id: u64) -> Result<(), Fault> {
+    pub(crate) fn unsubscribe(&self, id: u64) -> Call<C, ()> {
         self.uniform(Uniform::Unsubscribe(id), |uniform, to| match uniform {
             Uniform::Unsubscribe(id) => OperationBody::Unsubscribe(id, to),
             _ => unreachable!("it was made above"),
         })
-        .await
     }
 
     /// Forgets a subscription at once; what is on its way may still come.
@@ -221,7 +228,8 @@ impl<C: Contract> Client<C> {
         Call::new(self.clone(), Make::Operation(request, reply, read))
     }
 
-    /// Posts an operation and wants no answer. Its panic goes to the causality of the poster.
+    /// Posts an operation and wants no answer. Its panic goes to the causality of the poster. It is
+    /// carried out however long it waits, and may call whoever has posted it.
     ///
     /// # Errors
     /// A fault when the operation was not posted.
@@ -273,6 +281,35 @@ impl<C: Contract> Client<C> {
     }
 }
 
+/// The number of a subscription, on its way to its subscriber. One that is given up meanwhile ends
+/// the subscription, of which nobody would know.
+struct SubscriptionReply<'a, C: Contract> {
+    slot: &'a ServiceSlot<C>,
+    answer: Reply<Result<u64, Fault>>,
+    is_given: bool,
+}
+
+impl<C: Contract> Future for SubscriptionReply<'_, C> {
+    type Output = <Reply<Result<u64, Fault>> as Future>::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = Pin::new(&mut self.answer).poll(cx);
+        self.is_given |= polled.is_ready();
+        polled
+    }
+}
+
+impl<C: Contract> Drop for SubscriptionReply<'_, C> {
+    fn drop(&mut self) {
+        let mut nobody = Context::from_waker(Waker::noop());
+        if !self.is_given
+            && let Poll::Ready(Ok(Ok(id))) = Pin::new(&mut self.answer).poll(&mut nobody)
+        {
+            self.slot.subscriptions.leave(id);
+        }
+    }
+}
+
 /// Checks whether `what` may be asked for, takes room and posts it. Until when the answer may take.
 pub(crate) fn begin<C: Contract>(
     slot: &Arc<ServiceSlot<C>>,
@@ -288,6 +325,9 @@ pub(crate) fn begin<C: Contract>(
     }
     let shared = &slot.common.shared;
     let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
+    if !waits {
+        envelope.set_one_way();
+    }
     slot.post(OperationItem { what, envelope });
     Ok(deadline)
 }

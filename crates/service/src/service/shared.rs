@@ -54,6 +54,19 @@ struct Places {
     closed: bool,
 }
 
+impl Places {
+    fn check_free(&self, path: &str) -> Result<(), Fault> {
+        if self.closed {
+            return Err(Fault::new(FaultCode::Gone, "the node has ended"));
+        }
+        if self.services.contains_key(path) {
+            let reason = "there is a service at this path already; drop it, or choose another path";
+            return Err(Fault::duplicate_entry(reason).of_service(path));
+        }
+        Ok(())
+    }
+}
+
 impl NodeShared {
     #[expect(clippy::too_many_arguments, reason = "it is made in one place")]
     pub(crate) fn new(
@@ -159,9 +172,10 @@ impl NodeShared {
     /// The life of a service has changed.
     pub(crate) fn changed(&self, common: &Common) {
         self.wake();
-        let life = common.life.lock().clone();
+        // Told under the lock: what is told last is how it is.
+        let life = common.life.lock();
         let told = matches!(
-            life,
+            *life,
             Lifecycle::Running
                 | Lifecycle::Restarting
                 | Lifecycle::Failed { .. }
@@ -172,7 +186,7 @@ impl NodeShared {
                 path: common.path.to_string(),
                 kind: common.kind.to_owned(),
                 contract: common.uri.to_owned(),
-                lifecycle: life,
+                lifecycle: life.clone(),
             };
             reporter.recorded(record);
         }
@@ -181,27 +195,32 @@ impl NodeShared {
     /// Takes a place for a service.
     pub(crate) fn place(&self, path: &str, service: Any) -> Result<(), Fault> {
         let mut places = self.places.lock();
-        if places.closed {
-            return Err(Fault::new(FaultCode::Gone, "the node has ended"));
-        }
-        if places.services.contains_key(path) {
-            let reason = "there is a service at this path already; drop it, or choose another path";
-            return Err(Fault::duplicate_entry(reason).of_service(path));
-        }
+        places.check_free(path)?;
         places.services.insert(path.to_owned(), service);
         Ok(())
+    }
+
+    /// Whether a service could take this place now.
+    pub(crate) fn check_free(&self, path: &str) -> Result<(), Fault> {
+        self.places.lock().check_free(path)
     }
 
     pub(crate) fn is_taken(&self, path: &str) -> bool {
         self.places.lock().services.contains_key(path)
     }
 
-    /// The service serves.
-    pub(crate) fn set_served(&self, path: &str, served: Arc<dyn Abandon>) {
-        self.places.lock().served.insert(path.to_owned(), served);
+    /// The service serves; `false` when the node has ended meanwhile.
+    pub(crate) fn set_served(&self, common: &Common, served: Arc<dyn Abandon>) -> bool {
+        let mut places = self.places.lock();
+        let here = places.services.get(&*common.path);
+        // One that was dropped meanwhile has no place any more, and another may have it.
+        if here.is_some_and(|service| service.common().id == common.id) {
+            places.served.insert(common.path.to_string(), served);
+        }
+        !places.closed
     }
 
-    /// The service has ended, or has not begun.
+    /// The service has ended, as its life tells by now, or has not begun.
     pub(crate) fn remove(&self, path: &str) {
         let mut places = self.places.lock();
         let service = places.services.remove(path);
@@ -209,10 +228,12 @@ impl NodeShared {
         let wakers = std::mem::take(&mut places.wakers);
         drop(places);
         wakers.into_iter().for_each(Waker::wake);
-        let listed = service
-            .as_ref()
-            .is_some_and(|service| service.common().listed);
-        if let (true, Some(_), Some(reporter)) = (listed, &served, self.reporter()) {
+        // One that was dropped while it started was told of, too.
+        let is_told = service.is_some_and(|service| {
+            let common = service.common();
+            common.listed && (served.is_some() || common.has_ended())
+        });
+        if let (true, Some(reporter)) = (is_told, self.reporter()) {
             reporter.removed(path);
         }
     }

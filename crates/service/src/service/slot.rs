@@ -135,8 +135,9 @@ impl<C: Contract> ServiceSlot<C> {
             exclusive_async: Port::new(),
             teardown: Port::new(),
             independent: Port::new(),
-            reads: Depth::new(spec.depth),
-            changes: Depth::new(spec.depth),
+            // A service with room for nothing would answer nobody.
+            reads: Depth::new(spec.depth.max(1)),
+            changes: Depth::new(spec.depth.max(1)),
             subscriptions: Subscriptions::default(),
             keys: Mutex::new(KeyedAnswers::new(spec.key_bytes)),
             is_stored: spec.persist.is_some(),
@@ -227,6 +228,16 @@ impl Common {
     pub(crate) fn set_life(&self, life: Lifecycle) {
         *self.life.lock() = life;
         self.shared.changed(self);
+    }
+
+    /// It has started, and runs; not one that was dropped or has failed by now.
+    pub(crate) fn set_running(&self) {
+        let mut life = self.life.lock();
+        if matches!(*life, Lifecycle::Starting { .. }) {
+            *life = Lifecycle::Running;
+            drop(life);
+            self.shared.changed(self);
+        }
     }
 
     /// Whether the service ends, or has ended: it does not come back.

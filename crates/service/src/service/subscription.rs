@@ -40,10 +40,13 @@ impl<C: Contract> Subscription<C> {
 
     /// Ends the subscription. Nothing comes after this has answered; what has come is in the port.
     ///
+    /// # Cancellation
+    /// Dropping the future ends the subscription, as dropping it does.
+    ///
     /// # Errors
-    /// As a call.
-    pub async fn unsubscribe(mut self) -> Result<(), Fault> {
-        self.kept = true;
+    /// As a call. The subscription ends all the same; what is on its way may still come.
+    pub async fn unsubscribe(self) -> Result<(), Fault> {
+        // What it is dropped for is done already when the service has answered.
         self.client.unsubscribe(self.id).await
     }
 

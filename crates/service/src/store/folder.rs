@@ -22,11 +22,13 @@ impl Folder {
     }
 
     fn file(&self, path: &str) -> PathBuf {
+        // Each path has a name of its own: two digits follow a %, and six the u behind one.
         let mut name = String::new();
-        for letter in path.trim_start_matches('/').chars() {
+        for letter in path.strip_prefix('/').unwrap_or(path).chars() {
             match letter {
                 'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => name.push(letter),
-                other => name.push_str(&format!("%{:x}", u32::from(other))),
+                '\0'..='\u{ff}' => name.push_str(&format!("%{:02x}", u32::from(letter))),
+                other => name.push_str(&format!("%u{:06x}", u32::from(other))),
             }
         }
         self.0.join(name + ".json")
@@ -68,4 +70,33 @@ fn failed(path: &Path, what: &str, error: &io::Error) -> Fault {
         "the store {} cannot be {what}: {error}",
         path.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_path_has_a_file_of_its_own() {
+        let folder = Folder(PathBuf::from("states"));
+        let paths = [
+            "/a",
+            "//a",
+            "/a/",
+            "/a//",
+            "/a/0",
+            "/a+0",
+            "/a\u{2b0}",
+            "/a\u{2}f",
+            "/a%2f",
+            "/a.json",
+        ];
+        let files: BTreeSet<PathBuf> = paths.iter().map(|path| folder.file(path)).collect();
+        assert_eq!(files.len(), paths.len(), "{files:?}");
+        assert_eq!(
+            folder.file("/shop/2"),
+            PathBuf::from("states/shop%2f2.json")
+        );
+    }
 }

@@ -145,7 +145,8 @@ async fn carry_out(
     for tries in 1.. {
         // A call that may have been carried out without an answer keeps its key: it is not carried
         // out twice.
-        let key = format!("{run}/{}/{faults}", step.name);
+        // The length tells where the one name ends and the other begins.
+        let key = format!("{}/{run}/{}/{faults}", run.len(), step.name);
         let ended = match &body {
             Ok(body) => call(cx, step, body.clone(), &key).await,
             Err(fault) => Err(fault.clone()),
@@ -193,6 +194,8 @@ async fn call(cx: &Cx, step: &Step, body: Value, key: &str) -> Result<Value, Fau
     let options = Options {
         within,
         key: Some(key.into()),
+        // Not the job of this run: the key is to be known when another job goes on with it.
+        principal: Some(cx.path().into()),
         ..Options::default()
     };
     let answer = service.call_with(name, body, options).await?;

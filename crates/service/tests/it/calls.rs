@@ -4,7 +4,8 @@ use crate::shop::{Colour, CornerShop, Line, ShopRequest, node, replayed, shop, t
 use motet_dispatch::{Causality, Dispatcher, spawn};
 use motet_ports::timer::sleep;
 use motet_ports::{Port, wait_blocking};
-use motet_service::{Create, Fault, FaultCode, Lifecycle, Restart, Supervise};
+use motet_service::{Create, Fault, FaultCode, Lifecycle, Options, Restart, Subscribe, Supervise};
+use serde_json::json;
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -210,6 +211,48 @@ fn sem_g374_a_key_is_carried_out_once() {
 }
 
 #[test]
+fn a_version_is_looked_at_by_whatever_it_is_given_to() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(
+            code(shop.compute(1).if_version(7).await),
+            FaultCode::PreconditionFailed
+        );
+        assert_eq!(shop.compute(1).if_version(2).await, Ok(2));
+        for version in [2, 7] {
+            assert_eq!(
+                code(shop.drop_service().if_version(version).await),
+                FaultCode::MessageNotSupported
+            );
+        }
+        assert_eq!(shop.count("pears".into()).await, Ok(4), "it is there");
+    });
+}
+
+#[test]
+fn sem_g374_a_replace_or_a_patch_with_a_key_is_carried_out_once() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let more = json!([{"op": "add", "path": "/nested/-", "value": [1]}]);
+        for _ in 0..2 {
+            let patched = shop.patch_json(more.clone()).key("p").if_version(2);
+            patched.await.unwrap();
+        }
+        let mut state = (*shop.get().await.unwrap().state).clone();
+        assert_eq!(state.nested, [[1]]);
+        assert_eq!(
+            code(shop.patch(json!({"ticks": 1})).key("p").await),
+            FaultCode::MessageNotSupported
+        );
+        state.ticks = 7;
+        shop.replace(state.clone()).key("r").await.unwrap();
+        shop.patch(json!({"ticks": 8})).await.unwrap();
+        shop.replace(state).key("r").await.unwrap();
+        assert_eq!(shop.get().await.unwrap().ticks, 8);
+    });
+}
+
+#[test]
 fn sem_g375_a_key_is_forgotten_after_a_day() {
     replayed(async |node| {
         let shop = shop(&node).await;
@@ -312,6 +355,14 @@ fn dss_101_rights_are_checked_before_the_port() {
             2,
             "no handler ran for the others"
         );
+        // Nor may a stranger end the subscription of another.
+        let told = shop.subscribe(Subscribe::all()).await.unwrap();
+        let mut options = Options::default();
+        options.principal = Some("viewer".into());
+        let shop = node.find("/shop").unwrap();
+        let ended = shop.call_with("unsubscribe", told.id().into(), options);
+        assert_eq!(code(ended.await), FaultCode::PermissionDenied);
+        assert_eq!(shop.lookup().subscriptions.len(), 1);
     });
 }
 

@@ -1,11 +1,11 @@
 //! Calls end in time.
 
 use crate::clerk::{self, ShopClerk};
-use crate::shop::{CornerShop, Line, node, replay_with, replayed, shop};
+use crate::shop::{CornerShop, Line, ShopRequest, node, replay_with, replayed, shop};
 use motet_dispatch::{Dispatcher, Replay};
 use motet_ports::timer::sleep;
 use motet_service::system::DebugClient;
-use motet_service::{Create, FaultCode, Node};
+use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -37,6 +37,74 @@ fn dss_028_a_late_answer_disturbs_nobody() {
         // The exclusive handler has ended all the same.
         assert_eq!(shop.count("slow".into()).await, Ok(2));
         assert_eq!(node.find("/shop").unwrap().figures().late, 1);
+    });
+}
+
+#[test]
+fn sem_g520_what_is_posted_is_carried_out_however_long_it_waits() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        for _ in 0..3 {
+            // The second and the third wait longer than a call may take.
+            shop.post(ShopRequest::AddSlowly(40_000)).unwrap();
+        }
+        sleep(Duration::from_secs(130)).await;
+        assert_eq!(shop.count("slow".into()).await, Ok(6));
+    });
+}
+
+#[data]
+#[derive(Default)]
+struct Notes {
+    notes: u64,
+}
+
+#[contract(uri = "test:ringer/1", state = Notes)]
+trait Ringers {
+    /// Posts `ask` to the other, and ends.
+    #[update]
+    fn ring(&mut self, other: String, cx: &Cx) -> Result<(), Fault>;
+    /// Has the other note something, and waits for it.
+    #[update]
+    async fn ask(&mut self, other: String, cx: &Cx) -> Result<(), Fault>;
+    #[update]
+    fn note(&mut self);
+}
+
+#[derive(Service)]
+#[service(contract = Ringers, name = "ringer")]
+struct Ringer {
+    #[state]
+    notes: State<Notes>,
+}
+
+impl Ringers for Ringer {
+    fn ring(&mut self, other: String, cx: &Cx) -> Result<(), Fault> {
+        let other: RingersClient = cx.client(&other)?;
+        other.post(RingersRequest::Ask(cx.path().to_owned()))
+    }
+    async fn ask(&mut self, other: String, cx: &Cx) -> Result<(), Fault> {
+        let other: RingersClient = cx.client(&other)?;
+        other.note().await
+    }
+    fn note(&mut self) {
+        self.notes.notes += 1;
+    }
+}
+
+#[test]
+fn sem_g520_what_is_posted_may_call_whoever_has_posted_it() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("ringers").register::<Ringer>();
+    let node = builder.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let here = node.create(Create::<Ringer>::of().at("/here")).await;
+        let here = here.unwrap();
+        let there = node.create(Create::<Ringer>::of().at("/there")).await;
+        there.unwrap();
+        here.ring("/there".into()).await.unwrap();
+        sleep(MS).await;
+        assert_eq!(here.get().await.unwrap().notes, 1);
     });
 }
 

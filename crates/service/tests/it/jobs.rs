@@ -1,8 +1,8 @@
 //! Jobs, and ranks behind them.
 
-use crate::shop::{replayed, shop};
+use crate::shop::{replay_with, replayed, shop};
 use motet_comm::{CommError, World};
-use motet_dispatch::Dispatcher;
+use motet_dispatch::{Dispatcher, Replay};
 use motet_ports::timer::sleep;
 use motet_service::system::{JobClient, JobStatus};
 use motet_service::{
@@ -65,6 +65,9 @@ pub(crate) trait Sums {
     async fn below(cx: Cx, limit: u64) -> Result<u64, Fault>;
     #[submit(job)]
     async fn fails(cx: Cx) -> Result<u64, Fault>;
+    /// Reports so often, and never waits.
+    #[submit(job)]
+    async fn chatters(cx: Cx, times: u64) -> Result<u64, Fault>;
 }
 
 #[derive(Service)]
@@ -94,6 +97,28 @@ impl Sums for RankSums {
             });
         Ok(sums.await?[0])
     }
+    async fn chatters(cx: Cx, times: u64) -> Result<u64, Fault> {
+        for n in 0..times {
+            cx.progress(n as f64 / times as f64, "talking");
+        }
+        Ok(times)
+    }
+}
+
+#[test]
+fn sem_g394_a_job_that_reports_more_than_may_wait_ends_all_the_same() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("chatter").register::<RankSums>();
+    let node = builder.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let sums = node.create(Create::<RankSums>::of()).await.unwrap();
+        let path = sums.chatters(3000).await.unwrap().path;
+        let job: JobClient = node.client(&path).unwrap();
+        sleep(Duration::from_secs(1)).await;
+        let ended = job.get().await.unwrap();
+        assert_eq!(ended.status, JobStatus::Done);
+        assert_eq!(ended.result, Some(3000.into()));
+    });
 }
 
 #[test]

@@ -84,6 +84,21 @@ fn dss_009_what_could_be_there() {
 }
 
 #[test]
+fn a_service_of_the_least_depth_answers_and_beats() {
+    replay(async |node| {
+        shop(&node).await;
+        let clerk = node.create(Create::<ShopClerk>::of().depth(1)).await;
+        let clerk = clerk.unwrap();
+        sleep(3500 * MS).await;
+        assert_eq!(clerk.get().await.unwrap().beats, 3);
+        let spec = serde_json::json!({"kind": "corner-shop", "at": "/narrow", "depth": 0});
+        let spec: Spec = serde_json::from_value(spec).unwrap();
+        let narrow = node.create_kind(spec).await.unwrap();
+        narrow.query("/ticks").await.unwrap();
+    });
+}
+
+#[test]
 fn dss_037_041_notifications_and_beats_are_inside_the_interleave() {
     replay(async |node| {
         let shop = shop(&node).await;

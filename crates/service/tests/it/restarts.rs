@@ -1,10 +1,10 @@
-//! Services that are dropped while they are built anew.
+//! Services that are dropped, or whose node ends, while they start or are built anew.
 
 use crate::shop::replay_with;
-use motet_dispatch::Replay;
+use motet_dispatch::{Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::{DirectoriesClient, Filter};
-use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
+use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, Value, contract, data};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -68,4 +68,68 @@ fn a_service_that_is_dropped_while_it_is_built_anew_does_not_come_back() {
         let fault = unsteady.get().await.unwrap_err();
         assert_eq!(fault.code(), FaultCode::Gone, "{fault}");
     });
+}
+
+#[contract(uri = "test:sleeper/1", state = Falls)]
+trait Sleepers {}
+
+/// Takes three seconds to start and five to end.
+#[derive(Service)]
+#[service(contract = Sleepers, name = "sleeper", start = begin, stop = end)]
+struct Sleeper {
+    #[state]
+    falls: State<Falls>,
+}
+
+impl Sleeper {
+    async fn begin(&mut self, _: &Cx) -> Result<(), Fault> {
+        sleep(Duration::from_secs(3)).await;
+        Ok(())
+    }
+    async fn end(self, _: &Cx) {
+        sleep(Duration::from_secs(5)).await;
+    }
+}
+
+impl Sleepers for Sleeper {}
+
+#[test]
+fn sem_g391_a_service_that_starts_when_its_node_has_ended_does_not_serve() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("sleepers").register::<Sleeper>();
+    let node = builder.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let first = node.create(Create::<Sleeper>::of().at("/first")).await;
+        first.unwrap();
+        let ends = node.clone();
+        spawn(&node.queue(), async move { ends.shutdown().await }).unwrap();
+        // The node waits for the end of the first, and then ends: the second starts after that.
+        sleep(Duration::from_secs(4)).await;
+        let second = node.create(Create::<Sleeper>::of().at("/second")).await;
+        assert_eq!(second.unwrap_err().code(), FaultCode::Gone);
+    });
+}
+
+#[test]
+fn sem_g389_a_service_that_is_dropped_while_it_starts_is_not_in_the_directory() {
+    for seed in 0..8 {
+        let replay = Replay::new(seed);
+        let builder = Node::builder("sleepers").register::<Sleeper>();
+        let node = builder.start(&replay).unwrap();
+        replay_with(&replay, &node, async |node| {
+            let drops = node.clone();
+            let dropping = async move {
+                sleep(Duration::from_secs(1)).await;
+                let sleeper = drops.find("/sleeper").unwrap();
+                sleeper.call("drop", Value::Null).await.unwrap();
+            };
+            spawn(&node.queue(), dropping).unwrap();
+            drop(node.create(Create::<Sleeper>::of()).await);
+            sleep(Duration::from_secs(20)).await;
+            let directory: DirectoriesClient = node.client("/sys/directory").unwrap();
+            let records = directory.find(Filter::default()).await.unwrap();
+            assert!(records.iter().all(|record| record.path != "/sleeper"));
+            assert!(node.find("/sleeper").is_err());
+        });
+    }
 }

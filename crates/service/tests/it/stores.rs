@@ -5,8 +5,8 @@ use crate::shop::{CornerShop, Line, ShopClient, Stock, replay_with};
 use motet_dispatch::{Dispatcher, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::{
-    Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Service, State, Store,
-    contract, data,
+    Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Restart, Service, State,
+    Store, Supervise, contract, data,
 };
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -162,6 +162,28 @@ fn sem_g393_what_cannot_be_stored_is_not_answered() {
         assert!(fault.reason().contains("disk is full"), "{fault}");
         sleep(Duration::from_secs(1)).await;
         assert!(shop.count("pears".into()).await.is_err());
+    });
+}
+
+#[test]
+fn sem_g393_a_change_that_is_not_stored_is_not_answered_by_its_key() {
+    let replay = Replay::new(1);
+    let node = node_with(&replay, Full(motet_sync::Mutex::new(0)));
+    replay_with(&replay, &node, async |node| {
+        let once = Supervise {
+            restart: Restart::Temporary,
+            ..Supervise::default()
+        };
+        let create = Create::<CornerShop>::of()
+            .at("/shop")
+            .persist(Persist::Each)
+            .supervise(once);
+        let shop = node.create(create).await.unwrap();
+        for wanted in [FaultCode::OperationFailed, FaultCode::Unavailable] {
+            let apples = Line::new("apples", 3);
+            let fault = shop.upsert(apples).key("k").await.unwrap_err();
+            assert_eq!(fault.code(), wanted, "{fault}");
+        }
     });
 }
 
@@ -332,5 +354,53 @@ fn dss_083_a_state_that_is_not_there_is_the_default() {
         let state = shop.get().await.unwrap();
         assert_eq!((state.version, &*state.state), (0, &Stock::default()));
         shop.insert(Line::new("apples", 1)).await.unwrap();
+    });
+}
+
+#[data]
+#[derive(Default)]
+struct Luck {
+    #[serde(serialize_with = "write_luck")]
+    number: u64,
+}
+
+fn write_luck<W: serde::Serializer>(number: &u64, writer: W) -> Result<W::Ok, W::Error> {
+    assert_ne!(*number, 13, "nobody writes that");
+    writer.serialize_u64(*number)
+}
+
+#[contract(uri = "test:luck/1", state = Luck)]
+trait Lucks {
+    #[update]
+    fn choose(&mut self, number: u64);
+}
+
+#[derive(Service)]
+#[service(contract = Lucks, name = "luck")]
+struct OneLuck {
+    #[state]
+    luck: State<Luck>,
+}
+
+impl Lucks for OneLuck {
+    fn choose(&mut self, number: u64) {
+        self.luck.number = number;
+    }
+}
+
+#[test]
+fn sem_g371_a_state_whose_writing_panics_is_not_served() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("lucks").register::<OneLuck>();
+    let node = builder.store(Memory::default()).start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let create = Create::<OneLuck>::of().persist(Persist::Each);
+        let luck = node.create(create).await.unwrap();
+        luck.choose(7).await.unwrap();
+        let fault = luck.choose(13).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::NoAnswer, "{fault}");
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(luck.get().await.unwrap().number, 7);
+        luck.choose(8).await.unwrap();
     });
 }

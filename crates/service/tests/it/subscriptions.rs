@@ -3,8 +3,11 @@
 use crate::shop::{CornerShop, Line, ShopRequest, replayed, shop, threaded};
 use motet_dispatch::spawn;
 use motet_ports::timer::sleep;
-use motet_service::{Create, Event, Slow, Subscribe};
+use motet_service::system::LogsClient;
+use motet_service::{Create, Event, Restart, Slow, Subscribe, Supervise};
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 #[test]
@@ -394,5 +397,53 @@ fn sem_g388_all_who_are_told_the_same_as_json_share_it() {
                 assert_eq!(same.made(|_| 0u64), version, "it was made once");
             }
         }
+    });
+}
+
+#[test]
+fn sem_g386_a_subscription_ends_though_its_service_does_not_answer() {
+    replayed(async |node| {
+        let once = Supervise {
+            restart: Restart::Temporary,
+            ..Supervise::default()
+        };
+        let create = Create::<CornerShop>::of().at("/shop").supervise(once);
+        let shop = node.create(create).await.unwrap();
+        let told = shop.subscribe(Subscribe::all()).await.unwrap();
+        shop.tear(Line::new("torn", 1)).await.unwrap_err();
+        told.unsubscribe().await.unwrap_err();
+        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
+    });
+}
+
+#[test]
+fn sem_g386_the_end_of_a_node_is_told_by_its_own_services() {
+    replayed(async |node| {
+        let logs: LogsClient = node.client("/sys/log").unwrap();
+        let told = logs.subscribe(Subscribe::all()).await.unwrap();
+        node.shutdown().await;
+        let mut last = None;
+        while let Some(next) = told.test() {
+            last = Some(next.event);
+        }
+        assert!(matches!(last, Some(Event::Gone)), "{last:?}");
+    });
+}
+
+#[test]
+fn sem_g386_a_subscription_that_is_given_up_on_its_way_has_ended() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let mut entering = Box::pin(shop.subscribe(Subscribe::all()));
+        poll_fn(|cx| {
+            assert!(entering.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        // The service has answered, and nobody has taken the answer.
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(shop.lookup().await.unwrap().subscriptions.len(), 1);
+        drop(entering);
+        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
     });
 }
