@@ -170,11 +170,12 @@ impl Simulation {
             let time = core.calendar.borrow_mut().time();
             match time {
                 Some(time) if time < end => core.now.set(time),
-                Some(_) => {
+                Some(_) if end < Time::MAX => {
                     core.now.set(end);
                     return Ok(());
                 }
-                None => return Err(core.stuck()),
+                // At the last time nothing takes place.
+                _ => return Err(core.stuck()),
             }
         }
     }
