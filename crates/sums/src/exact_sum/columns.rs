@@ -56,10 +56,10 @@ impl ColumnSums {
     /// # Panics
     /// If a row has fewer numbers.
     pub fn add_up<T: Real>(&mut self, rows: &[&[T]], columns: usize) {
-        let shortest = rows.iter().map(|row| row.len()).min();
+        let shortest = rows.iter().map(|row| row.len()).min().unwrap_or(columns);
         assert!(
-            shortest.is_none_or(|shortest| shortest >= columns),
-            "a row has {shortest:?} numbers, and {columns} columns are added up"
+            shortest >= columns,
+            "a row has {shortest} numbers, and {columns} columns are added up"
         );
         if rows.is_empty() {
             // Nobody writes what is left of other rows.
