@@ -35,7 +35,7 @@ pub(crate) struct SearchWorker<'s, N> {
     budget: u32,
     /// The rank is alone, so that its nodes are all.
     alone: bool,
-    /// Nodes that the rank has visited by another walk.
+    /// Nodes that the rank has visited by another walk, or all ranks in rounds before.
     pub(crate) beside: u64,
     pub(crate) done: RankReport,
 }
