@@ -18,9 +18,9 @@ use std::process;
 /// [`View`].
 ///
 /// It is written beside the file, as `.NAME.PROCESS-NUMBER.part`, and removed when it is dropped
-/// without [`Draft::commit`]. Symbolic links are followed. A process that is killed leaves that file, and nothing else. A call
-/// takes the thread of the rank as long as the system does. Where nobody has written, there are
-/// zeros.
+/// without [`Draft::commit`]. Symbolic links are followed. A process that is killed leaves that
+/// file, and nothing else. A call takes the thread of the rank as long as the system does. Where
+/// nobody has written, there are zeros.
 ///
 /// ```
 /// use motet_comm::{Layout, World};
