@@ -110,7 +110,7 @@ impl Container {
         loop {
             let level = inside.level;
             let room = i128::from(self.state.capacity) - level;
-            let fits = |line: &VecDeque<Waiter>, most| {
+            let fits = |line: &VecDeque<Waiter>, most: i128| {
                 let first = line.front();
                 first.is_some_and(|waiter| i128::from(waiter.amount) <= most)
             };
