@@ -4,7 +4,6 @@ use crate::support::poll;
 use motet_ports::{Overflow, Port, reply, select};
 use motet_sync::Mutex;
 use motet_testkit::{patience, within};
-use std::future::Future;
 use std::sync::Arc;
 use std::task::{Poll, Wake, Waker};
 
