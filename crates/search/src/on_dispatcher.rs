@@ -205,12 +205,16 @@ impl OnDispatcher {
             let ended = self.run((began, earlier), || problem.root(), make).await?;
             report.add_round(&ended.report);
             earlier = earlier.with(&ended.report, ended.shown_at);
-            let stopped = ended.stopped;
             let met = ended.parts.into_iter().map(|part| part.job.into_parts());
             let (beyond, own): (Vec<_>, Vec<_>) = met.unzip();
             let own = own.into_iter().flatten().map(|best| best.map(Reverse));
             let result = greatest(own).map(|best| best.map(|Reverse(value)| value));
-            match beyond.into_iter().flatten().min() {
+            let next = beyond.into_iter().flatten().min();
+            // A round that is short does not look at the time.
+            let goes_on = next.is_some() && result.is_none();
+            let is_late = goes_on && self.search.limits.is_late(began);
+            let stopped = ended.stopped.or(is_late.then_some(Limit::Time));
+            match next {
                 Some(next) if result.is_none() && stopped.is_none() => {
                     report.before_last_round += ended.report.nodes + ended.report.pruned;
                     limit = next;

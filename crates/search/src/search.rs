@@ -204,10 +204,15 @@ impl Search {
                 return Ok(outcome(Some(best), report, ended.stopped));
             }
             let least = |a: Option<P::Value>, b: Option<P::Value>| a.into_iter().chain(b).min();
-            let next = comm.allreduce(beyond, least).await?;
-            // The limit holds for all rounds together.
-            let is_over = next.is_some() && earlier.nodes >= self.limits.nodes;
-            let stopped = ended.stopped.or(is_over.then_some(Limit::Nodes));
+            // Limits hold for all rounds together; short rounds do not look at the time.
+            let met = (beyond, self.limits.is_late(began));
+            let join = |a: (_, bool), b: (_, bool)| (least(a.0, b.0), a.1 || b.1);
+            let (next, late) = comm.allreduce(met, join).await?;
+            let limit_of_rounds = match late {
+                true => Some(Limit::Time),
+                false => (earlier.nodes >= self.limits.nodes).then_some(Limit::Nodes),
+            };
+            let stopped = ended.stopped.or(limit_of_rounds.filter(|_| next.is_some()));
             match next {
                 Some(next) if stopped.is_none() => {
                     report.before_last_round += generated;

@@ -1,6 +1,6 @@
 //! Searches by the workers of a dispatcher: the same answers as by ranks, and how they end.
 
-use crate::ends::{Chain, Endless, Fragile, Loop, a_thousand_nodes};
+use crate::ends::{Chain, Endless, Fragile, Loop, SlowChain, a_short_time, a_thousand_nodes};
 use motet_dispatch::{Causality, Dispatcher};
 use motet_problems::{Fifteen, Golomb, Graph, Knapsack, QueenRows, Queens, Tour, Uts};
 use motet_search::{
@@ -151,6 +151,17 @@ fn sem_g206_a_limit_holds_for_all_rounds_together() {
             let told = told.lock();
             assert!(told.is_sorted_by_key(|progress| progress.nodes), "{told:?}");
         }
+    });
+}
+
+#[test]
+fn sem_g206_the_time_is_looked_at_however_long_a_node_takes() {
+    within(patience(), || {
+        let (_dispatcher, search) = on(2, &a_short_time());
+        let found = block_on(search.deepen(SlowChain)).unwrap();
+        assert_eq!(found.stopped, Some(Limit::Time));
+        let nodes = found.report.nodes + found.report.pruned;
+        assert!(nodes <= 16, "{nodes}");
     });
 }
 

@@ -7,7 +7,7 @@ use motet_search::{
     Bounded, Game, Limit, Limits, OnProgress, Order, Outcome, Progress, Search, SearchError,
     SearchFault, Tree,
 };
-use motet_sync::Mutex;
+use motet_sync::{Mutex, spin_for};
 use motet_testkit::{patience, within};
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,6 +184,62 @@ fn sem_g201_a_limit_holds_for_all_rounds_together() {
             let told = told.lock();
             assert!(told.is_sorted_by_key(|progress| progress.nodes), "{told:?}");
             assert!(told.last().is_some_and(|last| last.nodes > 900), "{told:?}");
+        }
+    });
+}
+
+/// As [`Chain`], but each look at a node takes a while.
+#[derive(Clone, Copy)]
+pub(crate) struct SlowChain;
+
+impl Tree for SlowChain {
+    type Node = u64;
+
+    fn root(&self) -> u64 {
+        0
+    }
+
+    fn children(&self, node: &u64, out: &mut Vec<u64>) {
+        Chain.children(node, out);
+    }
+}
+
+impl Bounded for SlowChain {
+    type Value = u64;
+
+    fn value(&self, _: &u64) -> Option<u64> {
+        None
+    }
+
+    fn bound(&self, node: &u64) -> u64 {
+        spin_for(Duration::from_millis(20));
+        *node
+    }
+}
+
+/// A search for a tenth of a second.
+pub(crate) fn a_short_time() -> Search {
+    let limits = Limits {
+        time: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    Search {
+        limits,
+        ..Search::default()
+    }
+}
+
+#[test]
+fn sem_g201_the_time_is_looked_at_however_long_a_node_takes() {
+    within(patience(), || {
+        for ranks in RANKS {
+            let (stopped, nodes) = on(ranks, async |comm| {
+                let found = a_short_time().deepen(&comm, &SlowChain).await?;
+                Ok((found.stopped, found.report.nodes + found.report.pruned))
+            });
+            assert_eq!(stopped, Some(Limit::Time), "on {ranks}");
+            // Five nodes or six take as long, and a slice has twice as many at most.
+            assert!(nodes <= 16, "{nodes} on {ranks}");
         }
     });
 }
