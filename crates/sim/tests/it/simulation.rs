@@ -484,6 +484,31 @@ fn a_time_line_shows_each_resource() {
     );
 }
 
+/// Starts a process when it is dropped.
+struct Starts(Sim, Rc<()>);
+
+impl Drop for Starts {
+    fn drop(&mut self) {
+        let held = Rc::clone(&self.1);
+        self.0.spawn("last", async move |_| drop(held));
+    }
+}
+
+#[test]
+fn what_a_destructor_starts_goes_with_the_simulation() {
+    let (simulation, held) = (Simulation::new(1), Rc::new(()));
+    // Its place is free when the others are dropped.
+    simulation.spawn("first", async |_| ());
+    let starts = Starts(Sim::clone(&simulation), Rc::clone(&held));
+    simulation.spawn("waits", async move |sim| {
+        let _starts = starts;
+        sim.event::<()>("never").wait().await;
+    });
+    assert!(simulation.run().is_err());
+    drop(simulation);
+    assert_eq!(Rc::strong_count(&held), 1);
+}
+
 #[test]
 fn a_panic_of_a_process_ends_the_run() {
     let simulation = Simulation::new(1);
