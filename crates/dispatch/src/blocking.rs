@@ -269,9 +269,9 @@ impl<T: Send + 'static> Future for RunBlocking<T> {
                 })
             }
             None => {
-                let begins = answer.waker.replace(cx.waker().clone()).is_none();
+                let before = answer.waker.replace(cx.waker().clone());
                 drop(answer);
-                if begins {
+                if before.is_none() {
                     let waiter = Arc::downgrade(&self.answer) as Weak<dyn Waiter>;
                     watch_here(waiter, self.created);
                 }

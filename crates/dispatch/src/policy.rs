@@ -101,7 +101,9 @@ pub(crate) struct Notifications {
 
 impl Notifications {
     pub(crate) fn set(&self, handler: Arc<Handler>) {
-        *self.handler.lock() = Some(handler);
+        let before = self.handler.lock().replace(handler);
+        // Outside the lock: its destructor is the program's.
+        drop(before);
     }
 
     /// Gives a task up: to the handler if there is one. Called under no lock.

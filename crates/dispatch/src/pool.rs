@@ -113,7 +113,9 @@ impl Pool {
     }
 
     pub(crate) fn set_idle_hook(&self, hook: Arc<IdleHook>) {
-        *self.idle.hook.lock() = Some(hook);
+        let before = self.idle.hook.lock().replace(hook);
+        // Outside the lock: its destructor is the program's.
+        drop(before);
     }
 
     /// Called by the last worker to fall asleep. A hook that panics must not take the worker with

@@ -56,7 +56,9 @@ impl Routes {
 
 impl ExceptionRoute {
     pub(crate) fn set(&self, handler: Arc<ExceptionHandler>) {
-        *self.0.lock() = Some(handler);
+        let before = self.0.lock().replace(handler);
+        // Outside the lock: its destructor is the program's.
+        drop(before);
     }
 
     /// Tells the handler, or gives the exception back when there is none.

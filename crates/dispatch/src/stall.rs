@@ -67,7 +67,9 @@ impl StallWatch {
     }
 
     pub(crate) fn set_handler(&self, handler: Arc<StallHandler>) {
-        *self.handler.lock() = Some(handler);
+        let before = self.handler.lock().replace(handler);
+        // Outside the lock: its destructor is the program's.
+        drop(before);
     }
 
     /// Worker `index` begins a task of the queue in that slot.

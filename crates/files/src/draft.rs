@@ -18,9 +18,9 @@ use std::process;
 /// [`View`].
 ///
 /// It is written beside the file, as `.NAME.PROCESS-NUMBER.part`, and removed when it is dropped
-/// without [`Draft::commit`]. A process that is killed leaves that file, and nothing else. A call
-/// takes the thread of the rank as long as the system does. Where nobody has written, there are
-/// zeros.
+/// without [`Draft::commit`]. Symbolic links are followed. A process that is killed leaves that
+/// file, and nothing else. A call takes the thread of the rank as long as the system does. Where
+/// nobody has written, there are zeros.
 ///
 /// ```
 /// use motet_comm::{Layout, World};
@@ -96,7 +96,7 @@ impl<T: Plain> Draft<T> {
         path: &Path,
         fill: impl FnOnce(&File, &Path, &Path) -> Result<(), FileError>,
     ) -> Result<Self, FileError> {
-        let (comm, target) = (comm.dup().await?, path.to_owned());
+        let (comm, target) = (comm.dup().await?, followed(path));
         let made = (comm.rank() == 0).then(|| {
             let (file, draft) = made_beside(&target)?;
             let removal = Removal(Some(draft.clone()));
@@ -285,6 +285,20 @@ impl Drop for Removal {
             drop(fs::remove_file(draft));
         }
     }
+}
+
+/// Where a path leads: a link stays, and what it names is written.
+fn followed(path: &Path) -> PathBuf {
+    // As many as systems follow; a circle of links is refused when the draft is named.
+    const MOST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        let Ok(named) = fs::read_link(&path) else {
+            break;
+        };
+        path = folder_of(&path).join(named);
+    }
+    path
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -7,7 +7,7 @@
 //! Tokio writes to the event of its thread for each task that another thread wakes. Here the first
 //! answer in the list wakes one task, which wakes the others from the server's own thread.
 
-use motet_sync::Mutex;
+use motet_sync::{Mutex, renew_waker};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -41,11 +41,12 @@ impl Wakes {
             state.runs = true;
             // An empty list is put in its place, with the room of the last.
             std::mem::swap(&mut state.list, &mut ready);
-            match &mut state.own {
-                Some(own) => own.clone_from(cx.waker()),
-                own => *own = Some(cx.waker().clone()),
-            }
+            let before = match &mut state.own {
+                Some(own) => renew_waker(own, cx.waker()),
+                own => own.replace(cx.waker().clone()),
+            };
             drop(state);
+            drop(before);
             for one in ready.drain(..) {
                 one.waker.wake_by_ref();
             }

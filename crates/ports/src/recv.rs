@@ -8,7 +8,7 @@ use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
     Awaited, Cancelled, Causalities, Causality, WaitPart, Waiter, is_task_context, watch_here,
 };
-use motet_sync::Mutex;
+use motet_sync::{Mutex, renew_waker};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -306,9 +306,12 @@ impl<T: Send + 'static> Waiting<T> {
 
     /// What has come of it, with the item that it takes. While nothing has, `cx` will be woken.
     fn look(&self, cx: &Context<'_>) -> Poll<Option<ItemBox<T>>> {
-        match &mut *self.stage.lock() {
+        let mut stage = self.stage.lock();
+        match &mut *stage {
             Stage::Waits(waker) => {
-                waker.clone_from(cx.waker());
+                let before = renew_waker(waker, cx.waker());
+                drop(stage);
+                drop(before);
                 Poll::Pending
             }
             Stage::Ended(parcel) => Poll::Ready(parcel.take()),

@@ -7,7 +7,7 @@ pub use error::{NoReply, ReplyError};
 use crate::delivery::parcel;
 use crate::port::Port;
 use motet_dispatch::{Awaited, WaitPart, Waiter, watch_here};
-use motet_sync::Mutex;
+use motet_sync::{Mutex, renew_waker};
 use std::any::type_name;
 use std::fmt;
 use std::future::Future;
@@ -205,7 +205,10 @@ impl<T: Send + 'static> Future for Reply<T> {
         let mut state = slot.state.lock();
         if let State::Open(waiting) = &mut *state {
             if let Some(waker) = waiting {
-                waker.clone_from(cx.waker());
+                let before = renew_waker(waker, cx.waker());
+                drop(state);
+                // Outside the lock: a task that is dropped with it may have the reply port.
+                drop(before);
                 return Poll::Pending;
             }
             *waiting = Some(cx.waker().clone());

@@ -8,7 +8,7 @@
 use crate::activation::Active;
 use crate::recv::adopt;
 use motet_dispatch::{Awaited, Clock, Enqueue, Exception, QueueError, Task, Waiter, watch_here};
-use motet_sync::Mutex;
+use motet_sync::{Mutex, renew_waker};
 use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
@@ -66,10 +66,12 @@ impl<R: Send + 'static> ResultMailbox<R> {
             resume_unwind(exception.into_payload());
         }
         let Some(task) = slot.task.take() else {
-            match &mut slot.waker {
-                Some(waker) => waker.clone_from(cx.waker()),
-                none => *none = Some(cx.waker().clone()),
-            }
+            let before = match &mut slot.waker {
+                Some(waker) => renew_waker(waker, cx.waker()),
+                none => none.replace(cx.waker().clone()),
+            };
+            drop(slot);
+            drop(before);
             return Poll::Pending;
         };
         drop(slot);

@@ -21,14 +21,14 @@ use crate::fold::Segment;
 use crate::job::NodeWork;
 use crate::link::{SearchLink, neighbours, yield_now};
 use crate::outcome::Report;
-use crate::tally::NodeTally;
+use crate::tally::{EarlierRounds, NodeTally};
 use crate::walk::Piece;
 use crate::worker::{SearchStop, SearchWorker};
 use crate::{Limit, Search, SearchError};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The number of the piece that is the whole tree.
 pub(crate) const WHOLE: u64 = 0;
@@ -114,6 +114,8 @@ pub(crate) struct SearchEnd<A> {
     pub(crate) segments: Vec<Segment<A>>,
     pub(crate) report: Report,
     pub(crate) stopped: Option<Limit>,
+    /// When progress was told last.
+    pub(crate) shown_at: Duration,
 }
 
 /// Searches the tree below `root` together with the other ranks of `comm`, which is the search's
@@ -121,7 +123,7 @@ pub(crate) struct SearchEnd<A> {
 pub(crate) async fn run<J: NodeWork>(
     comm: &Communicator,
     search: &Search,
-    began: Instant,
+    (began, earlier): (Instant, EarlierRounds),
     root: impl FnOnce() -> J::Node,
     job: &mut J,
 ) -> Result<SearchEnd<J::Part>, SearchError> {
@@ -142,11 +144,12 @@ pub(crate) async fn run<J: NodeWork>(
             ..Seeking::default()
         },
         wave: Wave::default(),
-        tally: NodeTally::new(search, comm.size()),
+        tally: NodeTally::new(search, comm.size()).after(earlier),
         report: Report::default(),
         stop: None,
         ended: false,
     };
+    balance.worker.beside = earlier.nodes;
     if comm.rank() == 0 {
         match crate::worker::guarded(0, root) {
             Ok(root) => balance.pieces.push_back(Piece::root(WHOLE, root)),

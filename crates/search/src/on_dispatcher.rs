@@ -17,6 +17,7 @@ use crate::deepen::DeepeningRound;
 use crate::fold::{Fold, combine};
 use crate::job::NodeWork;
 use crate::outcome::Report;
+use crate::tally::EarlierRounds;
 use crate::wanted::{AcceptedNode, Downwards};
 use crate::worker::{SearchStop, guarded, shown, total};
 use crate::{
@@ -27,7 +28,7 @@ use motet_dispatch::{Dispatcher, Enqueue, JoinError, QueueConfig, spawn_with_han
 use std::cmp::Reverse;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Searches by the workers of a dispatcher. Made by [`Search::on`].
 ///
@@ -46,6 +47,8 @@ struct SearchEnd<J: NodeWork> {
     parts: Vec<Part<J>>,
     report: Report,
     stopped: Option<Limit>,
+    /// When progress was told last.
+    shown_at: Duration,
 }
 
 impl Search {
@@ -127,10 +130,11 @@ impl OnDispatcher {
             zero: zero.clone(),
             visit: visit.clone(),
         };
-        let ended = self.run(Instant::now(), || tree.root(), make).await?;
+        let begin = (Instant::now(), EarlierRounds::default());
+        let ended = self.run(begin, || tree.root(), make).await?;
         let segments = ended.parts.into_iter().flat_map(|part| part.segments);
         Ok(Outcome {
-            result: combine(balance::WHOLE, segments, zero(), join),
+            result: guarded(0, || combine(balance::WHOLE, segments, zero(), join))?,
             report: ended.report,
             stopped: ended.stopped,
         })
@@ -158,7 +162,8 @@ impl OnDispatcher {
     ) -> Result<Outcome<Solution<P>>, SearchError> {
         let first = self.is_first()?;
         let make = || Maximum::new(problem.clone(), first);
-        let ended = self.run(Instant::now(), || problem.root(), make).await?;
+        let begin = (Instant::now(), EarlierRounds::default());
+        let ended = self.run(begin, || problem.root(), make).await?;
         let mut parts = ended.parts;
         let own = parts.iter_mut().filter_map(|part| part.job.take_own());
         Ok(Outcome {
@@ -193,18 +198,23 @@ impl OnDispatcher {
         problem: P,
     ) -> Result<Outcome<Solution<P>>, SearchError> {
         let (first, began) = (self.is_first()?, Instant::now());
-        let mut report = Report::default();
+        let (mut report, mut earlier) = (Report::default(), EarlierRounds::default());
         let mut limit = guarded(0, || problem.bound(&problem.root()))?;
         loop {
             let make = || DeepeningRound::new(problem.clone(), first, limit);
-            let ended = self.run(began, || problem.root(), make).await?;
+            let ended = self.run((began, earlier), || problem.root(), make).await?;
             report.add_round(&ended.report);
-            let stopped = ended.stopped;
+            earlier = earlier.with(&ended.report, ended.shown_at);
             let met = ended.parts.into_iter().map(|part| part.job.into_parts());
             let (beyond, own): (Vec<_>, Vec<_>) = met.unzip();
             let own = own.into_iter().flatten().map(|best| best.map(Reverse));
             let result = greatest(own).map(|best| best.map(|Reverse(value)| value));
-            match beyond.into_iter().flatten().min() {
+            let next = beyond.into_iter().flatten().min();
+            // A round that is short does not look at the time.
+            let goes_on = next.is_some() && result.is_none();
+            let is_late = goes_on && self.search.limits.is_late(began);
+            let stopped = ended.stopped.or(is_late.then_some(Limit::Time));
+            match next {
                 Some(next) if result.is_none() && stopped.is_none() => {
                     report.before_last_round += ended.report.nodes + ended.report.pruned;
                     limit = next;
@@ -236,12 +246,13 @@ impl OnDispatcher {
     /// Searches the tree below the root by one task for each worker, each with a job of its own.
     async fn run<J: NodeWork + Send + 'static>(
         &self,
-        began: Instant,
+        (began, earlier): (Instant, EarlierRounds),
         root: impl FnOnce() -> J::Node,
         make: impl Fn() -> J,
     ) -> Result<SearchEnd<J>, SearchError> {
         let root = guarded(0, root)?;
-        let shared = Arc::new(Shared::new(&self.search, self.tasks, began, root));
+        let begin = (began, earlier);
+        let shared = Arc::new(Shared::new(&self.search, self.tasks, begin, root));
         // If the caller gives up, so do the tasks.
         let _given_up = GivenUp(&shared);
         let mut tasks = Vec::new();
@@ -277,6 +288,7 @@ impl OnDispatcher {
                     parts,
                     report,
                     stopped,
+                    shown_at: shared.shown_at(),
                 })
             }
         }

@@ -32,8 +32,16 @@ pub struct Play {
     pub child: Option<u32>,
 }
 
-/// Less than any value.
+/// No value is less.
 const LOWEST: i32 = -i32::MAX;
+
+/// No value is greater.
+const HIGHEST: i32 = i32::MAX;
+
+/// What a leaf is worth: each value has its opposite.
+fn in_range(value: i32) -> i32 {
+    value.max(LOWEST)
+}
 
 #[derive(Serialize, Deserialize)]
 enum Message {
@@ -158,7 +166,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
         let (mut line, mut node) = (Vec::new(), root);
         for left in (0..=depth).rev() {
             if let Some(value) = self.game.leaf(&node, left) {
-                return Some((line, value));
+                return Some((line, in_range(value)));
             }
             let mut moves = Vec::new();
             if left > 0 {

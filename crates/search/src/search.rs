@@ -4,6 +4,7 @@ use crate::best::Maximum;
 use crate::deepen::DeepeningRound;
 use crate::fold::{Fold, combine};
 use crate::outcome::Report;
+use crate::tally::EarlierRounds;
 use crate::wanted::{AcceptedNode, Downwards};
 use crate::worker::{guarded, shown};
 use crate::{
@@ -104,13 +105,14 @@ impl Search {
             zero: &zero,
             visit,
         };
-        let ended = balance::run(&comm, self, began, || tree.root(), &mut fold).await?;
+        let begin = (began, EarlierRounds::default());
+        let ended = balance::run(&comm, self, begin, || tree.root(), &mut fold).await?;
         let segments = comm.gather(0, ended.segments).await?;
         let total = segments.map(|all| {
             let segments = all.into_iter().flatten();
-            combine(balance::WHOLE, segments, zero(), join)
+            guarded(0, || combine(balance::WHOLE, segments, zero(), join))
         });
-        let result = comm.broadcast(0, total).await?;
+        let result = comm.broadcast(0, total).await??;
         Ok(outcome(result, ended.report, ended.stopped))
     }
 
@@ -147,7 +149,8 @@ impl Search {
             return Ok(outcome(best, report, stopped));
         }
         let mut job = Maximum::new(problem, self.order.is_first());
-        let ended = balance::run(&comm, self, began, || problem.root(), &mut job).await?;
+        let begin = (began, EarlierRounds::default());
+        let ended = balance::run(&comm, self, begin, || problem.root(), &mut job).await?;
         let best = greatest(&comm, job.take_own()).await?;
         Ok(outcome(best, ended.report, ended.stopped))
     }
@@ -183,13 +186,15 @@ impl Search {
     ) -> Result<Outcome<Solution<P>>, SearchError> {
         self.order.check()?;
         let (comm, began) = (comm.dup().await?, Instant::now());
-        let mut report = Report::default();
+        let (mut report, mut earlier) = (Report::default(), EarlierRounds::default());
         // Every rank finds the same; a panic here is told by the first round.
         let mut limit = guarded(comm.rank(), || problem.bound(&problem.root()))?;
         loop {
             let mut round = DeepeningRound::new(problem, self.order.is_first(), limit);
-            let ended = balance::run(&comm, self, began, || problem.root(), &mut round).await?;
+            let begin = (began, earlier);
+            let ended = balance::run(&comm, self, begin, || problem.root(), &mut round).await?;
             report.add_round(&ended.report);
+            earlier = earlier.with(&ended.report, ended.shown_at);
             let generated = ended.report.nodes + ended.report.pruned;
             let (beyond, own) = round.into_parts();
             // The least value is the greatest of the reversed ones.
@@ -199,12 +204,21 @@ impl Search {
                 return Ok(outcome(Some(best), report, ended.stopped));
             }
             let least = |a: Option<P::Value>, b: Option<P::Value>| a.into_iter().chain(b).min();
-            match comm.allreduce(beyond, least).await? {
-                Some(next) if ended.stopped.is_none() => {
+            // Limits hold for all rounds together; short rounds do not look at the time.
+            let met = (beyond, self.limits.is_late(began));
+            let join = |a: (_, bool), b: (_, bool)| (least(a.0, b.0), a.1 || b.1);
+            let (next, late) = comm.allreduce(met, join).await?;
+            let limit_of_rounds = match late {
+                true => Some(Limit::Time),
+                false => (earlier.nodes >= self.limits.nodes).then_some(Limit::Nodes),
+            };
+            let stopped = ended.stopped.or(limit_of_rounds.filter(|_| next.is_some()));
+            match next {
+                Some(next) if stopped.is_none() => {
                     report.before_last_round += generated;
                     limit = next;
                 }
-                _ => return Ok(outcome(None, report, ended.stopped)),
+                _ => return Ok(outcome(None, report, stopped)),
             }
         }
     }

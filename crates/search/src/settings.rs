@@ -3,7 +3,7 @@
 use crate::SearchFault;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How to search a tree. All ranks of a communicator search it together; every rank calls the same
 /// with the same.
@@ -110,6 +110,13 @@ impl Default for Limits {
             depth: 1 << 18,
             held: usize::MAX,
         }
+    }
+}
+
+impl Limits {
+    /// Whether the time of a search that began then is over.
+    pub(crate) fn is_late(&self, began: Instant) -> bool {
+        self.time < Duration::MAX && began.elapsed() > self.time
     }
 }
 

@@ -1,8 +1,18 @@
 //! What rank 0 knows of the nodes visited.
 
 use crate::Search;
+use crate::outcome::Report;
 use crate::settings::{OnProgress, Progress};
 use std::time::Duration;
+
+/// What the rounds before have done, of a search in rounds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EarlierRounds {
+    /// Nodes that were visited, or left out, on all ranks.
+    pub(crate) nodes: u64,
+    /// When progress was told last.
+    pub(crate) shown_at: Duration,
+}
 
 /// What rank 0 knows of the nodes visited.
 pub(crate) struct NodeTally<'s> {
@@ -14,7 +24,17 @@ pub(crate) struct NodeTally<'s> {
     pub(crate) told: u64,
     pub(crate) told_at: Duration,
     pub(crate) total: u64,
-    shown_at: Duration,
+    pub(crate) shown_at: Duration,
+}
+
+impl EarlierRounds {
+    /// These, and one more.
+    pub(crate) fn with(self, report: &Report, shown_at: Duration) -> Self {
+        EarlierRounds {
+            nodes: self.nodes + report.nodes + report.pruned,
+            shown_at,
+        }
+    }
 }
 
 impl<'s> NodeTally<'s> {
@@ -31,6 +51,15 @@ impl<'s> NodeTally<'s> {
             told_at: Duration::ZERO,
             total: 0,
             shown_at: Duration::ZERO,
+        }
+    }
+
+    /// The same in another round.
+    pub(crate) fn after(self, earlier: EarlierRounds) -> Self {
+        NodeTally {
+            total: earlier.nodes,
+            shown_at: earlier.shown_at,
+            ..self
         }
     }
 

@@ -58,7 +58,8 @@ pub trait Bounded: Tree {
 
 /// A game of two who move in turn. The children of a node are the positions after each move.
 pub trait Game: Tree {
-    /// The value of the position for the one who is to move, if the game is over there.
+    /// The value of the position for the one who is to move, if the game is over there. `i32::MIN`
+    /// counts as `-i32::MAX`.
     ///
     /// With `depth` 0 it must be `Some`: then it is an estimate. A position without moves is over,
     /// too.

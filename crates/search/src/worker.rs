@@ -35,7 +35,7 @@ pub(crate) struct SearchWorker<'s, N> {
     budget: u32,
     /// The rank is alone, so that its nodes are all.
     alone: bool,
-    /// Nodes that the rank has visited by another walk.
+    /// Nodes that the rank has visited by another walk, or all ranks in rounds before.
     pub(crate) beside: u64,
     pub(crate) done: RankReport,
 }
@@ -52,7 +52,8 @@ impl<'s, N> SearchWorker<'s, N> {
             limits,
             began,
             walk: Walk::new(),
-            budget: 64,
+            // Nobody knows yet how long a node takes.
+            budget: 1,
             alone: size == 1,
             beside: 0,
             done: RankReport::default(),
@@ -126,7 +127,7 @@ impl<'s, N> SearchWorker<'s, N> {
         if u64::from(budget) == left {
             return Err(SearchStop::Limit(Limit::Nodes));
         }
-        if self.limits.time < Duration::MAX && self.began.elapsed() > self.limits.time {
+        if self.limits.is_late(self.began) {
             return Err(SearchStop::Limit(Limit::Time));
         }
         self.pace(took);

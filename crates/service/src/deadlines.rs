@@ -9,7 +9,7 @@
 //! only if no timer is set for an earlier time, which is once per span and not once per call.
 
 use motet_dispatch::Clock;
-use motet_sync::{Mutex, thread_number};
+use motet_sync::{Mutex, renew_waker, thread_number};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -220,13 +220,15 @@ fn fire(clock: &Clock, shard: &Weak<Shard>, due: Instant) {
 impl WaitEntry {
     /// Keeps the waker up to date; `false` when the place is empty, since its time has come.
     fn renew(&self, waker: &Waker) -> bool {
-        match &mut self.shard.0.lock().places[self.at] {
-            Some(wait) => {
-                wait.waker.clone_from(waker);
-                true
-            }
-            None => false,
-        }
+        let mut waits = self.shard.0.lock();
+        let Some(wait) = &mut waits.places[self.at] else {
+            return false;
+        };
+        let before = renew_waker(&mut wait.waker, waker);
+        drop(waits);
+        // As when it is dropped.
+        drop(before);
+        true
     }
 }
 

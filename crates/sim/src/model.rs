@@ -47,12 +47,13 @@ impl Mode {
         rules: &Rules,
         begin: RankStart<P>,
     ) -> Result<RankEnd<P>, SimError> {
-        match self {
+        let ended = match self {
             Mode::Sequential => sequential::run(comm, rules, begin).await,
             Mode::Windows => windows::run(comm, rules, begin).await,
             Mode::NullMessages => null_messages::run(comm, rules, begin).await,
             Mode::TimeWarp => time_warp::run::<P, Copies>(comm, rules, begin).await,
-        }
+        };
+        Ok(ended?.within_limits(rules)?)
     }
 }
 
@@ -241,7 +242,7 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         let rules = self.rules()?;
         let begin = RankStart::start(&rules, Mode::TimeWarp.own(comm, &rules), &self.make);
         let ended = time_warp::run::<P, Reversed>(comm, &rules, begin).await?;
-        Ok(ended.outcome())
+        Ok(ended.within_limits(&rules)?.outcome())
     }
 
     /// Runs the model on this rank alone, and undoes and repeats each handler. So it finds those

@@ -27,7 +27,8 @@ pub struct Options {
     pub tie: Tie,
     /// Whether the run keeps the keys of all events that it commits.
     pub trace: bool,
-    /// More events than this end the run with an error.
+    /// More events than this end the run with an error: at once if one rank has handled them, at
+    /// the end of the run if all together have.
     pub most_events: u64,
     /// More events than this that wait on one rank, or may have to be taken back, end the run with
     /// an error. Time Warp looks between its rounds.

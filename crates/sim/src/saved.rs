@@ -115,6 +115,18 @@ impl<P: Logical> RankStart<P> {
 }
 
 impl<P: Logical> RankEnd<P> {
+    /// Looks at what all ranks have done together: each has looked at its own part only.
+    ///
+    /// # Errors
+    /// More events than the limit, the same on every rank.
+    pub(crate) fn within_limits(self, rules: &Rules) -> Result<Self, ModelError> {
+        let (most, time) = (rules.most_events, rules.stop);
+        match self.report.committed > most {
+            true => Err(ModelError::TooManyEvents { most, time }),
+            false => Ok(self),
+        }
+    }
+
     pub(crate) fn outcome(mut self) -> Outcome<P> {
         self.trace.sort_unstable();
         Outcome {

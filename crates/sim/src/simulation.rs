@@ -170,11 +170,12 @@ impl Simulation {
             let time = core.calendar.borrow_mut().time();
             match time {
                 Some(time) if time < end => core.now.set(time),
-                Some(_) => {
+                Some(_) if end < Time::MAX => {
                     core.now.set(end);
                     return Ok(());
                 }
-                None => return Err(core.stuck()),
+                // At the last time nothing takes place.
+                _ => return Err(core.stuck()),
             }
         }
     }
@@ -233,6 +234,9 @@ impl Sim {
     }
 
     /// Starts a process now. It is called by its name and a number, in errors and in the trace.
+    ///
+    /// What ends a wait wakes its process. A combinator that polls its parts by wakers of its own,
+    /// as `FuturesUnordered`, does not hear of it: await each part by a process instead.
     pub fn spawn<R: Clone + 'static>(
         &self,
         name: impl Into<Cow<'static, str>>,
@@ -347,10 +351,17 @@ impl Deref for Simulation {
 }
 
 impl Drop for Simulation {
-    /// Drops the processes, which hold the simulation.
+    /// Drops the processes, which hold the simulation; also those that their destructors start.
     fn drop(&mut self) {
-        let slots = std::mem::take(&mut *self.0.0.slots.borrow_mut());
-        drop(slots);
+        let core = &*self.0.0;
+        loop {
+            core.free.borrow_mut().clear();
+            let slots = std::mem::take(&mut *core.slots.borrow_mut());
+            if slots.is_empty() {
+                return;
+            }
+            drop(slots);
+        }
     }
 }
 

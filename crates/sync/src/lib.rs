@@ -48,6 +48,7 @@ mod backoff;
 mod block_on;
 mod mutex;
 mod parker;
+mod renew_waker;
 mod serial;
 mod thread_number;
 #[cfg(motet_loom)]
@@ -63,6 +64,7 @@ pub use mutex::{Condvar, Mutex, MutexGuard};
 #[cfg(not(motet_loom))]
 pub use mutex::{Mutex as TryMutex, MutexGuard as TryMutexGuard};
 pub use parker::{Parker, Unparker};
+pub use renew_waker::renew_waker;
 pub use serial::Serial;
 #[cfg(motet_loom)]
 pub use thread_number::set_thread_number;

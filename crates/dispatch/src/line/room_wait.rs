@@ -3,7 +3,7 @@
 use super::{ClaimedRoom, Line, RoomLine};
 use crate::QueueError;
 use crate::waiting::{Awaited, WaitPart, Waiter, watch_here};
-use motet_sync::Mutex;
+use motet_sync::{Mutex, renew_waker};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -118,10 +118,12 @@ impl InLine {
             })),
             Some(Err(error)) => Poll::Ready(Err(error)),
             None => {
-                match &mut slot.waker {
-                    Some(waker) => waker.clone_from(cx.waker()),
-                    none => *none = Some(cx.waker().clone()),
-                }
+                let before = match &mut slot.waker {
+                    Some(waker) => renew_waker(waker, cx.waker()),
+                    none => none.replace(cx.waker().clone()),
+                };
+                drop(slot);
+                drop(before);
                 Poll::Pending
             }
         }

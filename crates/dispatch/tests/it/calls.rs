@@ -8,6 +8,8 @@ use motet_dispatch::{
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Arc, block_on, thread};
 use motet_testkit::{Gate, Log, Overlap, patience, within};
+use std::pin::Pin;
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 fn with(config: DispatcherConfig) -> (Dispatcher, DispatcherQueue) {
@@ -78,6 +80,46 @@ fn sem_g50_threads_for_calls_grow_to_their_limit_and_go() {
         block_on(first).unwrap();
         until(|| dispatcher.blocking_threads() == 0);
         assert_eq!(block_on(queue.run_blocking(|| 7)), Ok(7), "they come again");
+    });
+}
+
+/// A waker that opens a gate when it is woken.
+struct Opens(Gate);
+
+impl Wake for Opens {
+    fn wake(self: Arc<Self>) {
+        self.0.open();
+    }
+}
+
+/// A waker that, when it is dropped, lets a call end, and waits until that is told.
+struct Ends {
+    call: Gate,
+    told: Gate,
+}
+
+impl Wake for Ends {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.call.open();
+        self.told.pass();
+    }
+}
+
+#[test]
+fn sem_g530_a_waker_that_is_replaced_may_wait_for_the_end_of_the_call() {
+    with_queue(1, |_dispatcher, queue| {
+        let ((call, mut ended), told) = (standing(&queue), Gate::new());
+        let last = Waker::from(Arc::new(Opens(told.clone())));
+        let first = Waker::from(Arc::new(Ends { call, told }));
+        let mut poll = |waker: &Waker| Pin::new(&mut ended).poll(&mut Context::from_waker(waker));
+        assert!(poll(&first).is_pending());
+        drop(first);
+        assert!(poll(&last).is_pending());
+        assert_eq!(poll(&last), Poll::Ready(Ok(())));
     });
 }
 

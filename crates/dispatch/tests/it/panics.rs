@@ -1,7 +1,7 @@
 //! Panics of tasks.
 
 use crate::support::{Bell, go, note, until, with_queue};
-use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, Task, spawn};
+use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, Inline, QueueConfig, Task, spawn};
 use motet_sync::Arc;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{Drops, Log, patience, within};
@@ -166,6 +166,32 @@ impl Drop for Loud {
         self.0.push("dropped");
         panic!("the payload panics when it is dropped");
     }
+}
+
+/// Sets handlers of its queue when it is dropped.
+struct SetsHandlers(DispatcherQueue);
+
+impl Drop for SetsHandlers {
+    fn drop(&mut self) {
+        self.0.on_exception(|_| ());
+        self.0.on_notification(|_| ());
+    }
+}
+
+#[test]
+fn sem_g530_a_handler_that_is_replaced_may_set_handlers_as_it_is_dropped() {
+    with_queue(1, |_dispatcher, queue| {
+        let held = SetsHandlers(queue.clone());
+        queue.on_exception(move |_| {
+            let _held = &held;
+        });
+        queue.on_exception(|_| ());
+        let held = SetsHandlers(queue.clone());
+        queue.on_notification(move |_| {
+            let _held = &held;
+        });
+        queue.on_notification(|_| ());
+    });
 }
 
 #[test]

@@ -65,6 +65,33 @@ fn sem_g357_until_the_commit_what_had_the_name_has_it() {
     drop(folder);
 }
 
+#[cfg(unix)]
+#[test]
+fn sem_g357_a_link_stays_and_what_it_names_is_written() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let (far, near) = (folder.path().join("far"), folder.path().join("near"));
+    fs::create_dir(&far).unwrap();
+    fs::create_dir(&near).unwrap();
+    fs::write(far.join("file"), [7, 7]).unwrap();
+    symlink("../far/file", near.join("one")).unwrap();
+    symlink("one", near.join("two")).unwrap();
+    symlink("../far/new", near.join("three")).unwrap();
+    on_three(async move |comm| {
+        for (link, file) in [("two", "file"), ("three", "new")] {
+            let draft = Draft::create(&comm, near.join(link)).await?;
+            draft.write_at_all(comm.rank() as u64, &[1_u8]).await?;
+            draft.commit_without_sync().await?;
+            assert_eq!(fs::read(far.join(file)).unwrap(), [1; 3]);
+            assert!(fs::symlink_metadata(near.join(link)).unwrap().is_symlink());
+        }
+        assert_eq!(names(&near), ["one", "three", "two"]);
+        assert_eq!(names(&far), ["file", "new"]);
+        Ok(())
+    });
+    drop(folder);
+}
+
 #[test]
 fn sem_g357_a_draft_is_removed_when_the_run_ends_while_it_is_begun() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use motet_dispatch::{
     Awaited, BoxList, ClaimedRoom, InsideTask, QueueError, RoomLine, RoomWait, WaitPart, Waiter,
     watch_here,
 };
-use motet_sync::Mutex;
+use motet_sync::{Mutex, renew_waker};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -224,8 +224,11 @@ impl<T: Send + 'static> Poster<T> {
     /// Whether the item still waits; then `cx` is woken when it is let in.
     fn waits(&self, cx: &Context<'_>) -> bool {
         let mut slot = self.slot.lock();
-        slot.waker.clone_from(cx.waker());
-        !slot.parcel.is_empty()
+        let before = renew_waker(&mut slot.waker, cx.waker());
+        let waits = !slot.parcel.is_empty();
+        drop(slot);
+        drop(before);
+        waits
     }
 }
 

@@ -1,7 +1,7 @@
 //! Waiting for a time without holding a thread.
 
 use motet_dispatch::{Awaited, Clock, Timer, WaitPart, Waiter, watch_here};
-use motet_sync::Mutex;
+use motet_sync::{Mutex, renew_waker};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -76,7 +76,9 @@ impl Future for Sleep {
             return Poll::Ready(());
         }
         if let Some(waker) = &mut ring.waker {
-            waker.clone_from(cx.waker());
+            let before = renew_waker(waker, cx.waker());
+            drop(ring);
+            drop(before);
             return Poll::Pending;
         }
         ring.waker = Some(cx.waker().clone());

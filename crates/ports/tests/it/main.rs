@@ -44,3 +44,4 @@ mod streams;
 mod timeout;
 mod timer;
 mod waiting;
+mod wakers;

@@ -107,6 +107,7 @@ impl<J: NodeWork> Balance<'_, '_, J> {
             segments: self.segments,
             report,
             stopped,
+            shown_at: self.tally.shown_at,
         })
     }
 }

@@ -8,6 +8,7 @@ use crate::job::NodeWork;
 use crate::link::yield_now;
 use crate::outcome::{RankReport, Report};
 use crate::settings::Progress;
+use crate::tally::EarlierRounds;
 use crate::walk::Piece;
 use crate::worker::{SearchStop, SearchWorker};
 use crate::{Limit, Search, SearchFault, balance};
@@ -28,7 +29,9 @@ pub(super) struct Shared<J: NodeWork> {
     wanted: AtomicUsize,
     /// How often something was told to all tasks. Written under the lock.
     told: AtomicU64,
-    /// Nodes that all tasks have looked at.
+    /// Nodes of rounds before.
+    earlier: u64,
+    /// Nodes that all tasks have looked at, also in rounds before.
     nodes: AtomicU64,
     state: Mutex<State<J>>,
     /// When progress was told last.
@@ -76,6 +79,7 @@ pub(super) async fn task<J: NodeWork>(shared: Arc<Shared<J>>, number: usize, job
     };
     let limits = &shared.search.limits;
     let mut worker = SearchWorker::of(number, shared.tasks, limits, shared.began);
+    worker.beside = shared.earlier;
     let mut part = Part {
         job,
         segments: Vec::new(),
@@ -123,14 +127,20 @@ pub(super) async fn task<J: NodeWork>(shared: Arc<Shared<J>>, number: usize, job
 }
 
 impl<J: NodeWork> Shared<J> {
-    pub(super) fn new(search: &Search, tasks: usize, began: Instant, root: J::Node) -> Self {
+    pub(super) fn new(
+        search: &Search,
+        tasks: usize,
+        (began, earlier): (Instant, EarlierRounds),
+        root: J::Node,
+    ) -> Self {
         Shared {
             search: search.clone(),
             tasks,
             began,
             wanted: AtomicUsize::new(0),
             told: AtomicU64::new(0),
-            nodes: AtomicU64::new(0),
+            earlier: earlier.nodes,
+            nodes: AtomicU64::new(earlier.nodes),
             state: Mutex::new(State {
                 pieces: VecDeque::from([Piece::root(balance::WHOLE, root)]),
                 at_work: 0,
@@ -139,7 +149,7 @@ impl<J: NodeWork> Shared<J> {
                 stop: None,
                 news: None,
             }),
-            shown_at: Mutex::new(Duration::ZERO),
+            shown_at: Mutex::new(earlier.shown_at),
         }
     }
 
@@ -154,6 +164,11 @@ impl<J: NodeWork> Shared<J> {
         let waiting = state.end();
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// When progress was told last.
+    pub(super) fn shown_at(&self) -> Duration {
+        *self.shown_at.lock()
     }
 
     pub(super) fn stop_reason(&self) -> Option<SearchStop> {

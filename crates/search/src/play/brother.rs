@@ -1,6 +1,6 @@
 //! Principal variation search on one rank.
 
-use super::{LOWEST, Player};
+use super::{HIGHEST, LOWEST, Player, in_range};
 use crate::table::Bound;
 use crate::worker::SearchStop;
 use crate::{Game, Limit, SearchFault};
@@ -14,6 +14,10 @@ impl<G: Game> Player<'_, '_, '_, G> {
     /// The value of a position after a move of the line, for the other one.
     pub(super) fn brother(&mut self, node: &G::Node, depth: u32) -> i32 {
         loop {
+            if self.best.value == HIGHEST {
+                // Nothing is better, and no window is left.
+                return LOWEST;
+            }
             let (beta, before) = (-self.best.value, self.done.nodes);
             // Is it better than the best at all? Most are not.
             let value = self.value(node, depth, beta - 1, beta, true);
@@ -82,8 +86,9 @@ impl<G: Game> Player<'_, '_, '_, G> {
             return 0;
         }
         let bound = match best {
-            _ if best <= alpha => Bound::AtMost,
+            // First: where no window was left, not all moves were looked at.
             _ if best >= high => Bound::AtLeast,
+            _ if best <= alpha => Bound::AtMost,
             _ => Bound::Exact,
         };
         self.table.keep(key, depth, best, bound);
@@ -105,7 +110,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
             self.no_leaf();
             return Some(0);
         }
-        value
+        value.map(in_range)
     }
 
     fn no_leaf(&mut self) {

@@ -310,6 +310,62 @@ fn sem_g200_games() {
     }
 }
 
+/// A game of four moves of three kinds, whose ends have the greatest and least values there are.
+#[derive(Clone, Copy)]
+struct Extremes(u64);
+
+impl Extremes {
+    /// Plain minimax.
+    fn plain(self, moves: &[u64]) -> i32 {
+        let moves = moves.to_vec();
+        if let Some(value) = self.leaf(&moves, 0) {
+            return value.max(-i32::MAX);
+        }
+        let mut below = Vec::new();
+        self.children(&moves, &mut below);
+        let values = below.iter().map(|moves| -self.plain(moves));
+        values.max().unwrap()
+    }
+}
+
+impl Tree for Extremes {
+    type Node = Vec<u64>;
+
+    fn root(&self) -> Vec<u64> {
+        Vec::new()
+    }
+
+    fn children(&self, moves: &Vec<u64>, out: &mut Vec<Vec<u64>>) {
+        out.extend((1..=3).map(|next| [&moves[..], &[next]].concat()));
+    }
+}
+
+impl Game for Extremes {
+    fn leaf(&self, moves: &Vec<u64>, _: u32) -> Option<i32> {
+        const VALUES: [i32; 6] = [i32::MIN, -i32::MAX, -1, 0, 1, i32::MAX];
+        let random = (self.key(moves) ^ self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (moves.len() == 4).then(|| VALUES[(random >> 40) as usize % VALUES.len()])
+    }
+
+    fn key(&self, moves: &Vec<u64>) -> u64 {
+        moves.iter().fold(0, |key, next| key * 4 + next)
+    }
+}
+
+#[test]
+fn sem_g200_values_at_the_ends_of_their_range() {
+    for seed in 0..50 {
+        let game = Extremes(seed);
+        for (ranks, table) in RANKS
+            .into_iter()
+            .flat_map(|ranks| [(ranks, 0), (ranks, 64)])
+        {
+            let found = value(ranks, &game, 4, table);
+            assert_eq!(found, game.plain(&[]), "{seed} on {ranks}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "takes long"]
 fn deep_sem_g200_larger_games() {

@@ -1,6 +1,6 @@
 //! Searches by the workers of a dispatcher: the same answers as by ranks, and how they end.
 
-use crate::ends::{Endless, Fragile, Loop};
+use crate::ends::{Chain, Endless, Fragile, Loop, SlowChain, a_short_time, a_thousand_nodes};
 use motet_dispatch::{Causality, Dispatcher};
 use motet_problems::{Fifteen, Golomb, Graph, Knapsack, QueenRows, Queens, Tour, Uts};
 use motet_search::{
@@ -136,6 +136,43 @@ fn sem_g205_first_is_the_first_also_on_a_dispatcher() {
         // Queens in columns 0 4 7 5 2 6 1 3, by the free columns of each row.
         assert_eq!(best.unwrap().path, [0, 2, 2, 1, 0, 0, 0, 0], "{workers}");
     }
+}
+
+#[test]
+fn sem_g206_a_limit_holds_for_all_rounds_together() {
+    within(patience(), || {
+        for workers in WORKERS {
+            let (search, told) = a_thousand_nodes();
+            let (_dispatcher, search) = on(workers, &search);
+            let found = block_on(search.deepen(Chain)).unwrap();
+            assert_eq!(found.stopped, Some(Limit::Nodes));
+            let nodes = found.report.nodes + found.report.pruned;
+            assert!((1_000..1_050).contains(&nodes), "{nodes} by {workers}");
+            let told = told.lock();
+            assert!(told.is_sorted_by_key(|progress| progress.nodes), "{told:?}");
+        }
+    });
+}
+
+#[test]
+fn sem_g206_the_time_is_looked_at_however_long_a_node_takes() {
+    within(patience(), || {
+        let (_dispatcher, search) = on(2, &a_short_time());
+        let found = block_on(search.deepen(SlowChain)).unwrap();
+        assert_eq!(found.stopped, Some(Limit::Time));
+        let nodes = found.report.nodes + found.report.pruned;
+        assert!(nodes <= 16, "{nodes}");
+    });
+}
+
+#[test]
+fn sem_g206_a_panic_of_the_operator_is_told() {
+    let (_dispatcher, search) = on(2, &Search::default());
+    let count = |sum: &mut u64, _: &Vec<u32>| *sum += 1;
+    let join = |_, _| -> u64 { panic!("too much") };
+    let folded = block_on(search.fold(Fragile(&[99]), || 0, count, join));
+    let told = folded.unwrap_err().to_string();
+    assert!(told.contains("too much"), "{told}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use motet_search::{
     Bounded, Game, Limit, Limits, OnProgress, Order, Outcome, Progress, Search, SearchError,
     SearchFault, Tree,
 };
-use motet_sync::Mutex;
+use motet_sync::{Mutex, spin_for};
 use motet_testkit::{patience, within};
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,6 +118,128 @@ fn sem_g201_a_limit_ends_a_search() {
                 1 => assert_eq!(nodes, 100_000),
                 _ => assert!(nodes >= 100_000, "{nodes} on {ranks}"),
             }
+        }
+    });
+}
+
+/// A path without an end, whose bounds grow by one from node to node: a round of `deepen` for each.
+#[derive(Clone, Copy)]
+pub(crate) struct Chain;
+
+impl Tree for Chain {
+    type Node = u64;
+
+    fn root(&self) -> u64 {
+        0
+    }
+
+    fn children(&self, node: &u64, out: &mut Vec<u64>) {
+        out.push(node + 1);
+    }
+}
+
+impl Bounded for Chain {
+    type Value = u64;
+
+    fn value(&self, _: &u64) -> Option<u64> {
+        None
+    }
+
+    fn bound(&self, node: &u64) -> u64 {
+        *node
+    }
+}
+
+/// A search for a thousand nodes, and what it tells of its progress.
+pub(crate) fn a_thousand_nodes() -> (Search, Arc<Mutex<Vec<Progress>>>) {
+    let (progress, told) = noted(Duration::ZERO);
+    let limits = Limits {
+        nodes: 1_000,
+        ..Limits::default()
+    };
+    let search = Search {
+        limits,
+        progress: Some(progress),
+        ..Search::default()
+    };
+    (search, told)
+}
+
+#[test]
+fn sem_g201_a_limit_holds_for_all_rounds_together() {
+    within(patience(), || {
+        for ranks in RANKS {
+            let (search, told) = a_thousand_nodes();
+            let (stopped, nodes) = on(ranks, async |comm| {
+                let found = search.deepen(&comm, &Chain).await?;
+                assert!(found.result.is_none());
+                Ok((found.stopped, found.report.nodes + found.report.pruned))
+            });
+            assert_eq!(stopped, Some(Limit::Nodes), "on {ranks}");
+            match ranks {
+                1 => assert_eq!(nodes, 1_000),
+                // A round has 46 nodes at most until then.
+                _ => assert!((1_000..1_050).contains(&nodes), "{nodes} on {ranks}"),
+            }
+            let told = told.lock();
+            assert!(told.is_sorted_by_key(|progress| progress.nodes), "{told:?}");
+            assert!(told.last().is_some_and(|last| last.nodes > 900), "{told:?}");
+        }
+    });
+}
+
+/// As [`Chain`], but each look at a node takes a while.
+#[derive(Clone, Copy)]
+pub(crate) struct SlowChain;
+
+impl Tree for SlowChain {
+    type Node = u64;
+
+    fn root(&self) -> u64 {
+        0
+    }
+
+    fn children(&self, node: &u64, out: &mut Vec<u64>) {
+        Chain.children(node, out);
+    }
+}
+
+impl Bounded for SlowChain {
+    type Value = u64;
+
+    fn value(&self, _: &u64) -> Option<u64> {
+        None
+    }
+
+    fn bound(&self, node: &u64) -> u64 {
+        spin_for(Duration::from_millis(20));
+        *node
+    }
+}
+
+/// A search for a tenth of a second.
+pub(crate) fn a_short_time() -> Search {
+    let limits = Limits {
+        time: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    Search {
+        limits,
+        ..Search::default()
+    }
+}
+
+#[test]
+fn sem_g201_the_time_is_looked_at_however_long_a_node_takes() {
+    within(patience(), || {
+        for ranks in RANKS {
+            let (stopped, nodes) = on(ranks, async |comm| {
+                let found = a_short_time().deepen(&comm, &SlowChain).await?;
+                Ok((found.stopped, found.report.nodes + found.report.pruned))
+            });
+            assert_eq!(stopped, Some(Limit::Time), "on {ranks}");
+            // Five nodes or six take as long, and a slice has twice as many at most.
+            assert!(nodes <= 16, "{nodes} on {ranks}");
         }
     });
 }
@@ -391,6 +513,23 @@ fn sem_g204_progress_of_a_replicable_search_is_not_told_too_often() {
         Ok(())
     });
     assert!(told.lock().is_empty());
+}
+
+#[test]
+fn sem_g202_a_panic_of_the_operator_is_told_on_every_rank() {
+    for ranks in RANKS {
+        let fault = on(ranks, async |comm| {
+            let count = |sum: &mut u64, _: &Vec<u32>| *sum += 1;
+            let join = |_, _| -> u64 { panic!("too much") };
+            let folded = Search::default().fold(&comm, &Fragile(&[99]), || 0, count, join);
+            match folded.await {
+                Err(SearchError::Fault(fault)) => Ok(fault),
+                other => panic!("no fault: {other:?}"),
+            }
+        });
+        let told = fault.to_string();
+        assert!(told.contains("too much"), "{told}");
+    }
 }
 
 #[test]

@@ -27,7 +27,9 @@ struct State {
 }
 
 struct Inside {
-    level: u64,
+    /// When a wait that was served is given up, it may lie below 0, or above the capacity, until
+    /// others have made that good.
+    level: i128,
     takers: VecDeque<Waiter>,
     givers: VecDeque<Waiter>,
 }
@@ -54,7 +56,7 @@ impl Container {
             "{name} holds {level} at the start, and its capacity is {capacity}: lower one or raise the other"
         );
         let inside = RefCell::new(Inside {
-            level,
+            level: level.into(),
             takers: VecDeque::new(),
             givers: VecDeque::new(),
         });
@@ -70,10 +72,11 @@ impl Container {
         }
     }
 
-    /// What it holds.
+    /// What it holds; 0 as long as it owes some that was taken before its [`Container::put`] was
+    /// given up.
     #[must_use]
     pub fn level(&self) -> u64 {
-        self.state.inside.borrow().level
+        self.state.inside.borrow().held()
     }
 
     /// What it can hold.
@@ -106,21 +109,22 @@ impl Container {
     fn serve(&self, inside: &mut Inside) {
         loop {
             let level = inside.level;
-            let room = self.state.capacity - level;
-            let fits = |line: &VecDeque<Waiter>, most| {
-                line.front().is_some_and(|waiter| waiter.amount <= most)
+            let room = i128::from(self.state.capacity) - level;
+            let fits = |line: &VecDeque<Waiter>, most: i128| {
+                let first = line.front();
+                first.is_some_and(|waiter| i128::from(waiter.amount) <= most)
             };
             let (served, after) = if fits(&inside.givers, room) {
                 let Some(giver) = inside.givers.pop_front() else {
                     return;
                 };
-                let after = level + giver.amount;
+                let after = level + i128::from(giver.amount);
                 (giver, after)
             } else if fits(&inside.takers, level) {
                 let Some(taker) = inside.takers.pop_front() else {
                     return;
                 };
-                let after = level - taker.amount;
+                let after = level - i128::from(taker.amount);
                 (taker, after)
             } else {
                 return;
@@ -129,6 +133,19 @@ impl Container {
             served.done.set(true);
             self.sim.0.wake(served.process);
         }
+    }
+}
+
+impl Inside {
+    /// What is there to be taken.
+    fn held(&self) -> u64 {
+        u64::try_from(self.level.max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// Adds an amount, or takes it away.
+    fn change(&mut self, amount: u64, adds: bool) {
+        let amount = i128::from(amount);
+        self.level += if adds { amount } else { -amount };
     }
 }
 
@@ -154,16 +171,13 @@ impl Future for Amount {
             amount,
             done: Rc::clone(&done),
         };
-        let room = container.state.capacity - inside.level;
+        let room = i128::from(container.state.capacity) - inside.level;
         let now = match self.takes {
-            true => inside.takers.is_empty() && amount <= inside.level,
-            false => inside.givers.is_empty() && amount <= room,
+            true => inside.takers.is_empty() && i128::from(amount) <= inside.level,
+            false => inside.givers.is_empty() && i128::from(amount) <= room,
         };
         if now {
-            inside.level = match self.takes {
-                true => inside.level - amount,
-                false => inside.level + amount,
-            };
+            inside.change(amount, !self.takes);
             let verb = if self.takes { "takes" } else { "adds" };
             core.tell(process, || format!("{verb} {amount} of {name}"));
             container.serve(&mut inside);
@@ -188,10 +202,7 @@ impl Drop for Amount {
         let mut inside = self.container.state.inside.borrow_mut();
         if done.get() {
             // It was served and does not know: as if it had not been.
-            inside.level = match self.takes {
-                true => inside.level + self.amount,
-                false => inside.level - self.amount.min(inside.level),
-            };
+            inside.change(self.amount, self.takes);
         } else {
             let other = |waiter: &Waiter| !Rc::ptr_eq(&waiter.done, &done);
             inside.takers.retain(other);
@@ -204,7 +215,7 @@ impl Drop for Amount {
 impl Facility for State {
     fn waiting(&self, _: &Core) -> Vec<(Number, String)> {
         let inside = self.inside.borrow();
-        let (name, level, capacity) = (&self.name, inside.level, self.capacity);
+        let (name, level, capacity) = (&self.name, inside.held(), self.capacity);
         let takers = inside.takers.iter().map(|waiter| {
             let amount = waiter.amount;
             (

@@ -31,8 +31,8 @@ pub struct UnlessInterrupted<F> {
 impl Sim {
     /// Waits for a future, or until the process is interrupted; then the future is dropped.
     ///
-    /// An interrupt that comes while the process does something else is heard of here next. If both
-    /// have happened, the interrupt wins.
+    /// An interrupt that comes while the process does something else is heard of here next; of
+    /// several, one each time, the first first. If both have happened, the interrupt wins.
     ///
     /// ```
     /// use motet_sim::{Interrupt, Simulation};
@@ -66,7 +66,7 @@ impl<F: Future> Future for UnlessInterrupted<F> {
         let current = core.current.get();
         let mut slots = core.slots.borrow_mut();
         let slot = slots.get_mut(current.slot as usize);
-        let interrupt = slot.and_then(|slot| slot.interrupt.take());
+        let interrupt = slot.and_then(|slot| slot.interrupts.pop_front());
         drop(slots);
         if let Some(interrupt) = interrupt {
             core.tell(current, || format!("is interrupted: {interrupt}"));

@@ -6,6 +6,7 @@ use crate::Time;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Unparker};
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -39,7 +40,8 @@ pub(super) struct ProcessEntry {
     /// `None` while it runs, and when there is none.
     pub(super) future: Option<Body>,
     pub(super) waker: Option<Waker>,
-    pub(super) interrupt: Option<Interrupt>,
+    /// What it has not heard of yet, in the order in which it came.
+    pub(super) interrupts: VecDeque<Interrupt>,
     pub(super) alive: bool,
 }
 
@@ -153,7 +155,7 @@ impl Default for ProcessEntry {
             background: false,
             future: None,
             waker: None,
-            interrupt: None,
+            interrupts: VecDeque::new(),
             alive: false,
         }
     }
@@ -197,7 +199,8 @@ impl Core {
         drop(waker);
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[number.slot as usize];
-        (slot.alive, slot.interrupt) = (false, None);
+        slot.alive = false;
+        slot.interrupts.clear();
         if !slot.background {
             self.alive.set(self.alive.get() - 1);
         }
@@ -223,7 +226,7 @@ impl Core {
         if slot.generation != number.generation || !slot.alive {
             return false;
         }
-        slot.interrupt = Some(interrupt);
+        slot.interrupts.push_back(interrupt);
         drop(slots);
         self.wake(number);
         true
@@ -247,7 +250,8 @@ pub struct Timeout<F> {
 }
 
 impl Sim {
-    /// Waits for so many ticks. With 0 those go on before that were to go on now.
+    /// Waits for so many ticks. With 0 those go on before that were to go on now. Until
+    /// [`Time::MAX`] or later is for ever.
     pub fn sleep(&self, delay: Time) -> Sleep {
         Sleep {
             sim: self.clone(),

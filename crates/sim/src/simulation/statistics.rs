@@ -81,18 +81,35 @@ impl TimeWeighted {
     }
 
     /// The value changes now.
+    ///
+    /// # Panics
+    /// When that is before its last change.
     pub fn set(&mut self, now: Time, value: f64) {
-        self.area += self.value * (now - self.since) as f64;
+        self.area = self.area_until(now);
         (self.since, self.value) = (now, value);
     }
 
     /// The mean until now; the value if no time has passed.
+    ///
+    /// # Panics
+    /// When that is before its last change.
     #[must_use]
     pub fn mean(&self, now: Time) -> f64 {
+        let area = self.area_until(now);
         match now - self.begin {
             0 => self.value,
-            span => (self.area + self.value * (now - self.since) as f64) / span as f64,
+            span => area / span as f64,
         }
+    }
+
+    fn area_until(&self, now: Time) -> f64 {
+        let Some(span) = now.checked_sub(self.since) else {
+            panic!(
+                "a value that has changed at time {} cannot be averaged at time {now}, before that",
+                self.since
+            );
+        };
+        self.area + self.value * span as f64
     }
 
     /// Forgets what was before now: the end of a warm-up.
@@ -161,7 +178,8 @@ impl BatchMeans {
         self.means.mean()
     }
 
-    /// The standard error of the mean, from how batches differ.
+    /// The standard error of the mean, from how batches differ; 0 of less than two, which tell
+    /// nothing of it.
     #[must_use]
     pub fn standard_error(&self) -> f64 {
         (self.means.variance() / self.means.count().max(1) as f64).sqrt()

@@ -114,6 +114,31 @@ fn sem_g180_every_rank_gets_the_same_error() {
 }
 
 #[test]
+fn sem_g180_events_of_all_ranks_count() {
+    for (ranks, mode) in MODES.into_iter().flat_map(|mode| [(1, mode), (3, mode)]) {
+        // No rank of three handles as many, and all together handle 36.
+        let limited = |most_events| {
+            let options = Options {
+                most_events,
+                ..OPTIONS
+            };
+            outcome_on(ranks, |_| (), options, mode)
+        };
+        let found = limited(35);
+        let too_many = SimError::Model(ModelError::TooManyEvents {
+            most: 35,
+            time: 100,
+        });
+        match found {
+            Err(found) if ranks == 3 && mode != Mode::Sequential => assert_eq!(found, too_many),
+            Err(SimError::Model(ModelError::TooManyEvents { most: 35, .. })) => {}
+            other => panic!("{mode:?} on {ranks}: {other:?}"),
+        }
+        assert_eq!(limited(36), Ok(36), "{mode:?} on {ranks}");
+    }
+}
+
+#[test]
 fn limits_end_a_run() {
     for (ranks, mode) in MODES.into_iter().flat_map(|mode| [(1, mode), (3, mode)]) {
         let few = Options {

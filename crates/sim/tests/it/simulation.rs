@@ -1,7 +1,7 @@
 //! Processes in virtual time: what they wait for, and queues whose means are known.
 
 use motet_ports::Port;
-use motet_sim::{BatchMeans, Interrupt, Sim, Simulation, Tally, timeline};
+use motet_sim::{BatchMeans, Interrupt, Sim, Simulation, Tally, TimeWeighted, timeline};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -142,6 +142,35 @@ fn sem_g185_an_interrupt_waits_until_it_is_heard() {
 }
 
 #[test]
+fn sem_g185_of_several_interrupts_each_is_heard() {
+    let (simulation, notes) = (Simulation::new(1), Notes::default());
+    let (desk, log) = (simulation.resource("desk", 1), notes.clone());
+    let desk_of_all = desk.clone();
+    let clerk = simulation.spawn("clerk", async move |sim| {
+        let _desk = desk_of_all.request().priority(5).await;
+        for _ in 0..3 {
+            let heard = sim.unless_interrupted(sim.sleep(100)).await;
+            log.add(
+                &sim,
+                heard.map_or_else(|why| why.to_string(), |()| "slept".into()),
+            );
+        }
+    });
+    simulation.spawn("boss", async move |sim| {
+        sim.sleep(10).await;
+        // All at one time: the clerk does not go on in between.
+        let _desk = desk.request().priority(1).preempting().await;
+        assert!(clerk.interrupt("go home"));
+    });
+    simulation.run().unwrap();
+    notes.are(&[
+        (10, "boss 1 has taken its desk"),
+        (10, "go home"),
+        (110, "slept"),
+    ]);
+}
+
+#[test]
 fn sem_g186_containers_and_stores_serve_in_order() {
     let (simulation, notes) = (Simulation::new(1), Notes::default());
     let tank = simulation.container("tank", 100, 10);
@@ -188,6 +217,44 @@ fn sem_g186_containers_and_stores_serve_in_order() {
     let stuck = simulation.run();
     assert!(stuck.is_err(), "room for 2 and no even number in it");
     notes.are(&[(0, "put 3"), (0, "put 1")]);
+}
+
+/// A process waits for an amount, is served, and is interrupted before it goes on.
+fn served_and_interrupted(level: u64, takes: bool) -> u64 {
+    let simulation = Simulation::new(1);
+    let tank = simulation.container("tank", 10, level);
+    let (waited, other) = (tank.clone(), tank.clone());
+    let waiter = simulation.spawn("waiter", async move |sim| {
+        let amount = if takes {
+            waited.get(10)
+        } else {
+            waited.put(10)
+        };
+        assert!(sim.unless_interrupted(amount).await.is_err());
+    });
+    simulation.spawn("other", async move |sim| {
+        sim.sleep(5).await;
+        // Serves who waits, and goes on as if that had gone on, too.
+        for _ in 0..2 {
+            let amount = if takes { other.put(10) } else { other.get(10) };
+            amount.await;
+        }
+        assert!(waiter.interrupt("too late"));
+        waiter.await;
+        // What was given up is made good: all of this has its turn.
+        let all = if takes { other.get(20) } else { other.put(20) };
+        all.await;
+    });
+    simulation.run().unwrap();
+    tank.level()
+}
+
+#[test]
+fn sem_g186_an_amount_that_is_given_up_is_neither_lost_nor_doubled() {
+    // 20 were put, and 20 taken.
+    assert_eq!(served_and_interrupted(0, true), 0);
+    // 10 were there, 20 taken, and 20 put.
+    assert_eq!(served_and_interrupted(10, false), 10);
 }
 
 #[test]
@@ -256,6 +323,25 @@ fn sem_g187_a_stuck_simulation_says_who_waits_for_what() {
     simulation.spawn("truck", async move |_| tank.put(36).await);
     simulation.run().unwrap();
     assert_eq!(pump.in_use(), 0);
+}
+
+#[test]
+fn sem_g187_who_waits_for_ever_is_stuck() {
+    let simulation = Simulation::new(1);
+    let bell = simulation.event::<()>("bell");
+    simulation.spawn("listener", async move |sim| {
+        sim.timeout(u64::MAX, bell.wait()).await;
+    });
+    simulation.spawn("sleeper", async |sim| sim.sleep(u64::MAX).await);
+    simulation.run_until(10).unwrap();
+    let stuck = simulation.run().unwrap_err();
+    let names: Vec<&str> = stuck
+        .processes
+        .iter()
+        .map(|process| &process.name[..])
+        .collect();
+    assert_eq!((stuck.time, names), (10, vec!["listener 0", "sleeper 1"]));
+    assert!(stuck.to_string().contains("the event bell"), "{stuck}");
 }
 
 #[test]
@@ -367,6 +453,15 @@ fn batches_say_how_sure_a_mean_is() {
 }
 
 #[test]
+#[should_panic(expected = "at time 3, before that")]
+fn a_mean_before_the_last_change_is_refused() {
+    let mut length = TimeWeighted::new(0, 1.0);
+    length.set(4, 2.0);
+    assert_eq!((length.mean(4), length.mean(8)), (1.0, 1.5));
+    let _ = length.mean(3);
+}
+
+#[test]
 fn a_time_line_shows_each_resource() {
     let simulation = Simulation::new(1);
     let desks = ["desk <1>", "desk 2"].map(|name| simulation.resource(name, 1));
@@ -387,6 +482,31 @@ fn a_time_line_shows_each_resource() {
         svg.contains("desk &lt;1>") && svg.ends_with("</svg>\n"),
         "{svg}"
     );
+}
+
+/// Starts a process when it is dropped.
+struct Starts(Sim, Rc<()>);
+
+impl Drop for Starts {
+    fn drop(&mut self) {
+        let held = Rc::clone(&self.1);
+        self.0.spawn("last", async move |_| drop(held));
+    }
+}
+
+#[test]
+fn what_a_destructor_starts_goes_with_the_simulation() {
+    let (simulation, held) = (Simulation::new(1), Rc::new(()));
+    // Its place is free when the others are dropped.
+    simulation.spawn("first", async |_| ());
+    let starts = Starts(Sim::clone(&simulation), Rc::clone(&held));
+    simulation.spawn("waits", async move |sim| {
+        let _starts = starts;
+        sim.event::<()>("never").wait().await;
+    });
+    assert!(simulation.run().is_err());
+    drop(simulation);
+    assert_eq!(Rc::strong_count(&held), 1);
 }
 
 #[test]

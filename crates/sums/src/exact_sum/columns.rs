@@ -23,7 +23,9 @@ use smallvec::SmallVec;
 pub fn add_columns<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
     if let [one, other] = rows {
         // The sum of two numbers is rounded once anyway.
-        let pairs = one.as_ref().iter().zip(other.as_ref());
+        let columns = totals.len();
+        let (one, other) = (&one.as_ref()[..columns], &other.as_ref()[..columns]);
+        let pairs = one.iter().zip(other);
         for (total, (one, other)) in totals.iter_mut().zip(pairs) {
             *total = T::sum_of_two(*one, *other);
         }
@@ -50,7 +52,19 @@ pub struct ColumnSums {
 
 impl ColumnSums {
     /// Becomes what so many columns of these rows add up to.
+    ///
+    /// # Panics
+    /// If a row has fewer numbers.
     pub fn add_up<T: Real>(&mut self, rows: &[&[T]], columns: usize) {
+        let shortest = rows.iter().map(|row| row.len()).min().unwrap_or(columns);
+        assert!(
+            shortest >= columns,
+            "a row has {shortest} numbers, and {columns} columns are added up"
+        );
+        if rows.is_empty() {
+            // Nobody writes what is left of other rows.
+            self.sums.clear();
+        }
         self.sums.resize(columns, 0.0);
         self.errors.clear();
         self.missing.clear();
@@ -397,6 +411,27 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn no_rows_add_up_to_zeros() {
+        let mut sums = ColumnSums::default();
+        sums.add_up(&[&[1.0, 2.0][..]], 2);
+        sums.add_up::<f64>(&[], 3);
+        let mut totals = [9.0; 3];
+        assert!(sums.round(None, &mut totals).is_empty());
+        assert_eq!(totals, [0.0; 3]);
+    }
+
+    #[test]
+    fn a_row_that_is_too_short_is_refused() {
+        for rows in 1..4 {
+            let mut rows = vec![vec![1.0; 3]; rows];
+            rows[0].pop();
+            let add = || add_columns(&rows, &mut [0.0; 3]);
+            let added = std::panic::catch_unwind(add);
+            assert!(added.is_err(), "{} rows", rows.len());
         }
     }
 

@@ -194,10 +194,13 @@ impl Recorder {
         let rest = std::mem::take(&mut state.piece);
         state.stages[OUTSIDE].add(rest);
         let times = [state.begun, state.mark].map(|at| at.as_secs_f64());
-        let outside = state.stages.remove(OUTSIDE);
+        // A call that is open still is left later.
+        (state.stage, state.last) = (OUTSIDE, OUTSIDE);
+        let mut all = std::mem::replace(&mut state.stages, vec![Stage::new(None)]);
+        let outside = all.remove(OUTSIDE);
         let mut stages: Vec<Stage> = Vec::new();
         // A generic function may have several copies of one place.
-        for stage in std::mem::take(&mut state.stages) {
+        for stage in all {
             match stages.iter_mut().find(|other| other.key() == stage.key()) {
                 Some(other) => other.join(&stage),
                 None => stages.push(stage),
@@ -232,7 +235,8 @@ impl State {
             Doing::Messaging => stage.messaging += took,
             Doing::Waiting => stage.waiting += took,
         }
-        (self.mark, self.doing) = (now, doing);
+        // A clock that goes backwards stands still: no time is charged twice.
+        (self.mark, self.doing) = (self.mark.max(now), doing);
     }
 
     /// The stages that end with this call. A loop comes to them in the same order again and again:
@@ -395,6 +399,33 @@ mod tests {
         );
         let sum: f64 = rank.totals().iter().sum();
         assert!(close(sum, ended - begun));
+    }
+
+    #[test]
+    fn a_clock_that_goes_backwards_charges_no_time_twice() {
+        let recorder = recorder();
+        pass(10);
+        recorder.enter(called("recv"));
+        NOW.set(NOW.get() - 6);
+        recorder.wait();
+        pass(8);
+        recorder.leave();
+        let (rank, [begun, ended]) = recorder.finish(0, 0);
+        let sum: f64 = rank.totals().iter().sum();
+        assert!(close(sum, ended - begun) && close(sum, 0.012), "{sum}");
+    }
+
+    #[test]
+    fn a_call_may_be_left_after_the_end() {
+        let recorder = recorder();
+        let open = recorder.entered(called("recv"));
+        recorder.wait();
+        pass(5);
+        let (rank, _) = recorder.finish(0, 0);
+        assert!(close(rank.totals()[2], 0.005), "{rank:?}");
+        drop(open);
+        recorder.suspend();
+        recorder.resume();
     }
 
     #[test]
