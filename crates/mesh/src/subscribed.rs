@@ -9,6 +9,7 @@ mod accepting;
 mod posting;
 
 use self::accepting::Handling;
+use crate::core::MAX_WINDOW;
 use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
@@ -80,7 +81,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             id,
             pattern,
             port: Port::with(config.port),
-            window: config.window.max(1),
+            window: config.window.clamp(1, MAX_WINDOW),
             ack: config.ack,
             me: hub.name().clone(),
             core: Arc::downgrade(hub),
