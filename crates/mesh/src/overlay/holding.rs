@@ -344,6 +344,29 @@ mod tests {
     use motet_testkit::Log;
 
     #[test]
+    fn sem_g217_a_put_that_cannot_be_newer_is_an_error() {
+        let replay = Replay::new(4);
+        let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
+        let node = Node::alone("a", queue("a"));
+        let member = Overlay::join(&node, "o", OverlayConfig::default()).expect("a name");
+        let (counter, writer) = (u64::MAX, "a".to_owned());
+        let largest = Entry {
+            version: Version { counter, writer },
+            value: None,
+        };
+        let now = replay.clock().now();
+        let kept = member.shared().store.lock().put("key", largest, now);
+        kept.expect("there is room");
+        let told = Log::new();
+        let (log, puts) = (told.clone(), member.clone());
+        let put = async move { log.push(puts.put("key", &1_u32).await) };
+        spawn(&queue("task"), put).expect("the queue is open");
+        replay.run();
+        let key = "key".to_owned();
+        assert_eq!(told.take(), [Err(OverlayError::Last { key })]);
+    }
+
+    #[test]
     fn sem_g217_a_holder_whose_answers_say_nothing_is_told_again_after_a_while() {
         let replay = Replay::new(3);
         let network = SimulatedNetwork::new(3, LinkConfig::default(), replay.clock());
