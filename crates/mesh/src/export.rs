@@ -8,6 +8,8 @@
 //!
 //! What is kept for a node that does not come back goes to the front of the port again.
 
+mod handle;
+
 use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
@@ -21,7 +23,6 @@ use motet_sync::Mutex;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -387,29 +388,6 @@ impl<T: Send + 'static> ExportedPort<T> {
         self.over.close();
         asking.into_iter().for_each(|asking| asking.refuse(ENDED));
         self.give_back(|_, _| true);
-    }
-}
-
-impl PortExport {
-    /// The key.
-    #[must_use]
-    pub fn key(&self) -> &Key {
-        &self.key
-    }
-}
-
-impl Drop for PortExport {
-    fn drop(&mut self) {
-        self.requests.close();
-        (self.end)();
-    }
-}
-
-impl fmt::Debug for PortExport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PortExport")
-            .field("key", &self.key)
-            .finish_non_exhaustive()
     }
 }
 
