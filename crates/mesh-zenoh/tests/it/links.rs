@@ -122,8 +122,8 @@ fn sem_g242_a_node_is_reached_again_when_a_token_of_another_start_of_it_goes() {
     until("all meet", || reaches(&a, "b") && reaches(&a, "c"));
     // As of a start of b that is not known to be gone.
     let token = "motet/2/node/b/00000000000000aa";
-    let token = c.carrier.session().liveliness().declare_token(token);
-    let token = token.wait().unwrap();
+    let liveliness = c.carrier.session().liveliness();
+    let token = liveliness.declare_token(token).wait().unwrap();
     until("the last token counts", || !reaches(&a, "b"));
     drop(token);
     until("the other one is there", || reaches(&a, "b"));
