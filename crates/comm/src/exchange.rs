@@ -138,8 +138,8 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> SliceExchange<'n, 'c, T, O> {
             return Some(Ok(()));
         }
         if let Err(failed) = self.meet.look()? {
-            // The others want none of it.
-            self.way = None;
+            // The others want none of it, and this rank nothing of theirs.
+            self.way.take().iter().for_each(Beside::leave);
             return Some(Err(failed));
         }
         let fits = same_length(self.name, self.schedule.room, self.room.len());

@@ -53,6 +53,8 @@ struct Peer {
 #[derive(Default)]
 struct State {
     current: Option<Current>,
+    /// The incarnations whose tokens are there; the last one to come is the present one.
+    shown: Vec<u64>,
     /// What the link wants done, in order.
     effects: VecDeque<Effect>,
     /// Some thread does it.
@@ -216,10 +218,18 @@ impl Links {
             };
             let peer = Arc::clone(self.peers.lock().entry(name.clone()).or_default());
             match kind {
-                SampleKind::Put => self.comes(&peer, &name, incarnation),
+                SampleKind::Put => {
+                    peer.shows(incarnation);
+                    self.comes(&peer, &name, incarnation);
+                }
                 SampleKind::Delete => {
+                    let left = peer.hides(incarnation);
                     self.goes(&peer, incarnation, "it has left, or its process has ended");
-                    self.forget(&name, &peer);
+                    match left {
+                        // The token of an earlier start may come after that of this one.
+                        Some(left) => self.comes(&peer, &name, left),
+                        None => self.forget(&name, &peer),
+                    }
                 }
             }
         }
@@ -321,6 +331,22 @@ impl Links {
                 link.comes(&bytes, Instant::now(), out);
             }
         });
+    }
+}
+
+impl Peer {
+    /// The token of this incarnation has come.
+    fn shows(&self, incarnation: u64) {
+        let mut state = self.state.lock();
+        state.shown.retain(|other| *other != incarnation);
+        state.shown.push(incarnation);
+    }
+
+    /// It has gone; the incarnation whose token came last of those that are left.
+    fn hides(&self, incarnation: u64) -> Option<u64> {
+        let mut state = self.state.lock();
+        state.shown.retain(|other| *other != incarnation);
+        state.shown.last().copied()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What comes from the carrier: links and frames, one after the other.
 
-use crate::core::{Core, MAX_ENTRIES, NodeState};
+use crate::core::{Core, MAX_ENTRIES, MAX_WINDOW, NodeState};
 use crate::flow::{AnySubscription, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
 use crate::peers::{KnownPeer, PeerChange};
@@ -242,7 +242,7 @@ impl Core {
                 let topic = self.state.lock().topics.get(&topic).cloned();
                 if let Some(topic) = topic {
                     let target = FlowTarget::There(peer.clone(), subscription);
-                    topic.accepted(&target, upto, window as usize);
+                    topic.accepted(&target, upto, window.min(MAX_WINDOW) as usize);
                 }
             }
             Frame::Open { .. } | Frame::Mismatch { .. } | Frame::Close { .. } => {

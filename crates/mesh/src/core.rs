@@ -28,6 +28,9 @@ use std::sync::{Arc, Weak};
 /// The most topics, subscriptions and servers of a node, each.
 pub const MAX_ENTRIES: usize = 1024;
 
+/// The most samples of a topic that are under way to a subscription: the publisher keeps them.
+pub(crate) const MAX_WINDOW: u32 = 65_536;
+
 pub(crate) struct Core {
     name: PeerName,
     incarnation: u64,

@@ -8,6 +8,8 @@
 //!
 //! What is kept for a node that does not come back goes to the front of the port again.
 
+mod handle;
+
 use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
@@ -21,8 +23,10 @@ use motet_sync::Mutex;
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// How long a taker tries to say that it took an item.
@@ -77,6 +81,8 @@ struct ExportedPort<T: Send + 'static> {
     own: String,
     core: std::sync::Weak<Core>,
     state: Mutex<State<T>>,
+    /// Closed when the port is exported no longer.
+    over: Port<()>,
 }
 
 struct State<T> {
@@ -132,6 +138,7 @@ impl Core {
                 sweeping: false,
                 ended: false,
             }),
+            over: Port::new(),
         });
         let (asked, answers) = (requests.clone(), Arc::clone(&exported));
         self.spawn(Box::pin(async move {
@@ -143,9 +150,9 @@ impl Core {
         }));
         let (capacity, overflow) = CHANGES;
         let changes = self.changes.subscribe(capacity, overflow);
-        let watcher = Arc::downgrade(&exported);
+        let (watcher, over) = (Arc::downgrade(&exported), exported.over.clone());
         self.spawn(Box::pin(async move {
-            while let Ok(change) = changes.recv().or_closed().await {
+            while let Some(Ok(change)) = unless_over(&over, changes.recv().or_closed()).await {
                 let Some(exported) = watcher.upgrade() else {
                     return;
                 };
@@ -159,6 +166,17 @@ impl Core {
             _servers: servers,
         })
     }
+}
+
+/// What is awaited; `None`: the port is exported no longer before that.
+async fn unless_over<R>(over: &Port<()>, awaited: impl Future<Output = R>) -> Option<R> {
+    let mut over = pin!(over.ready().or_closed());
+    let mut awaited = pin!(awaited);
+    poll_fn(|context| match over.as_mut().poll(context) {
+        Poll::Ready(_) => Poll::Ready(None),
+        Poll::Pending => awaited.as_mut().poll(context).map(Some),
+    })
+    .await
 }
 
 /// The key under which a port is asked for.
@@ -215,9 +233,12 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             number,
             item,
         };
-        state.reserved.insert(of, kept);
-        if !std::mem::replace(&mut state.sweeping, true) {
-            drop(state);
+        let before = state.reserved.insert(of, kept);
+        let begins = !std::mem::replace(&mut state.sweeping, true);
+        drop(state);
+        // A taker that gives a number twice has one item.
+        before.into_iter().for_each(|kept| self.put_back(kept.item));
+        if begins {
             self.sweep();
         }
         true
@@ -248,7 +269,7 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             request.answer(&ExportAnswer::Ready(self.own.clone()));
             return;
         }
-        let gone = {
+        let (gone, begins) = {
             let mut state = self.state.lock();
             if state.ended {
                 drop(state);
@@ -257,17 +278,25 @@ impl<T: Serialize + Send + 'static> ExportedPort<T> {
             let gone = state.asking.extract_if(.., |asking| !asking.is_wanted());
             let gone: Vec<_> = gone.collect();
             state.asking.push(request);
-            if std::mem::replace(&mut state.watching, true) {
-                return;
-            }
-            gone
+            (gone, !std::mem::replace(&mut state.watching, true))
         };
+        // Outside of the lock: the node sends what waits when a request is dropped.
         drop(gone);
+        if begins {
+            self.watch();
+        }
+    }
+
+    /// Waits for an item on behalf of those who ask.
+    fn watch(self: &Arc<Self>) {
         let (Some(core), this) = (self.core.upgrade(), Arc::clone(self)) else {
             return;
         };
         core.spawn(Box::pin(async move {
-            let is_there = this.port.ready().or_closed().await.is_ok();
+            let there = unless_over(&this.over, this.port.ready().or_closed()).await;
+            // Who asked has been told.
+            let Some(there) = there else { return };
+            let is_there = there.is_ok();
             let asking = {
                 let mut state = this.state.lock();
                 state.watching = false;
@@ -356,31 +385,9 @@ impl<T: Send + 'static> ExportedPort<T> {
             state.ended = true;
             std::mem::take(&mut state.asking)
         };
+        self.over.close();
         asking.into_iter().for_each(|asking| asking.refuse(ENDED));
         self.give_back(|_, _| true);
-    }
-}
-
-impl PortExport {
-    /// The key.
-    #[must_use]
-    pub fn key(&self) -> &Key {
-        &self.key
-    }
-}
-
-impl Drop for PortExport {
-    fn drop(&mut self) {
-        self.requests.close();
-        (self.end)();
-    }
-}
-
-impl fmt::Debug for PortExport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PortExport")
-            .field("key", &self.key)
-            .finish_non_exhaustive()
     }
 }
 
@@ -427,6 +434,68 @@ mod tests {
         replay.run_for(Duration::from_secs(1));
         assert_eq!(port.items(), (0..20).collect::<Vec<_>>());
         drop((taker, again));
+    }
+
+    /// An owner and a taker, and their network.
+    fn two(seed: u64) -> (Replay, SimulatedNetwork, Node, Node) {
+        let replay = Replay::new(seed);
+        let network = SimulatedNetwork::new(seed, LinkConfig::default(), replay.clock());
+        let [owner, taker] = ["owner", "taker"].map(|name| {
+            let queue = Arc::new(replay.queue(QueueConfig::named(name)));
+            Node::join(&network.carrier(name), 1, queue)
+        });
+        (replay, network, owner, taker)
+    }
+
+    #[test]
+    fn sem_g221_a_number_that_a_taker_gives_twice_is_of_one_item() {
+        let (replay, _network, owner, taker) = two(3);
+        let port = Port::new();
+        let exported = owner.export("n", &port).expect("a key");
+        (0..2_u32).for_each(|n| port.post(n).expect("it is open"));
+        replay.run();
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
+        spawn(&queue, async move {
+            let type_name = type_name::<u32>().to_owned();
+            let ready = ExportRequest::Ready { type_name };
+            let told = taker.call::<_, ExportAnswer>("n/.port", &ready).await;
+            let Ok(ExportAnswer::Ready(own)) = told else {
+                return;
+            };
+            for _ in 0..2 {
+                let reserve = ExportRequest::Reserve((1, 1));
+                let _ = taker.call::<_, ExportAnswer>(&own, &reserve).await;
+            }
+        })
+        .expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        assert_eq!(port.items(), [0]);
+        drop(exported);
+        let mut items = port.items();
+        items.sort_unstable();
+        assert_eq!(items, [0, 1]);
+    }
+
+    #[test]
+    fn an_export_that_has_ended_waits_for_nothing() {
+        let (replay, _network, owner, taker) = two(4);
+        let port = Port::<u32>::new();
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
+        let waits = || replay.waiting().len();
+        let mut before = None;
+        for _ in 0..3 {
+            let exported = owner.export("n", &port).expect("a key");
+            replay.run_for(Duration::from_secs(1));
+            let remote = taker.remote_port::<u32>("n").expect("a key");
+            let wait = async move { drop(remote.recv().await) };
+            spawn(&queue, wait).expect("the queue is open");
+            replay.run_for(Duration::from_secs(1));
+            assert_eq!(port.receiver_count(), 1, "it waits on behalf of the taker");
+            drop(exported);
+            replay.run_for(Duration::from_secs(1));
+            assert_eq!(port.receiver_count(), 0);
+            assert_eq!(waits(), *before.get_or_insert_with(waits));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A peer whose frames are made up: the node it speaks to neither panics nor grows.
 
+use crate::core::MAX_WINDOW;
 use crate::frame::{FORM, Frame};
 use crate::{
     Carrier, FramePriority, LinkConfig, MAX_ENTRIES, Node, PeerName, Qos, Request,
@@ -151,6 +152,45 @@ fn hear(seed: u64, frames: usize) {
 #[test]
 fn sem_g217_frames_that_are_made_up_neither_panic_nor_grow_and_others_are_served() {
     (0..8).for_each(|seed| hear(seed, 2_000));
+}
+
+#[test]
+fn sem_g217_a_window_that_a_member_makes_up_is_no_larger_than_others() {
+    let replay = Replay::new(1);
+    let network = SimulatedNetwork::new(1, LinkConfig::default(), replay.clock());
+    let queue = Arc::new(replay.queue(QueueConfig::named("victim")));
+    let victim = Node::join(&network.carrier("victim"), 1, queue);
+    let own = victim.topic::<u32>("a", Qos::latest(4)).expect("a topic");
+    let hostile = network.carrier("hostile");
+    let (topic, subscription, to) = (1, 1, PeerName::new("victim"));
+    let frames = [
+        Frame::Hello {
+            form: FORM,
+            incarnation: 1,
+        },
+        Frame::Subscribe {
+            subscription,
+            pattern: "a".to_owned(),
+            type_name: "u32".to_owned(),
+        },
+        Frame::Accepted {
+            topic,
+            subscription,
+            upto: 0,
+            window: u32::MAX,
+        },
+    ];
+    for frame in frames {
+        let bytes = frame.to_bytes().expect("a small frame");
+        let sent = hostile.send(&to, bytes, FramePriority::Ordered);
+        sent.expect("a link");
+    }
+    replay.run_for(Duration::from_secs(1));
+    for n in 0..MAX_WINDOW + 100 {
+        own.publish(n).expect("the latest have room");
+    }
+    let in_flight = victim.topics()[0].subscribers[0].in_flight;
+    assert_eq!(in_flight, MAX_WINDOW as usize);
 }
 
 #[test]

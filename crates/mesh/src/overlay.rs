@@ -265,8 +265,12 @@ impl Overlay {
         let before = shared
             .ask_holders(key, &HolderRequest::Version(key.to_owned()))
             .await;
-        let known = before.0.iter().filter_map(|told| told.version());
-        let version = Version::after(known, shared.node.name().as_str());
+        let known: Vec<&Version> = before.0.iter().filter_map(HolderAnswer::version).collect();
+        let version = Version::after(known.iter().copied(), shared.node.name().as_str());
+        if known.contains(&&version) {
+            let key = key.to_owned();
+            return Err(OverlayError::Last { key });
+        }
         let entry = Entry { version, value };
         let keep = HolderRequest::Keep(vec![(key.to_owned(), entry)]);
         let (told, failed) = shared.ask_holders(key, &keep).await;

@@ -19,7 +19,8 @@ pub struct SubscribeConfig {
     /// The port. With [`Overflow::Wait`](motet_ports::Overflow::Wait) a full port holds its
     /// publishers back; the other policies drop samples here, which the port counts.
     pub port: PortConfig,
-    /// How many samples of one publisher may be under way, or not accepted yet. At least 1.
+    /// How many samples of one publisher may be under way, or not accepted yet. At least 1; more
+    /// than 65536 count as so many.
     pub window: u32,
     /// When they are accepted.
     pub ack: Ack,

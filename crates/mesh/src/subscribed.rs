@@ -9,6 +9,7 @@ mod accepting;
 mod posting;
 
 use self::accepting::Handling;
+use crate::core::MAX_WINDOW;
 use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
@@ -43,6 +44,8 @@ struct State<T> {
     waits_for_room: bool,
     /// A task will tell publishers what is accepted.
     telling: bool,
+    /// Of some flow samples were refused that no sample tells of yet.
+    refused: bool,
     /// Samples that have come for the port.
     counted: u64,
     /// Samples that could not be read.
@@ -57,8 +60,11 @@ struct Flow {
     /// The number of the link by which it was opened last.
     link: u64,
     numbers: Incoming,
-    /// What the next sample tells that was missed before it.
+    /// What the next sample that comes tells that was missed before it.
     gap: Option<Gap>,
+    /// What the port has refused since the last sample that it took: the next one that goes there
+    /// tells it.
+    refused: Option<Gap>,
 }
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
@@ -72,6 +78,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             posting: false,
             waits_for_room: false,
             telling: false,
+            refused: false,
             counted: 0,
             unreadable: 0,
             missed: 0,
@@ -80,7 +87,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             id,
             pattern,
             port: Port::with(config.port),
-            window: config.window.max(1),
+            window: config.window.clamp(1, MAX_WINDOW),
             ack: config.ack,
             me: hub.name().clone(),
             core: Arc::downgrade(hub),
@@ -125,6 +132,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             link,
             numbers: Incoming::beginning_at(first),
             gap: None,
+            refused: None,
         };
         let flow = state.flows.entry(source).or_insert_with(fresh);
         flow.link = link;
@@ -180,7 +188,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     ) -> Option<u64> {
         let mut state = self.state.lock();
         let arrived = self.arrives(&mut state, &source, number, retained, value);
-        let Ok(sample) = arrived else {
+        let Ok(mut sample) = arrived else {
             // What users wrote is dropped outside of the lock.
             drop(state);
             return None;
@@ -189,6 +197,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             state.came.push_back((source, sample));
             return None;
         }
+        state.tell_refused(&source, &mut sample);
         drop(state);
         self.post(source, sample)
     }
@@ -255,13 +264,29 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
 impl Flow {
     fn miss(&mut self, gap: Option<Gap>) {
-        self.gap = match (self.gap, gap) {
-            (Some(old), Some(new)) => {
-                let (from, to) = (old.from.min(new.from), old.to.max(new.to));
-                Some(Gap { from, to })
-            }
-            (old, new) => new.or(old),
-        };
+        self.gap = both(self.gap, gap);
+    }
+}
+
+impl<T: Send + Sync + 'static> State<T> {
+    /// A sample goes to the port, and tells what that has refused of its flow before.
+    fn tell_refused(&mut self, source: &FlowSource, sample: &mut Sample<T>) {
+        if self.refused
+            && let Some(flow) = self.flows.get_mut(source)
+        {
+            sample.gap = both(flow.refused.take(), sample.gap);
+        }
+    }
+}
+
+/// Two gaps between which nothing was seen, as one.
+fn both(one: Option<Gap>, other: Option<Gap>) -> Option<Gap> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Gap {
+            from: one.from.min(other.from),
+            to: one.to.max(other.to),
+        }),
+        (one, other) => one.or(other),
     }
 }
 

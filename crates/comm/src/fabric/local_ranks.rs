@@ -130,6 +130,20 @@ impl LocalRanks {
         })
     }
 
+    /// Numbers for so many new communicators; the first of them.
+    ///
+    /// # Panics
+    /// When there are no more: messages of two communicators would meet.
+    pub(super) fn new_communicators(&self, count: u32) -> u32 {
+        // Relaxed: the numbers need only differ.
+        let first = self.communicators.fetch_add(count, Ordering::Relaxed);
+        assert!(
+            first.checked_add(count).is_some(),
+            "a run has made 2^32 communicators, and has no number for another one"
+        );
+        first
+    }
+
     /// The number of ranks.
     pub(crate) fn size(&self) -> usize {
         self.entries.len()
@@ -282,6 +296,15 @@ impl LocalRanks {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "no number for another one")]
+    fn two_communicators_never_have_one_number() {
+        let local = LocalRanks::new(1, 1);
+        local.communicators.store(u32::MAX - 3, Ordering::Relaxed);
+        assert_eq!(local.new_communicators(2), u32::MAX - 3);
+        local.new_communicators(2);
+    }
 
     #[test]
     fn a_seat_is_one_cache_line() {

@@ -64,8 +64,9 @@ impl Fabric for Solo {
     }
 
     fn new_communicators(&self, count: u32) -> u32 {
-        self.0
-            .communicators
-            .replace(self.0.communicators.get() + count)
+        let first = self.0.communicators.get();
+        let next = first.checked_add(count);
+        let next = next.expect("a run has no number for more than 2^32 communicators");
+        self.0.communicators.replace(next)
     }
 }

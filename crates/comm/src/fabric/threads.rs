@@ -95,8 +95,7 @@ impl<M: LocalMail> Fabric for Threads<M> {
     }
 
     fn new_communicators(&self, count: u32) -> u32 {
-        // Relaxed: the numbers need only differ.
-        self.local.communicators.fetch_add(count, Ordering::Relaxed)
+        self.local.new_communicators(count)
     }
 }
 

@@ -5,6 +5,7 @@ use motet_mesh::{CallError, PeerChange, Qos, Request, SubscribeConfig};
 use motet_mesh_zenoh::{MeshJoinError, RunKey, Zenoh, ZenohConfig};
 use motet_ports::{Overflow, Port, PortConfig, wait_blocking};
 use std::time::Duration;
+use zenoh::Wait;
 
 #[test]
 fn sem_g240_samples_of_any_size_come_whole_in_order_and_without_loss() {
@@ -110,6 +111,23 @@ fn sem_g242_who_leaves_is_missed_at_once_and_comes_back_as_another() {
     let _b = member(&config("b", &key, &a));
     assert!(matches!(next(), PeerChange::Restarted(_)));
     assert!(matches!(next(), PeerChange::Up(_)));
+}
+
+#[test]
+fn sem_g242_a_node_is_reached_again_when_a_token_of_another_start_of_it_goes() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let b = member(&config("b", &key, &a));
+    let c = member(&config("c", &key, &a));
+    until("all meet", || reaches(&a, "b") && reaches(&a, "c"));
+    // As of a start of b that is not known to be gone.
+    let token = "motet/2/node/b/00000000000000aa";
+    let liveliness = c.carrier.session().liveliness();
+    let token = liveliness.declare_token(token).wait().unwrap();
+    until("the last token counts", || !reaches(&a, "b"));
+    drop(token);
+    until("the other one is there", || reaches(&a, "b"));
+    drop(b);
 }
 
 #[test]

@@ -28,6 +28,11 @@ pub enum OverlayError {
         /// Why.
         why: String,
     },
+    /// The key has the largest version there is, written by this member: nothing is newer.
+    Last {
+        /// The key.
+        key: String,
+    },
     /// The value cannot be written as bytes: why.
     NotWritable(String),
     /// What was found is not of the type that is wanted: why.
@@ -51,6 +56,10 @@ impl fmt::Display for OverlayError {
             OverlayError::NoAnswer { member, why } => {
                 write!(f, "{member}, which holds the key, does not answer: {why}")
             }
+            OverlayError::Last { key } => write!(
+                f,
+                "{key} has the largest version there is, of this member; choose another key"
+            ),
             OverlayError::NotWritable(why) => write!(f, "the value cannot be written: {why}"),
             OverlayError::Unreadable(why) => write!(f, "the value cannot be read: {why}"),
             OverlayError::Mesh(error) => error.fmt(f),

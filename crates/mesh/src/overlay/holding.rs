@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
 
-/// How long until a holder that did not answer is told again.
+/// How long until a holder that did not answer, or not what was asked, is told again.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// How many bytes a holder is told at a time.
@@ -48,6 +48,21 @@ pub(super) enum HolderAnswer {
 type Telling = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pub(super) type HolderCall = Request<HolderRequest, HolderAnswer>;
+
+impl HolderRequest {
+    /// Whether a holder says of each entry that it was to keep that it has it, or has no room.
+    fn is_answered_by(&self, told: &HolderAnswer) -> bool {
+        let (HolderRequest::Keep(entries), HolderAnswer::Kept(versions)) = (self, told) else {
+            return false;
+        };
+        let has = |((_, entry), version): (&(String, Entry), &Option<Version>)| {
+            version
+                .as_ref()
+                .is_none_or(|version| *version >= entry.version)
+        };
+        entries.len() == versions.len() && entries.iter().zip(versions).all(has)
+    }
+}
 
 impl HolderAnswer {
     pub(super) fn version(&self) -> Option<&Version> {
@@ -207,7 +222,12 @@ impl Shared {
             let losses = self.store.lock().losses(&member);
             let ask = HolderRequest::Keep(missing);
             match self.ask(&member, &ask).await {
-                Ok(told) => self.note_kept((&member, losses), &ask, &told),
+                Ok(told) => {
+                    self.note_kept((&member, losses), &ask, &told);
+                    if !ask.is_answered_by(&told) {
+                        timer::sleep(AGAIN).await;
+                    }
+                }
                 // This node has left: it stays busy, and nobody is told anything more.
                 Err(CallError::Left) => return,
                 // It is gone, or does not serve its key yet.
@@ -313,5 +333,71 @@ pub(super) async fn tell_holders(shared: Weak<Shared>, unrest: Port<()>) {
             return;
         };
         telling.append(&mut shared.tell_once());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LinkConfig, Node, Overlay, OverlayConfig, Qos, SimulatedNetwork};
+    use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
+    use motet_testkit::Log;
+
+    #[test]
+    fn sem_g217_a_put_that_cannot_be_newer_is_an_error() {
+        let replay = Replay::new(4);
+        let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
+        let node = Node::alone("a", queue("a"));
+        let member = Overlay::join(&node, "o", OverlayConfig::default()).expect("a name");
+        let (counter, writer) = (u64::MAX, "a".to_owned());
+        let largest = Entry {
+            version: Version { counter, writer },
+            value: None,
+        };
+        let now = replay.clock().now();
+        let kept = member.shared().store.lock().put("key", largest, now);
+        kept.expect("there is room");
+        let told = Log::new();
+        let (log, puts) = (told.clone(), member.clone());
+        let put = async move { log.push(puts.put("key", &1_u32).await) };
+        spawn(&queue("task"), put).expect("the queue is open");
+        replay.run();
+        let key = "key".to_owned();
+        assert_eq!(told.take(), [Err(OverlayError::Last { key })]);
+    }
+
+    #[test]
+    fn sem_g217_a_holder_whose_answers_say_nothing_is_told_again_after_a_while() {
+        let replay = Replay::new(3);
+        let network = SimulatedNetwork::new(3, LinkConfig::default(), replay.clock());
+        let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
+        let node = |name| Node::join(&network.carrier(name), 1, queue(name));
+        let member = Overlay::join(&node("a"), "o", OverlayConfig::default()).expect("a name");
+        let puts = member.clone();
+        let put = async move { drop(puts.put("key", &1_u32).await) };
+        spawn(&queue("task"), put).expect("the queue is open");
+        replay.run();
+        assert_eq!(member.kept(), 1);
+        let odd = node("z");
+        let asked: Port<HolderCall> = Port::new();
+        let _server = odd.serve("overlay/o/store/z", &asked).expect("a key");
+        let presence = odd
+            .topic::<Option<String>>("overlay/o/presence/z", Qos::latest(1).retaining(1))
+            .expect("a key");
+        presence.publish(Some(String::new())).expect("it is open");
+        let told = Log::new();
+        let keeps = told.clone();
+        let answers = async move {
+            while let Ok(request) = asked.recv().or_closed().await {
+                if matches!(request.value, HolderRequest::Keep(_)) {
+                    keeps.push(());
+                }
+                request.answer(&HolderAnswer::Kept(Vec::new()));
+            }
+        };
+        spawn(&queue("answers"), answers).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        let times = told.take().len();
+        assert!((2..=20).contains(&times), "{times}");
     }
 }

@@ -1,6 +1,6 @@
 //! Which samples are accepted, and when their publishers are told.
 
-use super::{State, Subscribed};
+use super::{State, Subscribed, both};
 use crate::flow::FlowSource;
 use crate::incoming::ToBeTold;
 use crate::{Ack, Gap};
@@ -11,15 +11,19 @@ use std::sync::{Arc, Weak};
 const LOOKS: usize = 1000;
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
-    /// The port refused a sample for good.
-    pub(super) fn drop_one(self: &Arc<Self>, source: &FlowSource, number: u64) {
+    /// The port refused a sample for good. What that would have told the next one tells.
+    pub(super) fn drop_one(
+        self: &Arc<Self>,
+        source: &FlowSource,
+        (number, gap): (u64, Option<Gap>),
+    ) {
         let mut state = self.state.lock();
         state.missed += 1;
+        state.refused = true;
         if let Some(flow) = state.flows.get_mut(source) {
-            flow.miss(Some(Gap {
-                from: number,
-                to: number,
-            }));
+            let (from, to) = (number, number);
+            let own = both(gap, Some(Gap { from, to }));
+            flow.refused = both(flow.refused, own);
         }
         drop(state);
         self.accept(source, number);

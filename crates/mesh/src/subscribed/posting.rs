@@ -1,10 +1,10 @@
 //! Samples go to the port, one thread at a time.
 
 use super::Subscribed;
-use crate::Sample;
 use crate::flow::FlowSource;
 use crate::subscribe_config::Ack;
 use crate::unwinding::on_panic;
+use crate::{Gap, Sample};
 use motet_ports::{PostError, PostRefusal};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     /// be told, if that is one of this node.
     pub(super) fn post(self: &Arc<Self>, source: FlowSource, sample: Sample<T>) -> Option<u64> {
         let number = sample.number;
-        let panicked = on_panic(|| self.go_on_behind(source.clone(), number, Vec::new()));
+        let lost = (number, sample.gap);
+        let panicked = on_panic(|| self.go_on_behind(source.clone(), lost, Vec::new()));
         let posted = self.port.post(sample);
         panicked.did_not();
         match posted {
@@ -64,10 +65,11 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 return;
             }
             while let Some((source, sample)) = came.pop_front() {
-                let number = sample.number;
+                let (number, gap) = (sample.number, sample.gap);
                 let panicked = on_panic(|| {
                     self.put_back(std::mem::take(&mut came));
-                    self.go_on_behind(source.clone(), number, std::mem::take(&mut posted));
+                    let posted = std::mem::take(&mut posted);
+                    self.go_on_behind(source.clone(), (number, gap), posted);
                 });
                 let done = self.port.post(sample);
                 panicked.did_not();
@@ -104,7 +106,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     fn go_on_behind(
         self: &Arc<Self>,
         source: FlowSource,
-        number: u64,
+        lost: (u64, Option<Gap>),
         posted: Vec<(FlowSource, u64)>,
     ) {
         let (this, mut posted) = (Arc::clone(self), posted);
@@ -112,7 +114,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             core.spawn(Box::pin(async move {
                 let told = this.accept_all(&mut this.state.lock(), &mut posted);
                 this.tell_all(told);
-                this.drop_one(&source, number);
+                this.drop_one(&source, lost);
                 this.post_more();
             }));
         }
@@ -123,8 +125,14 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     fn posted(self: &Arc<Self>, posted: &mut Vec<(FlowSource, u64)>) -> WaitingSamples<T> {
         let mut state = self.state.lock();
         let told = self.accept_all(&mut state, posted);
-        let came = std::mem::take(&mut state.came);
+        let mut came = std::mem::take(&mut state.came);
         state.posting = !came.is_empty();
+        if state.refused {
+            for (source, sample) in &mut came {
+                state.tell_refused(source, sample);
+            }
+            state.refused = state.flows.values().any(|flow| flow.refused.is_some());
+        }
         drop(state);
         self.tell_all(told);
         came
@@ -137,7 +145,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let this = Arc::clone(self);
         self.state.lock().waits_for_room = true;
         core.spawn(Box::pin(async move {
-            let number = sample.number;
+            let (number, gap) = (sample.number, sample.gap);
             let posted = this.port.post_wait(sample).await;
             this.state.lock().waits_for_room = false;
             match posted {
@@ -153,7 +161,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                     reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                     ..
                 }) => {
-                    this.drop_one(&source, number);
+                    this.drop_one(&source, (number, gap));
                     this.post_more();
                 }
                 Err(_) => this.end(),

@@ -3,7 +3,7 @@
 use crate::nodes::{Net, waiting};
 use motet_dispatch::QueueConfig;
 use motet_mesh::{Ack, Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
-use motet_ports::{JoinedReceive, Port, Receive};
+use motet_ports::{JoinedReceive, Overflow, Port, PortConfig, Receive};
 use motet_testkit::Log;
 use std::time::Duration;
 
@@ -377,6 +377,47 @@ fn sem_g228_a_publication_that_panics_holds_no_later_one_up() {
                 "{subscribers}: {seen:?} {missed:?}"
             );
         }
+    }
+}
+
+#[test]
+fn sem_g219_what_a_port_rejects_is_told_once_and_what_is_seen_is_not_told() {
+    for seed in 0..40 {
+        let net = Net::new(seed);
+        let (publisher, subscriber) = (net.node("a", 1), net.together("b"));
+        let port = PortConfig {
+            capacity: 1.try_into().ok(),
+            overflow: Overflow::Reject,
+        };
+        let config = SubscribeConfig {
+            port,
+            ..SubscribeConfig::default()
+        };
+        let samples = subscriber.subscribe::<u64>("n", &config).unwrap();
+        let topic = publisher.topic::<u64>("n", Qos::reliable(64)).unwrap();
+        net.replay.run();
+        let (log, reads) = (Log::new(), samples.port().clone());
+        let seen = log.clone();
+        let reader = async move {
+            while let Ok(sample) = reads.recv().or_closed().await {
+                seen.push((sample.number, sample.gap));
+            }
+        };
+        motet_dispatch::spawn(&net.queue("reader"), reader).unwrap();
+        for n in 0..40 {
+            topic.publish(n).unwrap();
+        }
+        net.replay.run_for(Duration::from_secs(1));
+        // Nothing waits any more: the last one is seen, and tells the rest.
+        topic.publish(40).unwrap();
+        net.replay.run_for(Duration::from_secs(1));
+        let mut all = Vec::new();
+        for (number, gap) in log.take() {
+            all.extend(gap.into_iter().flat_map(|gap: Gap| gap.from..=gap.to));
+            all.push(number);
+        }
+        assert_eq!(all, (1..=41).collect::<Vec<u64>>(), "seed {seed}");
+        drop((publisher, samples));
     }
 }
 

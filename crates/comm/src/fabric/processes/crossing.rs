@@ -11,9 +11,11 @@
 
 mod direct;
 mod route;
+mod sites;
 
 pub(crate) use direct::DirectCrossing;
 pub(crate) use route::Route;
+pub(crate) use sites::Crossings;
 
 use super::vectors::Pieces;
 use super::{CROSSING, RunProcesses, context_of};
@@ -33,18 +35,6 @@ pub(crate) struct CrossingSite {
     /// The number of the collective, if it was started beside others; such are counted on their
     /// own.
     pub(crate) started: Option<u32>,
-}
-
-/// Those that are under way here, or elsewhere already.
-#[derive(Default)]
-pub(crate) struct Crossings(Mutex<All>);
-
-#[derive(Default)]
-struct All {
-    /// A list: mostly there is one.
-    known: Vec<(CrossingSite, Arc<Crossing>)>,
-    /// Those that are over, for sites to come: they keep their memory.
-    spare: Vec<Arc<Crossing>>,
 }
 
 /// The collectives of a site, one after the other.
@@ -110,8 +100,6 @@ enum Next {
     Over(Arc<Route>),
 }
 
-/// So many crossings that are over are kept for others.
-const SPARE: usize = 8;
 /// A crossing keeps so much memory for further parts, of so many bytes each at most.
 const SPARE_PARTS: usize = 4;
 const KEPT: usize = 64 * 1024;
@@ -127,47 +115,6 @@ impl Crossing {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock()
-    }
-}
-
-impl Crossings {
-    /// The crossing at this site.
-    pub(crate) fn of(&self, site: CrossingSite) -> Arc<Crossing> {
-        let mut all = self.0.lock();
-        let mut known = all.known.iter();
-        if let Some((_, known)) = known.find(|(other, _)| *other == site) {
-            return Arc::clone(known);
-        }
-        let new = all.spare.pop().unwrap_or_default();
-        all.known.push((site, Arc::clone(&new)));
-        new
-    }
-
-    /// Nobody here comes to this site any more, or wants to know the outcome of the collective that
-    /// is under way. That collective goes on for the others.
-    pub(crate) fn leave(&self, site: CrossingSite, crossing: Arc<Crossing>) {
-        let mut state = crossing.0.lock();
-        state.abandoned = true;
-        if state.begun.is_none() {
-            drop(state);
-            drop(crossing);
-            self.forget(site);
-        }
-    }
-
-    fn forget(&self, site: CrossingSite) {
-        let mut all = self.0.lock();
-        let mut known = all.known.iter();
-        if let Some(at) = known.position(|(other, _)| *other == site) {
-            let (_, mut over) = all.known.swap_remove(at);
-            // Who still has it is done with it, and lets go of it.
-            if all.spare.len() < SPARE
-                && let Some(Crossing(state)) = Arc::get_mut(&mut over)
-            {
-                state.lock().clear();
-                all.spare.push(over);
-            }
-        }
     }
 }
 

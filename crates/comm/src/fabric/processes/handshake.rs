@@ -103,11 +103,13 @@ impl Heard {
             if let Some(ended) = self.ended.take() {
                 return Err(ended);
             }
+            // First: a loss is told once, also with the last hello.
+            let moved = came.map_err(failed)?;
             let (processes, waited) = (self.missing(), begun.elapsed());
             if processes.is_empty() {
                 return Ok(());
             }
-            if came.map_err(failed)? == 0 {
+            if moved == 0 {
                 thread::yield_now();
             }
             if waited >= limit {
@@ -143,5 +145,49 @@ fn say_ended(transport: &dyn Transport, hello: Header, ending: &EarlyEnd) {
     for process in (0..transport.processes()).filter(|&process| process != transport.process()) {
         // Who is gone need not be told.
         let _ = transport.send(process, ended, &mut text.clone().into_bytes());
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    /// The first of two. The other says hello, and is gone when that is taken in.
+    struct Goes;
+
+    impl Transport for Goes {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            2
+        }
+
+        fn send(&self, _: usize, _: Header, _: &mut Vec<u8>) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn progress(
+            &self,
+            deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            let hello = Header {
+                context: context_of(1, CONTROL, 0),
+                source: 1,
+                destination: 0,
+                tag: HELLO,
+            };
+            deliver(1, hello, &mut Vec::new());
+            let (process, reason) = (1, "it has ended".to_owned());
+            Err(TransportError::Lost { process, reason })
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_lost_as_the_last_one_comes_ends_the_run() {
+        let met = handshake(&Goes, 1, 1, &Later::default(), Duration::from_secs(60));
+        let lost = matches!(met, Err(EarlyEnd::Lost { process: 1, .. }));
+        assert!(lost, "{met:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! Long slices on their way from one rank to another, beside a collective of both. They go piece by
 //! piece, so that one writes while the other reads, and neither has to hold what is under way.
 //!
-//! Pieces of a collective that has failed are dropped when their receiver is in a later one; those
-//! for a rank that has left its collective at once. An empty piece says that its sender has left
-//! the collective: nothing more comes from there.
+//! Pieces for a rank that has left its collective, or for which that has failed, are dropped at
+//! once, also when the rank has given up the communicator. An empty piece says that its sender has
+//! left the collective: nothing more comes from there.
 
 use super::crossing::Crossing;
 use super::{CrossingSite, RunProcesses, VECTOR, context_of, number};
@@ -103,6 +103,11 @@ impl Pieces {
         for (_, line) in lines {
             line.retain(|(of, _)| !is_over(collective, *of));
         }
+    }
+
+    /// Whether more may come for a rank that has left its collective.
+    pub(super) fn are_left(&self) -> bool {
+        !self.left.is_empty()
     }
 
     pub(super) fn clear(&mut self) {
@@ -252,7 +257,9 @@ impl RunProcesses {
             from: header.tag as usize,
             to: header.destination as usize,
         };
-        let crossing = self.crossings.of(way.site());
+        let Some(crossing) = self.crossings.of_vector(way.site()) else {
+            return;
+        };
         let mut state = crossing.state();
         let memory = state.pieces.spare.pop().unwrap_or_default();
         let piece = mem::replace(payload, memory);
@@ -266,6 +273,8 @@ impl RunProcesses {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
+    use crate::fabric::processes::tests::first_of_two;
+    use std::sync::Arc;
 
     #[test]
     fn pieces_of_collectives_that_are_over_are_given_up_and_later_ones_wait() {
@@ -302,5 +311,35 @@ mod tests {
         assert_eq!(pieces.take(ranks, 1), Some(vec![7]));
         pieces.push(ranks, 0, vec![9]);
         assert_eq!(pieces.waiting(ranks), 1, "what was left is forgotten");
+    }
+
+    #[test]
+    fn nothing_is_kept_for_ranks_that_have_left_a_collective_and_their_communicator() {
+        let run = first_of_two(Arc::default());
+        for (communicator, leaves) in [(5, true), (6, false)] {
+            let site = CrossingSite {
+                communicator,
+                started: None,
+            };
+            let crossing = run.crossings.of(site);
+            if leaves {
+                run.leave_vectors(0, 3, &crossing);
+            }
+            run.crossings.leave(site, crossing);
+            assert_eq!(run.crossings.count(), 0);
+        }
+        let kept_of = |communicator| {
+            let way = PieceRoute {
+                communicator,
+                collective: 3,
+                from: 1,
+                to: 0,
+            };
+            let header = run.vector_header(way);
+            run.vector_came(communicator, &header, &mut vec![7; 100]);
+            run.crossings.count()
+        };
+        // The other one may not have come to its first collective.
+        assert_eq!([5, 6].map(kept_of), [0, 1]);
     }
 }

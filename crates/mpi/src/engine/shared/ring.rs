@@ -146,8 +146,11 @@ impl<M: Memory> RingReceiver<M> {
         let at = self.ring.at(self.read);
         // Acquire: the frame was written before its stamp.
         let stamp = self.ring.data()[at].load(Ordering::Acquire);
-        let is_it = is_stamp(stamp, self.read) && Stamp::read(stamp).kind == WHOLE;
-        (is_it && !self.broken).then(|| self.ring.header(at))
+        let Stamp { kind, bytes } = Stamp::read(stamp);
+        // What is nonsense is left to nobody: `next` tells of it.
+        let is_fine = bytes <= self.ring.cut() && self.begun.is_none() && !self.broken;
+        let is_it = is_stamp(stamp, self.read) && kind == WHOLE;
+        (is_it && is_fine).then(|| self.ring.header(at))
     }
 
     /// Reads what has come next block by block where it lies, if it is a message of one frame with

@@ -232,6 +232,7 @@ fn what_no_sender_writes_is_told_once() {
     for stamp in stamps {
         let (sender, mut receiver) = ring(16);
         sender.ring.data()[0].store(stamp, Ordering::Relaxed);
+        assert_eq!(receiver.next_header(), None, "{stamp:x} is left to nobody");
         assert_eq!(receiver.next(), Some(RingOutput::Nonsense), "{stamp:x}");
         assert_eq!(receiver.next(), None);
     }
