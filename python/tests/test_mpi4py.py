@@ -104,6 +104,9 @@ def test_wrong_arguments_are_errors_of_mpi():
             (lambda: comm.bcast(1, root=3), MPI.ERR_ROOT),
             (lambda: MPI.COMM_NULL.Get_rank(), MPI.ERR_COMM),
             (lambda: MPI.Request().Cancel(), MPI.ERR_REQUEST),
+            # The number of an operator of the program, which has none.
+            (lambda: MPI.Op.fromint(-1), MPI.ERR_OP),
+            (lambda: MPI.Op.fromint(100), MPI.ERR_OP),
             (lambda: MPI.INT.Create_subarray([4], [3], [3]), MPI.ERR_ARG),
             (lambda: MPI.INT.Create_subarray([4, 4], [4, 1], [0, -1]), MPI.ERR_ARG),
             (lambda: MPI.INT.Create_subarray([4], [-1], [2]), MPI.ERR_ARG),
