@@ -11,7 +11,7 @@ import numpy
 from motet import _motet
 from motet._base import BaseEstimator, fitted
 from motet._callbacks import told
-from motet._input import checked, table, wide
+from motet._input import checked, table, unmasked, wide
 from motet._parameters import check, of_rows, randoms, whole
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
@@ -342,7 +342,7 @@ class CategoricalHMM(_Markov):
         return tags
 
     def _shown(self, X: Any, *, reset: bool) -> numpy.ndarray:
-        X = table(X)
+        X = unmasked("X", table(X))
         if getattr(X, "ndim", None) == 1 or not hasattr(X, "shape"):
             # What is a row of symbols is made a column, as hmmlearn has it.
             X = numpy.asarray(X)
