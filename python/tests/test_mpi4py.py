@@ -277,7 +277,7 @@ def test_a_request_that_has_failed_takes_nothing_of_the_next():
     assert World.threads(2).run(main) == [True, True]
 
 
-def test_a_receive_whose_request_was_freed_fills_its_buffer(monkeypatch):
+def test_sem_g551_a_receive_whose_request_was_freed_fills_its_buffer(monkeypatch):
     unheard = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: unheard.append(told.exc_value))
 
