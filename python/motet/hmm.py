@@ -88,19 +88,19 @@ class _Markov(Shown, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, lengths: Sequence[int] | None = None) -> float:
         """Give ln p of all sequences together; the arguments are those of `fit`."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         return float(self._model.score(X, _lengths(X, y, lengths), self._run()).sum())
 
     def score_sequences(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give ln p of each sequence."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         return self._model.score(X, _lengths(X, None, lengths), self._run())
 
     def decode(self, X: Any, lengths: Sequence[int] | None = None) -> tuple[float, numpy.ndarray]:
         """Give ln p of the most probable states (Viterbi), and those states."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         logs, states = self._model.decode(X, _lengths(X, None, lengths), self._run())
         return float(logs.sum()), states
@@ -111,7 +111,7 @@ class _Markov(Shown, BaseEstimator):
 
     def predict_proba(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give the probability of each state at each place."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         return self._model.posteriors(X, _lengths(X, None, lengths), self._run())
 
