@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -11,7 +12,17 @@ from motet._base import SKLEARN
 if SKLEARN:
     from sklearn.utils.validation import _check_sample_weight, validate_data
 
-__all__ = ["centres", "checked", "square", "squares", "table", "weights", "wide"]
+__all__ = [
+    "centres",
+    "checked",
+    "distances",
+    "square",
+    "squares",
+    "table",
+    "unmasked",
+    "weights",
+    "wide",
+]
 
 
 def table(X: Any) -> Any:
@@ -33,11 +44,21 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> numpy.ndarray:
 
     `reset` says that the estimator is fitted to it, else it must have the columns of the fit.
     """
-    X = table(X)
+    X = unmasked("X", table(X))
     if SKLEARN:
         kinds = [numpy.float64, numpy.float32]
         return validate_data(estimator, X, reset=reset, dtype=kinds, accept_sparse=False)
     return _matrix(estimator, X, reset)
+
+
+def unmasked(name: str, X: Any) -> Any:
+    """`X`, if nothing of it is masked: a mask is lost where numbers are read."""
+    if numpy.ma.isMaskedArray(X) and numpy.ma.is_masked(X):
+        raise ValueError(
+            f"{name} has {numpy.ma.count_masked(X)} masked values: leave their rows out, or fill "
+            f"them by {name}.filled(…)"
+        )
+    return X
 
 
 def wide(X: numpy.ndarray) -> numpy.ndarray:
@@ -93,7 +114,7 @@ def weights(sample_weight: Any, X: numpy.ndarray) -> numpy.ndarray | None:
     """The weights of rows, if there are any."""
     if sample_weight is None:
         return None
-    sample_weight = table(sample_weight)
+    sample_weight = unmasked("sample_weight", table(sample_weight))
     if SKLEARN:
         return _check_sample_weight(sample_weight, X, dtype=numpy.float64, ensure_non_negative=True)
     return numpy.ascontiguousarray(sample_weight, dtype=numpy.float64)
@@ -102,6 +123,7 @@ def weights(sample_weight: Any, X: numpy.ndarray) -> numpy.ndarray | None:
 def centres(init: Any, clusters: int, X: numpy.ndarray) -> numpy.ndarray:
     """The centres that K-means begins with, if `init` is one for each cluster."""
     said = "it must be 'k-means++', 'random' or an array with one centre in each row"
+    init = unmasked("init", init)
     try:
         found = wide(numpy.asarray(table(init)))
     except (TypeError, ValueError):
@@ -117,12 +139,20 @@ def centres(init: Any, clusters: int, X: numpy.ndarray) -> numpy.ndarray:
     return found
 
 
-def squares(X: numpy.ndarray) -> numpy.ndarray:
-    """Squared distances of rows, the same for a pair in both orders."""
+def squares(X: numpy.ndarray, scale: float = 1.0) -> numpy.ndarray:
+    """Squared distances of rows times `scale`, the same for a pair in both orders."""
     pairs = numpy.zeros((len(X), len(X)))
     for column in X.T:
-        pairs += (column[:, None] - column) ** 2
+        pairs += ((column[:, None] - column) * scale) ** 2
     return pairs
+
+
+def distances(X: numpy.ndarray) -> numpy.ndarray:
+    """Distances of rows, however small: the squares of small ones alone would be 0."""
+    reach = float(numpy.abs(X - X[0]).max())
+    # A power of two changes no bit.
+    power = max(-1000, min(1000, math.frexp(reach)[1])) if math.isfinite(reach) else 0
+    return numpy.sqrt(squares(X, math.ldexp(1.0, -power))) * math.ldexp(1.0, power)
 
 
 def square(X: numpy.ndarray) -> numpy.ndarray:

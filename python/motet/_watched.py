@@ -89,8 +89,11 @@ class Watched:
     def __exit__(self, failed: Any, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
-        if failed is None and self._estimator.profile:
-            self._estimator.profile_ = self._run.profile
+        if failed is None:
+            # That of an earlier fit says nothing of this one.
+            self._estimator.__dict__.pop("profile_", None)
+            if self._estimator.profile:
+                self._estimator.profile_ = self._run.profile
 
     def _hear(self, now: dict[str, Any]) -> Any:
         if self._bar is not None:

@@ -11,7 +11,7 @@ import numpy
 from motet import _motet
 from motet._base import BaseEstimator, fitted
 from motet._callbacks import told
-from motet._input import checked, table, wide
+from motet._input import checked, table, unmasked, wide
 from motet._parameters import check, of_rows, randoms, whole
 from motet._shown import Shown, span
 from motet._watched import Watched, ranks
@@ -88,19 +88,19 @@ class _Markov(Shown, BaseEstimator):
 
     def score(self, X: Any, y: Any = None, lengths: Sequence[int] | None = None) -> float:
         """Give ln p of all sequences together; the arguments are those of `fit`."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         return float(self._model.score(X, _lengths(X, y, lengths), self._run()).sum())
 
     def score_sequences(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give ln p of each sequence."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         return self._model.score(X, _lengths(X, None, lengths), self._run())
 
     def decode(self, X: Any, lengths: Sequence[int] | None = None) -> tuple[float, numpy.ndarray]:
         """Give ln p of the most probable states (Viterbi), and those states."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         logs, states = self._model.decode(X, _lengths(X, None, lengths), self._run())
         return float(logs.sum()), states
@@ -111,7 +111,7 @@ class _Markov(Shown, BaseEstimator):
 
     def predict_proba(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give the probability of each state at each place."""
-        fitted(self, "transmat_")
+        fitted(self, "_model")
         X = self._shown(X, reset=False)
         return self._model.posteriors(X, _lengths(X, None, lengths), self._run())
 
@@ -139,19 +139,20 @@ class _Markov(Shown, BaseEstimator):
         """Draw a sequence: what it shows, and its states, of which `currstate` may be the first."""
         fitted(self, "transmat_")
         n_samples = whole("n_samples", n_samples, 1)
-        if currstate is not None and not 0 <= currstate < len(self.transmat_):
-            last = len(self.transmat_) - 1
-            raise ValueError(f"currstate is {currstate}: states are numbered from 0 to {last}")
+        if currstate is not None:
+            currstate = whole("currstate", currstate, 0)
+            if currstate >= len(self.transmat_):
+                last = len(self.transmat_) - 1
+                raise ValueError(f"currstate is {currstate}: states are numbered from 0 to {last}")
         draws = randoms(random_state)
-        steps = numpy.cumsum(self.transmat_, axis=1)
+        first, steps = _reach(self.startprob_[None])[0], _reach(self.transmat_)
         states = numpy.empty(n_samples, dtype=numpy.int64)
         for place, chance in enumerate(draws.random_sample(n_samples)):
             if place == 0 and currstate is not None:
                 states[0] = currstate
                 continue
-            reach = steps[states[place - 1]] if place else numpy.cumsum(self.startprob_)
-            # The last state whose reach is short of a chance by rounding is the last of all.
-            states[place] = min(int(numpy.searchsorted(reach, chance, "right")), len(steps) - 1)
+            reach = steps[states[place - 1]] if place else first
+            states[place] = numpy.searchsorted(reach, chance, "right")
         return self._draw(states, draws), states
 
     def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
@@ -209,6 +210,16 @@ def _lengths(X: numpy.ndarray, second: Any, lengths: Sequence[int] | None) -> li
 
 def _even(states: int) -> tuple[list[float], numpy.ndarray]:
     return [1.0 / states] * states, numpy.full((states, states), 1.0 / states)
+
+
+def _reach(shares: numpy.ndarray) -> numpy.ndarray:
+    """Give up to which number below 1 a draw is of each state or symbol, row by row.
+
+    The last that has a share reaches 1, also where rounding leaves the sum short of it: what has no
+    share is never drawn.
+    """
+    sums = numpy.cumsum(shares, axis=1)
+    return sums / sums[:, -1:]
 
 
 def _spread(length: int, most: int) -> Any:
@@ -331,7 +342,7 @@ class CategoricalHMM(_Markov):
         return tags
 
     def _shown(self, X: Any, *, reset: bool) -> numpy.ndarray:
-        X = table(X)
+        X = unmasked("X", table(X))
         if getattr(X, "ndim", None) == 1 or not hasattr(X, "shape"):
             # What is a row of symbols is made a column, as hmmlearn has it.
             X = numpy.asarray(X)
@@ -367,9 +378,8 @@ class CategoricalHMM(_Markov):
         return [f"symbols {span(shares)}" for shares in self.emissionprob_]
 
     def _draw(self, states: numpy.ndarray, draws: Any) -> numpy.ndarray:
-        reach = numpy.cumsum(self.emissionprob_, axis=1)[states]
-        shown = (draws.random_sample(len(states))[:, None] >= reach).sum(axis=1)
-        return shown.clip(max=self.emissionprob_.shape[1] - 1)[:, None]
+        reach = _reach(self.emissionprob_)[states]
+        return (draws.random_sample(len(states))[:, None] >= reach).sum(axis=1)[:, None]
 
     def _parameters(self) -> int:
         states, symbols = self.emissionprob_.shape

@@ -11,7 +11,7 @@ import numpy
 from motet import _motet
 from motet._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from motet._callbacks import told
-from motet._input import checked, square, squares, wide
+from motet._input import checked, distances, square, wide
 from motet._parameters import check
 from motet._shown import Shown
 from motet._watched import Watched
@@ -124,7 +124,7 @@ class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 f"n_components={self.n_components} should be <= n_samples={len(X)}: so many rows "
                 "lie in fewer dimensions"
             )
-        pairs = square(wide(X)) if self.metric == "precomputed" else numpy.sqrt(squares(wide(X)))
+        pairs = square(wide(X)) if self.metric == "precomputed" else distances(wide(X))
         with Watched(self) as watched:
             found = _motet.scale(
                 pairs,

@@ -1,7 +1,7 @@
 //! Requests of MPI: what a rank has started.
 
 use crate::given::BegunCall;
-use crate::own::{OWN, WaitFailure};
+use crate::own::{OWN, WaitFailure, end_left};
 use crate::started::{mpi_error, put_back, wait_any};
 use pyo3::prelude::*;
 
@@ -61,6 +61,7 @@ impl MpiRequest {
 
     /// What it has ended with, in a tuple of one; nothing while it goes on.
     fn test(&self, py: Python<'_>) -> PyResult<Option<(Py<PyAny>,)>> {
+        end_left();
         let mut started = self.take()?;
         match started.look() {
             Some(outcome) => Ok(Some((outcome?.object(py)?,))),
@@ -74,6 +75,19 @@ impl MpiRequest {
     /// Waits; what it has ended with.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.take()?.wait(py)?.object(py)
+    }
+
+    /// Waits no more: `finish` is called with what it has ended with, in a later call of this rank
+    /// that waits or tests. Elsewhere than on the thread of its rank it does nothing.
+    fn leave(&self, finish: Py<PyAny>) {
+        let Ok(started) = self.take() else {
+            return;
+        };
+        OWN.with_borrow_mut(|own| {
+            if let Some(own) = own {
+                own.left.push((started, finish));
+            }
+        });
     }
 
     /// Gives it up, if it is a receive that has not ended: whether it was.

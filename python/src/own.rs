@@ -52,6 +52,8 @@ pub(crate) struct Own {
     pub(crate) alone: Option<Entered>,
     /// What has been started and has not ended, by its place.
     pub(crate) started: Vec<Option<BegunCall>>,
+    /// What nobody waits for any more, and whom to tell what it has ended with.
+    pub(crate) left: Vec<(BegunCall, Py<PyAny>)>,
     /// Windows and files that are open, by their places.
     pub(crate) windows: Vec<Option<Rc<OpenWindow>>>,
     pub(crate) files: Vec<Option<Rc<OpenFile>>>,
@@ -71,6 +73,7 @@ impl Own {
             communicators: vec![Some(Rc::new(world))],
             alone: None,
             started: Vec::new(),
+            left: Vec::new(),
             windows: Vec::new(),
             files: Vec::new(),
             entered: None,
@@ -164,6 +167,41 @@ pub(crate) fn poll_any<T, E: Into<WaitFailure>>(
 }
 
 fn poll_as<T, E: Into<WaitFailure>>(
+    future: Pin<&mut (impl Future<Output = Result<T, E>> + ?Sized)>,
+    by_messages: bool,
+) -> Result<T, WaitFailure> {
+    let given = poll_alone(future, by_messages)?;
+    end_left();
+    Ok(given)
+}
+
+/// Tells what has ended and nobody waits for: [`Own::left`].
+pub(crate) fn end_left() {
+    let left = OWN.with_borrow_mut(|own| own.as_mut().map(|own| mem::take(&mut own.left)));
+    let Some(left) = left.filter(|left| !left.is_empty()) else {
+        return;
+    };
+    let mut going = Vec::new();
+    for (mut call, finish) in left {
+        match call.look() {
+            None => going.push((call, finish)),
+            Some(outcome) => Python::attach(|py| {
+                let given = outcome.and_then(|outcome| outcome.object(py));
+                if let Err(error) = given.and_then(|given| finish.call1(py, (given,))) {
+                    // There is no call that could raise it.
+                    error.write_unraisable(py, None);
+                }
+            }),
+        }
+    }
+    OWN.with_borrow_mut(|own| {
+        if let Some(own) = own {
+            own.left.append(&mut going);
+        }
+    });
+}
+
+fn poll_alone<T, E: Into<WaitFailure>>(
     mut future: Pin<&mut (impl Future<Output = Result<T, E>> + ?Sized)>,
     by_messages: bool,
 ) -> Result<T, WaitFailure> {

@@ -126,6 +126,15 @@ def test_sem_g444_a_callback_hears_and_stops(groups):
         DeterministicAnnealing(3, callback=fails).fit(groups)
 
 
+def test_a_pickle_of_another_version_is_refused(groups):
+    own = motet.__version__.encode()
+    for method in (KMeans(3), PairwiseAnnealing(3)):
+        kept = pickle.dumps(method.fit(groups[::3]))
+        other = own[:-1] + (b"x" if own[-1:] != b"x" else b"y")
+        with pytest.raises(ValueError, match="was pickled by motet .*fit again"):
+            pickle.loads(kept.replace(own, other))
+
+
 def test_pickles_keep_everything(groups):
     found = DeterministicAnnealing(3).fit(groups)
     again = pickle.loads(pickle.dumps(found))

@@ -115,6 +115,7 @@ def test_sem_g472_any_fit_says_where_its_time_went(groups, method):
     assert "computing" in str(told) and "Profile of" in repr(told)
     assert str(pickle.loads(pickle.dumps(found)).profile_) == str(told)
     assert not hasattr(fresh(method).fit(rows), "profile_")
+    assert not hasattr(found.set_params(profile=False).fit(rows), "profile_")
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)

@@ -32,6 +32,26 @@ class Stream:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, CategoricalHMM(2)], ids=repr)
+def test_masked_values_are_refused(groups, estimator):
+    rows = groups[::10, 0] > 3 if isinstance(estimator, CategoricalHMM) else groups[::10]
+    rows = numpy.ma.masked_array(rows.astype(float), mask=False)
+    plain = state(type(estimator)(**estimator.get_params()).fit(rows.data))
+    assert state(type(estimator)(**estimator.get_params()).fit(rows)) == plain
+    rows[3] = numpy.ma.masked
+    with pytest.raises(ValueError, match="X has [12] masked values"):
+        estimator.fit(rows)
+
+
+def test_masked_weights_and_centres_are_refused(groups):
+    weights = numpy.ma.masked_array(numpy.ones(len(groups)), mask=groups[:, 0] > 3)
+    with pytest.raises(ValueError, match="sample_weight has .* masked values"):
+        KMeans(3).fit(groups, sample_weight=weights)
+    init = numpy.ma.masked_array(groups[:3], mask=[[True, False]] * 3)
+    with pytest.raises(ValueError, match="init has 3 masked values"):
+        KMeans(3, init=init).fit(groups)
+
+
 def frame(kind, columns):
     """`columns`, by name, as a frame of this kind."""
     if kind == "pandas":

@@ -29,6 +29,18 @@ def test_sem_g459_places_have_the_distances_of_the_rows(groups, method):
     assert "<td>50</td>" in found._repr_html_()
 
 
+@pytest.mark.parametrize("method", ["annealed", "majorised", "classical"])
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**450])
+def test_rows_of_any_scale_have_the_same_places(groups, method, scale):
+    plain = AnnealedMDS(method=method).fit(groups[::10])
+    found = AnnealedMDS(method=method).fit(groups[::10] * scale)
+    assert found.embedding_.tobytes() == (plain.embedding_ * scale).tobytes()
+    # One column is constant, and far away.
+    beside = numpy.column_stack([groups[::10] * scale, numpy.full(30, 1e300)])
+    again = AnnealedMDS(method=method).fit(beside)
+    assert again.embedding_.tobytes() == found.embedding_.tobytes()
+
+
 def test_a_callback_stops_a_scaling(groups):
     with pytest.raises(motet.Cancelled):
         AnnealedMDS(callback=lambda _: False).fit(groups)

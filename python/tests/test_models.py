@@ -106,6 +106,34 @@ def test_models_of_sequences_draw_what_they_show():
         assert model.sample(1, random_state=3, currstate=1)[1].tolist() == [1]
         with pytest.raises(ValueError, match="from 0 to 1"):
             model.sample(1, currstate=2)
+        with pytest.raises(TypeError, match="currstate is 0.5"):
+            model.sample(1, currstate=0.5)
+
+
+class Last(numpy.random.RandomState):
+    """Draws the largest number below 1."""
+
+    def random_sample(self, size=None):
+        return numpy.full(size, 1 - 2.0**-53)
+
+
+def test_a_model_whose_numbers_are_set_by_hand_is_not_fitted():
+    model = CategoricalHMM(2)
+    model.startprob_, model.transmat_ = numpy.full(2, 0.5), numpy.full((2, 2), 0.5)
+    for call in (model.score, model.predict, model.predict_proba, model.score_sequences):
+        with pytest.raises(ValueError, match="fit"):
+            call([0, 1, 0])
+
+
+def test_what_has_no_share_is_never_drawn():
+    model = CategoricalHMM(2).fit(numpy.arange(30) % 3)
+    # Their sum is below 1 by rounding.
+    tenths = numpy.array([0.1] * 10 + [0.0])
+    assert numpy.cumsum(tenths)[-1] < 1
+    model.startprob_, model.transmat_ = tenths, numpy.tile(tenths, (11, 1))
+    model.emissionprob_ = numpy.tile(tenths, (11, 1))
+    rows, states = model.sample(3, random_state=Last(0))
+    assert states.tolist() == [9, 9, 9] and rows[:, 0].tolist() == [9, 9, 9]
 
 
 def test_mixtures_have_the_same_bits_on_any_jobs(groups):

@@ -1,5 +1,6 @@
 """mpi4py's names: communicators, requests, topologies, and what is wrong or lacking."""
 
+import sys
 import threading
 import time
 
@@ -103,6 +104,9 @@ def test_wrong_arguments_are_errors_of_mpi():
             (lambda: comm.bcast(1, root=3), MPI.ERR_ROOT),
             (lambda: MPI.COMM_NULL.Get_rank(), MPI.ERR_COMM),
             (lambda: MPI.Request().Cancel(), MPI.ERR_REQUEST),
+            # The number of an operator of the program, which has none.
+            (lambda: MPI.Op.fromint(-1), MPI.ERR_OP),
+            (lambda: MPI.Op.fromint(100), MPI.ERR_OP),
             (lambda: MPI.INT.Create_subarray([4], [3], [3]), MPI.ERR_ARG),
             (lambda: MPI.INT.Create_subarray([4, 4], [4, 1], [0, -1]), MPI.ERR_ARG),
             (lambda: MPI.INT.Create_subarray([4], [-1], [2]), MPI.ERR_ARG),
@@ -271,6 +275,29 @@ def test_a_request_that_has_failed_takes_nothing_of_the_next():
         return came == b"12345"
 
     assert World.threads(2).run(main) == [True, True]
+
+
+def test_sem_g551_a_receive_whose_request_was_freed_fills_its_buffer(monkeypatch):
+    unheard = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: unheard.append(told.exc_value))
+
+    def main(_):
+        comm, came, short = MPI.COMM_WORLD, bytearray(5), bytearray(2)
+        if comm.rank == 1:
+            comm.Barrier()
+            comm.Send(b"12345", dest=0, tag=3)
+            comm.Send(b"12345", dest=0, tag=4)
+            comm.send("after", dest=0)
+            return came
+        comm.Irecv(came, source=1, tag=3).Free()
+        comm.Irecv(short, source=1, tag=4).Free()
+        comm.Barrier()
+        assert comm.recv(source=1) == "after"
+        return came
+
+    assert World.threads(2).run(main)[0] == b"12345"
+    # Of the one that does not fit nobody else can be told.
+    assert [error == MPI.ERR_TRUNCATE for error in unheard] == [True]
 
 
 def test_a_wait_on_another_thread_leaves_the_request():

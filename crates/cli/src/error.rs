@@ -242,10 +242,31 @@ pub(crate) fn refusal(error: MiningError) -> CliError {
         MiningError::Degenerate { component, problem } => {
             CliError::Data(format!("component {} {problem}", component + 1))
         }
-        MiningError::Impossible { .. } | MiningError::Checkpoint { .. } => {
-            CliError::Data(error.to_string())
-        }
+        MiningError::Impossible { sequence, position } => CliError::Data(format!(
+            "sequence {} is impossible from place {} on: give the model a chance of it",
+            sequence + 1,
+            position + 1
+        )),
+        MiningError::Checkpoint { .. } => CliError::Data(error.to_string()),
         MiningError::Data(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_and_places_are_numbered_from_1() {
+        let error = MiningError::Impossible {
+            sequence: 0,
+            position: 2,
+        };
+        let told = refusal(error).to_string();
+        assert!(
+            told.starts_with("sequence 1 is impossible from place 3 on"),
+            "{told}"
+        );
     }
 }

@@ -82,6 +82,7 @@ mod serve;
 mod signals;
 mod space;
 mod spread;
+mod stderr;
 mod stdout;
 mod summary;
 #[cfg(unix)]

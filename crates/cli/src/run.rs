@@ -18,6 +18,7 @@ use motet_sync::thread;
 use crate::error::{CliError, OptionError, ProgramStartError, not_started};
 use crate::mpi_search::search;
 use crate::spread::SpreadArgs;
+use crate::stderr::tell;
 use crate::stdout::print;
 
 /// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal
@@ -54,7 +55,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
     let line = match search(spread.mpi_lib.as_deref()).find() {
         Err(MpiError::NotFound { .. } | MpiError::Static) if is_alone => {
             if !args.quiet {
-                eprintln!("motet: no MPI library: the program is started without a launcher");
+                tell(format_args!(
+                    "no MPI library: the program is started without a launcher"
+                ));
             }
             program
         }
@@ -118,9 +121,11 @@ fn command(line: &[OsString], launch: &Launch) -> Command {
 /// Says what is going to run.
 fn announce(version: &str, launch: &Launch, local: bool) {
     let (library, nodes) = (launch.library.display(), launch.nodes);
-    eprintln!("motet: {version} in {library}");
+    tell(format_args!("{version} in {library}"));
     if local && nodes > 1 {
-        eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
+        tell(format_args!(
+            "no --hostfile: all {nodes} nodes are this machine"
+        ));
     }
 }
 

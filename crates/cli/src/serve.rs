@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::amount::{check_threads, count};
 use crate::error::{CliError, InputError};
 use crate::interrupt::on_interrupt;
+use crate::stderr::tell;
 use crate::stdout::print;
 
 /// Options of `motet serve`.
@@ -130,7 +131,7 @@ fn served(node: &Node, manifest: &str, has_store: bool) -> Result<Vec<ServiceInf
             (None, Some(fault)) => {
                 let stores = fault.code() == FaultCode::InsufficientResources && !has_store;
                 let advice = if stores { ", with --store FILE" } else { "" };
-                eprintln!("motet: {}: {fault}{advice}", record.name);
+                tell(format_args!("{}: {fault}{advice}", record.name));
             }
             (None, None) => {}
         }

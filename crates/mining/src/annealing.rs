@@ -283,7 +283,7 @@ impl Annealing {
         let team = RankView::new(comm, control);
         let prepared = Prepared::new(&team, points, 1).await?;
         let options = Annealing {
-            clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
+            clusters: Clusters::Exactly(prepared.tree.len().min(at_most.saturating_add(1))),
             tolerance: self.tolerance.min(CHOICE.movement),
             iterations: self.iterations.max(CHOICE.iterations),
             ..options

@@ -59,7 +59,7 @@ impl ClusterChoice {
             let step = lasting.iter().rev().find(|step| step.1 >= clusters);
             step.map(|step| step.0)
         };
-        let appear: Vec<f64> = (2..=most + 1).map_while(first).collect();
+        let appear: Vec<f64> = (2..=most.saturating_add(1)).map_while(first).collect();
         let mut choice = ClusterChoice {
             clusters: 1,
             lasts: 1.0,
@@ -127,6 +127,11 @@ mod tests {
             choice(&[(10.0, 1), (9.0, 2), (1.0, 2)], 5),
             2,
             "no more to split"
+        );
+        assert_eq!(
+            choice(&[(10.0, 1), (9.0, 2), (1.0, 2)], usize::MAX),
+            2,
+            "as many as there are"
         );
         assert_eq!(
             choice(&[(9.0, 2), (8.0, 4), (7.0, 3), (1.0, 4), (0.9, 5)], 4),

@@ -18,7 +18,7 @@ use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{CheckpointKeeper, Checkpoints};
 use crate::rank_view::RankView;
 use crate::{Control, Dissimilarities, MiningError, ParameterError, Progress};
-use field::Field;
+use field::{Field, Known};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +127,7 @@ pub struct Scaled {
     pub asymmetry: f64,
 }
 
-/// Where a scaling is.
+/// Where a scaling is, in units of the field.
 #[derive(Serialize, Deserialize)]
 struct State {
     places: Vec<f64>,
@@ -201,10 +201,12 @@ impl Scaling {
     ) -> Result<Scaled, MiningError> {
         self.check()?;
         let team = RankView::new(comm, control);
-        let field = Field::new(&team, pairs, self.dim)?;
+        let mut field = Field::new(&team, pairs, self.dim)?;
         let known = field.known().await?;
         let mut keeper =
-            CheckpointKeeper::new(comm, kept, self, |digest| pairs.digest(&[], digest));
+            CheckpointKeeper::new(comm, kept, &(self, "in units of the largest"), |digest| {
+                pairs.digest(&[], digest);
+            });
         let mut state = match keeper.load::<State>().await? {
             Some(state) => state,
             None => {
@@ -225,31 +227,37 @@ impl Scaling {
                 .await?;
             state.trace.push(step);
             state.iterations = 0;
-            team.report(|| progress(&step, state.trace.len()));
+            team.report(|| progress(&outer(&step, &field), state.trace.len()));
             keeper.save(false, &state).await?;
         }
         if self.method == ScalingMethod::Annealed {
             self.majorise_too(&field, &known.means, &mut state, &mut keeper)
                 .await?;
         }
-        let State {
-            mut places,
-            eigenvalues,
-            trace,
-            ..
-        } = state;
+        self.scaled(&field, &known, state).await
+    }
+
+    /// What a run has ended with, in the units of the data.
+    async fn scaled(
+        &self,
+        field: &Field<'_>,
+        known: &Known,
+        state: State,
+    ) -> Result<Scaled, MiningError> {
+        let mut places = state.places;
         field.centre(&mut places);
         let stress = field.stress(&places).await?;
         let whole = known.squares;
+        let eigenvalues = state.eigenvalues.iter().map(|value| field.square(*value));
         Ok(Scaled {
             dim: self.dim,
-            places,
-            stress,
+            places: places.iter().map(|place| place * field.unit).collect(),
+            stress: field.square(stress),
             relative_stress: if whole > 0.0 { stress / whole } else { 0.0 },
-            eigenvalues,
-            trace,
+            eigenvalues: eigenvalues.collect(),
+            trace: state.trace.iter().map(|step| outer(step, field)).collect(),
             unknown: known.unknown,
-            asymmetry: pairs.asymmetry(),
+            asymmetry: field.data.asymmetry(),
         })
     }
 
@@ -312,8 +320,8 @@ impl Scaling {
                 return Err(MiningError::Rose {
                     quantity: "stress",
                     step: state.iterations,
-                    before: image.stress,
-                    after: next.stress,
+                    before: field.square(image.stress),
+                    after: field.square(next.stress),
                 });
             }
             let done = fall <= self.tolerance * image.stress;
@@ -360,6 +368,15 @@ impl Scaling {
             }
         }
         Ok(())
+    }
+}
+
+/// A step in the units of the data.
+fn outer(step: &ScalingStep, field: &Field<'_>) -> ScalingStep {
+    ScalingStep {
+        temperature: step.temperature * field.unit,
+        stress: field.square(step.stress),
+        iterations: step.iterations,
     }
 }
 

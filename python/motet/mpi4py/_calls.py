@@ -63,6 +63,12 @@ class Call:
         if self._pending is not None and self._pending.cancel():
             self._pending, self.cancelled, self._finish = None, True, None
 
+    def leave(self) -> None:
+        """Wait no more. It is finished by a later call of the rank that waits or tests."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.leave(self._end)
+
     def tell(self, status: Status | None) -> None:
         """Write down what is known of its message."""
         if status is not None:

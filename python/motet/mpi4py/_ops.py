@@ -198,6 +198,8 @@ class Op:
     @classmethod
     def fromint(cls, arg: int) -> Op:
         """Give the operator of MPI's own with a number."""
+        if not 0 <= arg <= len(PREDEFINED):
+            fail("ERR_OP", f"there is no operator of MPI's own with the number {arg}")
         return list(PREDEFINED.values())[arg - 1] if arg else OP_NULL
 
     f2py = fromhandle = fromint

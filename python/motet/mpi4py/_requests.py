@@ -177,14 +177,20 @@ class Request:
     cancel = Cancel
 
     def Free(self) -> None:
-        """Give the handle up; what was started takes place all the same."""
+        """Give the handle up; what was started takes place all the same.
+
+        A receive fills its buffer in a later call of this rank that waits or tests.
+        """
         if self._state is None:
             fail("ERR_REQUEST", "the request is null")
-        self._state = None
+        self.free()
 
     def free(self) -> None:
         """Give the handle up."""
-        self._state = None
+        state, self._state = self._state, None
+        if state is not None and state.call is not None:
+            call, state.call = state.call, None
+            call.leave()
 
     # Several.
 

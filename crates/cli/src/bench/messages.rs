@@ -12,6 +12,7 @@ use crate::bench::suite_args::installations;
 use crate::error::CliError;
 use crate::own;
 use crate::progress::TerminalBar;
+use crate::stderr::tell;
 use crate::text::grouped;
 use std::time::Duration;
 
@@ -124,11 +125,11 @@ fn rows_of(
             Ok(record) if printed.is_ok() => {
                 printed = sheet.row(&record, &cells(&record));
                 for (peer, reason) in &record.absent {
-                    eprintln!("motet: {}: no {peer}: {reason}", record.row);
+                    tell(format_args!("{}: no {peer}: {reason}", record.row));
                 }
             }
             Ok(_) => {}
-            Err(missing) => eprintln!("motet: {} left out: {}", missing.row, missing.reason),
+            Err(missing) => tell(format_args!("{} left out: {}", missing.row, missing.reason)),
         }
     });
     printed

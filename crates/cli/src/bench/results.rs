@@ -15,6 +15,7 @@ use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
 use crate::files::{Content, ResultsFolder};
+use crate::stderr::tell;
 use crate::stdout::print;
 
 /// Options of `motet bench plot` and `motet bench report`.
@@ -157,10 +158,11 @@ fn apart_cells(apart: &Apart) -> [String; 6] {
 fn read(dir: &Path) -> Result<Results, CliError> {
     let results = Results::read(dir).map_err(BenchError::from)?;
     if results.cut_off {
-        eprintln!(
-            "motet: the last line of {} is cut off and left out: a run was ended in the middle; run its experiment again",
+        tell(format_args!(
+            "the last line of {} is cut off and left out: a run was ended in the middle; run its \
+             experiment again",
             dir.join("rows.jsonl").display()
-        );
+        ));
     }
     Ok(results)
 }

@@ -14,6 +14,7 @@ use crate::bench::suite_args::SuiteArgs;
 use crate::error::{BenchError, CliError};
 use crate::interrupt::cancel_on_interrupt;
 use crate::progress::TerminalBar;
+use crate::stderr::tell;
 use crate::stdout::print;
 
 /// An experiment in the list.
@@ -190,7 +191,7 @@ impl Screen {
     /// Says something on standard error.
     fn warn(&mut self, text: &str) {
         self.bar.clear();
-        eprintln!("motet: {text}");
+        tell(format_args!("{text}"));
         self.bar = TerminalBar::new(self.print.quiet);
     }
 }

@@ -12,6 +12,7 @@ use motet_ports::Port;
 use super::args::MeshLinkArgs;
 use crate::error::CliError;
 use crate::interrupt::on_interrupt;
+use crate::stderr::tell;
 use motet::mesh::{Node, PeerChange};
 
 /// The node, what it runs on, and the port that an interrupt posts to.
@@ -80,7 +81,10 @@ fn console(
         .map_err(|fault| CliError::Service(fault.to_string()))?;
     let server = Server::start(&node, Config::at(at))
         .map_err(|error| CliError::Service(error.to_string()))?;
-    eprintln!("motet: the console is {}/console/#/mesh", server.url());
+    tell(format_args!(
+        "the console is {}/console/#/mesh",
+        server.url()
+    ));
     Ok((server, node))
 }
 
@@ -125,6 +129,6 @@ pub(super) fn words(change: &PeerChange) -> (&'static str, String, String) {
 pub(super) fn warn(change: &PeerChange) {
     if !matches!(change, PeerChange::Up(_) | PeerChange::Restarted(_)) {
         let (what, peer, why) = words(change);
-        eprintln!("motet: {peer} {what}: {why}");
+        tell(format_args!("{peer} {what}: {why}"));
     }
 }

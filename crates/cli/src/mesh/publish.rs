@@ -12,6 +12,7 @@ use serde_json::json;
 use super::args::{ClassOfTopic, MeshPubArgs};
 use super::member::Member;
 use crate::error::CliError;
+use crate::stderr::tell;
 use crate::stdout::print;
 
 /// How often it is looked whether subscribers are there, or have accepted.
@@ -75,11 +76,11 @@ impl Publisher<'_> {
         match wait_blocking(next) {
             Ok(Next::Lost(lost)) => {
                 let (gap, why) = (lost.gap, &lost.why);
-                eprintln!(
-                    "motet: {} samples did not reach {}: {why}",
-                    gap.count(),
+                let count = gap.count();
+                tell(format_args!(
+                    "{count} samples did not reach {}: {why}",
                     lost.subscriber
-                );
+                ));
                 self.lost += gap.count();
                 Next::Lost(lost)
             }

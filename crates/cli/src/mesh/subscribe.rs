@@ -9,6 +9,7 @@ use serde_json::json;
 use super::args::MeshSubArgs;
 use super::member::{Member, warn};
 use crate::error::CliError;
+use crate::stderr::tell;
 use crate::stdout::print;
 
 /// How many samples wait to be printed; then publishers are held back.
@@ -57,10 +58,10 @@ fn line(as_json: bool, sample: &Sample<String>) -> Result<(), CliError> {
         && !as_json
     {
         let (publisher, key) = (&sample.publisher, &sample.key);
-        eprintln!(
-            "motet: {key} of {publisher}: {} samples did not come",
-            gap.count()
-        );
+        let count = gap.count();
+        tell(format_args!(
+            "{key} of {publisher}: {count} samples did not come"
+        ));
     }
     print(|to| {
         if as_json {

@@ -21,6 +21,7 @@ use motet_mpi::MACHINES;
 
 use crate::error::{CliError, OptionError, OutputError};
 use crate::spread::SpreadArgs;
+use crate::stderr::tell;
 
 /// Where such folders are made.
 pub(super) enum RendezvousParent<'a> {
@@ -63,10 +64,11 @@ pub(super) fn make(place: &RendezvousParent<'_>, quiet: bool) -> Result<Option<P
             |error| {
                 // Most runs need none.
                 if !quiet {
-                    eprintln!(
-                        "motet: this run has no mesh: {}: {error}",
-                        usual().display()
-                    );
+                    let usual = usual();
+                    tell(format_args!(
+                        "this run has no mesh: {}: {error}",
+                        usual.display()
+                    ));
                 }
                 None
             },

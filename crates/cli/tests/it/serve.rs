@@ -245,6 +245,21 @@ fn what_cannot_be_served_or_called_is_refused_in_one_line() {
 }
 
 #[test]
+fn what_is_told_where_nobody_reads_is_no_fault() {
+    let place = ProgramFolder::new();
+    place.write(
+        "unknown.toml",
+        "[[service]]\ntype = 'teapot'\nat = '/pot'\n",
+    );
+    let (read, write) = std::io::pipe().unwrap();
+    drop(read);
+    let mut command = place.command("serve unknown.toml --listen 127.0.0.1:0");
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let ended = command.stderr(write).status().unwrap();
+    assert_eq!(ended.code(), Some(2));
+}
+
+#[test]
 fn sem_g513_the_demonstration_refuses_what_cannot_be() {
     let place = ProgramFolder::new();
     let serving = Serving::start(&place, "");

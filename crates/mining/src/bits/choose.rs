@@ -59,7 +59,7 @@ impl BitAnnealing {
         self.check(at_most, 0.0)?;
         let team = RankView::new(comm, control);
         let field = Field::new(&team, bits);
-        let most = bits.len().min(at_most + 1);
+        let most = bits.len().min(at_most.saturating_add(1));
         let how = (self, "choice", at_most);
         let mut keeper = CheckpointKeeper::new(comm, kept, &how, |digest| bits.digest(digest));
         let state: Option<State> = keeper.load().await?;

@@ -211,9 +211,14 @@ impl Factors {
                     .map(|j| root(covariance[j % covariance.len()]))
                     .collect(),
             };
-            let inverse = inverse.ok_or(MiningError::Degenerate {
+            let inverse = inverse.ok_or_else(|| MiningError::Degenerate {
                 component,
-                problem: "has a covariance that is not positive definite: give a larger floor",
+                problem: match covariance.iter().all(|value| value.is_finite()) {
+                    true => "has a covariance that is not positive definite: give a larger floor",
+                    false => {
+                        "has a covariance beyond all numbers: divide the columns by a large one"
+                    }
+                },
             })?;
             let diagonal = |i: usize| match triangle {
                 true => inverse[i * (i + 3) / 2],

@@ -75,9 +75,15 @@ impl MixtureModel {
             let (what, row) = ("weights", 0);
             return Err(DataError::Distribution { what, row, sum });
         }
-        let numbers = [&self.means, &self.covariances].map(|values| {
+        let size = match self.covariance {
+            Covariance::Full | Covariance::Tied => dim * dim,
+            Covariance::Diagonal => dim,
+            Covariance::Spherical => 1,
+        };
+        // Of each the numbers of one component.
+        let numbers = [(&self.means, dim), (&self.covariances, size)].map(|(values, size)| {
             let bad = values.iter().position(|value| !value.is_finite())?;
-            Some((bad / dim, bad % dim, values[bad]))
+            Some((bad / size, bad % size % dim, values[bad]))
         });
         if let Some((row, column, value)) = numbers.into_iter().flatten().next() {
             return Err(DataError::NotFinite { row, column, value });
@@ -85,11 +91,6 @@ impl MixtureModel {
         let step = match self.covariance {
             Covariance::Full | Covariance::Tied => dim + 1,
             Covariance::Diagonal | Covariance::Spherical => 1,
-        };
-        let size = match self.covariance {
-            Covariance::Full | Covariance::Tied => dim * dim,
-            Covariance::Diagonal => dim,
-            Covariance::Spherical => 1,
         };
         for (row, values) in self.covariances.chunks_exact(size).enumerate() {
             let mut diagonal = values.iter().step_by(step).enumerate();

@@ -395,6 +395,10 @@ fn sem_g132_bad_mixtures_are_told() {
         &flat,
     );
     assert!(told.contains("component 0 has a covariance"), "{told}");
+    // Their squares are beyond all numbers, and no floor would help.
+    let huge = Points::new((0..30).map(|i| 1e160 * f64::from(i)).collect(), 1).unwrap();
+    let told = run(Mixture::default(), &huge);
+    assert!(told.contains("divide the columns"), "{told}");
 }
 
 #[test]
@@ -440,6 +444,7 @@ fn sem_g151_a_criterion_chooses_the_number_and_its_model_predicts_the_rows_of_th
         (broken(|model| model.means.truncate(3)), "means"),
         (broken(|model| model.covariances[7] = -1.0), "variance"),
         (broken(|model| model.means[1] = f64::NAN), "NaN"),
+        (broken(|model| model.covariances[9] = f64::NAN), "row 2"),
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }

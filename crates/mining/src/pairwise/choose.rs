@@ -66,7 +66,7 @@ impl Pairwise {
         let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
         let team = RankView::new(comm, control);
         let field = Field::new(&team, pairs, &weights);
-        let most = pairs.len().min(at_most + 1);
+        let most = pairs.len().min(at_most.saturating_add(1));
         let how = (self, "choice", at_most);
         let mut keeper =
             CheckpointKeeper::new(comm, kept, &how, |digest| pairs.digest(&weights, digest));

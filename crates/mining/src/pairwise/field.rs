@@ -174,18 +174,25 @@ impl Field<'_> {
         &self,
         own: Vec<(f64, T)>,
     ) -> Result<Vec<T>, MiningError> {
+        // They agree on cancellation, too: many single moves may follow each other.
+        let own = (self.team.control.is_cancelled(), own);
         let best = self
             .team
             .comm
-            .allreduce(own, |mut left: Vec<(f64, T)>, right| {
-                for (left, right) in left.iter_mut().zip(right) {
+            .allreduce(own, |mut left: (bool, Vec<(f64, T)>), right| {
+                left.0 |= right.0;
+                for (left, right) in left.1.iter_mut().zip(right.1) {
                     if right.0 > left.0 {
                         *left = right;
                     }
                 }
                 left
             });
-        Ok(best.await?.into_iter().map(|(_, thing)| thing).collect())
+        let (cancelled, best) = best.await?;
+        if cancelled {
+            return Err(MiningError::Cancelled);
+        }
+        Ok(best.into_iter().map(|(_, thing)| thing).collect())
     }
 
     /// The sums of the shares of this rank's rows.

@@ -63,8 +63,10 @@ impl Field<'_> {
     pub(super) async fn least(&self, mut labels: Vec<usize>) -> Result<Vec<usize>, MiningError> {
         for _ in 0..PASSES {
             let k = renumber(&mut labels);
-            let energies = self.cold_sums(k, &labels).await?.energies();
-            let own = energies.chunks_exact(k).map(least_of);
+            let sums = self.cold_sums(k, &labels).await?;
+            let energies = sums.energies();
+            let own = energies.chunks_exact(k);
+            let own = own.map(|energies| least_of(energies, &sums.masses));
             let new = self.gather_labels(own).await?;
             if new == labels {
                 break;
@@ -204,11 +206,12 @@ pub(super) fn sizes_of(k: usize, labels: &[usize]) -> Vec<usize> {
     sizes
 }
 
-fn least_of(energies: &[f64]) -> usize {
-    let mut best = 0;
-    for (k, energy) in energies.iter().enumerate() {
-        if *energy < energies[best] {
-            best = k;
+/// The cluster of least energy, the first of equals. One whose rows all weigh nothing has none.
+fn least_of(energies: &[f64], masses: &[f64]) -> usize {
+    let (mut best, mut least) = (0, f64::INFINITY);
+    for (k, (energy, mass)) in energies.iter().zip(masses).enumerate() {
+        if *mass > 0.0 && *energy < least {
+            (best, least) = (k, *energy);
         }
     }
     best

@@ -268,6 +268,40 @@ fn sem_g125_bad_input_names_its_place() {
 }
 
 #[test]
+fn single_moves_agree_on_cancellation() {
+    let (values, weights) = sixty();
+    let data = Dissimilarities::new(values, 60).unwrap();
+    let weights = &normalised(Some(&weights), 60).unwrap();
+    let run = World::threads(2).run(async |comm| {
+        let token = CancelToken::new();
+        if comm.rank() == 1 {
+            token.cancel();
+        }
+        let control = Control {
+            cancel: Some(&token),
+            ..Control::default()
+        };
+        let team = RankView::new(&comm, &control);
+        let field = Field::new(&team, &data, weights);
+        let best = field.best(vec![(1.0, 7_usize)]).await;
+        Ok::<_, MiningError>(matches!(best, Err(MiningError::Cancelled)))
+    });
+    assert_eq!(run.unwrap(), [true, true]);
+}
+
+#[test]
+fn a_cluster_whose_rows_weigh_nothing_draws_no_row() {
+    let at = [0.0, 1.0, 10.0, 11.0, 20.0];
+    let square = |i: usize, j: usize| (at[i] - at[j]) * (at[i] - at[j]);
+    let pairs = (0..25).map(|pair| square(pair / 5, pair % 5));
+    let data = Dissimilarities::new(pairs.collect(), 5).unwrap();
+    let labels = on_field(&data, &[1.0, 1.0, 1.0, 1.0, 0.0], async |field| {
+        field.least(vec![0, 0, 1, 1, 2]).await.unwrap()
+    });
+    assert_eq!(labels, [0, 0, 1, 1, 1]);
+}
+
+#[test]
 fn protein_families_needs_data() {
     let folder = motet_testkit::data().join("dissim-protein");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();

@@ -87,7 +87,7 @@ impl Field<'_> {
         let mut line = vec![0.0; n];
         let mut mine = Vec::with_capacity(self.rows.len() * count);
         for row in self.rows.clone() {
-            self.data.read(row, &mut line);
+            self.read(row, &mut line);
             for (column, value) in line.iter_mut().enumerate() {
                 *value = match value.is_nan() {
                     true => (means[row] + means[column]) / 2.0,

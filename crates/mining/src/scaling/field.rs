@@ -2,6 +2,7 @@
 
 use super::kernel::{Images, known_part};
 use crate::lanes::run;
+use crate::power::power_of_two_above;
 use crate::rank_view::RankView;
 use crate::{DataError, Dissimilarities, MiningError};
 use std::ops::Range;
@@ -16,9 +17,12 @@ pub(super) struct Field<'a> {
     pub(super) dim: usize,
     /// The rows of this rank.
     pub(super) rows: Range<usize>,
+    /// Distances, places and temperatures are counted in this, squares in its square. It is a power
+    /// of two, so it changes no bit of a significand, and keeps squares of squares in range.
+    pub(super) unit: f64,
 }
 
-/// What is known of the pairs.
+/// What is known of the pairs, in units of the field.
 pub(super) struct Known {
     /// The largest distance.
     pub(super) largest: f64,
@@ -52,7 +56,20 @@ impl<'a> Field<'a> {
             data,
             dim,
             rows: team.share(data.len()),
+            unit: 1.0,
         })
+    }
+
+    /// One row of distances in units of the field.
+    pub(super) fn read(&self, row: usize, line: &mut [f64]) {
+        self.data.read(row, line);
+        let scale = 1.0 / self.unit;
+        line.iter_mut().for_each(|value| *value *= scale);
+    }
+
+    /// A square in the units of the data.
+    pub(super) fn square(&self, square: f64) -> f64 {
+        square * self.unit * self.unit
     }
 
     /// Numbers of all rows, of which each rank has made those of its own.
@@ -65,18 +82,21 @@ impl<'a> Field<'a> {
         Ok(all.into_iter().flat_map(|part| part.1).collect())
     }
 
-    pub(super) async fn known(&self) -> Result<Known, MiningError> {
+    /// Finds the unit of the field, and what is known of the pairs.
+    pub(super) async fn known(&mut self) -> Result<Known, MiningError> {
         let n = self.data.len();
         let mut line = vec![0.0; n];
         let mut mine = Vec::with_capacity(4 * self.rows.len());
         for row in self.rows.clone() {
             self.data.read(row, &mut line);
             let known = line.iter().filter(|value| !value.is_nan());
-            let (mut count, mut largest, mut squares) = (0, 0.0_f64, 0.0);
+            // NaN is not larger than anything.
+            let largest = line.iter().copied().fold(0.0, f64::max);
+            let own = power_of_two_above(largest);
+            let (mut count, mut squares) = (0, 0.0);
             for value in known {
                 count += 1;
-                largest = largest.max(*value);
-                squares += value * value;
+                squares += (value / own) * (value / own);
             }
             mine.extend([
                 largest,
@@ -88,11 +108,19 @@ impl<'a> Field<'a> {
         let all = self.gather(mine).await?;
         let rows = all.as_chunks::<4>().0;
         let known: f64 = rows.iter().map(|row| row[2]).sum();
+        let largest = rows.iter().map(|row| row[0]).fold(0.0, f64::max);
+        self.unit = power_of_two_above(largest);
+        // The squares of a row are in a unit of its own.
+        let squared = |row: &[f64; 4]| match row[0] > 0.0 {
+            true => (power_of_two_above(row[0]) / self.unit).powi(2),
+            false => 0.0,
+        };
+        let squares = rows.iter().map(|row| row[1] * squared(row));
         Ok(Known {
-            largest: rows.iter().map(|row| row[0]).fold(0.0, f64::max),
-            squares: rows.iter().map(|row| row[1]).sum::<f64>() / 2.0,
+            largest: largest / self.unit,
+            squares: squares.sum::<f64>() / 2.0,
             unknown: 1.0 - known / (n * n) as f64,
-            means: rows.iter().map(|row| row[3]).collect(),
+            means: rows.iter().map(|row| row[3] * squared(row)).collect(),
         })
     }
 
@@ -100,6 +128,7 @@ impl<'a> Field<'a> {
     pub(super) async fn image(&self, places: &[f64], short: f64) -> Result<Image, MiningError> {
         let task = Images {
             data: self.data,
+            scale: 1.0 / self.unit,
             rows: self.rows.clone(),
             places,
             dim: self.dim,

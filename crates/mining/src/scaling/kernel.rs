@@ -7,6 +7,8 @@ use std::ops::Range;
 /// Per row Σ (D - d)², Σ D², and Σ (y_i - y_j) D / d over the known pairs.
 pub(super) struct Images<'a> {
     pub(super) data: &'a Dissimilarities,
+    /// What all distances are multiplied by.
+    pub(super) scale: f64,
     pub(super) rows: Range<usize>,
     pub(super) places: &'a [f64],
     pub(super) dim: usize,
@@ -32,6 +34,7 @@ impl NumericLoop for Images<'_> {
         let mut sums = vec![isa.splat(0.0); dim];
         for row in self.rows.clone() {
             self.data.read(row, &mut line);
+            line.iter_mut().for_each(|value| *value *= self.scale);
             let own = &self.places[row * dim..][..dim];
             let (mut stress, mut whole) = (isa.splat(0.0), isa.splat(0.0));
             sums.fill(isa.splat(0.0));

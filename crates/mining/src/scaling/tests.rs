@@ -239,6 +239,32 @@ fn sem_g143_more_dimensions_than_rows_and_equal_rows() {
 }
 
 #[test]
+fn sem_g550_distances_of_any_scale_have_the_same_places() {
+    let (_, mut values) = plane(20);
+    let bent = values.iter_mut().enumerate();
+    bent.for_each(|(at, v)| *v *= 1.0 + (at % 7) as f64 / 20.0);
+    // Without the unit the products of squares leave the range of numbers from 2^256 on.
+    for scale in [2.0_f64.powi(-400), 2.0_f64.powi(400)] {
+        let scaled = values.iter().map(|value| value * scale).collect();
+        let scaled = Dissimilarities::new(scaled, 20).unwrap();
+        let plain = Dissimilarities::new(values.clone(), 20).unwrap();
+        for kind in [
+            ScalingMethod::Classical,
+            ScalingMethod::Majorised,
+            ScalingMethod::Annealed,
+        ] {
+            let [one, other] = [&plain, &scaled].map(|pairs| fit(2, &method(kind), pairs));
+            let places: Vec<f64> = one.places.iter().map(|place| place * scale).collect();
+            assert_eq!(other.places, places, "{kind:?}, times {scale:e}");
+            assert_eq!(other.stress, one.stress * scale * scale);
+            assert_eq!(other.relative_stress, one.relative_stress);
+            let first = |found: &Scaled| found.trace.first().map(|step| step.temperature);
+            assert_eq!(first(&other), first(&one).map(|t| t * scale));
+        }
+    }
+}
+
+#[test]
 fn sem_g503_few_rows_are_annealed_as_well_as_majorised() {
     // Points of a plane, of which annealing alone often keeps a line only.
     let mut lower = 0;
