@@ -109,7 +109,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let served = served.and_then(|services| {
         let server = Server::start(&node, config);
         let server = server.map_err(|error| CliError::Service(error.to_string()))?;
-        tell(args.json, &server, &services)?;
+        tell_served(args.json, &server, &services)?;
         // The dispatcher ends behind this; nobody waits inside a task.
         let _ = wait_blocking(stop.recv());
         server.stop();
@@ -144,7 +144,7 @@ fn served(node: &Node, manifest: &str, has_store: bool) -> Result<Vec<ServiceInf
     }
 }
 
-fn tell(as_json: bool, server: &Server, services: &[ServiceInfo]) -> Result<(), CliError> {
+fn tell_served(as_json: bool, server: &Server, services: &[ServiceInfo]) -> Result<(), CliError> {
     let url = server.url();
     print(|to| {
         if as_json {

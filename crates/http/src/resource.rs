@@ -49,16 +49,14 @@ pub(crate) async fn answer(
                 None => state(site, service, options?, request.headers()).await,
             },
             Method::PUT => {
-                caller.may_change()?;
-                only_matching(request.headers())?;
+                may_set(caller, request.headers())?;
                 let options = options?;
                 let body = body(site, request, &["application/json"]).await?;
                 let set = service.call_with("replace", body, options);
                 Ok(json(&site.wakes.wait(set).await?))
             }
             Method::PATCH => {
-                caller.may_change()?;
-                only_matching(request.headers())?;
+                may_set(caller, request.headers())?;
                 let options = options?;
                 let kinds = [MERGE_PATCH, "application/json", JSON_PATCH];
                 let operation = match kind(request.headers())?.as_deref() {
@@ -152,9 +150,10 @@ fn version(tag: &str) -> Option<u64> {
     tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
 }
 
-/// Refuses a change that is to be made only if there is no state, which there is, or not a certain
-/// one.
-fn only_matching(headers: &HeaderMap) -> Result<(), Refusal> {
+/// Refuses who changes nothing, and a change that is to be made only if there is no state, which
+/// there is, or not a certain one.
+fn may_set(caller: &Caller, headers: &HeaderMap) -> Result<(), Refusal> {
+    caller.may_change()?;
     match text(headers, &IF_NONE_MATCH)? {
         None => Ok(()),
         Some("*") => {

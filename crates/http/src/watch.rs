@@ -4,8 +4,9 @@ use crate::access::cannot;
 use crate::events::BEAT;
 use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
+use hyper::http::response::Parts;
 use hyper::{Method, StatusCode};
 use motet_service::{Fault, FaultCode, Value};
 use std::any::Any;
@@ -161,6 +162,29 @@ pub(crate) async fn watch(
     }
 }
 
+/// Why the node tells nothing. An error: it has no room now, and is asked again.
+async fn refused(head: &Parts, body: Incoming, was_open: bool) -> Result<Fault, Failed> {
+    let answer = serde_json::from_slice(&whole(body).await?).unwrap_or(Value::Null);
+    let fault = fault_of(&answer, head);
+    let is_passing = fault.retry_in().is_some();
+    match was_open && (is_passing || head.status == StatusCode::SERVICE_UNAVAILABLE) {
+        true => Err(Failed::Before(fault.to_string())),
+        false => Ok(fault),
+    }
+}
+
+/// Whether events come behind this head.
+fn tells_events(head: &Parts, host: &str) -> Result<(), Fault> {
+    let kind = head.headers.get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.starts_with("text/event-stream") {
+        return Ok(());
+    }
+    let reason =
+        format!("{host} answers with the type {kind:?}, not with events: it is no node of motet");
+    Err(Fault::new(FaultCode::UnknownService, reason))
+}
+
 /// Tells what comes over one connection, until it fails; `Ok` when there is no more to tell.
 /// `was_open`: there was one before, and a node that has no room now is asked again.
 async fn stream(
@@ -194,27 +218,13 @@ async fn stream(
     })?;
     let (head, mut body) = response.into_parts();
     if !head.status.is_success() {
-        let bytes = timeout(SILENCE, whole(body))
-            .await
-            .map_err(|_| silent())??;
-        let answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        let fault = fault_of(&answer, &head);
-        let is_passing = fault.retry_in().is_some();
-        if was_open && (is_passing || head.status == StatusCode::SERVICE_UNAVAILABLE) {
-            return Err(Failed::Before(fault.to_string()));
-        }
+        let refused = timeout(SILENCE, refused(&head, body, was_open)).await;
+        let fault = refused.map_err(|_| silent())??;
         drop(to.send(Err(fault)).await);
         return Ok(());
     }
-    let kind = head.headers.get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if !kind.starts_with("text/event-stream") {
-        let reason = format!(
-            "{} answers with the type {kind:?}, not with events: it is no node of motet",
-            lines.host
-        );
-        let fault = Fault::new(FaultCode::UnknownService, reason).of_service(path);
-        drop(to.send(Err(fault)).await);
+    if let Err(fault) = tells_events(&head, &lines.host) {
+        drop(to.send(Err(fault.of_service(path))).await);
         return Ok(());
     }
     *is_open = true;

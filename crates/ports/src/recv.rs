@@ -82,7 +82,7 @@ impl<T: Send + 'static> Port<T> {
     }
 }
 
-impl<T: Send + 'static> Recv<'_, T> {
+impl<'a, T: Send + 'static> Recv<'a, T> {
     /// Gives up the wait when an active causality is cancelled. An item that is there already is
     /// received all the same.
     ///
@@ -109,9 +109,7 @@ impl<T: Send + 'static> Recv<'_, T> {
     pub fn or_cancelled(self) -> impl Future<Output = Result<T, Cancelled>> {
         Causality::unless_cancelled(self)
     }
-}
 
-impl<'a, T: Send + 'static> Recv<'a, T> {
     /// As [`Port::recv`], or the end of the port: it is [closed](Port::close) and empty.
     ///
     /// ```
@@ -282,8 +280,7 @@ pub(crate) fn take<T: Send + 'static>(port: &Port<T>, cx: &Context<'_>) -> Optio
         adopt(&causalities, cx);
         return Some(item);
     }
-    let parcel = port.core().pop()?;
-    Some(received(parcel, cx))
+    Some(received(port.core().pop()?, cx))
 }
 
 /// They become active in the task that is polled. Another executor's threads are left alone: what is
@@ -310,8 +307,7 @@ impl<T: Send + 'static> Waiting<T> {
         match &mut *stage {
             Stage::Waits(waker) => {
                 let before = renew_waker(waker, cx.waker());
-                drop(stage);
-                drop(before);
+                drop((stage, before));
                 Poll::Pending
             }
             Stage::Ended(parcel) => Poll::Ready(parcel.take()),

@@ -36,8 +36,8 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, options: &Test) {
         return runner.skip("the rest", SLOW);
     }
     stress::step(runner, project, STRESS_SECONDS);
-    // Each row has long times on one core. They share no folder of what is built for long; the tests
-    // of Python, which mostly wait, run beside the documentation.
+    // Each row has long times on one core. They share no folder of what is built for long. The
+    // tests of Python, which mostly wait, run beside the documentation.
     runner.beside(
         |runner| {
             doc_tests(runner, project);

@@ -136,11 +136,7 @@ fn ranks_give_the_objects_of_core_and_say_which_peer_is_absent() {
         .iter()
         .map(|row| row["row"].as_str().unwrap())
         .collect();
-    let expected = [
-        "memory of 10000 ranks",
-        "barrier, P = 2",
-        "barrier, P = 8",
-    ];
+    let expected = ["memory of 10000 ranks", "barrier, P = 2", "barrier, P = 8"];
     assert_eq!(names, expected);
     assert!(rows.iter().all(|row| row["motet"].as_f64().unwrap() > 0.0));
     assert!(

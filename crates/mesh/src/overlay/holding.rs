@@ -358,7 +358,7 @@ mod tests {
         let kept = member.shared().store.lock().put("key", largest, now);
         kept.expect("there is room");
         let told = Log::new();
-        let (log, puts) = (told.clone(), member.clone());
+        let (log, puts) = (told.clone(), member);
         let put = async move { log.push(puts.put("key", &1_u32).await) };
         spawn(&queue("task"), put).expect("the queue is open");
         replay.run();

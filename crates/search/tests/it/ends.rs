@@ -521,7 +521,8 @@ fn sem_g202_a_panic_of_the_operator_is_told_on_every_rank() {
         let fault = on(ranks, async |comm| {
             let count = |sum: &mut u64, _: &Vec<u32>| *sum += 1;
             let join = |_, _| -> u64 { panic!("too much") };
-            let folded = Search::default().fold(&comm, &Fragile(&[99]), || 0, count, join);
+            let search = Search::default();
+            let folded = search.fold(&comm, &Fragile(&[99]), || 0, count, join);
             match folded.await {
                 Err(SearchError::Fault(fault)) => Ok(fault),
                 other => panic!("no fault: {other:?}"),
@@ -560,11 +561,8 @@ fn a_window_of_nothing_is_refused() {
         ..Search::default()
     };
     let told = on(2, async |comm| {
-        Ok(search
-            .maximise(&comm, &Fragile(&[]))
-            .await
-            .unwrap_err()
-            .to_string())
+        let found = search.maximise(&comm, &Fragile(&[])).await;
+        Ok(found.unwrap_err().to_string())
     });
     assert!(told.contains("window"), "{told}");
 }
