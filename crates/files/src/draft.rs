@@ -96,15 +96,16 @@ impl<T: Plain> Draft<T> {
         path: &Path,
         fill: impl FnOnce(&File, &Path, &Path) -> Result<(), FileError>,
     ) -> Result<Self, FileError> {
-        let (comm, target) = (comm.dup().await?, followed(path));
+        let comm = comm.dup().await?;
         let made = (comm.rank() == 0).then(|| {
+            let target = followed(path)?;
             let (file, draft) = made_beside(&target)?;
             let removal = Removal(Some(draft.clone()));
             fill(&file, &draft, &target)?;
-            Ok((draft, removal))
+            Ok(((draft, target), removal))
         });
         let (made, removal) = agree(&comm, made.transpose()).await?.unzip();
-        let draft = comm.broadcast(0, made).await?;
+        let (draft, target) = comm.broadcast(0, made).await?;
         let file = OpenOptions::new().read(true).write(true).open(&draft);
         let opened = file.map_err(FileError::io("open", &draft));
         let file = agree(&comm, opened).await?;
@@ -288,17 +289,23 @@ impl Drop for Removal {
 }
 
 /// Where a path leads: a link stays, and what it names is written.
-fn followed(path: &Path) -> PathBuf {
-    // As many as systems follow; a circle of links is refused when the draft is named.
+fn followed(path: &Path) -> Result<PathBuf, FileError> {
+    // As many as systems follow.
     const MOST: usize = 40;
-    let mut path = path.to_owned();
-    for _ in 0..MOST {
-        let Ok(named) = fs::read_link(&path) else {
-            break;
+    let mut place = path.to_owned();
+    for _ in 0..=MOST {
+        let Ok(named) = fs::read_link(&place) else {
+            return Ok(place);
         };
-        path = folder_of(&path).join(named);
+        place = folder_of(&place).join(named);
     }
-    path
+    // A draft that took the name of one of them would end the circle in silence.
+    Err(FileError::View {
+        problem: format!(
+            "{} leads through more than {MOST} symbolic links",
+            path.display()
+        ),
+    })
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -92,6 +92,22 @@ fn sem_g357_a_link_stays_and_what_it_names_is_written() {
     drop(folder);
 }
 
+#[cfg(unix)]
+#[test]
+fn sem_g357_a_circle_of_links_is_refused_and_stays() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    symlink("two", folder.path().join("one")).unwrap();
+    symlink("one", folder.path().join("two")).unwrap();
+    on_three(async move |comm| {
+        let begun = Draft::<u8>::create(&comm, folder.path().join("one")).await;
+        let refused = begun.unwrap_err().to_string();
+        assert!(refused.contains("symbolic links"), "{refused}");
+        assert_eq!(names(folder.path()), ["one", "two"]);
+        Ok(())
+    });
+}
+
 #[test]
 fn sem_g357_a_draft_is_removed_when_the_run_ends_while_it_is_begun() {
     let folder = tempfile::tempdir().unwrap();
