@@ -153,7 +153,7 @@ impl<S: Service> Served<S> {
     ) -> Result<Ended<S>, Failed> {
         self.has_version(cx.envelope.if_version())
             .map_err(Failed::Fault)?;
-        let _taken = TakenService(self);
+        let _taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return Err(Failed::Fault(self.slot.common.absence()));
         };
@@ -196,7 +196,7 @@ impl<S: Service> Served<S> {
             return give::<ContractOf<S>>(reply, Err(fault));
         }
         let common = &self.slot.common;
-        let _taken = TakenService(self);
+        let _taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return give::<ContractOf<S>>(reply, Err(common.absence()));
         };
@@ -347,13 +347,27 @@ impl<S: Service> Served<S> {
 
 /// The service is out of its cell until this is dropped. When what was done with it has panicked
 /// outside of its handler, it is not put back, and is built anew.
-pub(super) struct TakenService<'a, S: Service>(pub(super) &'a Arc<Served<S>>);
+pub(super) struct TakenService<'a, S: Service> {
+    served: &'a Arc<Served<S>>,
+    /// A destructor that runs for the panic of another calls: that panic is none of this operation.
+    was_panicking: bool,
+}
+
+impl<'a, S: Service> TakenService<'a, S> {
+    pub(super) fn of(served: &'a Arc<Served<S>>) -> Self {
+        TakenService {
+            served,
+            was_panicking: std::thread::panicking(),
+        }
+    }
+}
 
 impl<S: Service> Drop for TakenService<'_, S> {
     fn drop(&mut self) {
-        if std::thread::panicking() && self.0.cell.lock().is_none() {
+        let has_panicked = std::thread::panicking() && !self.was_panicking;
+        if has_panicked && self.served.cell.lock().is_none() {
             let reason = "an operation panicked outside of its handler";
-            self.0.restart(&Fault::failed(reason));
+            self.served.restart(&Fault::failed(reason));
         }
     }
 }

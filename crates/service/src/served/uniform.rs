@@ -64,7 +64,7 @@ impl<S: Service> Served<S> {
             return drop(to.post(Err(fault)));
         }
         let common = &self.slot.common;
-        let _taken = TakenService(self);
+        let _taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
         };

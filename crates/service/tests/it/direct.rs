@@ -5,6 +5,7 @@ use motet_ports::timer::sleep;
 use motet_ports::{Port, reply, wait_blocking_for};
 use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
 use std::future::{Future, IntoFuture};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -327,6 +328,41 @@ fn sem_g398_faults_and_panics_are_the_same() {
         let fault =
             answer(diary.note(1)).map_or(FaultCode::Gone, |result| result.unwrap_err().code());
         assert_eq!(fault, FaultCode::Gone);
+    });
+}
+
+fn fail() {
+    panic!("the caller has failed");
+}
+
+/// Calls when it is dropped.
+struct CallsAtItsEnd<'a>(&'a DiaryClient);
+
+impl Drop for CallsAtItsEnd<'_> {
+    fn drop(&mut self) {
+        drop(answer(self.0.note(1)));
+    }
+}
+
+#[test]
+fn sem_g371_a_call_of_a_destructor_does_not_build_the_service_anew() {
+    on_workers(1, async |node| {
+        let diary = diary(&node).await;
+        diary.tear(4).await.unwrap_err();
+        // The service may be there again, or not yet; a panic of the caller is none of its own.
+        for _ in 0..10 {
+            let calling = || {
+                let _calls = CallsAtItsEnd(&diary);
+                fail();
+            };
+            catch_unwind(AssertUnwindSafe(calling)).unwrap_err();
+            sleep(Duration::from_millis(1)).await;
+        }
+        while diary.get().await.is_err() {
+            sleep(Duration::from_millis(1)).await;
+        }
+        let restarts = node.find("/notes").unwrap().figures().restarts;
+        assert_eq!(restarts, 1);
     });
 }
 
