@@ -8,7 +8,7 @@
 //! - `admission.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
 //! - `cx.rs`: what a handler knows;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
-//!   `subscription.rs`: what it tells whom;
+//!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
 //! - `shared.rs`: what the services of a node share.
 
 mod admission;
@@ -21,6 +21,7 @@ mod contract;
 mod cx;
 mod definition;
 mod direct;
+mod new_subscription;
 mod notification;
 mod shared;
 mod slot;
@@ -43,6 +44,7 @@ pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
 pub(crate) use direct::AtOnce;
+pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
 pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, ServiceSlot, SlotOf};
 pub(crate) use subscriptions::Entering;

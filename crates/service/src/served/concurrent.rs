@@ -5,7 +5,7 @@ use crate::context::{Panicked, complete};
 use crate::options::RequestEnvelope;
 use crate::report::{Level, Traced};
 use crate::service::{ContractOf, StateOf};
-use crate::service::{Entering, Figures, OperationBody, OperationItem};
+use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, Group, Operation};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
@@ -147,10 +147,14 @@ impl<S: Service> Served<S> {
         let Entering { how, sink, reply } = entering;
         let subscriptions = &self.slot.subscriptions;
         let id = subscriptions.enter(how, sink, version, now, state);
-        if reply.post(Ok(id)).is_err() {
-            // Who asked has gone: nobody would end it.
-            subscriptions.leave(id);
-        }
+        let slot = Arc::downgrade(&self.slot);
+        let new = NewSubscription::new(id, move |id| {
+            if let Some(slot) = slot.upgrade() {
+                slot.subscriptions.leave(id);
+            }
+        });
+        // Who asked may have gone.
+        drop(reply.post(Ok(new)));
         if common.has_ended() {
             // The node has ended meanwhile, and has told those who were there then.
             subscriptions.end(version);

@@ -2,6 +2,7 @@
 
 use super::admission::envelop;
 use super::call::{Call, Make, Uniform, call_out};
+use super::new_subscription::NewSubscription;
 use super::notification::Notification;
 use super::slot::{OperationBody, OperationItem, ServiceSlot};
 use super::subscriptions::{Entering, Sink};
@@ -11,13 +12,10 @@ use crate::json::{Answering, To};
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
-use motet_ports::{Port, Reply, reply};
+use motet_ports::{Port, reply};
 use serde_json::Value;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 /// Calls a service that has the contract `C`, here or elsewhere. What
@@ -178,15 +176,10 @@ impl<C: Contract> Client<C> {
             sink,
             reply: to,
         }));
-        let mut entering = SubscriptionReply {
-            slot,
-            answer,
-            is_given: false,
-        };
         let until = begin(slot, what, options, true)?;
         let deadlines = &slot.common.shared.deadlines;
-        match deadlines.before(until, &mut entering).await {
-            Ok(Ok(result)) => result,
+        match deadlines.before(until, answer).await {
+            Ok(Ok(result)) => result.map(NewSubscription::take),
             Ok(Err(_)) => Err(no_answer(&slot.common.path)),
             Err(_) => Err(timeout(&slot.common.path)),
         }
@@ -277,35 +270,6 @@ impl<C: Contract> Client<C> {
         match &self.target {
             Target::Here(slot) => Ok(slot),
             Target::Elsewhere(remote) => Err(remote),
-        }
-    }
-}
-
-/// The number of a subscription, on its way to its subscriber. One that is given up meanwhile ends
-/// the subscription, of which nobody would know.
-struct SubscriptionReply<'a, C: Contract> {
-    slot: &'a ServiceSlot<C>,
-    answer: Reply<Result<u64, Fault>>,
-    is_given: bool,
-}
-
-impl<C: Contract> Future for SubscriptionReply<'_, C> {
-    type Output = <Reply<Result<u64, Fault>> as Future>::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let polled = Pin::new(&mut self.answer).poll(cx);
-        self.is_given |= polled.is_ready();
-        polled
-    }
-}
-
-impl<C: Contract> Drop for SubscriptionReply<'_, C> {
-    fn drop(&mut self) {
-        let mut nobody = Context::from_waker(Waker::noop());
-        if !self.is_given
-            && let Poll::Ready(Ok(Ok(id))) = Pin::new(&mut self.answer).poll(&mut nobody)
-        {
-            self.slot.subscriptions.leave(id);
         }
     }
 }

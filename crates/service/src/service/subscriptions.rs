@@ -10,9 +10,9 @@
 //! nothing comes after an acknowledged end.
 
 use super::any_notification::AnyNotification;
+use super::new_subscription::NewSubscription;
 use crate::json::To;
-use crate::{Contract, Event, Notification};
-use crate::{Slow, Subscribe, SubscriptionInfo};
+use crate::{Contract, Event, Notification, Slow, Subscribe, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +57,7 @@ pub(crate) enum Sink<C: Contract> {
 pub(crate) struct Entering<C: Contract> {
     pub(crate) how: Subscribe,
     pub(crate) sink: Sink<C>,
-    pub(crate) reply: To<u64>,
+    pub(crate) reply: To<NewSubscription>,
 }
 
 /// How many notifications are kept for those who ask for what they have missed.
