@@ -153,6 +153,7 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf
         shared: Arc::clone(shared),
         queue,
         life: Mutex::new(Lifecycle::Created),
+        telling: Mutex::default(),
         version: AtomicU64::new(0),
         partners: Mutex::new(BTreeMap::new()),
         rights,

@@ -112,6 +112,7 @@ impl<S: Service> Served<S> {
     /// The state to begin with, and whether it was stored.
     fn load(&self) -> Result<(State<StateOf<S>>, bool), Fault> {
         let common = &self.slot.common;
+        let first = common.shared.first_version(&common.path);
         if let Some((_, writer)) = &self.plan.persist
             && let Some(bytes) = writer.load(&common.path)?
         {
@@ -128,12 +129,18 @@ impl<S: Service> Served<S> {
                 );
                 Fault::failed(reason)
             })?;
-            // Relaxed: nothing is served yet, or the cell is empty.
-            common.version.fetch_max(saved.version, Ordering::Relaxed);
+            // As it was stored it has its version; what was not stored had later ones.
+            let version = match saved.version.saturating_add(1) < first {
+                true => first,
+                false => saved.version,
+            };
+            // Relaxed, here and below: nothing is served yet, or the cell is empty.
+            common.version.fetch_max(version, Ordering::Relaxed);
             let now = common.shared.deadlines.clock().now();
             self.slot.keys.lock().restore(saved.keys, now);
             return Ok((State::new(state), true));
         }
+        common.version.fetch_max(first, Ordering::Relaxed);
         // What the keys stand for is not in this state.
         self.slot.keys.lock().clear();
         match &self.plan.initial {

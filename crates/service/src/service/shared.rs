@@ -14,6 +14,7 @@ use motet_sync::{Mutex, Serial};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -51,10 +52,30 @@ struct Places {
     served: BTreeMap<String, Arc<dyn Abandon>>,
     /// Those who wait for something to change.
     wakers: Vec<Waker>,
+    /// By the buckets of paths: more than any version of a service that has ended there.
+    versions: BTreeMap<u64, u64>,
     closed: bool,
 }
 
+/// The bucket of a path, by its hash: their number does not grow with the paths. Of paths that share
+/// one the greatest version counts.
+fn bucket(path: &str) -> u64 {
+    const BUCKETS: u64 = 1024;
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish() % BUCKETS
+}
+
 impl Places {
+    /// The service ends: one that is made at its path has other versions.
+    fn keep_version(&mut self, common: &Common) {
+        // The path of a job is its own.
+        if common.kind != "job" {
+            let first = self.versions.entry(bucket(&common.path)).or_default();
+            *first = common.version().saturating_add(1).max(*first);
+        }
+    }
+
     fn check_free(&self, path: &str) -> Result<(), Fault> {
         if self.closed {
             return Err(Fault::new(FaultCode::Gone, "the node has ended"));
@@ -172,10 +193,10 @@ impl NodeShared {
     /// The life of a service has changed.
     pub(crate) fn changed(&self, common: &Common) {
         self.wake();
-        // Told under the lock: what is told last is how it is.
-        let life = common.life.lock();
+        let _telling = common.telling.lock();
+        let life = common.life.lock().clone();
         let told = matches!(
-            *life,
+            life,
             Lifecycle::Running
                 | Lifecycle::Restarting
                 | Lifecycle::Failed { .. }
@@ -186,7 +207,7 @@ impl NodeShared {
                 path: common.path.to_string(),
                 kind: common.kind.to_owned(),
                 contract: common.uri.to_owned(),
-                lifecycle: life.clone(),
+                lifecycle: life,
             };
             reporter.recorded(record);
         }
@@ -222,20 +243,35 @@ impl NodeShared {
 
     /// The service has ended, as its life tells by now, or has not begun.
     pub(crate) fn remove(&self, path: &str) {
-        let mut places = self.places.lock();
-        let service = places.services.remove(path);
-        let served = places.served.remove(path);
-        let wakers = std::mem::take(&mut places.wakers);
+        let places = self.places.lock();
+        let service = places.services.get(path).cloned();
+        let is_served = places.served.contains_key(path);
         drop(places);
-        wakers.into_iter().for_each(Waker::wake);
-        // One that was dropped while it started was told of, too.
-        let is_told = service.is_some_and(|service| {
-            let common = service.common();
-            common.listed && (served.is_some() || common.has_ended())
-        });
-        if let (true, Some(reporter)) = (is_told, self.reporter()) {
+        // One that was dropped while it started was told of, and answered, too.
+        let common = service.as_ref().map(|service| service.common());
+        let common = common.filter(|common| is_served || common.has_ended());
+        if let (Some(common), Some(reporter)) = (common, self.reporter())
+            && common.listed
+        {
+            // Before another can take the place, which is told of in its turn.
+            let _telling = common.telling.lock();
             reporter.removed(path);
         }
+        let mut places = self.places.lock();
+        if let Some(common) = common {
+            places.keep_version(common);
+        }
+        let gone = (places.services.remove(path), places.served.remove(path));
+        let wakers = std::mem::take(&mut places.wakers);
+        drop(places);
+        drop(gone);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The least version of a service that is made at this path: no service before it had that.
+    pub(crate) fn first_version(&self, path: &str) -> u64 {
+        let places = self.places.lock();
+        places.versions.get(&bucket(path)).copied().unwrap_or(0)
     }
 
     pub(crate) fn service(&self, path: &str) -> Result<Any, Fault> {

@@ -35,6 +35,8 @@ pub(crate) struct Common {
     pub(crate) shared: Arc<NodeShared>,
     pub(crate) queue: Arc<dyn Enqueue>,
     pub(crate) life: Mutex<Lifecycle>,
+    /// Held while the directory is told of its life: what is told last is how it is.
+    pub(crate) telling: Mutex<()>,
     /// Changed inside exclusive handlers only.
     pub(crate) version: AtomicU64,
     /// The paths of its partners, by their names.

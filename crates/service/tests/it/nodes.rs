@@ -10,7 +10,7 @@ use motet_service::system::{
     CataloguesClient, ConstructorsClient, DiagnosticsClient, DirectoriesClient, Filter, Level,
     LogFilter, LogsClient, ManifestsClient, Spec,
 };
-use motet_service::{Contract, Create, FaultCode, Lifecycle, Node, Subscribe};
+use motet_service::{Contract, Create, Event, FaultCode, Lifecycle, Node, Subscribe};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -80,6 +80,25 @@ fn dss_009_what_could_be_there() {
         let contracts: CataloguesClient = node.client("/sys/contracts").unwrap();
         let kinds = contracts.having("test:shop/1".into()).await.unwrap();
         assert_eq!(kinds, ["chain", "corner-shop"]);
+    });
+}
+
+#[test]
+fn sem_g560_a_service_that_is_made_anew_has_other_versions() {
+    replay(async |node| {
+        let mut seen = 0;
+        for _ in 0..3 {
+            let shop = shop(&node).await;
+            let version = shop.get().await.unwrap().version;
+            assert!(version > seen, "{version} after {seen}");
+            // Whoever knows the shop before does not change this one.
+            let outdated = shop.add(1).if_version(seen).await;
+            assert_eq!(outdated.unwrap_err().code(), FaultCode::PreconditionFailed);
+            let told = shop.subscribe(Subscribe::all().since(seen)).await.unwrap();
+            assert!(matches!(told.recv().await.event, Event::Replace(_)));
+            seen = version;
+            shop.drop_service().await.unwrap();
+        }
     });
 }
 
