@@ -25,6 +25,8 @@ pub struct Options {
     /// Whether the node's debugger is to keep the request and its answer, and those of the calls
     /// that its handler makes.
     pub capture: bool,
+    /// Whether the service calls itself, by its job: its rules are for others.
+    pub(crate) is_own: bool,
     /// Headers, found by their types.
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
 }

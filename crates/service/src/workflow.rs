@@ -181,7 +181,7 @@ impl Workflows for Workflow {
     async fn run(cx: Cx, begin: Begin) -> Result<Run, Fault> {
         let own = cx.own::<WorkflowsClient>()?;
         let name = begin.name.clone();
-        own.enter(begin).await?;
+        own.enter(begin).by_itself().await?;
         run::go_on(&cx, &own, &name).await
     }
 

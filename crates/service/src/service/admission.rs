@@ -53,6 +53,9 @@ pub(crate) fn admit<C: Contract>(
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
     }
+    if options.is_own {
+        return Ok(());
+    }
     let inherited = || Some(&**context?.own.as_ref()?.path());
     let Some(principal) = options.principal.as_deref().or_else(inherited) else {
         // Whoever is no principal is the program itself.

@@ -101,6 +101,12 @@ impl<C: Contract, T: Send + 'static> Call<C, T> {
         self
     }
 
+    /// By a job of the service itself, which may do what the service may.
+    pub(crate) fn by_itself(mut self) -> Self {
+        self.options.is_own = true;
+        self
+    }
+
     /// A header, which the handler finds by its type ([`Cx::header`](crate::Cx::header)). It does
     /// not leave the process.
     pub fn header(mut self, header: impl Any + Send + Sync) -> Self {

@@ -17,15 +17,15 @@ type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
 pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fault> {
     let status = |status| {
         let run = name.to_owned();
-        own.set_status(RunEnded { run, status })
+        own.set_status(RunEnded { run, status }).by_itself()
     };
-    let flow = own.look(name.to_owned()).await?.flow;
+    let flow = own.look(name.to_owned()).by_itself().await?.flow;
     status(RunStatus::Running).await?;
     let mut begun = vec![false; flow.steps.len()];
     let mut running: Vec<Running<'_>> = Vec::new();
     let mut failed = None;
     loop {
-        let run = own.look(name.to_owned()).await?;
+        let run = own.look(name.to_owned()).by_itself().await?;
         let ended = run.steps.values().filter(|done| done.has_ended()).count();
         cx.progress(ended as f64 / flow.steps.len().max(1) as f64, "");
         for (step, begun) in flow.steps.iter().zip(&mut begun) {
@@ -51,7 +51,7 @@ pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<
     match failed {
         None => {
             status(RunStatus::Done).await?;
-            own.look(name.to_owned()).await
+            own.look(name.to_owned()).by_itself().await
         }
         Some(fault) => {
             status(RunStatus::Failed).await?;
@@ -130,6 +130,7 @@ async fn carry_out(
             step: step.name.clone(),
             done,
         })
+        .by_itself()
     };
     let mut faults = prepared.faults;
     let Some(body) = prepared.body else {

@@ -258,6 +258,31 @@ fn sem_g407_sem_g408_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
 }
 
 #[test]
+fn sem_g561_the_rules_of_a_workflow_service_are_not_for_its_own_jobs() {
+    let replay = Replay::new(1);
+    replay_with(&replay, &node(&replay, Memory::default()), async |node| {
+        let shop = Create::<CornerShop>::of().at("/shop");
+        let shop = node.create(shop).await.unwrap();
+        let flows = Create::<Workflow>::of().at("/flows").allow(["ann: submit"]);
+        let flows = node.create(flows).await.unwrap();
+        let flow = r#"{"step": [{"name": "sum", "call": "/shop:add", "with": 3}]}"#;
+        let refused = flows.run(begin("one", flow)).principal("bob").await;
+        assert_eq!(refused.unwrap_err().code(), FaultCode::PermissionDenied);
+        shop.insert(Line::new("apples", 1)).await.unwrap();
+        let job = flows
+            .run(begin("one", flow))
+            .principal("ann")
+            .await
+            .unwrap();
+        let ended = ended(&node, &job.path).await;
+        assert_eq!(ended.status, JobStatus::Done, "{:?}", ended.fault);
+        // Whoever may begin a run may not write what has become of it.
+        let entered = flows.enter(begin("two", flow)).principal("ann").await;
+        assert_eq!(entered.unwrap_err().code(), FaultCode::PermissionDenied);
+    });
+}
+
+#[test]
 fn sem_g404_an_unknown_service_fails_its_step() {
     with_flows(async |node, _, flows| {
         let flow = r#"{"step": [{"name": "a", "call": "/nowhere:get"}]}"#;
