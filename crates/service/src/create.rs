@@ -17,7 +17,7 @@ use crate::service::{
 };
 use crate::spec::Spec;
 use crate::supervise::Supervision;
-use crate::{Contract, Fault, FaultCode, OperationInfo, Service};
+use crate::{Contract, Fault, FaultCode, OperationInfo, Partner, Service};
 use motet_sync::Mutex;
 use motet_sync::atomic::AtomicU64;
 use std::collections::BTreeMap;
@@ -44,6 +44,10 @@ impl<S: Service> ServiceKind for KindOf<S> {
 
     fn operations(&self) -> Vec<OperationInfo> {
         operations::<ContractOf<S>>()
+    }
+
+    fn partners(&self) -> Vec<Partner> {
+        S::partners()
     }
 
     fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making {

@@ -71,5 +71,6 @@ pub(crate) trait ServiceKind: Send + Sync {
     fn name(&self) -> &'static str;
     fn uri(&self) -> &'static str;
     fn operations(&self) -> Vec<OperationInfo>;
+    fn partners(&self) -> Vec<Partner>;
     fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making;
 }

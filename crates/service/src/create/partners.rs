@@ -1,7 +1,7 @@
 //! How a service finds the others that it needs.
 
 use crate::lifecycle::Lifecycle;
-use crate::service::{Any, Common, NodeShared};
+use crate::service::{Any, Common, NodeShared, ServiceKind};
 use crate::spec::Spec;
 use crate::{Fault, FaultCode, Partner, Policy};
 use std::collections::BTreeMap;
@@ -82,18 +82,44 @@ async fn find_one(
     }
 }
 
+/// The first registered type that has this contract.
+fn kind_of<'a>(shared: &'a NodeShared, contract: &str) -> Option<&'a Arc<dyn ServiceKind>> {
+    shared.kinds.values().find(|kind| kind.uri() == contract)
+}
+
+/// Whether a service of this type has others of its own made, and these others, without an end.
+/// `way`: the types on the way to it.
+fn is_endless(shared: &NodeShared, kind: &dyn ServiceKind, way: &mut Vec<&'static str>) -> bool {
+    if way.contains(&kind.name()) {
+        return true;
+    }
+    way.push(kind.name());
+    let partners = kind.partners().into_iter();
+    let mut own = partners.filter(|partner| partner.policy == Policy::CreateAlways);
+    let found = own.any(|partner| {
+        kind_of(shared, partner.contract).is_some_and(|kind| is_endless(shared, &**kind, way))
+    });
+    way.pop();
+    found
+}
+
 /// Makes a partner: of the first registered type that has its contract.
 async fn create(shared: &Arc<NodeShared>, partner: &Partner, own: bool) -> Result<Any, Fault> {
-    let kind = shared
-        .kinds
-        .values()
-        .find(|kind| kind.uri() == partner.contract);
-    let Some(kind) = kind else {
+    let Some(kind) = kind_of(shared, partner.contract) else {
         let reason = format!("no registered type has the contract {}", partner.contract);
         return Err(Fault::new(FaultCode::UnknownService, reason));
     };
     let mut spec = Spec::of_kind(kind.name());
     if own {
+        if is_endless(shared, &**kind, &mut Vec::new()) {
+            let reason = format!(
+                "a service of type {} would have services of its own made without an end; name the \
+                 path of the partner {:?}",
+                kind.name(),
+                partner.name
+            );
+            return Err(Fault::failed(reason));
+        }
         let mut path = format!("/{}", kind.name());
         let mut number = 1;
         while shared.is_taken(&path) {

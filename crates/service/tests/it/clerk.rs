@@ -122,6 +122,21 @@ pub(crate) struct Right {
 impl LeftHand for Left {}
 impl RightHand for Right {}
 
+/// Always wants another of its own type.
+#[contract(uri = "test:doll/1", state = Beats)]
+pub(crate) trait Dolls {}
+
+#[derive(Service)]
+#[service(contract = Dolls, many)]
+pub(crate) struct Doll {
+    #[state]
+    beats: State<Beats>,
+    #[expect(dead_code, reason = "it is bound, and that is all")]
+    #[partner(policy = CreateAlways)]
+    inner: DollsClient,
+}
+impl Dolls for Doll {}
+
 pub(crate) fn node(host: &impl motet_service::Host) -> Node {
     node_with(host, Memory::default())
 }
@@ -136,6 +151,7 @@ pub(crate) fn node_with(host: &impl motet_service::Host, store: impl Store) -> N
         .register::<BadClerk>()
         .register::<Left>()
         .register::<Right>()
+        .register::<Doll>()
         .store(store)
         .start(host)
         .unwrap()

@@ -1,7 +1,7 @@
 //! Nodes: creation, partners, the directory, manifests, ends.
 
 use crate::clerk::{
-    BadClerk, ClerkClient, Left, OwnClerk, Right, SharedClerk, ShopClerk, node, replay,
+    BadClerk, ClerkClient, Doll, Left, OwnClerk, Right, SharedClerk, ShopClerk, node, replay,
 };
 use crate::shop::{Chain, CornerShop, Line, ShopClient, ShopContract, replay_with, replayed, shop};
 use motet_dispatch::{Dispatcher, Replay, Timescale, spawn};
@@ -99,6 +99,16 @@ fn sem_g560_a_service_that_is_made_anew_has_other_versions() {
             seen = version;
             shop.drop_service().await.unwrap();
         }
+    });
+}
+
+#[test]
+fn sem_g562_services_without_an_end_are_not_made() {
+    replay(async |node| {
+        let before = node.services().len();
+        let fault = node.create(Create::<Doll>::of()).await.unwrap_err();
+        assert!(fault.reason().contains("without an end"), "{fault}");
+        assert_eq!(node.services().len(), before, "nothing is left");
     });
 }
 
