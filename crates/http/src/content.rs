@@ -38,7 +38,7 @@ pub(crate) async fn bytes(
     request: Request<Incoming>,
 ) -> Result<(Parts, Bytes), Refusal> {
     let (head, body) = request.into_parts();
-    unpacked(&head.headers)?;
+    uncompressed(&head.headers)?;
     let limits = &site.limits;
     let too_large = || {
         let reason = format!("the body is larger than {} bytes", limits.body);
@@ -63,13 +63,15 @@ pub(crate) async fn bytes(
     Ok((head, bytes))
 }
 
-/// Refuses a body that is packed: it would be told to be no JSON.
-fn unpacked(headers: &HeaderMap) -> Result<(), Refusal> {
+/// Refuses a body that is compressed: it would be told to be no JSON.
+fn uncompressed(headers: &HeaderMap) -> Result<(), Refusal> {
     match text(headers, &CONTENT_ENCODING)? {
         None => Ok(()),
         Some(coding) if coding.trim().eq_ignore_ascii_case("identity") => Ok(()),
         Some(coding) => {
-            let reason = format!("the body is packed as {coding}; send it as it is");
+            let reason = format!(
+                "the body has the Content-Encoding {coding:?}; send it uncompressed, without one"
+            );
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             Err(Refusal::new(status, FaultCode::MessageNotSupported, reason))
         }

@@ -63,8 +63,14 @@ pub(crate) fn how(target: &RequestTarget, headers: &HeaderMap) -> Result<Subscri
     for (name, value) in &target.parameters {
         match name.as_str() {
             "type" => how = how.operation(value),
-            "sync" if value != "0" => how = how.sync(),
-            "sync" => {}
+            "sync" => match value.as_str() {
+                "" | "1" | "true" => how = how.sync(),
+                "0" | "false" => {}
+                other => {
+                    let reason = format!("sync is {other:?}; write 1, or leave it out");
+                    return Err(Refusal::bad(reason));
+                }
+            },
             "since" => how = how.since(number("since", value)?),
             "count" => how = how.count(number("count", value)?),
             other => {

@@ -1,8 +1,8 @@
 //! Connections to another node.
 
 use crate::access::{Encryption, refusal};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER};
 use hyper::http::request::Builder;
@@ -12,6 +12,7 @@ use hyper_util::rt::TokioIo;
 use motet_service::{Fault, FaultCode, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
+use std::error::Error;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -168,11 +169,21 @@ pub(crate) fn fault_of(answer: &Value, head: &Parts) -> Fault {
 /// would else take all memory.
 pub(crate) const LARGEST: usize = 256 << 20;
 
-/// The whole body of an answer.
-pub(crate) async fn whole(body: Incoming) -> Result<Bytes, Failed> {
-    let collected = Limited::new(body, LARGEST).collect().await;
-    let whole = collected.map_err(|why| Failed::After(why.to_string()))?;
-    Ok(whole.to_bytes())
+/// The whole body of an answer, which has no more than `most` bytes; a fault of a larger one. To ask
+/// for that again would bring it again.
+pub(crate) async fn whole<B>(body: B, most: usize) -> Result<Result<Bytes, Fault>, Failed>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    match Limited::new(body, most).collect().await {
+        Ok(whole) => Ok(Ok(whole.to_bytes())),
+        Err(why) if why.is::<LengthLimitError>() => {
+            let reason = format!("the answer has more than {most} bytes; ask for a part of it");
+            Ok(Err(Fault::new(FaultCode::InsufficientResources, reason)))
+        }
+        Err(why) => Err(Failed::After(why.to_string())),
+    }
 }
 
 /// A path as it stands in a request.
@@ -187,4 +198,25 @@ pub(crate) fn encode(path: &str) -> String {
         }
     }
     encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_too_large_is_a_fault_and_is_not_asked_for_again() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let body = || Full::new(Bytes::from_static(b"12345"));
+        let (fits, large) = runtime.unwrap().block_on(async {
+            let fits = whole(body(), 5).await;
+            (fits, whole(body(), 4).await)
+        });
+        assert!(fits.is_ok_and(|fits| fits.is_ok_and(|bytes| bytes.len() == 5)));
+        let Ok(Err(fault)) = large else {
+            panic!("it is a fault");
+        };
+        assert_eq!(fault.code(), FaultCode::InsufficientResources, "{fault}");
+        assert_eq!(fault.retry_in(), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! The other side: calls of services of another node.
 
 use crate::access::{Access, Encryption, cannot};
-use crate::lines::{Failed, Lines, encode, fault_of, send, whole};
+use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
 use crate::watch::{RemoteNotification, Watch, watch};
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -61,7 +61,8 @@ struct RemoteService {
 
 /// A call that does not say how long it may take.
 const LIMIT: Duration = Duration::from_secs(30);
-
+/// Before a call is sent again, at least, whatever its fault says.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// A call without an end ends then: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// So many calls may wait for the thread.
@@ -268,7 +269,7 @@ async fn carry(
 ) -> Result<Value, Fault> {
     let until = Instant::now() + options.within.unwrap_or(LIMIT).min(LONGEST);
     let is_repeatable = matches!(operation, "get" | "lookup") || options.key.is_some();
-    let mut pause = Duration::from_millis(5);
+    let mut pause = FIRST_PAUSE;
     let over = || {
         let reason = format!("no answer from {} in the time of the call", lines.host);
         Fault::new(FaultCode::ResponseTimeout, reason).of_service(path)
@@ -302,7 +303,7 @@ async fn carry(
         pause = fault
             .retry_in()
             .unwrap_or(pause * 2)
-            .min(Duration::from_secs(1));
+            .clamp(FIRST_PAUSE, Duration::from_secs(1));
         // Nothing says that there is such a node.
         let is_unknown = !lines.reached.load(Ordering::Relaxed);
         if is_unknown || !is_repeatable || Instant::now() + pause >= until {
@@ -354,7 +355,10 @@ async fn once(
     let (head, body) = response.into_parts();
     let tag = head.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
     let version = tag.and_then(version_of);
-    let bytes = whole(body).await?;
+    let bytes = match whole(body, LARGEST).await? {
+        Ok(bytes) => bytes,
+        Err(fault) => return Ok(Err(fault.of_service(path))),
+    };
     lines.give_back(line);
     let answer: Value = match serde_json::from_slice(&bytes) {
         Ok(answer) => answer,
@@ -372,7 +376,7 @@ async fn once(
     })
 }
 
-/// The version that an ETag tells. Whoever packs an answer on its way makes the tag a weak one.
+/// The version that an ETag tells. A proxy that compresses an answer makes the tag a weak one.
 fn version_of(tag: &str) -> Option<u64> {
     let tag = tag.strip_prefix("W/").unwrap_or(tag);
     tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()

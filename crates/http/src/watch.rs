@@ -164,7 +164,10 @@ pub(crate) async fn watch(
 
 /// Why the node tells nothing. An error: it has no room now, and is asked again.
 async fn refused(head: &Parts, body: Incoming, was_open: bool) -> Result<Fault, Failed> {
-    let answer = serde_json::from_slice(&whole(body).await?).unwrap_or(Value::Null);
+    let answer = match whole(body, LARGEST).await? {
+        Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
+        Err(fault) => return Ok(fault),
+    };
     let fault = fault_of(&answer, head);
     let is_passing = fault.retry_in().is_some();
     match was_open && (is_passing || head.status == StatusCode::SERVICE_UNAVAILABLE) {

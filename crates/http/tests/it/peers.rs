@@ -232,7 +232,7 @@ fn sem_g522_a_state_has_the_version_of_its_tag_or_is_a_fault() {
         let head = format!("HTTP/1.1 200 OK\r\n{tag}connection: close\r\ncontent-length: 12");
         head + "\r\n\r\n{\"cents\":{}}"
     };
-    // As one who packs answers leaves the tag, and as one who knows no tags does.
+    // As a proxy that compresses leaves the tag, and as one does that knows no tags.
     let (at, serving) = answering(vec![answer("etag: W/\"v17\"\r\n"), answer("")]);
     let peer = Peer::at(&format!("http://{at}")).unwrap();
     let till: TillClient = peer.client("/till");

@@ -22,7 +22,7 @@ fn sem_g411_bad_requests_reach_no_handler() {
         with("motet-timeout: soon"),
         with("idempotency-key:"),
     );
-    let (none, other, packed) = (
+    let (none, other, compressed) = (
         with("if-none-match: *"),
         with("if-none-match: \"v1\""),
         with("content-encoding: gzip"),
@@ -52,8 +52,9 @@ fn sem_g411_bad_requests_reach_no_handler() {
         ("PUT", "/till", &none, "{\"cents\": {\"ann\": 1}}", 412),
         ("PATCH", "/till", &none, "{\"cents\": {\"ann\": 1}}", 412),
         ("PATCH", "/till", &other, "{\"cents\": {\"ann\": 1}}", 400),
-        ("POST", "/till/-/deposit", &packed, "{}", 415),
+        ("POST", "/till/-/deposit", &compressed, "{}", 415),
         ("GET", "/till/-/events?sinse=1", "", "", 400),
+        ("GET", "/till/-/events?sync=no", "", "", 400),
         ("POST", "/healthz", kind, "1", 405),
         ("GET", "/till", &lines, "", 431),
     ];
