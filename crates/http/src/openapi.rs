@@ -41,7 +41,7 @@ fn describe(service: &ServiceInfo, paths: &mut Map<String, Value>, all: &mut Map
     let state = hoist(service.state.clone(), &service.contract, all);
     let id = |name: &str| format!("{}-{name}", path.trim_start_matches('/').replace('/', "-"));
     let about = format!("{} {}", service.kind, service.contract);
-    let at_state = json!({
+    let mut at_state = json!({
         "get": {
             "operationId": id("get"),
             "summary": "Get: the whole state, or what is at a pointer in it",
@@ -67,6 +67,12 @@ fn describe(service: &ServiceInfo, paths: &mut Map<String, Value>, all: &mut Map
         },
         "description": about,
     });
+    let methods = [("put", service.replace), ("patch", service.patch)];
+    if let Some(described) = at_state.as_object_mut() {
+        for (method, _) in methods.into_iter().filter(|(_, is_taken)| !is_taken) {
+            described.remove(method);
+        }
+    }
     paths.insert(path.clone(), at_state);
     for operation in &service.operations {
         let name = &operation.name;

@@ -58,6 +58,14 @@ impl Refusal {
         refusal
     }
 
+    /// With the methods that are allowed, if this one is not and they are not told yet.
+    pub(crate) fn allowing(mut self, allow: impl FnOnce() -> &'static str) -> Self {
+        if self.status == StatusCode::METHOD_NOT_ALLOWED && self.allow.is_none() {
+            self.allow = Some(allow());
+        }
+        self
+    }
+
     /// The fault alone.
     #[cfg(feature = "dssp")]
     pub(crate) fn into_fault(self) -> Fault {

@@ -20,13 +20,40 @@ use motet_service::{AnyClient, Fault, FaultCode, Operation, Options, Value, Verb
 use std::sync::Arc;
 use std::time::Duration;
 
-const ALLOWED: &str = "GET, HEAD, PUT, PATCH, OPTIONS";
-
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const JSON_PATCH: &str = "application/json-patch+json";
 
 /// Answers a request for a service, or for what is behind its path.
 pub(crate) async fn answer(
+    site: &ServerShared,
+    service: &AnyClient,
+    rest: &str,
+    target: &RequestTarget,
+    request: Request<Incoming>,
+    caller: &Caller,
+) -> Result<HttpReply, Refusal> {
+    let answered = answer_at(site, service, rest, target, request, caller).await;
+    answered.map_err(|refusal| {
+        refusal.allowing(|| match rest {
+            "" => allowed(service),
+            // No method is for an operation that is not there.
+            _ => "",
+        })
+    })
+}
+
+/// The methods that are for the state of a service.
+fn allowed(service: &AnyClient) -> &'static str {
+    let info = service.lookup();
+    match (info.replace, info.patch) {
+        (true, true) => "GET, HEAD, PUT, PATCH, OPTIONS",
+        (true, false) => "GET, HEAD, PUT, OPTIONS",
+        (false, true) => "GET, HEAD, PATCH, OPTIONS",
+        (false, false) => "GET, HEAD, OPTIONS",
+    }
+}
+
+async fn answer_at(
     site: &ServerShared,
     service: &AnyClient,
     rest: &str,
@@ -73,9 +100,9 @@ pub(crate) async fn answer(
                 let (_, bytes) = bytes(site, request).await?;
                 Ok(dssp::answer(service, &bytes, options, caller, &site.limits).await)
             }
-            Method::OPTIONS => allowed(service),
+            Method::OPTIONS => described(service),
             _ => Err(Refusal::method(
-                ALLOWED,
+                allowed(service),
                 "the state is read, set and patched here; POST operations to -/NAME, -/drop ends the service",
             )),
         },
@@ -209,10 +236,10 @@ async fn part(
 }
 
 /// Lookup, with what may be done here.
-fn allowed(service: &AnyClient) -> Result<HttpReply, Refusal> {
+fn described(service: &AnyClient) -> Result<HttpReply, Refusal> {
     let mut reply = json(&lookup(service)?);
     let headers = reply.headers_mut();
-    headers.insert(ALLOW, HeaderValue::from_static(ALLOWED));
+    headers.insert(ALLOW, HeaderValue::from_static(allowed(service)));
     Ok(reply)
 }
 

@@ -171,6 +171,27 @@ fn sem_g418_the_node_describes_itself() {
 }
 
 #[test]
+fn sem_g563_a_method_that_is_refused_names_those_that_are_taken() {
+    let shop = Shop::open();
+    // The log is neither replaced nor patched.
+    let methods = "GET, HEAD, OPTIONS";
+    for (method, path, body, allow) in [
+        ("PUT", "/sys/log", "{\"entries\": []}", methods),
+        ("PATCH", "/sys/log", "{}", methods),
+        ("DELETE", "/sys/log", "", methods),
+        ("POST", "/sys/log/-/burn", "1", ""),
+    ] {
+        let refused = shop.send(method, path, "", body);
+        let told = (refused.status, refused.header("allow"));
+        assert_eq!(told, (405, Some(allow)), "{method} {path}");
+    }
+    let document = shop.get("/openapi.json").json();
+    let (log, till) = (&document["paths"]["/sys/log"], &document["paths"]["/till"]);
+    assert!(log["get"].is_object() && log["put"].is_null() && log["patch"].is_null());
+    assert!(till["put"].is_object() && till["patch"].is_object());
+}
+
+#[test]
 fn sem_g418_references_of_the_description_lead_somewhere() {
     let shop = Shop::open();
     let document = shop.get("/openapi.json").json();
