@@ -172,35 +172,81 @@ fn answers(status: &str, schema: &Value) -> Value {
 fn hoist(mut schema: Value, contract: &str, all: &mut Map<String, Value>) -> Value {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let front: String = contract.chars().map(plain).collect();
+    let title: String = schema["title"].as_str().map_or_else(
+        || "Value".to_owned(),
+        |title| title.chars().map(plain).collect(),
+    );
+    let own = format!("{front}.{title}");
+    let mut is_recursive = false;
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("$schema");
         if let Some(Value::Object(definitions)) = fields.remove("$defs") {
             for (name, mut definition) in definitions {
-                redirect(&mut definition, &front);
+                is_recursive |= redirect(&mut definition, &front, &own);
                 all.insert(format!("{front}.{name}"), definition);
             }
         }
     }
-    redirect(&mut schema, &front);
-    schema
+    is_recursive |= redirect(&mut schema, &front, &own);
+    if !is_recursive {
+        return schema;
+    }
+    // What refers to the whole schema would refer to the whole document.
+    let place = format!("#/components/schemas/{own}");
+    all.insert(own, schema);
+    json!({ "$ref": place })
 }
 
-/// Has all references point to the components.
-fn redirect(schema: &mut Value, front: &str) {
+/// Has all references point to the components; whether one is to the schema itself, which is `own`
+/// there.
+fn redirect(schema: &mut Value, front: &str, own: &str) -> bool {
+    let mut is_recursive = false;
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, front)),
+        Value::Array(items) => {
+            for item in items {
+                is_recursive |= redirect(item, front, own);
+            }
+        }
         Value::Object(fields) => {
             for (name, field) in fields {
                 match field {
                     Value::String(to) if name == "$ref" => {
-                        if let Some(local) = to.strip_prefix("#/$defs/") {
+                        if to.as_str() == "#" {
+                            is_recursive = true;
+                            *to = format!("#/components/schemas/{own}");
+                        } else if let Some(local) = to.strip_prefix("#/$defs/") {
                             *to = format!("#/components/schemas/{front}.{local}");
                         }
                     }
-                    field => redirect(field, front),
+                    field => is_recursive |= redirect(field, front, own),
                 }
             }
         }
         _ => {}
+    }
+    is_recursive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_holds_itself_is_a_component() {
+        let tree = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Tree",
+            "properties": {"inner": {"items": {"$ref": "#"}}, "leaf": {"$ref": "#/$defs/Leaf"}},
+            "$defs": {"Leaf": {"type": "integer"}},
+        });
+        let mut all = Map::new();
+        let place = "#/components/schemas/test_tree_1.Tree";
+        let hoisted = hoist(tree, "test:tree/1", &mut all);
+        assert_eq!(hoisted, json!({ "$ref": place }));
+        let tree = &all["test_tree_1.Tree"]["properties"];
+        assert_eq!(tree["inner"]["items"]["$ref"], place);
+        let leaf = "#/components/schemas/test_tree_1.Leaf";
+        assert_eq!(tree["leaf"]["$ref"], leaf);
+        assert_eq!(all["test_tree_1.Leaf"], json!({"type": "integer"}));
     }
 }

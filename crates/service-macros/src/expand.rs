@@ -120,7 +120,7 @@ fn types(contract: &Contract, names: &Names) -> TokenStream {
 }
 
 fn operation(number: usize, method: &ContractMethod) -> TokenStream {
-    let (name, verb, docs) = (method.name.to_string(), &method.verb, &method.docs);
+    let (name, verb, docs) = (method.word(), &method.verb, &method.docs);
     let group = group_name(method.group);
     let (body, answer) = match method.notified {
         true => (quote!(()), quote!(())),

@@ -2,6 +2,8 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
+use std::time::Duration;
+use syn::ext::IdentExt;
 use syn::{
     Attribute, Error, Expr, ExprLit, FnArg, GenericArgument, Ident, Lit, Pat, PathArguments,
     Result, ReturnType, TraitItemFn, Type,
@@ -59,12 +61,24 @@ const VERBS: &[(&str, &str)] = &[
     ("every", "Submit"),
 ];
 
+/// What all services are called by: an operation of such a name would not be reached by it.
+const UNIFORM: [&str; 8] = [
+    "get",
+    "lookup",
+    "replace",
+    "patch",
+    "patch_json",
+    "save",
+    "drop",
+    "unsubscribe",
+];
+
 impl ContractMethod {
     /// Reads a method, and takes the attributes that are ours off it.
     pub(crate) fn read(item: &mut TraitItemFn) -> Result<Self> {
         let name = item.sig.ident.clone();
         let mut method = ContractMethod {
-            variant: camel(&name),
+            variant: camel(&name.unraw()),
             verb: Ident::new("Query", Span::call_site()),
             group: Group::Independent,
             body: None,
@@ -98,6 +112,11 @@ impl ContractMethod {
     /// Whether clients may call it.
     pub(crate) fn is_called(&self) -> bool {
         !self.notified && self.every.is_none()
+    }
+
+    /// Its name in calls: of `r#move` it is `move`.
+    pub(crate) fn word(&self) -> String {
+        self.name.unraw().to_string()
     }
 
     pub(crate) fn body_type(&self) -> TokenStream {
@@ -227,6 +246,9 @@ impl ContractMethod {
         if !item.sig.generics.params.is_empty() {
             return refuse("an operation has no parameters of types or lifetimes");
         }
+        if self.is_called() && UNIFORM.contains(&&*self.word()) {
+            return refuse("all services have an operation of this name; take another one");
+        }
         if self.job && self.group != Group::Independent {
             return refuse(
                 "a job has no receiver: `#[submit(job)] async fn name(cx: Cx, body: …)`",
@@ -246,8 +268,11 @@ impl ContractMethod {
             return refuse("a notified or periodic method has `&self` or `&mut self`");
         }
         if let Some(seconds) = self.every {
-            if !(seconds.is_finite() && seconds > 0.0) {
-                return refuse("a period is longer than nothing: `#[every(seconds = 0.1)]`");
+            let span = Duration::try_from_secs_f64(seconds);
+            if !span.is_ok_and(|span| span > Duration::ZERO) {
+                return refuse(
+                    "a period is a nanosecond or longer, and has an end: `#[every(seconds = 0.1)]`",
+                );
             }
             if self.body.is_some() {
                 return refuse("a periodic method has no body: nobody sends it");

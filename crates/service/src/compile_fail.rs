@@ -54,6 +54,28 @@
 //! }
 //! ```
 //!
+//! All services have operations of these names, by which a call would reach those:
+//!
+//! ```compile_fail
+//! use motet_service::{contract, data};
+//! #[data]
+//! #[derive(Default)]
+//! struct Count { n: u64 }
+//! #[contract(uri = "doc:count/1", state = Count)]
+//! trait Counts { #[update] fn save(&mut self); }
+//! ```
+//!
+//! A period is one that a clock has:
+//!
+//! ```compile_fail
+//! use motet_service::{contract, data};
+//! #[data]
+//! #[derive(Default)]
+//! struct Count { n: u64 }
+//! #[contract(uri = "doc:count/1", state = Count)]
+//! trait Counts { #[every(seconds = 1e30)] fn beat(&mut self); }
+//! ```
+//!
 //! A state is what can be written and read again, and has a schema:
 //!
 //! ```compile_fail,E0277

@@ -85,8 +85,12 @@ impl Keys {
         all.tokens.push(written(name, role, &token, days));
         let file = folder.join(format!("{name}.token"));
         files::create(&file, Readers::Owner, &(token + "\n"))?;
-        files::replace(folder, &all)?;
-        Ok(file)
+        let known = files::replace(folder, &all);
+        if known.is_err() {
+            // No server would take it, and its name would be taken.
+            drop(fs::remove_file(&file));
+        }
+        known.map(|()| file)
     }
 
     /// Makes the certificate `NAME.pem` and its key `NAME.key`, signed by the authority of the

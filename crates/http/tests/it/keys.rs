@@ -103,6 +103,12 @@ fn sem_g430_keys_are_made_whole_and_once() {
     assert!(twice.to_string().contains("clerk already"), "{twice}");
     let strange = Keys::add_token(&folder.0, "../x", "till", 1).unwrap_err();
     assert!(strange.to_string().contains("../x"), "{strange}");
+    // What stands in the way of the list of tokens leaves no token that no server takes.
+    let way = folder.0.join("node.json.new");
+    fs::create_dir(&way).unwrap();
+    Keys::add_token(&folder.0, "late", "till", 1).unwrap_err();
+    fs::remove_dir(&way).unwrap();
+    Keys::add_token(&folder.0, "late", "till", 1).unwrap();
     let none = Folder::none("keys-none");
     let wrong = Keys::make(&none.0, &["schön".to_owned()], 10).unwrap_err();
     assert!(wrong.to_string().contains("schön"), "{wrong}");

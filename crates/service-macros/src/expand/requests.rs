@@ -31,8 +31,9 @@ pub(super) fn of_requests(contract: &Contract, names: &Names) -> TokenStream {
     );
     let lengths = all.iter().map(|method| length(method, names));
     let called = all.iter().filter(|method| method.is_called());
-    let named = called.map(|ContractMethod { name, variant, .. }| {
-        let (name, read) = (name.to_string(), read_outcome(names, variant));
+    let named = called.map(|method| {
+        let (name, variant) = (method.word(), &method.variant);
+        let read = read_outcome(names, variant);
         quote!(#name => ::motet_service::macros::named(
             client, body, options, #request::#variant, #reply::#variant, #read,
         ))

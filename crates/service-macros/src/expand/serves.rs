@@ -52,7 +52,7 @@ fn job_arm(method: &ContractMethod, names: &Names, call: &TokenStream) -> TokenS
     let Names {
         request, outcome, ..
     } = names;
-    let (variant, name) = (&method.variant, method.name.to_string());
+    let (variant, name) = (&method.variant, method.word());
     let result = match method.fallible {
         true => quote!(#call.await.map_err(::motet_service::Fault::from)),
         false => quote!(::core::result::Result::Ok(#call.await)),

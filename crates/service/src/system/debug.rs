@@ -94,7 +94,8 @@ impl Diagnostics for DiagnosticsService {
 impl Debug for DebugService {
     fn keep(&mut self, captured: Captured) {
         let kept = &mut self.captures.captured;
-        if kept.len() == KEPT {
+        // By Replace there may be more.
+        while kept.len() >= KEPT {
             kept.pop_front();
         }
         kept.push_back(captured);

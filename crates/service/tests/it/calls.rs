@@ -405,6 +405,15 @@ fn dss_105_a_call_that_is_captured() {
         let captured = debug.get().await.unwrap();
         let fault = captured.captured[1].fault.as_deref().unwrap();
         assert!(fault.contains("out of order"), "sem_g949: {fault}");
+        // However many somebody has put there, the last 256 are kept.
+        let mut many = (*captured.state).clone();
+        many.captured = std::iter::repeat_n(many.captured[0].clone(), 300).collect();
+        debug.replace(many).await.unwrap();
+        shop.add(6).capture().await.unwrap();
+        sleep(Duration::from_millis(1)).await;
+        let captured = debug.get().await.unwrap();
+        assert_eq!(captured.captured.len(), 256);
+        assert_eq!(captured.captured[255].body, 6);
     });
 }
 
@@ -474,5 +483,45 @@ fn dss_095_the_same_from_here_and_from_elsewhere() {
             assert_eq!(code(shop.get().await), FaultCode::Gone);
         }
         assert_eq!(said[0], said[1]);
+    });
+}
+
+#[motet_service::data]
+#[derive(Default)]
+struct Road {
+    at: u64,
+}
+
+/// Its operation has a name that Rust has for itself.
+#[motet_service::contract(uri = "test:road/1", state = Road)]
+trait Roads {
+    #[update]
+    fn r#move(&mut self, steps: u64) -> u64;
+}
+
+#[derive(motet_service::Service)]
+#[service(contract = Roads, name = "road")]
+struct OneRoad {
+    #[state]
+    road: motet_service::State<Road>,
+}
+
+impl Roads for OneRoad {
+    fn r#move(&mut self, steps: u64) -> u64 {
+        self.road.at += steps;
+        self.road.at
+    }
+}
+
+#[test]
+fn an_operation_may_have_a_name_that_rust_has_for_itself() {
+    let replay = motet_dispatch::Replay::new(1);
+    let builder = motet_service::Node::builder("roads").register::<OneRoad>();
+    let node = builder.start(&replay).unwrap();
+    crate::shop::replay_with(&replay, &node, async |node| {
+        let road = node.create(Create::<OneRoad>::of()).await.unwrap();
+        assert_eq!(road.r#move(2).await, Ok(2));
+        let any = node.find("/road").unwrap();
+        assert_eq!(any.call("move", 3.into()).await.unwrap(), 5);
     });
 }
