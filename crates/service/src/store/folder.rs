@@ -26,7 +26,8 @@ impl Folder {
         let mut name = String::new();
         for letter in path.strip_prefix('/').unwrap_or(path).chars() {
             match letter {
-                'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => name.push(letter),
+                // Not capital letters: many file systems take them for small ones.
+                'a'..='z' | '0'..='9' | '-' | '_' => name.push(letter),
                 '\0'..='\u{ff}' => name.push_str(&format!("%{:02x}", u32::from(letter))),
                 other => name.push_str(&format!("%u{:06x}", u32::from(other))),
             }
@@ -91,8 +92,11 @@ mod tests {
             "/a\u{2}f",
             "/a%2f",
             "/a.json",
+            "/A",
+            "/%41",
         ];
-        let files: BTreeSet<PathBuf> = paths.iter().map(|path| folder.file(path)).collect();
+        let file = |path: &&str| folder.file(path).display().to_string().to_lowercase();
+        let files: BTreeSet<String> = paths.iter().map(file).collect();
         assert_eq!(files.len(), paths.len(), "{files:?}");
         assert_eq!(
             folder.file("/shop/2"),
