@@ -169,8 +169,8 @@ pub(crate) fn fault_of(answer: &Value, head: &Parts) -> Fault {
 /// would else take all memory.
 pub(crate) const LARGEST: usize = 256 << 20;
 
-/// The whole body of an answer, which has no more than `most` bytes; a fault of a larger one. To ask
-/// for that again would bring it again.
+/// The whole body of an answer, which has no more than `most` bytes; a fault of a larger one, which
+/// is not asked for again.
 pub(crate) async fn whole<B>(body: B, most: usize) -> Result<Result<Bytes, Fault>, Failed>
 where
     B: Body<Data = Bytes>,

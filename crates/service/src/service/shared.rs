@@ -57,8 +57,8 @@ struct Places {
     closed: bool,
 }
 
-/// The bucket of a path, by its hash: their number does not grow with the paths. Of paths that share
-/// one the greatest version counts.
+/// The bucket of a path, by its hash: their number does not grow with the paths. Of paths that
+/// share one the greatest version counts.
 fn bucket(path: &str) -> u64 {
     const BUCKETS: u64 = 1024;
     let mut hasher = DefaultHasher::new();
