@@ -349,21 +349,24 @@ mod tests {
         let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
         let node = Node::alone("a", queue("a"));
         let member = Overlay::join(&node, "o", OverlayConfig::default()).expect("a name");
-        let (counter, writer) = (u64::MAX, "a".to_owned());
-        let largest = Entry {
-            version: Version { counter, writer },
-            value: None,
-        };
-        let now = replay.clock().now();
-        let kept = member.shared().store.lock().put("key", largest, now);
-        kept.expect("there is room");
-        let told = Log::new();
-        let (log, puts) = (told.clone(), member);
-        let put = async move { log.push(puts.put("key", &1_u32).await) };
-        spawn(&queue("task"), put).expect("the queue is open");
-        replay.run();
-        let key = "key".to_owned();
-        assert_eq!(told.take(), [Err(OverlayError::Last { key })]);
+        // Of this member, and of one whose name is behind.
+        for writer in ["a", "z"] {
+            let (counter, writer) = (u64::MAX, writer.to_owned());
+            let largest = Entry {
+                version: Version { counter, writer },
+                value: None,
+            };
+            let now = replay.clock().now();
+            let kept = member.shared().store.lock().put("key", largest, now);
+            kept.expect("there is room");
+            let told = Log::new();
+            let (log, puts) = (told.clone(), member.clone());
+            let put = async move { log.push(puts.put("key", &1_u32).await) };
+            spawn(&queue("task"), put).expect("the queue is open");
+            replay.run();
+            let key = "key".to_owned();
+            assert_eq!(told.take(), [Err(OverlayError::Last { key })]);
+        }
     }
 
     #[test]
