@@ -27,7 +27,7 @@ pub(crate) async fn finish(
     while limit.iterations > 0 {
         let (_, steps) = lloyd.run(&mut centres, limit).await?;
         limit.iterations = limit.iterations.saturating_sub(steps);
-        let mut rows = centres.chunks_exact(dim);
+        let rows = centres.chunks_exact(dim);
         if rows.is_sorted_by(|a, b| compare(a, b).is_le()) {
             break;
         }

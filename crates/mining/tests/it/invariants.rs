@@ -512,8 +512,8 @@ fn sem_g570_k_means_makes_no_more_steps_than_it_may() {
         ..KMeans::default()
     };
     let found = kmeans(2, &method(1, [-4.0, 22.0, 30.0]), &all);
-    let off = found.centres.iter().zip([4.0, 16.75, 28.0]);
-    assert!(off.into_iter().all(|(a, b)| (a - b).abs() < 1e-12));
+    let mut pairs = found.centres.iter().zip([4.0, 16.75, 28.0]);
+    assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-12));
     assert_eq!(found.labels, [0, 0, 0, 1, 1, 2, 2]);
     // Steps times clusters: one step, and the labels.
     assert_eq!(found.cluster_iterations, 6);
