@@ -352,7 +352,7 @@ mod tests {
     use motet_testkit::Log;
 
     #[test]
-    fn sem_g217_a_put_that_cannot_be_newer_is_an_error() {
+    fn sem_g574_a_put_that_cannot_be_newer_is_an_error() {
         let replay = Replay::new(4);
         let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
         let node = Node::alone("a", queue("a"));
