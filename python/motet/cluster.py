@@ -258,7 +258,7 @@ class KMeans(_Clusters):
         Runs; the one of least inertia counts. 'auto': 1 with 'k-means++', 10 with 'random'. From
         an array there is one run: all would be the same.
     max_iter : int, default=300
-        The most iterations of a run.
+        The most iterations of a run. One that has made so many ends where it is.
     tol : float, default=1e-4
         A run ends when no coordinate of a centre moves by more than this, in units of the largest
         half-width of the data. 0: at the fixed point.

@@ -145,7 +145,7 @@ class _Markov(Shown, BaseEstimator):
                 last = len(self.transmat_) - 1
                 raise ValueError(f"currstate is {currstate}: states are numbered from 0 to {last}")
         draws = randoms(random_state)
-        first, steps = _reach(self.startprob_[None])[0], _reach(self.transmat_)
+        first, steps = _reach([self.startprob_])[0], _reach(self.transmat_)
         states = numpy.empty(n_samples, dtype=numpy.int64)
         for place, chance in enumerate(draws.random_sample(n_samples)):
             if place == 0 and currstate is not None:
@@ -212,7 +212,7 @@ def _even(states: int) -> tuple[list[float], numpy.ndarray]:
     return [1.0 / states] * states, numpy.full((states, states), 1.0 / states)
 
 
-def _reach(shares: numpy.ndarray) -> numpy.ndarray:
+def _reach(shares: Any) -> numpy.ndarray:
     """Give up to which number below 1 a draw is of each state or symbol, row by row.
 
     The last that has a share reaches 1, also where rounding leaves the sum short of it: what has no

@@ -78,16 +78,15 @@ impl MpiRequest {
     }
 
     /// Waits no more: `finish` is called with what it has ended with, in a later call of this rank
-    /// that waits or tests. Elsewhere than on the thread of its rank it does nothing.
-    fn leave(&self, finish: Py<PyAny>) {
-        let Ok(started) = self.take() else {
-            return;
-        };
+    /// that waits or tests. Raises an error on another thread than that of its rank.
+    fn leave(&self, finish: Py<PyAny>) -> PyResult<()> {
+        let started = self.take()?;
         OWN.with_borrow_mut(|own| {
             if let Some(own) = own {
                 own.left.push((started, finish));
             }
         });
+        Ok(())
     }
 
     /// Gives it up, if it is a receive that has not ended: whether it was.

@@ -134,6 +134,9 @@ def test_what_has_no_share_is_never_drawn():
     model.emissionprob_ = numpy.tile(tenths, (11, 1))
     rows, states = model.sample(3, random_state=Last(0))
     assert states.tolist() == [9, 9, 9] and rows[:, 0].tolist() == [9, 9, 9]
+    # Numbers that are set by hand may be lists.
+    model.startprob_ = tenths.tolist()
+    assert model.sample(3, random_state=Last(0))[1].tolist() == [9, 9, 9]
 
 
 def test_mixtures_have_the_same_bits_on_any_jobs(groups):

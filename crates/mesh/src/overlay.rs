@@ -231,7 +231,8 @@ impl Overlay {
     /// Dropping the future leaves the value on some members, from where it may spread.
     ///
     /// # Errors
-    /// [`OverlayError`]: nobody that holds the key has kept the value.
+    /// [`OverlayError`]: nobody that holds the key has kept the value, or no version is newer than
+    /// that of the key.
     pub async fn put<T: Serialize + ?Sized>(
         &self,
         key: &str,
@@ -267,7 +268,7 @@ impl Overlay {
             .await;
         let known: Vec<&Version> = before.0.iter().filter_map(HolderAnswer::version).collect();
         let version = Version::after(known.iter().copied(), shared.node.name().as_str());
-        if known.contains(&&version) {
+        if known.iter().any(|other| **other >= version) {
             let key = key.to_owned();
             return Err(OverlayError::Last { key });
         }

@@ -11,26 +11,27 @@ use crate::{Clustering, MiningError, TraceStep};
 /// Rows per block of the labels.
 const BLOCK: usize = 512;
 
-/// Brings centres (in inner coordinates) into their final order and on to the fixed point, labels
-/// this rank's rows, and adds up the sizes.
+/// Brings centres (in inner coordinates) into their final order and on to the fixed point, by as
+/// many steps as the limit allows. Labels this rank's rows, and adds up the sizes.
 pub(crate) async fn finish(
     team: &RankView<'_>,
     prepared: &Prepared<'_>,
     centres: &[f64],
-    limit: LloydLimit,
+    mut limit: LloydLimit,
 ) -> Result<Clustering, MiningError> {
     let (points, frame) = (prepared.points, &prepared.frame);
     let dim = points.dim();
     let mut centres = sorted(dim, centres);
     let mut lloyd = Lloyd::new(team, &prepared.blocks, dim);
     // Moving to the fixed point may change the order: go on until it does not.
-    lloyd.run(&mut centres, limit).await?;
-    while !centres
-        .chunks_exact(dim)
-        .is_sorted_by(|a, b| compare(a, b).is_le())
-    {
+    while limit.iterations > 0 {
+        let (_, steps) = lloyd.run(&mut centres, limit).await?;
+        limit.iterations = limit.iterations.saturating_sub(steps);
+        let rows = centres.chunks_exact(dim);
+        if rows.is_sorted_by(|a, b| compare(a, b).is_le()) {
+            break;
+        }
         centres = sorted(dim, &centres);
-        lloyd.run(&mut centres, limit).await?;
     }
     let mut assignment = lloyd.assign::<false>(&centres).await?;
     // A run that a limit has ended may leave a centre without points.

@@ -56,7 +56,7 @@ pub struct KMeans {
     pub seed: u64,
     /// The number of runs; the one of least inertia counts, the first of equals.
     pub restarts: usize,
-    /// The most steps of one run.
+    /// The most steps of one run. One that has made so many ends with the centres that it has then.
     pub max_iterations: usize,
     /// A run ends when no coordinate of a centre moves by more than this, in units of the
     /// largest half-width of the data. At 0 it ends at the fixed point.
@@ -81,9 +81,14 @@ impl Default for KMeans {
 struct State {
     restart: usize,
     best: Option<(f64, Vec<f64>)>,
+    /// How many steps that one had left.
+    left: usize,
     under_way: Option<LloydState>,
     cluster_iterations: u64,
 }
+
+/// What checkpoints of these fields go with, beside the options.
+const FIELDS: &str = "with the steps left";
 
 impl KMeans {
     /// Clusters the points; all ranks of `comm` call it with the same points and parameters.
@@ -152,15 +157,18 @@ impl KMeans {
             ..LloydLimit::FIXED_POINT
         };
         let mut lloyd = Lloyd::new(&team, &prepared.blocks, points.dim());
-        let mut keeper = CheckpointKeeper::new(comm, kept, self, |digest| digest.points(points));
+        let options = (self, FIELDS);
+        let mut keeper =
+            CheckpointKeeper::new(comm, kept, &options, |digest| digest.points(points));
         let mut state: State = keeper.load().await?.unwrap_or_default();
         lloyd.cluster_iterations = state.cluster_iterations;
         while state.restart < self.restarts {
-            let (inertia, centres) = self
+            let (inertia, walk) = self
                 .descend(&prepared, &mut lloyd, limit, &mut state, &mut keeper)
                 .await?;
             if state.best.as_ref().is_none_or(|best| inertia < best.0) {
-                state.best = Some((inertia, centres));
+                state.left = self.max_iterations.saturating_sub(walk.steps);
+                state.best = Some((inertia, walk.centres));
             }
             let best = state.best.as_ref().map_or(inertia, |best| best.0);
             state.restart += 1;
@@ -176,12 +184,16 @@ impl KMeans {
             keeper.save(last, &state).await?;
         }
         let (_, centres) = state.best.unwrap_or_default();
+        let limit = LloydLimit {
+            iterations: state.left,
+            ..limit
+        };
         let mut found = finish(&team, &prepared, &centres, limit).await?;
         found.cluster_iterations += lloyd.cluster_iterations;
         Ok(found)
     }
 
-    /// Lloyd's iteration from one start, or on from where it is; the inertia and the centres.
+    /// Lloyd's iteration from one start, or on from where it is; the inertia, and where it ends.
     async fn descend(
         &self,
         prepared: &Prepared<'_>,
@@ -189,7 +201,7 @@ impl KMeans {
         limit: LloydLimit,
         state: &mut State,
         keeper: &mut CheckpointKeeper<'_>,
-    ) -> Result<(f64, Vec<f64>), MiningError> {
+    ) -> Result<(f64, LloydState), MiningError> {
         let mut walk = match state.under_way.take() {
             Some(walk) => walk,
             None => {
@@ -206,7 +218,7 @@ impl KMeans {
         };
         loop {
             if let Some(assignment) = lloyd.step(&mut walk, limit).await? {
-                return Ok((assignment.inertia(), walk.centres));
+                return Ok((assignment.inertia(), walk));
             }
             if keeper.is_on() {
                 state.cluster_iterations = lloyd.cluster_iterations;
@@ -280,7 +292,8 @@ mod tests {
                     ..State::default()
                 };
                 let digest = |digest: &mut crate::checkpoint::Digest| digest.points(&points);
-                let mut keeper = CheckpointKeeper::new(comm, Some(&kept), &method, digest);
+                let options = (&method, FIELDS);
+                let mut keeper = CheckpointKeeper::new(comm, Some(&kept), &options, digest);
                 keeper.save(true, &state).await?;
                 Ok::<_, MiningError>(ended)
             };

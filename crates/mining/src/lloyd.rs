@@ -30,7 +30,7 @@ pub(crate) struct LloydState {
     /// Empty clusters filled since then.
     refills: usize,
     stalled: usize,
-    steps: usize,
+    pub(crate) steps: usize,
 }
 
 impl LloydState {
@@ -159,7 +159,7 @@ impl<'a> Lloyd<'a> {
             }
             walk.centres[empty * self.dim..][..self.dim].copy_from_slice(&far);
             (walk.least, walk.stalled) = (f64::INFINITY, 0);
-            return Ok(None);
+            return Ok((walk.steps >= limit.iterations).then_some(assignment));
         }
         let inertia = assignment.inertia();
         if inertia < walk.lowest {

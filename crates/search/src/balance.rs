@@ -23,8 +23,8 @@ use crate::link::{SearchLink, neighbours, yield_now};
 use crate::outcome::Report;
 use crate::tally::{EarlierRounds, NodeTally};
 use crate::walk::Piece;
-use crate::worker::{SearchStop, SearchWorker};
-use crate::{Limit, Search, SearchError};
+use crate::worker::{SearchStop, SearchWorker, guarded};
+use crate::{Limit, Search, SearchError, SearchFault};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -151,7 +151,7 @@ pub(crate) async fn run<J: NodeWork>(
     };
     balance.worker.beside = earlier.nodes;
     if comm.rank() == 0 {
-        match crate::worker::guarded(0, root) {
+        match guarded(0, root) {
             Ok(root) => balance.pieces.push_back(Piece::root(WHOLE, root)),
             Err(fault) => balance.stop(&SearchStop::Fault(fault), None)?,
         }
@@ -199,31 +199,41 @@ impl<J: NodeWork> Balance<'_, '_, J> {
 
     /// Visits some nodes, and tells what was found.
     fn work(&mut self, job: &mut J) -> Result<(), CommError> {
-        match self.worker.slice(job) {
-            Ok(false) => {}
-            Ok(true) => self.end_piece(job),
-            Err(stop) => {
-                self.end_piece(job);
-                self.stop(&stop, None)?;
-            }
+        let (ended, mut stop) = match self.worker.slice(job) {
+            Ok(ended) => (ended, None),
+            Err(stop) => (true, Some(stop)),
+        };
+        if ended
+            && let Err(fault) = self.end_piece(job)
+            && !matches!(stop, Some(SearchStop::Fault(_)))
+        {
+            stop = Some(SearchStop::Fault(fault));
         }
-        if let Some(news) = job.news() {
-            self.spread(None, &news)?;
+        if let Some(stop) = stop {
+            self.stop(&stop, None)?;
+        }
+        match guarded(self.link.rank(), || job.news()) {
+            Ok(Some(news)) => self.spread(None, &news)?,
+            Ok(None) => {}
+            Err(fault) => self.stop(&SearchStop::Fault(fault), None)?,
         }
         self.tell_nodes()
     }
 
-    fn end_piece(&mut self, job: &mut J) {
+    /// # Errors
+    /// The panic of what makes a part of the result.
+    fn end_piece(&mut self, job: &mut J) -> Result<(), SearchFault> {
         let (number, given) = (self.worker.walk.number(), std::mem::take(&mut self.given));
-        if let Some(part) = job.part() {
+        self.has_work = false;
+        self.worker.walk.stop();
+        if let Some(part) = guarded(self.link.rank(), || job.part())? {
             self.segments.push(Segment {
                 number,
                 given,
                 part,
             });
         }
-        self.has_work = false;
-        self.worker.walk.stop();
+        Ok(())
     }
 
     fn hear(
@@ -245,12 +255,14 @@ impl<J: NodeWork> Balance<'_, '_, J> {
                 self.report.steals += 1;
                 self.pieces.push_back(piece);
             }
-            Message::Better(news) => {
-                if job.hear(news.clone()) {
+            Message::Better(news) => match guarded(self.link.rank(), || job.hear(news.clone())) {
+                Ok(true) => {
                     self.report.bounds_used += 1;
                     self.spread(Some(from), &news)?;
                 }
-            }
+                Ok(false) => {}
+                Err(fault) => self.stop(&SearchStop::Fault(fault), None)?,
+            },
             Message::Wave => self.begin_wave()?,
             Message::Count(count) => {
                 self.wave.counted += 1;

@@ -175,8 +175,12 @@ impl<G: Game> Player<'_, '_, '_, G> {
             let Some(first) = moves.first() else {
                 break;
             };
+            if self.is_deepest(line.len()) {
+                return None;
+            }
             node = first.clone();
             line.push(moves);
+            self.path.push(0);
         }
         let path = vec![0; line.len()];
         self.stop = Some(SearchStop::Fault(SearchFault::NoLeaf { path }));

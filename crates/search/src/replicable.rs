@@ -18,7 +18,7 @@ use crate::outcome::Report;
 use crate::settings::Progress;
 use crate::tally::NodeTally;
 use crate::walk::Piece;
-use crate::worker::{SearchStop, SearchWorker, sum_up};
+use crate::worker::{SearchStop, SearchWorker, guarded, sum_up};
 use crate::{Best, Bounded, Limit, Search, SearchError};
 use motet_comm::{CommError, Communicator};
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ pub(crate) async fn run<P: Bounded>(
             best: None,
         };
         master.all(problem).await?;
-        master.take_open();
+        master.guarded(Master::take_open);
         let done = master.walker.done;
         (rank, best) = (master.rank, master.best);
         rank.worker.done.nodes += done.nodes;
@@ -141,7 +141,7 @@ struct Master<'s, 'c, 'p, P: Bounded> {
 
 impl<P: Bounded> Master<'_, '_, '_, P> {
     async fn all(&mut self, problem: &P) -> Result<(), CommError> {
-        match crate::worker::guarded(0, || problem.root()) {
+        match guarded(0, || problem.root()) {
             Ok(root) => self.walker.begin(Piece::root(0, root)),
             Err(fault) => self.rank.stop = Some(SearchStop::Fault(fault)),
         }
@@ -187,7 +187,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
         match self.rank.worker.slice(&mut self.rank.job) {
             Ok(false) => {
                 if let Some(nodes) = self.rank.due() {
-                    self.count(nodes);
+                    self.hear(0, Message::Tally(nodes));
                 }
             }
             Ok(true) => {
@@ -199,6 +199,21 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
     }
 
     fn hear(&mut self, from: usize, message: MessageOf<P>) {
+        self.guarded(|master| master.take_in(from, message));
+    }
+
+    /// Calls the program's code; its panic ends the search.
+    fn guarded<R>(&mut self, call: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        match guarded(0, || call(self)) {
+            Ok(result) => Some(result),
+            Err(fault) => {
+                self.rank.stop = Some(SearchStop::Fault(fault));
+                None
+            }
+        }
+    }
+
+    fn take_in(&mut self, from: usize, message: MessageOf<P>) {
         match message {
             Message::Done {
                 number,
@@ -265,6 +280,10 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
 
     /// The next subtree, if its turn has come, and the best value that it knows.
     fn next(&mut self) -> Option<TaskOf<P>> {
+        self.guarded(Self::cut_next).flatten()
+    }
+
+    fn cut_next(&mut self) -> Option<TaskOf<P>> {
         if self.ended || self.numbered >= self.committed.saturating_add(self.window) {
             return None;
         }

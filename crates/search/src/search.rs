@@ -296,9 +296,13 @@ async fn greatest<V: Ord + Copy + Value + Sync, N: Value + Clone + Sync>(
     let ranked = (0..)
         .zip(places)
         .filter_map(|(rank, place)| Some((place?, rank)));
-    let best = ranked.max_by(|((value, path), _), ((other, others), _)| {
-        value.cmp(other).then_with(|| others.cmp(path))
-    });
+    let greatest = || {
+        ranked.max_by(|((value, path), _), ((other, others), _)| {
+            value.cmp(other).then_with(|| others.cmp(path))
+        })
+    };
+    // Every rank compares the same, and finds the same.
+    let best = guarded(0, greatest)?;
     let Some(((value, path), rank)) = best else {
         return Ok(None);
     };

@@ -143,7 +143,7 @@ impl<'s, N> SearchWorker<'s, N> {
     }
 }
 
-/// Calls the program's code at the root.
+/// Calls the program's code at the root, or at no node.
 ///
 /// # Errors
 /// Its panic.

@@ -67,6 +67,13 @@ pub enum ModelError {
         /// The delay that it was scheduled with.
         delay: Time,
     },
+    /// An event with delay 0 was scheduled at the end of the longest chain of such events.
+    TooManySteps {
+        /// The process that scheduled it.
+        from: usize,
+        /// When it was scheduled.
+        time: Time,
+    },
     /// Windows need a lookahead, and the model promises none.
     NoLookahead {
         /// The processes of a link without lookahead, if the model has declared its links.
@@ -146,6 +153,11 @@ impl fmt::Display for ModelError {
             ModelError::TimeOverflow { from, time, delay } => write!(
                 f,
                 "process {from} has scheduled an event at time {time} with delay {delay}: there is no such time"
+            ),
+            ModelError::TooManySteps { from, time } => write!(
+                f,
+                "process {from} has scheduled an event with delay 0 at time {time}, behind 2^32 that have \
+                 scheduled each other so: does the time never go on?"
             ),
             other => other.fmt_of_run(f),
         }

@@ -70,7 +70,8 @@ impl<'a, E> Out<'a, E> {
     /// - a process that is not there;
     /// - another process sooner than the lookahead;
     /// - a link that was not declared;
-    /// - a time that cannot be written.
+    /// - a time that cannot be written;
+    /// - more than 2³² events at one time, each of which has scheduled the next with delay 0.
     #[inline]
     pub fn schedule(&mut self, to: usize, delay: Time, event: E) {
         match self.key(to, delay) {
@@ -120,6 +121,13 @@ impl<'a, E> Out<'a, E> {
         if to != from {
             self.rules.check(from, to, time, delay)?;
         }
+        let step = match delay {
+            0 => self.cause.step.checked_add(1),
+            _ => Some(0),
+        };
+        let Some(step) = step else {
+            return Err(Box::new(ModelError::TooManySteps { from, time }));
+        };
         let number = self.counters.sent;
         let tie = match self.rules.tie {
             Tie::Order => 0,
@@ -130,11 +138,44 @@ impl<'a, E> Out<'a, E> {
         };
         Ok(EventKey {
             time: at,
-            step: if delay == 0 { self.cause.step + 1 } else { 0 },
+            step,
             to: to as u32,
             tie,
             from: self.cause.to,
             number,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+
+    #[test]
+    fn sem_g572_a_chain_of_events_without_delay_has_an_end() {
+        let rules = Rules::new(4, &Options::default(), None).expect("few processes");
+        let mut cause = EventKey {
+            time: 5,
+            step: u32::MAX - 1,
+            to: 2,
+            tie: 0,
+            from: 2,
+            number: 0,
+        };
+        let mut counters = ProcessCounters::default();
+        let mut sent = Vec::new();
+        let mut out = Out::new(&rules, &cause, &mut counters, &mut sent);
+        out.schedule(2, 0, ());
+        assert_eq!(out.refused(), None);
+        cause = sent.remove(0).key;
+        assert_eq!(cause.step, u32::MAX);
+        let mut out = Out::new(&rules, &cause, &mut counters, &mut sent);
+        out.schedule(2, 1, ());
+        out.schedule(2, 0, ());
+        let many = ModelError::TooManySteps { from: 2, time: 5 };
+        assert!(many.to_string().contains("process 2"), "{many}");
+        assert_eq!(out.refused(), Some(many));
+        assert_eq!(sent.len(), 1);
     }
 }

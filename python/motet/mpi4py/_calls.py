@@ -65,8 +65,11 @@ class Call:
 
     def leave(self) -> None:
         """Wait no more. It is finished by a later call of the rank that waits or tests."""
-        pending, self._pending = self._pending, None
+        pending = self._pending
         if pending is not None:
+            # On another thread nobody would finish it.
+            pending.check()
+            self._pending = None
             pending.leave(self._end)
 
     def tell(self, status: Status | None) -> None:

@@ -187,10 +187,11 @@ class Request:
 
     def free(self) -> None:
         """Give the handle up."""
-        state, self._state = self._state, None
+        state = self._state
         if state is not None and state.call is not None:
-            call, state.call = state.call, None
-            call.leave()
+            state.call.leave()
+            state.call = None
+        self._state = None
 
     # Several.
 

@@ -28,7 +28,7 @@ pub enum OverlayError {
         /// Why.
         why: String,
     },
-    /// The key has the largest version there is, written by this member: nothing is newer.
+    /// The key has a version that no version of this member is newer than.
     Last {
         /// The key.
         key: String,
@@ -58,7 +58,7 @@ impl fmt::Display for OverlayError {
             }
             OverlayError::Last { key } => write!(
                 f,
-                "{key} has the largest version there is, of this member; choose another key"
+                "no version of this member is newer than that of {key}; choose another key"
             ),
             OverlayError::NotWritable(why) => write!(f, "the value cannot be written: {why}"),
             OverlayError::Unreadable(why) => write!(f, "the value cannot be read: {why}"),

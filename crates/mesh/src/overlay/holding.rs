@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How long until a holder that did not answer, or not what was asked, is told again.
 const AGAIN: Duration = Duration::from_millis(50);
 
+/// A holder that drops again and again what it is told waits so often twice as long.
+const DOUBLINGS: u32 = 6;
+
 /// How many bytes a holder is told at a time.
 const BATCH: usize = 256 << 10;
 
@@ -219,6 +222,11 @@ impl Shared {
             let _ = self.ask(&member, &HolderRequest::Dropped(dropped)).await;
         }
         if !missing.is_empty() {
+            // Where not all members see the same ones, each may name others as the holders.
+            let drops = self.store.lock().drops(&member, &missing);
+            if let Some(more) = drops.checked_sub(2) {
+                timer::sleep(AGAIN * (1 << more.min(DOUBLINGS))).await;
+            }
             let losses = self.store.lock().losses(&member);
             let ask = HolderRequest::Keep(missing);
             match self.ask(&member, &ask).await {
@@ -344,26 +352,58 @@ mod tests {
     use motet_testkit::Log;
 
     #[test]
-    fn sem_g217_a_put_that_cannot_be_newer_is_an_error() {
+    fn sem_g574_a_put_that_cannot_be_newer_is_an_error() {
         let replay = Replay::new(4);
         let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
         let node = Node::alone("a", queue("a"));
         let member = Overlay::join(&node, "o", OverlayConfig::default()).expect("a name");
-        let (counter, writer) = (u64::MAX, "a".to_owned());
-        let largest = Entry {
-            version: Version { counter, writer },
-            value: None,
-        };
-        let now = replay.clock().now();
-        let kept = member.shared().store.lock().put("key", largest, now);
-        kept.expect("there is room");
-        let told = Log::new();
-        let (log, puts) = (told.clone(), member);
-        let put = async move { log.push(puts.put("key", &1_u32).await) };
-        spawn(&queue("task"), put).expect("the queue is open");
-        replay.run();
-        let key = "key".to_owned();
-        assert_eq!(told.take(), [Err(OverlayError::Last { key })]);
+        // Of this member, and of one whose name is behind.
+        for writer in ["a", "z"] {
+            let (counter, writer) = (u64::MAX, writer.to_owned());
+            let largest = Entry {
+                version: Version { counter, writer },
+                value: None,
+            };
+            let now = replay.clock().now();
+            let kept = member.shared().store.lock().put("key", largest, now);
+            kept.expect("there is room");
+            let told = Log::new();
+            let (log, puts) = (told.clone(), member.clone());
+            let put = async move { log.push(puts.put("key", &1_u32).await) };
+            spawn(&queue("task"), put).expect("the queue is open");
+            replay.run();
+            let key = "key".to_owned();
+            assert_eq!(told.take(), [Err(OverlayError::Last { key })]);
+        }
+    }
+
+    #[test]
+    fn sem_g571_a_key_that_a_member_drops_again_and_again_goes_there_less_and_less_often() {
+        let replay = Replay::new(5);
+        let network = SimulatedNetwork::new(5, LinkConfig::default(), replay.clock());
+        let names = ["a", "b", "c"];
+        let members = names.map(|name| {
+            let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named(name)));
+            let node = Node::join(&network.carrier(name), 1, queue);
+            Overlay::join(&node, "o", OverlayConfig::default()).expect("a name")
+        });
+        replay.run_for(Duration::from_secs(1));
+        network.cut("a", "c");
+        replay.run_for(Duration::from_secs(1));
+        // By the order of b, which sees both, b holds nothing of it; a and c see only b.
+        let all = names.map(PeerName::new);
+        let mut keys = (0..100).map(|n| format!("key{n}"));
+        let key = keys.find(|key| !ranked(key, &all, 2).contains(&all[1]));
+        let key = key.expect("one of three");
+        let (puts, of) = (members[0].clone(), key.clone());
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
+        let put = async move { drop(puts.put(&of, &1_u32).await) };
+        spawn(&queue, put).expect("the queue is open");
+        replay.run_for(Duration::from_secs(10));
+        let store = members[0].shared().store.lock();
+        let entry = store.get(&key).expect("a holds it").clone();
+        let drops = store.drops(&all[1], &[(key, entry)]);
+        assert!((3..=20).contains(&drops), "{drops}");
     }
 
     #[test]

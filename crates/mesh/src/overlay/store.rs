@@ -43,6 +43,8 @@ struct Kept {
     told: BTreeSet<PeerName>,
     /// Members that had no room for it. They are told again when something has changed.
     full: BTreeSet<PeerName>,
+    /// How often each member has dropped this version since members came or went.
+    drops: BTreeMap<PeerName, u32>,
     /// When the value was removed.
     removed: Option<Instant>,
 }
@@ -133,6 +135,7 @@ impl Store {
             entry,
             told: BTreeSet::new(),
             full: BTreeSet::new(),
+            drops: BTreeMap::new(),
             removed,
         };
         self.unsettled.insert(key.to_owned());
@@ -169,6 +172,7 @@ impl Store {
         self.unsettled = self.kept.keys().cloned().collect();
         for kept in self.kept.values_mut() {
             kept.full.clear();
+            kept.drops.clear();
         }
     }
 
@@ -188,9 +192,18 @@ impl Store {
             if let Some(kept) = self.kept.get_mut(&key) {
                 kept.told.remove(member);
                 kept.full.remove(member);
+                let drops = kept.drops.entry(member.clone()).or_default();
+                *drops = drops.saturating_add(1);
                 self.unsettled.insert(key);
             }
         }
+    }
+
+    /// How often the member has dropped what it is to be told now: the most of all entries.
+    pub(super) fn drops(&self, member: &PeerName, entries: &[(String, Entry)]) -> u32 {
+        let kept = entries.iter().filter_map(|(key, _)| self.kept.get(key));
+        let drops = kept.filter_map(|kept| kept.drops.get(member));
+        drops.copied().max().unwrap_or(0)
     }
 
     /// The member has been told, or cannot be: the next pass looks at it again.

@@ -5,6 +5,7 @@
 
 use super::Scaled;
 use crate::DataError;
+use crate::power::power_of_two_above;
 
 /// Steps at most.
 const STEPS: usize = 100;
@@ -72,35 +73,50 @@ impl Scaled {
 
     /// The place at some distances from some rows.
     fn between(&self, near: &[(f64, usize)]) -> Vec<f64> {
-        let count = near.len() as f64;
-        let mut mean = vec![0.0; self.dim];
-        for (_, row) in near {
-            let pairs = mean.iter_mut().zip(self.place(*row));
-            pairs.for_each(|(mean, y)| *mean += y / count);
-        }
         let reach = near.iter().map(|(value, _)| *value).fold(0.0, f64::max);
-        // Steps never leave the flat through the place and its neighbours.
-        let mut place = mean.clone();
-        place[0] += 1e-3 * reach;
-        for _ in 0..STEPS {
-            let mut new = mean.clone();
-            for (wanted, row) in near {
-                let pairs = place.iter().zip(self.place(*row));
-                let square: f64 = pairs.clone().map(|(x, y)| (x - y) * (x - y)).sum();
-                if square > 0.0 {
-                    let ratio = wanted / square.sqrt() / count;
-                    for (new, (x, y)) in new.iter_mut().zip(pairs) {
-                        *new += ratio * (x - y);
-                    }
-                }
-            }
-            let pairs = new.iter().zip(&place);
-            let moved = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            place = new;
-            if moved <= STILL * reach {
-                break;
-            }
-        }
+        let numbers = near.iter().flat_map(|(_, row)| self.place(*row));
+        // All is counted in a power of two, which changes no bit: so squares stay in range.
+        let unit = power_of_two_above(numbers.fold(reach, |most, y| most.max(y.abs())));
+        let inner = |(wanted, row): &(f64, usize)| {
+            let place = self.place(*row).iter().map(|y| y / unit);
+            (wanted / unit, place.collect())
+        };
+        let near: Vec<(f64, Vec<f64>)> = near.iter().map(inner).collect();
+        let mut place = between(&near, self.dim, reach / unit);
+        place.iter_mut().for_each(|x| *x *= unit);
         place
     }
+}
+
+/// The place at some distances, of which `reach` is the largest, from some places.
+fn between(near: &[(f64, Vec<f64>)], dim: usize, reach: f64) -> Vec<f64> {
+    let count = near.len() as f64;
+    let mut mean = vec![0.0; dim];
+    for (_, other) in near {
+        let pairs = mean.iter_mut().zip(other);
+        pairs.for_each(|(mean, y)| *mean += y / count);
+    }
+    // Steps never leave the flat through the place and its neighbours.
+    let mut place = mean.clone();
+    place[0] += 1e-3 * reach;
+    for _ in 0..STEPS {
+        let mut new = mean.clone();
+        for (wanted, other) in near {
+            let pairs = place.iter().zip(other);
+            let square: f64 = pairs.clone().map(|(x, y)| (x - y) * (x - y)).sum();
+            if square > 0.0 {
+                let ratio = wanted / square.sqrt() / count;
+                for (new, (x, y)) in new.iter_mut().zip(pairs) {
+                    *new += ratio * (x - y);
+                }
+            }
+        }
+        let pairs = new.iter().zip(&place);
+        let moved = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        place = new;
+        if moved <= STILL * reach {
+            break;
+        }
+    }
+    place
 }

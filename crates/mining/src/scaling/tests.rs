@@ -265,6 +265,22 @@ fn sem_g550_distances_of_any_scale_have_the_same_places() {
 }
 
 #[test]
+fn sem_g573_rows_are_placed_among_others_at_any_scale() {
+    let (_, values) = plane(20);
+    let pairs = Dissimilarities::new(values.clone(), 20).unwrap();
+    let found = fit(1, &Scaling::default(), &pairs);
+    let line = &values[..20];
+    let plain = found.interpolate(line, 7).unwrap();
+    for scale in [2.0_f64.powi(-900), 2.0_f64.powi(900)] {
+        let times = |values: &[f64]| values.iter().map(|v| v * scale).collect::<Vec<f64>>();
+        let mut far = found.clone();
+        far.places = times(&found.places);
+        let new = far.interpolate(&times(line), 7).unwrap();
+        assert_eq!(new, times(&plain), "times {scale:e}");
+    }
+}
+
+#[test]
 fn sem_g503_few_rows_are_annealed_as_well_as_majorised() {
     // Points of a plane, of which annealing alone often keeps a line only.
     let mut lower = 0;

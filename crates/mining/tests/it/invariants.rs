@@ -490,7 +490,7 @@ fn a_run_that_is_ended_early_has_no_empty_cluster() {
     let method = KMeans {
         clusters: 3,
         init: Init::Centres(vec![-4.0, 22.0, 30.0]),
-        max_iterations: 1,
+        max_iterations: 2,
         ..KMeans::default()
     };
     let found = kmeans(1, &method, &all);
@@ -500,6 +500,29 @@ fn a_run_that_is_ended_early_has_no_empty_cluster() {
         found.sizes
     );
     assert!(found.spread.iter().all(|spread| spread.is_finite()));
+}
+
+#[test]
+fn sem_g570_k_means_makes_no_more_steps_than_it_may() {
+    let all = points(vec![0.0, 8.0, 10.0, 11.0, 22.0, 24.0, 28.0], 1);
+    let method = |max_iterations, first: [f64; 3]| KMeans {
+        clusters: 3,
+        init: Init::Centres(first.to_vec()),
+        max_iterations,
+        ..KMeans::default()
+    };
+    let found = kmeans(2, &method(1, [-4.0, 22.0, 30.0]), &all);
+    let mut pairs = found.centres.iter().zip([4.0, 16.75, 28.0]);
+    assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-12));
+    assert_eq!(found.labels, [0, 0, 0, 1, 1, 2, 2]);
+    // Steps times clusters: one step, and the labels.
+    assert_eq!(found.cluster_iterations, 6);
+    // Also when the only step finds an empty cluster.
+    let found = kmeans(2, &method(1, [-4.0, 22.0, 1e9]), &all);
+    assert!(found.sizes.iter().all(|&size| size > 0));
+    // The limit changes nothing of a run that ends before it.
+    let found = |most| kmeans(2, &method(most, [-4.0, 22.0, 30.0]), &all);
+    assert_eq!(found(1_000), found(10_000));
 }
 
 #[test]

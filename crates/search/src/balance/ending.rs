@@ -4,7 +4,7 @@
 use super::{Balance, Message, SearchEnd, add};
 use crate::job::NodeWork;
 use crate::settings::Progress;
-use crate::worker::{SearchStop, sum_up};
+use crate::worker::{SearchStop, guarded, sum_up};
 use crate::{Limit, SearchError};
 use motet_comm::{CommError, Communicator};
 
@@ -84,7 +84,10 @@ impl<J: NodeWork> Balance<'_, '_, J> {
     /// On rank 0.
     pub(super) fn look_at_tally(&mut self) -> Result<(), CommError> {
         let (nodes, elapsed) = (self.tally.total, self.worker.elapsed());
-        self.tally.show(Progress { nodes, elapsed });
+        let shown = guarded(0, || self.tally.show(Progress { nodes, elapsed }));
+        if let Err(fault) = shown {
+            self.stop(&SearchStop::Fault(fault), None)?;
+        }
         if self.link.size() > 1 && nodes >= self.tally.limit {
             self.stop(&SearchStop::Limit(Limit::Nodes), None)?;
         }
@@ -96,8 +99,11 @@ impl<J: NodeWork> Balance<'_, '_, J> {
         comm: &Communicator,
         job: &mut J,
     ) -> Result<SearchEnd<J::Part>, SearchError> {
-        if self.has_work {
-            self.end_piece(job);
+        if self.has_work
+            && let Err(fault) = self.end_piece(job)
+        {
+            // All hear of it below.
+            self.stop = Some(SearchStop::Fault(fault));
         }
         self.link.drain().await?;
         self.report.pruned = job.pruned();

@@ -47,6 +47,10 @@ impl<G: Game> Player<'_, '_, '_, G> {
         }
         let mut moves = self.spare.pop().unwrap_or_default();
         self.game.children(node, &mut moves);
+        let none = moves.is_empty();
+        if !none && self.is_deepest(self.path.len()) {
+            moves.clear();
+        }
         let (mut best, mut low, mut high) = (LOWEST, alpha, beta);
         for (number, child) in (0..).zip(&moves) {
             if top && -self.best.value < high {
@@ -76,7 +80,6 @@ impl<G: Game> Player<'_, '_, '_, G> {
             best = best.max(value);
             low = low.max(best);
         }
-        let none = moves.is_empty();
         moves.clear();
         self.spare.push(moves);
         if none {
@@ -111,6 +114,22 @@ impl<G: Game> Player<'_, '_, '_, G> {
             return Some(0);
         }
         value.map(in_range)
+    }
+
+    /// Whether no position may be deeper than one of this depth: then the one in hand, which has
+    /// moves, ends the search.
+    pub(super) fn is_deepest(&mut self, depth: usize) -> bool {
+        let limit = self.search.limits.depth;
+        let is_deepest = depth >= limit as usize;
+        if is_deepest {
+            let (rank, path) = (self.link.rank(), self.path.clone());
+            self.stop = Some(SearchStop::Fault(SearchFault::TooDeep {
+                rank,
+                path,
+                limit,
+            }));
+        }
+        is_deepest
     }
 
     fn no_leaf(&mut self) {

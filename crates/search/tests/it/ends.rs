@@ -7,6 +7,7 @@ use motet_search::{
     Bounded, Game, Limit, Limits, OnProgress, Order, Outcome, Progress, Search, SearchError,
     SearchFault, Tree,
 };
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, spin_for};
 use motet_testkit::{patience, within};
 use std::sync::Arc;
@@ -396,6 +397,55 @@ fn sem_g202_what_is_no_tree_is_told_by_the_limit() {
 }
 
 #[test]
+fn sem_g202_a_panic_beside_the_nodes_ends_the_search_on_every_rank() {
+    fn said(found: Result<(), SearchError>) -> Result<String, SearchError> {
+        match found {
+            Err(SearchError::Fault(SearchFault::Panicked { message, .. })) => Ok(message),
+            other => panic!("no panic: {other:?}"),
+        }
+    }
+    let tree = Fragile(&[99]);
+    let progress = OnProgress {
+        every: Duration::ZERO,
+        tell: Arc::new(|_| panic!("nobody hears")),
+    };
+    let orders = [
+        Order::Any,
+        Order::Replicable {
+            window: 4,
+            split: 1,
+        },
+    ];
+    for ranks in RANKS {
+        // The first zero is there before the search begins.
+        let told = on(ranks, async |comm| {
+            let asked = AtomicUsize::new(0);
+            let zero = || {
+                let before = asked.fetch_add(1, Ordering::Relaxed);
+                assert!(before == 0, "no second zero");
+                0_u64
+            };
+            let visit = |sum: &mut u64, _: &Vec<u32>| *sum += 1;
+            let search = Search::default();
+            let found = search.fold(&comm, &tree, zero, visit, |a, b| a + b);
+            said(found.await.map(drop))
+        });
+        assert_eq!(told, "no second zero", "on {ranks}");
+        for order in orders {
+            let search = Search {
+                order,
+                progress: Some(progress.clone()),
+                ..Search::default()
+            };
+            let told = on(ranks, async |comm| {
+                said(search.maximise(&comm, &tree).await.map(drop))
+            });
+            assert_eq!(told, "nobody hears", "on {ranks} by {order:?}");
+        }
+    }
+}
+
+#[test]
 fn sem_g202_too_many_nodes_are_told() {
     let limits = Limits {
         held: 50,
@@ -596,5 +646,64 @@ fn sem_g202_a_game_without_a_value_is_told() {
         ));
         let panicked = played(3, Fragile(&[17]));
         assert!(matches!(panicked, SearchFault::Panicked { path, .. } if path == [17]));
+    }
+}
+
+/// A game in which the first move ends it, and others go on.
+struct Lopsided;
+
+impl Tree for Lopsided {
+    type Node = Vec<u32>;
+
+    fn root(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn children(&self, node: &Vec<u32>, out: &mut Vec<Vec<u32>>) {
+        out.extend((0..2).map(|child| [&node[..], &[child]].concat()));
+    }
+}
+
+impl Game for Lopsided {
+    fn leaf(&self, node: &Vec<u32>, depth: u32) -> Option<i32> {
+        (node.first() == Some(&0) || depth == 0).then_some(0)
+    }
+
+    fn key(&self, node: &Vec<u32>) -> u64 {
+        node.iter()
+            .fold(1, |key, child| key * 2 + u64::from(*child))
+    }
+}
+
+#[test]
+fn sem_g202_a_position_that_is_too_deep_is_told() {
+    for ranks in RANKS {
+        let played = |limit, at_first: bool| {
+            let limits = Limits {
+                depth: limit,
+                ..Limits::default()
+            };
+            let search = Search {
+                limits,
+                ..Search::default()
+            };
+            on(ranks, async |comm| {
+                let found = match at_first {
+                    true => search.play(&comm, &Fragile(&[99]), 3).await,
+                    false => search.play(&comm, &Lopsided, 3).await,
+                };
+                match found {
+                    Ok(_) => Ok(None),
+                    Err(SearchError::Fault(SearchFault::TooDeep { path, limit, .. })) => {
+                        Ok(Some((path, limit)))
+                    }
+                    Err(other) => panic!("{other}"),
+                }
+            })
+        };
+        assert_eq!(played(3, true), None);
+        assert_eq!(played(2, true), Some((vec![0, 0], 2)));
+        assert_eq!(played(3, false), None);
+        assert_eq!(played(2, false), Some((vec![1, 0], 2)));
     }
 }
