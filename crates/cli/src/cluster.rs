@@ -53,7 +53,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let keep = args.results.keep.clone();
     let kept = keep.kept("points");
     let launched = World::is_one_of_several();
-    several_samples(&args)?;
+    check_options(&args)?;
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
     let plan = ClusterPlan::of(args, several).map_err(CliError::from);
@@ -115,8 +115,15 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     })
 }
 
-/// Points are given to the nearest centres of one sample.
-fn several_samples(args: &ClusterArgs) -> Result<(), OptionError> {
+/// Points have no alignments, and are given to the nearest centres of one sample.
+fn check_options(args: &ClusterArgs) -> Result<(), OptionError> {
+    if let Some(option) = args.pairs.align.given() {
+        return Err(OptionError::Conflict {
+            option,
+            other: "a table of points",
+            advice: "leave it out; sequences on standard input want --pairwise",
+        });
+    }
     let method = &args.method;
     match method.sample.is_some() && method.restarts.is_some() && method.method == Method::Annealing
     {

@@ -101,9 +101,18 @@ impl AlignArgs {
         Ok(method)
     }
 
-    fn given(&self) -> bool {
-        let costs = [self.same, self.mismatch, self.gap_open, self.gap_extend];
-        self.local || self.alphabet.is_some() || costs.iter().any(Option::is_some)
+    /// The first option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--alphabet", self.alphabet.is_some()),
+            ("--local", self.local),
+            ("--match", self.same.is_some()),
+            ("--mismatch", self.mismatch.is_some()),
+            ("--gap-open", self.gap_open.is_some()),
+            ("--gap-extend", self.gap_extend.is_some()),
+        ];
+        let first = given.into_iter().find(|(_, given)| *given);
+        first.map(|(option, _)| option)
     }
 }
 
@@ -155,9 +164,9 @@ impl Pairs {
     /// Reads FASTA, `.npy`, or a square table, packed by gzip or not, in one pass.
     pub(crate) fn read(file: &Path, align: &AlignArgs) -> Result<Pairs, CliError> {
         let source = InputText::open(file)?;
-        if !is_fasta(&source.head) && align.given() {
+        if let (false, Some(option)) = (is_fasta(&source.head), align.given()) {
             return Err(CliError::Options(OptionError::Conflict {
-                option: "an option of sequences",
+                option,
                 other: "a file that is not FASTA",
                 advice: "leave it out, or give a file that begins with >",
             }));

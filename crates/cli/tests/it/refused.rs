@@ -276,3 +276,44 @@ fn sem_g512_a_program_that_is_not_there_is_told_before_the_library() {
     let run = place.run("run --mpi-lib empty -- ./nosuchprog");
     run.refusal(&["no program ./nosuchprog"]);
 }
+
+#[test]
+fn sem_g590_an_option_that_the_kind_of_file_has_no_use_for_is_refused() {
+    let place = ProgramFolder::with("points.csv", three_groups());
+    place.write("x.fa", FASTA);
+    place.write("d.csv", "0,1,9\n1,0,9\n9,9,0\n");
+    place.write("bits.txt", "0011\n0011\n1100\n");
+    for (arguments, words) in [
+        ("cluster points.csv -k 2 --local", ["--local", "a table"]),
+        ("cluster points.csv -k 2 --match 3", ["--match", "a table"]),
+        (
+            "cluster d.csv --pairwise -k 2 --keep a",
+            ["--keep", "dissimilarities"],
+        ),
+        (
+            "cluster d.csv --pairwise -k 2 --exclude 1",
+            ["--exclude", "dissimilarities"],
+        ),
+        (
+            "cluster d.csv --pairwise -k 2 --gap-open 9",
+            ["--gap-open", "not FASTA"],
+        ),
+        (
+            "cluster d.csv --pairwise --mapped -k 2 --gap-open 9",
+            ["--gap-open", "dissimilarities"],
+        ),
+        (
+            "cluster bits.txt --bits -k 2 --keep a",
+            ["--keep", "--bits"],
+        ),
+        (
+            "cluster bits.txt --bits -k 2 --alphabet dna",
+            ["--alphabet", "--bits"],
+        ),
+        ("hmm fit x.fa -s 2 --columns a", ["--columns", "FASTA"]),
+        ("hmm fit x.fa -s 2 --delimiter ;", ["--delimiter", "FASTA"]),
+        ("hmm fit x.fa -s 2 --sequence a", ["--sequence", "FASTA"]),
+    ] {
+        place.run(arguments).refusal(&words);
+    }
+}
