@@ -87,9 +87,11 @@ pub enum OptionError {
         /// What is wrong with it.
         what: String,
     },
-    /// Neither a number of clusters nor a temperature is given.
-    #[error("the number of clusters is missing: {advice}")]
+    /// Nothing says how many clusters or components there are to be.
+    #[error("the number of {what} is missing: {advice}")]
     NoClusters {
+        /// Clusters or components.
+        what: &'static str,
         /// What to give.
         advice: &'static str,
     },

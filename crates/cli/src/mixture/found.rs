@@ -195,7 +195,8 @@ pub(super) fn summarise(
         }),
         covariance: format!("{:?}", model.covariance).to_lowercase(),
         components: model.components(),
-        criterion: (!tried.is_empty()).then(|| format!("{:?}", args.fit.criterion).to_lowercase()),
+        criterion: (!tried.is_empty())
+            .then(|| format!("{:?}", args.fit.criterion()).to_lowercase()),
         tried: tried.clone(),
         log_likelihood: model.log_likelihood,
         bic: model.bic,

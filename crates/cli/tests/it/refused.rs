@@ -317,3 +317,38 @@ fn sem_g590_an_option_that_the_kind_of_file_has_no_use_for_is_refused() {
         place.run(arguments).refusal(&words);
     }
 }
+
+#[test]
+fn sem_g591_an_option_of_a_fit_that_changes_nothing_is_refused() {
+    let place = ProgramFolder::with("points.csv", three_groups());
+    let line = "mixture points.csv -k 2 --out out -q";
+    place.run(line).quiet_success();
+    let model = "mixture points.csv --model out/model.json";
+    for (arguments, words) in [
+        ("mixture points.csv", ["number of components", "--model"]),
+        (
+            "mixture points.csv -k 2 --at-most 5",
+            ["--at-most", "--components auto"],
+        ),
+        (
+            "mixture points.csv -k 2 --criterion aic",
+            ["--criterion", "--components auto"],
+        ),
+        ("mixture points.csv -k 2 --seed 3", ["--seed", "--starts"]),
+    ] {
+        place.run(arguments).refusal(&words);
+    }
+    for option in [
+        "--starts 2",
+        "--floor 1",
+        "--covariance tied",
+        "--at-most 3",
+    ] {
+        let name = option.split(' ').next().unwrap();
+        let run = place.run(&format!("{model} {option}"));
+        run.refusal(&["--model", name]);
+    }
+    let line = "mixture points.csv -k 2 --seed 3 --starts 2";
+    place.run(line).quiet_success();
+    place.run(model).quiet_success();
+}
