@@ -82,10 +82,12 @@ pub enum CliError {
 #[non_exhaustive]
 pub enum OptionError {
     /// The command line cannot be read.
-    #[error("{what}: see motet --help")]
+    #[error("{what}: see {command} --help")]
     Usage {
         /// What is wrong with it.
         what: String,
+        /// The command whose help has its options.
+        command: String,
     },
     /// Nothing says how many clusters or components there are to be.
     #[error("the number of {what} is missing: {advice}")]

@@ -352,3 +352,17 @@ fn sem_g591_an_option_of_a_fit_that_changes_nothing_is_refused() {
     place.run(line).quiet_success();
     place.run(model).quiet_success();
 }
+
+#[test]
+fn sem_g592_the_help_that_is_named_has_the_option() {
+    let place = ProgramFolder::new();
+    for (arguments, help) in [
+        ("nosuch", "see motet --help"),
+        ("cluster x.csv --nosuch", "see motet cluster --help"),
+        ("hmm fit x.csv", "see motet hmm fit --help"),
+        ("run -t 0 -- ls", "see motet run --help"),
+        ("run ./a : --why 1 ./b", "see motet run --help"),
+    ] {
+        place.run(arguments).refusal(&[help]);
+    }
+}
