@@ -93,6 +93,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         return Ok(());
     };
     let clustering = &fit.found.0;
+    check_finite(&placed, clustering)?;
     remark(&plan, &constant(&placed, clustering));
     let numbers = numbers(clustering);
     let labels: Vec<u32> = clustering
@@ -185,6 +186,19 @@ fn check_size(table: &InputTable, search: ClusterSearch) -> Result<(), CliError>
             }))
         }
         _ => Ok(()),
+    }
+}
+
+/// # Errors
+/// Squared distances whose sum no number holds: which centre is near is not known then.
+fn check_finite(placed: &Placed, clustering: &Clustering) -> Result<(), CliError> {
+    match clustering.inertia.is_finite() {
+        true => Ok(()),
+        false => Err(CliError::Data(format!(
+            "{}: squared distances are beyond all numbers: divide the columns by a large one, or \
+             give --standardise",
+            placed.file
+        ))),
     }
 }
 

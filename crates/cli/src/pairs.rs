@@ -17,7 +17,7 @@ use crate::error::{CliError, OptionError};
 use crate::npy::{self, Values};
 use crate::progress::TerminalBar;
 use crate::ranked::parts;
-use crate::read::{self, InputText, TableRequest};
+use crate::read::{self, InputText, TableRequest, is_fasta};
 
 /// Options that say how sequences are aligned.
 #[derive(Debug, Clone, Args)]
@@ -338,12 +338,6 @@ fn sequences(
     let sequences = Sequences::from_fasta(text, alphabet);
     let sequences = sequences.map_err(|error| CliError::Data(format!("{label}: {error}")))?;
     Ok((sequences, method))
-}
-
-/// Whether a file of this beginning holds sequences.
-pub(crate) fn is_fasta(head: &[u8]) -> bool {
-    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
-    first == Some(&b'>')
 }
 
 fn square(rows: usize, columns: usize) -> Result<(), String> {

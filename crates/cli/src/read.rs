@@ -15,6 +15,7 @@ mod source;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+pub(crate) use format::is_fasta;
 pub(crate) use layout::{ColumnChoice, LeftOut, TableChoice};
 pub use missing::OnMissing;
 pub(crate) use missing::is_missing;
@@ -92,6 +93,7 @@ pub(crate) fn read_opened(
     if source.head.starts_with(npy::MAGIC) {
         return array::read(source, request, on_rows);
     }
+    let fasta = is_fasta(&source.head);
     let delimiter = request
         .delimiter
         .unwrap_or_else(|| dialect::detect_delimiter(&source.head));
@@ -99,7 +101,14 @@ pub(crate) fn read_opened(
     let first = first_rows(&mut records)?;
     let file = records.label().to_owned();
     let layout = ColumnLayout::decide(&file, &first, &request.choice);
-    let layout = layout.map_err(|error| records.blame(error))?;
+    let layout = layout.map_err(|error| match records.blame(error) {
+        InputError::NoNumbers { file, .. } if fasta => InputError::NoNumbers {
+            file,
+            advice: "it begins with >, as sequences do; motet cluster - --pairwise reads them from \
+                     standard input, motet hmm from a file",
+        },
+        error => error,
+    })?;
     let mut sink = Sink::new(&file, &layout, request);
     for record in &first[usize::from(layout.header)..] {
         sink.push(record).map_err(|error| records.blame(error))?;

@@ -9,8 +9,7 @@ use super::Found;
 use super::args::Task;
 use crate::error::{CliError, OptionError};
 use crate::model::{label, request};
-use crate::pairs::is_fasta;
-use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_file, is_missing};
+use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_fasta, is_file, is_missing};
 use crate::space::{Placed, Space};
 
 /// What has been read.

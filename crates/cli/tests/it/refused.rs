@@ -366,3 +366,34 @@ fn sem_g592_the_help_that_is_named_has_the_option() {
         place.run(arguments).refusal(&[help]);
     }
 }
+
+#[test]
+fn sem_g593_sums_beyond_all_numbers_are_refused() {
+    let place = ProgramFolder::with("huge.csv", "a,b\n1e308,2\n-1e308,4\n9,9\n");
+    for method in ["annealing", "kmeans"] {
+        let run = place.run(&format!(
+            "cluster huge.csv -k 2 --method {method} --out out --json"
+        ));
+        run.refusal(&["huge.csv", "beyond all numbers", "--standardise"]);
+    }
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn sem_g593_sequences_where_a_table_is_wanted_are_named_so() {
+    let place = ProgramFolder::with("x.fa", FASTA);
+    let run = place.run_with_input("cluster - -k 2", FASTA);
+    run.refusal(&["<stdin>", "begins with >", "--pairwise"]);
+    place
+        .run("mixture x.fa -k 2")
+        .refusal(&["x.fa", "begins with >"]);
+}
+
+#[test]
+fn sem_g593_a_name_of_several_lines_is_printed_on_one() {
+    let place = ProgramFolder::with("q.csv", "\"a\nb\",c\n1,2\n3,4\n9,9\n");
+    let text = place.run("cluster q.csv -k 2 -q").quiet_success();
+    assert!(text.contains("(a b, c)"), "{text}");
+    let text = place.run("mixture q.csv -k 2 -q").quiet_success();
+    assert!(text.lines().next().unwrap().contains(" a b "), "{text}");
+}
