@@ -260,7 +260,7 @@ fn sem_g256_numbers_that_are_far_too_large_are_short() {
     place
         .run("call /drive --within=-1")
         .refusal(&["--within is -1:"]);
-    for what in ["new kk", "token kk a"] {
+    for what in ["new kk", "token kk a", "leaf kk a"] {
         for days in ["0", "40000"] {
             let run = place.run(&format!("keys {what} --days {days}"));
             run.refusal(&["--days", days]);
