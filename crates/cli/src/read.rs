@@ -366,10 +366,13 @@ fn separated(text: &str) -> bool {
 
 fn number_advice(text: &str) -> &'static str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let comma = text.trim_start_matches('-').split_once(',');
-    match comma {
-        Some((whole, part)) if digits(whole) && digits(part) => {
-            "write decimals with a point; if commas separate the fields, add --delimiter ,"
+    let without_sign = text.trim_start_matches('-');
+    // As in 1,234.5.
+    let (whole, rest) = without_sign.split_once('.').unwrap_or((without_sign, "0"));
+    match whole.contains(',') && whole.split(',').all(digits) && digits(rest) {
+        true => {
+            "write decimals with a point, and thousands without a comma; if commas separate the \
+             fields, add --delimiter ,"
         }
         _ if separated(text) => "if that separates the fields, name it with --delimiter",
         _ => "correct it, or choose other columns with --columns",
@@ -391,5 +394,8 @@ mod tests {
     fn a_decimal_comma_is_recognised() {
         assert!(number_advice("-1,5").contains("point"));
         assert!(!number_advice("1,x").contains("point"));
+        for thousands in ["1,234", "12,345,678", "-1,234.5"] {
+            assert!(number_advice(thousands).contains("thousands without"));
+        }
     }
 }
