@@ -36,9 +36,9 @@ use labels::Labels;
     after_long_help = "Examples:\n  motet scale d.npy --out out\n  motet scale alu.fasta.gz \
                        --labels out/labels.csv --out out\n\nFiles in the folder of --out, \
                        which are replaced:\n  places.csv (row, name, cluster, the places), \
-                       plane.svg (the picture,\n  coloured by the clusters of --labels)\n\nFields of --json: file, rows, \
-                       method, dimensions, stress (the sum over the pairs of the\n  squared \
-                       differences), relative_stress, eigenvalues, steps, unknown, asymmetry,\n  \
+                       plane.svg (the picture,\n  coloured by the clusters of --labels)\n\n\
+                       Fields of --json: file, rows, method, dimensions, stress (the sum over the \
+                       pairs of the\n  squared differences), relative_stress, eigenvalues, steps, unknown, asymmetry,\n  \
                        seconds, threads, places, aligned, motet"
 )]
 pub struct ScaleArgs {

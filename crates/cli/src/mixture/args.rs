@@ -16,9 +16,9 @@ use crate::table::TableArgs;
 #[command(
     about = "Fit a mixture of normal distributions to a table of numbers",
     long_about = "Fit a mixture of normal distributions to a table of numbers, by expectation and \
-                  maximisation.\n\nReads CSV, or a two-dimensional .npy array, plain or packed by gzip \
-                  or zstd, with one point per row. Prints the components by weight with their means and standard deviations. \
-                  Component 1 has the largest weight.",
+                  maximisation.\n\nReads CSV, or a two-dimensional .npy array, plain or packed by \
+                  gzip or zstd, with one point per row. Prints the components by weight with their \
+                  means and standard deviations. Component 1 has the largest weight.",
     after_help = "Examples: motet mixture --help",
     after_long_help = HELP_TAIL
 )]
