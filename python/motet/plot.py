@@ -102,7 +102,7 @@ def _of(estimator: Any, attribute: str, what: str) -> Any:
             hint = "fit it with profile=True"
         elif any(name.endswith("_") and name[0] != "_" for name in vars(estimator)):
             hint = "it has been fitted, and a fit of its kind makes none"
-            if hasattr(estimator, "predict"):
+            if attribute == "labels_" and hasattr(estimator, "predict"):
                 hint += f"; draw the rows in the colours of {kind}.predict(X)"
         else:
             hint = "fit it first"

@@ -33,6 +33,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Generator
 from dataclasses import dataclass
 from os import PathLike
@@ -82,6 +83,10 @@ class Fault(MotetError):
     ) -> None:
         if code not in _CODES:
             raise ValueError(f"there is no fault {code!r}; there are {', '.join(_CODES)}")
+        # What travels is text and seconds.
+        reason = str(reason)
+        if retry_after is not None and not 0 <= retry_after < math.inf:
+            raise ValueError(f"retry_after is {retry_after}: it is seconds, 0 or more")
         super().__init__(code, reason, service, retry_after)
         self.code, self.reason = code, reason
         self.service, self.retry_after = service, retry_after
@@ -324,7 +329,7 @@ def _written(fault: Fault) -> str:
     if fault.service is not None:
         told["service"] = fault.service
     if fault.retry_after is not None:
-        told["retry_after_ms"] = round(fault.retry_after * 1000)
+        told["retry_after_ms"] = min(round(fault.retry_after * 1000), 2**64 - 1)
     return json.dumps(told)
 
 

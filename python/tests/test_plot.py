@@ -98,3 +98,6 @@ def test_what_has_no_clusters_is_told_so_and_not_that_it_is_not_fitted(groups, a
         plot.clusters(found, groups, ax=ax)
     with pytest.raises(ValueError, match="fit it first"):
         plot.clusters(KMeans(2), groups, ax=ax)
+    # A prediction is no step of a fit.
+    with pytest.raises(ValueError, match="makes none$"):
+        plot.trace(KMeans(2).fit(groups), ax=ax)

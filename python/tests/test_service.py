@@ -349,3 +349,28 @@ def test_paths_and_addresses_that_do_not_fit_are_refused_with_advice():
     with pytest.raises(ValueError, match="127.0.0.1:0") as raised:
         Node(listen="0.0.0.0:0")
     assert "--keys" not in str(raised.value)
+
+
+@service
+class Shop:
+    def __init__(self):
+        self.state = {}
+
+    @query
+    def price(self, item):
+        try:
+            return self.state[item]
+        except KeyError as missing:
+            raise Fault("UnknownEntry", missing, retry_after=0.25) from None
+
+
+def test_sem_g595_a_reason_that_is_no_text_is_told_as_one():
+    with Node() as node:
+        node.add("/shop", Shop())
+        with pytest.raises(Fault) as told:
+            connect(node.url)["/shop"].price("hat").blocking(30)
+    assert (told.value.code, told.value.retry_after) == ("UnknownEntry", 0.25)
+    assert told.value.reason == "'hat'"
+    for never in (-1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="retry_after"):
+            Fault("Gone", "no more", retry_after=never)

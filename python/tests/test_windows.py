@@ -301,3 +301,32 @@ def test_an_access_beyond_a_window_is_told_in_bytes():
         win.Free()
 
     on(1, main)
+
+
+def test_sem_g596_a_result_without_room_is_told_before_anything_is_combined():
+    def main(comm):
+        memory = numpy.zeros(2, "i4")
+        win = MPI.Win.Create(memory, memory.itemsize, comm=comm)
+        with pytest.raises(MPI.Exception) as short:
+            win.Get_accumulate(numpy.ones(2, "i4"), numpy.zeros(1, "i4"), 0)
+        win.Free()
+        return short.value.Get_error_class(), memory.tolist()
+
+    assert on(1, main) == [(MPI.ERR_TRUNCATE, [0, 0])]
+
+
+def test_sem_g596_a_file_has_no_negative_length(tmp_path):
+    def main(comm):
+        amode = MPI.MODE_CREATE | MPI.MODE_RDWR
+        file = MPI.File.Open(comm, tmp_path / "file", amode)
+        file.Write_at_all(0, numpy.arange(2, dtype="i4"))
+        classes = []
+        for call in (file.Set_size, file.Preallocate):
+            with pytest.raises(MPI.Exception) as negative:
+                call(-1)
+            classes.append(negative.value.Get_error_class())
+        size = file.Get_size()
+        file.Close()
+        return classes, size
+
+    assert on(1, main) == [([MPI.ERR_ARG, MPI.ERR_ARG], 8)]

@@ -288,5 +288,10 @@ Fields of --json: points, columns, dimensions, method, clusters, inertia, spread
   sample (rows, of, seed, draws, draw, cost, drawn: row numbers from 1),
   missing (what, dropped_rows, filled_cells), file, geo, standardised, weight,
   constant_columns, files (those written), motet (the version)
+Of pairs: file, rows, method, aligned, clusters, choice, cost, asymmetry, run_seconds, threads,
+  table (cluster, size, medoid: a row from 1, name, mean_cost), trace, sample, motet,
+  splits (cluster: by number of the split, critical, temperature), ended
+Of bits: file, rows, width, constant_columns (how many), empty_rows, method, clusters, choice,
+  inertia, run_seconds, threads, table (cluster, size, ones, columns from 0), trace, sample, motet
 
 Exit codes: 0 done, 2 a wrong file, column, value or option, 130 interrupted, 1 a fault";

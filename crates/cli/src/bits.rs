@@ -87,7 +87,7 @@ pub(crate) fn is_wanted(args: &ClusterArgs) -> bool {
 /// # Errors
 /// Any [`CliError`]; then nothing has been written to the folder and to standard output.
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
-    if let Some(option) = for_tables(&args) {
+    if let Some(option) = for_tables(&args).or(args.pairs.align.given()) {
         return Err(CliError::Options(OptionError::Conflict {
             option,
             other: "--bits",

@@ -53,7 +53,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let keep = args.results.keep.clone();
     let kept = keep.kept("points");
     let launched = World::is_one_of_several();
-    several_samples(&args)?;
+    check_options(&args)?;
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
     let plan = ClusterPlan::of(args, several).map_err(CliError::from);
@@ -93,6 +93,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         return Ok(());
     };
     let clustering = &fit.found.0;
+    check_finite(&placed, clustering)?;
     remark(&plan, &constant(&placed, clustering));
     let numbers = numbers(clustering);
     let labels: Vec<u32> = clustering
@@ -115,8 +116,15 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     })
 }
 
-/// Points are given to the nearest centres of one sample.
-fn several_samples(args: &ClusterArgs) -> Result<(), OptionError> {
+/// Points have no alignments, and are given to the nearest centres of one sample.
+fn check_options(args: &ClusterArgs) -> Result<(), OptionError> {
+    if let Some(option) = args.pairs.align.given() {
+        return Err(OptionError::Conflict {
+            option,
+            other: "a table of points",
+            advice: "leave it out; sequences on standard input want --pairwise",
+        });
+    }
     let method = &args.method;
     match method.sample.is_some() && method.restarts.is_some() && method.method == Method::Annealing
     {
@@ -178,6 +186,19 @@ fn check_size(table: &InputTable, search: ClusterSearch) -> Result<(), CliError>
             }))
         }
         _ => Ok(()),
+    }
+}
+
+/// # Errors
+/// Squared distances whose sum no number holds: which centre is near is not known then.
+fn check_finite(placed: &Placed, clustering: &Clustering) -> Result<(), CliError> {
+    match clustering.inertia.is_finite() {
+        true => Ok(()),
+        false => Err(CliError::Data(format!(
+            "{}: squared distances are beyond all numbers: divide the columns by a large one, or \
+             give --standardise",
+            placed.file
+        ))),
     }
 }
 

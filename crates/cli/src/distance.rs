@@ -37,7 +37,7 @@ pub struct DistanceArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// The matrix to write
+    /// The matrix to write; a file of that name is replaced
     #[arg(long, value_name = "FILE.npy")]
     pub out: PathBuf,
 

@@ -16,7 +16,7 @@ use crate::error::{CliError, OptionError, OutputError};
 #[cfg(feature = "mesh")]
 use crate::mesh;
 use crate::stdout::lost;
-use crate::usage::one_line;
+use crate::usage::{command_of, one_line};
 #[cfg(not(feature = "bench"))]
 use crate::without_bench as bench;
 #[cfg(not(feature = "mesh"))]
@@ -55,9 +55,9 @@ where
     own::remember(&arguments);
     #[cfg(unix)]
     signals::large_files_are_errors();
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return answer(&error),
+        Err(error) => return answer(&error, &arguments),
     };
     let done = match cli.command {
         Command::Cluster(args) if bits::is_wanted(&args) => bits::run(args),
@@ -93,7 +93,7 @@ fn ended(done: Result<(), CliError>) -> u8 {
 }
 
 /// Help and version as clap prints them; wrong arguments as one line.
-fn answer(error: &clap::Error) -> u8 {
+fn answer(error: &clap::Error, arguments: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let printed = error.print().and_then(|()| io::stdout().flush());
@@ -105,6 +105,7 @@ fn answer(error: &clap::Error) -> u8 {
         }
         _ => refuse(&CliError::Options(OptionError::Usage {
             what: one_line(error),
+            command: command_of(&Cli::command(), arguments),
         })),
     }
 }

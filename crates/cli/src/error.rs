@@ -82,14 +82,18 @@ pub enum CliError {
 #[non_exhaustive]
 pub enum OptionError {
     /// The command line cannot be read.
-    #[error("{what}: see motet --help")]
+    #[error("{what}: see {command} --help")]
     Usage {
         /// What is wrong with it.
         what: String,
+        /// The command whose help has its options.
+        command: String,
     },
-    /// Neither a number of clusters nor a temperature is given.
-    #[error("the number of clusters is missing: {advice}")]
+    /// Nothing says how many clusters or components there are to be.
+    #[error("the number of {what} is missing: {advice}")]
     NoClusters {
+        /// Clusters or components.
+        what: &'static str,
         /// What to give.
         advice: &'static str,
     },

@@ -101,7 +101,7 @@ pub struct LeafArgs {
     pub host: Vec<String>,
 
     /// How long it lasts
-    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = days())]
     pub days: u64,
 }
 

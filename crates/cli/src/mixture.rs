@@ -73,7 +73,7 @@ pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
     }
     let kept = args.results.keep.kept(KIND).into_iter();
     clear(kept.flat_map(|kept| {
-        let numbers = (1..=args.fit.at_most).map(|number| number.to_string());
+        let numbers = (1..=args.fit.at_most()).map(|number| number.to_string());
         let named: Vec<_> = numbers.map(|number| kept.named(&number)).collect();
         named.into_iter().chain([kept])
     }))?;
@@ -141,7 +141,7 @@ fn fit(
         iterations: fit.iterations,
         start: MixtureStart::Several {
             count: fit.starts,
-            seed: fit.seed,
+            seed: fit.seed.unwrap_or(0),
         },
         ..Mixture::default()
     };
@@ -159,7 +159,7 @@ fn fit(
     };
     let (wanted, points) = (fit.components, &placed.points);
     let kept = args.results.keep.kept(KIND);
-    let criterion = Criterion::from(fit.criterion);
+    let criterion = Criterion::from(fit.criterion());
     let job = async |comm: &motet_comm::Communicator| match wanted {
         Some(ComponentCount::Exactly(components)) => {
             let method = Mixture {
@@ -174,7 +174,7 @@ fn fit(
         }
         // `check` has asked for one of the two.
         Some(ComponentCount::Auto) | None => {
-            let most = fit.at_most;
+            let most = fit.at_most();
             if let Some(kept) = &kept {
                 let wanted = (most, criterion);
                 return method

@@ -17,7 +17,7 @@ use crate::error::{CliError, OptionError};
 use crate::npy::{self, Values};
 use crate::progress::TerminalBar;
 use crate::ranked::parts;
-use crate::read::{self, InputText, TableRequest};
+use crate::read::{self, InputText, TableRequest, is_fasta};
 
 /// Options that say how sequences are aligned.
 #[derive(Debug, Clone, Args)]
@@ -101,9 +101,18 @@ impl AlignArgs {
         Ok(method)
     }
 
-    fn given(&self) -> bool {
-        let costs = [self.same, self.mismatch, self.gap_open, self.gap_extend];
-        self.local || self.alphabet.is_some() || costs.iter().any(Option::is_some)
+    /// The first option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--alphabet", self.alphabet.is_some()),
+            ("--local", self.local),
+            ("--match", self.same.is_some()),
+            ("--mismatch", self.mismatch.is_some()),
+            ("--gap-open", self.gap_open.is_some()),
+            ("--gap-extend", self.gap_extend.is_some()),
+        ];
+        let first = given.into_iter().find(|(_, given)| *given);
+        first.map(|(option, _)| option)
     }
 }
 
@@ -155,9 +164,9 @@ impl Pairs {
     /// Reads FASTA, `.npy`, or a square table, packed by gzip or not, in one pass.
     pub(crate) fn read(file: &Path, align: &AlignArgs) -> Result<Pairs, CliError> {
         let source = InputText::open(file)?;
-        if !is_fasta(&source.head) && align.given() {
+        if let (false, Some(option)) = (is_fasta(&source.head), align.given()) {
             return Err(CliError::Options(OptionError::Conflict {
-                option: "an option of sequences",
+                option,
                 other: "a file that is not FASTA",
                 advice: "leave it out, or give a file that begins with >",
             }));
@@ -329,12 +338,6 @@ fn sequences(
     let sequences = Sequences::from_fasta(text, alphabet);
     let sequences = sequences.map_err(|error| CliError::Data(format!("{label}: {error}")))?;
     Ok((sequences, method))
-}
-
-/// Whether a file of this beginning holds sequences.
-pub(crate) fn is_fasta(head: &[u8]) -> bool {
-    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
-    first == Some(&b'>')
 }
 
 fn square(rows: usize, columns: usize) -> Result<(), String> {

@@ -16,10 +16,10 @@ use crate::error::{CliError, OptionError};
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::mapped;
-use crate::pairs::{Aligned, Pairs, is_fasta};
+use crate::pairs::{Aligned, Pairs};
 use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::ranked::Start;
-use crate::read::{InputText, OnMissing, is_file};
+use crate::read::{InputText, is_fasta, is_file};
 use crate::sample::{self, Sampled};
 use crate::stdout::print;
 use crate::summary::MethodStep;
@@ -176,31 +176,22 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     })
 }
 
-/// An option that is for points, or for K-means.
+/// An option that is for points, for K-means, or for sequences where there is a matrix.
 fn unfit(args: &ClusterArgs) -> Option<&'static str> {
     let kmeans = args.method.method == crate::args::Method::Kmeans;
-    for_tables(args).or(kmeans.then_some("--method kmeans"))
+    let align = args.pairs.align.given().filter(|_| args.pairs.mapped);
+    for_tables(args)
+        .or(kmeans.then_some("--method kmeans"))
+        .or(align)
 }
 
 /// An option that is for tables of points.
 pub(crate) fn for_tables(args: &ClusterArgs) -> Option<&'static str> {
-    let (table, results) = (&args.table, &args.results);
-    let given = [
-        ("--columns", !table.columns.is_empty()),
-        ("--geo", !table.geo.is_empty()),
-        ("--weight", table.weight.is_some()),
-        ("--standardise", table.standardise),
-        ("--missing", table.missing != OnMissing::Error),
-        ("--delimiter", table.delimiter.is_some()),
-        ("--header", table.header),
-        ("--no-header", table.no_header),
-        ("--scaling", results.scaling),
-        ("--profile", results.profile),
-    ];
-    given
-        .iter()
-        .find(|(_, given)| *given)
-        .map(|(option, _)| *option)
+    let results = &args.results;
+    let table = args.table.given();
+    table
+        .or(results.scaling.then_some("--scaling"))
+        .or(results.profile.then_some("--profile"))
 }
 
 fn check_size(file: &Path, rows: usize, search: ClusterSearch) -> Result<(), CliError> {

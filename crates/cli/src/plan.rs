@@ -202,6 +202,7 @@ fn search(args: &MethodArgs) -> Result<ClusterSearch, OptionError> {
             advice: "give --clusters K: only annealing finds their number",
         }),
         (Method::Kmeans, None, None) => Err(OptionError::NoClusters {
+            what: "clusters",
             advice: "give --clusters K",
         }),
     }

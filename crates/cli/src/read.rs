@@ -15,6 +15,7 @@ mod source;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+pub(crate) use format::is_fasta;
 pub(crate) use layout::{ColumnChoice, LeftOut, TableChoice};
 pub use missing::OnMissing;
 pub(crate) use missing::is_missing;
@@ -92,6 +93,7 @@ pub(crate) fn read_opened(
     if source.head.starts_with(npy::MAGIC) {
         return array::read(source, request, on_rows);
     }
+    let fasta = is_fasta(&source.head);
     let delimiter = request
         .delimiter
         .unwrap_or_else(|| dialect::detect_delimiter(&source.head));
@@ -99,7 +101,14 @@ pub(crate) fn read_opened(
     let first = first_rows(&mut records)?;
     let file = records.label().to_owned();
     let layout = ColumnLayout::decide(&file, &first, &request.choice);
-    let layout = layout.map_err(|error| records.blame(error))?;
+    let layout = layout.map_err(|error| match records.blame(error) {
+        InputError::NoNumbers { file, .. } if fasta => InputError::NoNumbers {
+            file,
+            advice: "it begins with >, as sequences do; motet cluster - --pairwise reads them from \
+                     standard input, motet hmm from a file",
+        },
+        error => error,
+    })?;
     let mut sink = Sink::new(&file, &layout, request);
     for record in &first[usize::from(layout.header)..] {
         sink.push(record).map_err(|error| records.blame(error))?;
@@ -357,10 +366,13 @@ fn separated(text: &str) -> bool {
 
 fn number_advice(text: &str) -> &'static str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let comma = text.trim_start_matches('-').split_once(',');
-    match comma {
-        Some((whole, part)) if digits(whole) && digits(part) => {
-            "write decimals with a point; if commas separate the fields, add --delimiter ,"
+    let without_sign = text.trim_start_matches('-');
+    // As in 1,234.5.
+    let (whole, rest) = without_sign.split_once('.').unwrap_or((without_sign, "0"));
+    match whole.contains(',') && whole.split(',').all(digits) && digits(rest) {
+        true => {
+            "write decimals with a point, and thousands without a comma; if commas separate the \
+             fields, add --delimiter ,"
         }
         _ if separated(text) => "if that separates the fields, name it with --delimiter",
         _ => "correct it, or choose other columns with --columns",
@@ -382,5 +394,8 @@ mod tests {
     fn a_decimal_comma_is_recognised() {
         assert!(number_advice("-1,5").contains("point"));
         assert!(!number_advice("1,x").contains("point"));
+        for thousands in ["1,234", "12,345,678", "-1,234.5"] {
+            assert!(number_advice(thousands).contains("thousands without"));
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::read::OnMissing;
 use crate::summary::{Cluster, Summary, ThreadScaling};
-use crate::text::{chosen, decimals, fixed, grouped, significant};
+use crate::text::{chosen, decimals, fixed, flat, grouped, significant};
 
 /// More columns than this make lines that nobody reads.
 const COLUMNS: usize = 8;
@@ -79,7 +79,7 @@ fn write_table(to: &mut dyn Write, summary: &Summary) -> io::Result<()> {
 
 /// A heading and a cell for each cluster.
 fn column(name: &str, summary: &Summary, cell: impl Fn(&Cluster) -> String) -> Vec<String> {
-    let name = name.chars().take(24).collect();
+    let name = flat(name).chars().take(24).collect();
     std::iter::once(name)
         .chain(summary.table.iter().map(cell))
         .collect()
@@ -96,7 +96,7 @@ fn numbers(name: &str, summary: &Summary, value: impl Fn(&Cluster) -> f64) -> Ve
 
 fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let names = &summary.columns[..summary.columns.len().min(COLUMNS)];
-    let mut dimensions = format!("{} ({}", summary.dimensions, names.join(", "));
+    let mut dimensions = format!("{} ({}", summary.dimensions, flat(&names.join(", ")));
     if names.len() < summary.columns.len() {
         dimensions.push_str(", …");
     }

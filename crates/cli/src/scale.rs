@@ -34,11 +34,11 @@ use labels::Labels;
                   (.npy or a square table; NaN in .npy is not known) or FASTA, whose sequences are \
                   aligned first. A dissimilarity is a distance here, not its square.",
     after_long_help = "Examples:\n  motet scale d.npy --out out\n  motet scale alu.fasta.gz \
-                       --labels out/labels.csv --out out\n\nFiles in the folder of --out: \
-                       places.csv (row, name, cluster, the places),\n  plane.svg (the picture, \
-                       coloured by the clusters of --labels)\n\nFields of --json: file, rows, \
-                       method, dimensions, stress (the sum over the pairs of the\n  squared \
-                       differences), relative_stress, eigenvalues, steps, unknown, asymmetry,\n  \
+                       --labels out/labels.csv --out out\n\nFiles in the folder of --out, \
+                       which are replaced:\n  places.csv (row, name, cluster, the places), \
+                       plane.svg (the picture,\n  coloured by the clusters of --labels)\n\n\
+                       Fields of --json: file, rows, method, dimensions, stress (the sum over the \
+                       pairs of the\n  squared differences), relative_stress, eigenvalues, steps, unknown, asymmetry,\n  \
                        seconds, threads, places, aligned, motet"
 )]
 pub struct ScaleArgs {
@@ -55,7 +55,7 @@ pub struct ScaleArgs {
     pub dim: usize,
 
     /// A table with one row per place, as labels.csv: its column cluster (else the last) colours
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "out")]
     pub labels: Option<PathBuf>,
 
     /// How sequences are aligned.

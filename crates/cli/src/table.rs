@@ -73,6 +73,26 @@ pub struct TableArgs {
     pub no_header: bool,
 }
 
+impl TableArgs {
+    /// The first option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            ("--columns", !self.columns.is_empty()),
+            ("--exclude", !self.exclude.is_empty()),
+            ("--keep", !self.keep.is_empty()),
+            ("--geo", !self.geo.is_empty()),
+            ("--weight", self.weight.is_some()),
+            ("--standardise", self.standardise),
+            ("--missing", self.missing != OnMissing::Error),
+            ("--delimiter", self.delimiter.is_some()),
+            ("--header", self.header),
+            ("--no-header", self.no_header),
+        ];
+        let first = given.into_iter().find(|(_, given)| *given);
+        first.map(|(option, _)| option)
+    }
+}
+
 /// The table that the options ask for.
 pub(crate) fn request(file: PathBuf, table: TableArgs) -> Result<TableRequest, OptionError> {
     let columns = match <[String; 2]>::try_from(table.geo) {

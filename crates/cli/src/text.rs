@@ -29,6 +29,13 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// A name of a column, a sequence or a symbol on one line of a terminal: control characters become
+/// blanks.
+pub(crate) fn flat(name: &str) -> String {
+    let blank = |c: char| if c.is_control() { ' ' } else { c };
+    name.chars().map(blank).collect()
+}
+
 /// A count with commas between the thousands.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
@@ -94,6 +101,11 @@ mod tests {
     fn thousands_are_grouped() {
         let texts = [0, 999, 1000, 144_563, 1_000_000].map(grouped);
         assert_eq!(texts, ["0", "999", "1,000", "144,563", "1,000,000"]);
+    }
+
+    #[test]
+    fn a_name_of_several_lines_is_on_one() {
+        assert_eq!(flat("a\nb\u{1b}[1m é"), "a b [1m é");
     }
 
     #[test]

@@ -30,5 +30,6 @@ pub struct BenchArgs {
 pub(crate) fn run(_: BenchArgs) -> Result<(), CliError> {
     Err(CliError::Options(OptionError::Usage {
         what: HOW.to_owned(),
+        command: "motet".to_owned(),
     }))
 }

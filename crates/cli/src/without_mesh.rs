@@ -47,5 +47,6 @@ impl Listens {
 pub(crate) fn run(_: &MeshArgs) -> Result<(), CliError> {
     Err(CliError::Options(OptionError::Usage {
         what: HOW.to_owned(),
+        command: "motet".to_owned(),
     }))
 }

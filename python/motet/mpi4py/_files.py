@@ -230,11 +230,12 @@ class File(Transfers, Held):
 
     def Set_size(self, size: int) -> None:
         """Make it so long, with all ranks: longer, with zeros, or shorter."""
-        self._valid().handle.resize(size)
+        self._valid().handle.resize(_length(size))
 
     def Preallocate(self, size: int) -> None:
         """Make it at least so long, with all ranks."""
         file = self._valid()
+        size = _length(size)
         # Nobody makes it longer before all have looked.
         now = file.comm.bcast(file.handle.size())
         file.comm.Barrier()
@@ -337,6 +338,12 @@ class File(Transfers, Held):
     atomicity = property(
         Get_atomicity, Set_atomicity, doc="Whether an access keeps those of other ranks away."
     )
+
+
+def _length(size: int) -> int:
+    if size < 0:
+        fail("ERR_ARG", f"the size is {size}: a file has no negative length")
+    return size
 
 
 class _Errors:

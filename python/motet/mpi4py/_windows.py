@@ -226,6 +226,9 @@ class Win(Epochs, Held, Attributes):
         room = simple(result)
         room.check_writable()
         part = room if op == NO_OP else simple(origin)
+        if room.nbytes < part.nbytes:
+            # Said before anything is combined.
+            fail("ERR_TRUNCATE", f"result: {part.nbytes} bytes come for {room.nbytes}")
         room.unpack(self._combine(part, target_rank, target, op))
 
     def Fetch_and_op(

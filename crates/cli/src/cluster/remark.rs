@@ -7,12 +7,13 @@ use motet_mining::Clustering;
 use crate::plan::ClusterPlan;
 use crate::read::{self, LeftOut};
 use crate::space::Placed;
+use crate::text::flat;
 
 /// Says something about the data on standard error, unless there is nothing to say.
 pub(super) fn remark(plan: &ClusterPlan, text: &str) {
     if !text.is_empty() && !plan.quiet {
         // Where nobody reads it, nothing is lost.
-        let _ = writeln!(io::stderr(), "motet: {text}");
+        let _ = writeln!(io::stderr(), "motet: {}", flat(text));
     }
 }
 

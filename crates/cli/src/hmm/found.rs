@@ -12,7 +12,7 @@ use crate::model::{files, label};
 use crate::ranked::Measured;
 use crate::report::scaling_facts;
 use crate::summary::{Profiled, ThreadScaling};
-use crate::text::{grouped, significant};
+use crate::text::{flat, grouped, significant};
 
 /// The result of `motet hmm`; with `--json` this object is printed.
 #[derive(Debug, Clone, Serialize)]
@@ -201,7 +201,7 @@ pub(super) fn write_text(to: &mut dyn Write, summary: &HmmSummary) -> io::Result
             writeln!(to, "    places         ln p  sequence")?;
             for row in &summary.scores {
                 let (places, log_p) = (grouped(row.places), row.log_p);
-                writeln!(to, "{places:>10}  {log_p:>11.4}  {}", row.sequence)?;
+                writeln!(to, "{places:>10}  {log_p:>11.4}  {}", flat(&row.sequence))?;
             }
         }
     }
@@ -255,7 +255,7 @@ fn shows(summary: &HmmSummary, row: &HmmState) -> String {
         true => ", …",
         false => "",
     };
-    all.join(", ") + more
+    flat(&all.join(", ")) + more
 }
 
 fn facts(summary: &HmmSummary) -> Vec<(&'static str, String)> {

@@ -9,8 +9,7 @@ use super::Found;
 use super::args::Task;
 use crate::error::{CliError, OptionError};
 use crate::model::{label, request};
-use crate::pairs::is_fasta;
-use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_file, is_missing};
+use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_fasta, is_file, is_missing};
 use crate::space::{Placed, Space};
 
 /// What has been read.
@@ -26,6 +25,21 @@ pub(super) struct Seen {
 
 /// Names and symbols of sequences.
 type Texts = (Vec<String>, Vec<Vec<String>>);
+
+/// FASTA has no columns.
+fn check_fasta(task: &Task<'_>) -> Result<(), OptionError> {
+    let seen = task.seen;
+    let symbol = seen.symbol.as_ref().map(|_| "--symbol");
+    let sequence = seen.sequence.as_ref().map(|_| "--sequence");
+    match symbol.or(sequence).or(seen.table.given()) {
+        None => Ok(()),
+        Some(option) => Err(OptionError::Conflict {
+            option,
+            other: "FASTA",
+            advice: "leave it out: each record is a sequence, and each letter a symbol",
+        }),
+    }
+}
 
 impl Seen {
     /// Reads and checks the file. With a model, its columns or symbols are wanted.
@@ -50,6 +64,9 @@ impl Seen {
         let discrete =
             stored.map(|(model, _)| matches!(model.emissions(), Emissions::Discrete { .. }));
         let fasta = is_file(task.file) && is_fasta(&InputText::open(task.file)?.head);
+        if fasta {
+            check_fasta(task)?;
+        }
         let symbols = fasta || task.seen.symbol.is_some();
         if let Some(discrete) = discrete.filter(|discrete| *discrete != symbols) {
             let what = match discrete {

@@ -16,9 +16,9 @@ use crate::table::TableArgs;
 #[command(
     about = "Fit a mixture of normal distributions to a table of numbers",
     long_about = "Fit a mixture of normal distributions to a table of numbers, by expectation and \
-                  maximisation.\n\nReads CSV, plain or packed by gzip or zstd, with one point per \
-                  row. Prints the components by weight with their means and standard deviations. \
-                  Component 1 has the largest weight.",
+                  maximisation.\n\nReads CSV, or a two-dimensional .npy array, plain or packed by \
+                  gzip or zstd, with one point per row. Prints the components by weight with their \
+                  means and standard deviations. Component 1 has the largest weight.",
     after_help = "Examples: motet mixture --help",
     after_long_help = HELP_TAIL
 )]
@@ -37,6 +37,9 @@ pub struct MixtureArgs {
 
     /// Do not fit: give each row its component by this model.json of an earlier run
     #[arg(long, value_name = "FILE", help_heading = "Components")]
+    #[arg(conflicts_with_all = [
+        "at_most", "criterion", "covariance", "starts", "seed", "floor", "tolerance", "iterations"
+    ])]
     pub model: Option<PathBuf>,
 
     /// What to do with the result.
@@ -52,13 +55,13 @@ pub struct MixtureFitArgs {
     #[arg(short = 'k', long, value_name = "K|auto", value_parser = components)]
     pub components: Option<ComponentCount>,
 
-    /// Most components that auto tries
-    #[arg(long, value_name = "K", value_parser = count(), default_value_t = 10)]
-    pub at_most: usize,
+    /// Most components that auto tries [default: 10]
+    #[arg(long, value_name = "K", value_parser = count())]
+    pub at_most: Option<usize>,
 
-    /// What auto makes least
-    #[arg(long, value_enum, default_value_t = WhichCriterion::Bic)]
-    pub criterion: WhichCriterion,
+    /// What auto makes least [default: bic]
+    #[arg(long, value_enum)]
+    pub criterion: Option<WhichCriterion>,
 
     /// The shape of the covariances
     #[arg(long, value_enum, default_value_t = ShapeOfCovariance::Full)]
@@ -68,9 +71,9 @@ pub struct MixtureFitArgs {
     #[arg(long, value_name = "N", value_parser = count(), default_value_t = 1)]
     pub starts: usize,
 
-    /// Seed of the random numbers of the starts after the first
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
+    /// Seed of the random numbers of the starts after the first [default: 0]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
 
     /// What is added to each variance
     #[arg(
@@ -157,6 +160,37 @@ impl From<ShapeOfCovariance> for Covariance {
     }
 }
 
+impl MixtureFitArgs {
+    /// The most components that auto tries.
+    pub(super) fn at_most(&self) -> usize {
+        self.at_most.unwrap_or(10)
+    }
+
+    /// What auto makes least.
+    pub(super) fn criterion(&self) -> WhichCriterion {
+        self.criterion.unwrap_or(WhichCriterion::Bic)
+    }
+
+    /// What is for auto or for several starts goes with nothing else.
+    fn check(&self) -> Result<(), OptionError> {
+        let of_auto = self.at_most.map(|_| "--at-most");
+        let of_auto = of_auto.or(self.criterion.map(|_| "--criterion"));
+        match (self.components, of_auto, self.seed) {
+            (Some(ComponentCount::Exactly(_)), Some(option), _) => Err(OptionError::Conflict {
+                option,
+                other: "a number of components",
+                advice: "leave it out, or give --components auto",
+            }),
+            (.., Some(_)) if self.starts == 1 => Err(OptionError::Conflict {
+                option: "--seed",
+                other: "one start",
+                advice: "it uses no random numbers; leave it out, or give more --starts",
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl MixtureArgs {
     /// Options that do not go together.
     pub(super) fn check(&self) -> Result<(), OptionError> {
@@ -165,6 +199,7 @@ impl MixtureArgs {
         }
         match (&self.model, self.fit.components) {
             (None, None) => Err(OptionError::NoClusters {
+                what: "components",
                 advice: "give --components K, or --components auto, or --model FILE",
             }),
             (Some(_), Some(_)) => Err(OptionError::Conflict {
@@ -172,7 +207,7 @@ impl MixtureArgs {
                 other: "--model",
                 advice: "leave one out: a model has its components",
             }),
-            _ => Ok(()),
+            _ => self.fit.check(),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::read::OnMissing;
 use crate::report::scaling_facts;
 use crate::space::{Placed, Space};
 use crate::summary::{MissingRows, Profiled, ThreadScaling};
-use crate::text::{grouped, significant};
+use crate::text::{flat, grouped, significant};
 
 /// The result of `motet mixture`; with `--json` this object is printed.
 #[derive(Debug, Clone, Serialize)]
@@ -195,7 +195,8 @@ pub(super) fn summarise(
         }),
         covariance: format!("{:?}", model.covariance).to_lowercase(),
         components: model.components(),
-        criterion: (!tried.is_empty()).then(|| format!("{:?}", args.fit.criterion).to_lowercase()),
+        criterion: (!tried.is_empty())
+            .then(|| format!("{:?}", args.fit.criterion()).to_lowercase()),
         tried: tried.clone(),
         log_likelihood: model.log_likelihood,
         bic: model.bic,
@@ -224,7 +225,7 @@ const COLUMNS: usize = 6;
 pub(super) fn write_text(to: &mut dyn Write, summary: &MixtureSummary) -> io::Result<()> {
     let shown = summary.columns.iter().take(COLUMNS);
     let head: Vec<String> = shown
-        .map(|name| name.chars().take(22).collect::<String>())
+        .map(|name| flat(name).chars().take(22).collect::<String>())
         .map(|name| format!("  {name:>22}"))
         .collect();
     writeln!(to, "component      size  weight{}", head.concat())?;

@@ -93,7 +93,10 @@ impl Columns {
     fn unknown(&self, wanted: &str) -> InputError {
         InputError::UnknownColumn {
             file: self.file.clone(),
-            name: wanted.to_owned(),
+            name: match wanted.trim() {
+                "" => "''".to_owned(),
+                _ => wanted.to_owned(),
+            },
             advice: if self.named {
                 self.advice(wanted)
             } else {

@@ -58,6 +58,12 @@ pub(super) fn foreign(first: &[u8]) -> Option<Foreign> {
         .map(|&(_, what, advice)| Foreign { what, advice })
 }
 
+/// Whether a file of this beginning holds sequences.
+pub(crate) fn is_fasta(head: &[u8]) -> bool {
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    first == Some(&b'>')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

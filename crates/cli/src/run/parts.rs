@@ -72,6 +72,7 @@ fn wrong(what: &str) -> CliError {
             "{what}: each program stands as in motet run -m 1 ./ocean : -t 2 -m 2 ./air, and all options but \
              -m and -t come before the first one"
         ),
+        command: "motet run".to_owned(),
     })
 }
 

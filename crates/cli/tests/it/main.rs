@@ -38,3 +38,4 @@ mod serve;
 #[cfg(target_os = "linux")]
 mod signals;
 mod spread;
+mod unused;

@@ -260,7 +260,7 @@ fn sem_g256_numbers_that_are_far_too_large_are_short() {
     place
         .run("call /drive --within=-1")
         .refusal(&["--within is -1:"]);
-    for what in ["new kk", "token kk a"] {
+    for what in ["new kk", "token kk a", "leaf kk a"] {
         for days in ["0", "40000"] {
             let run = place.run(&format!("keys {what} --days {days}"));
             run.refusal(&["--days", days]);
@@ -275,4 +275,125 @@ fn sem_g512_a_program_that_is_not_there_is_told_before_the_library() {
     std::fs::create_dir(place.path("empty")).unwrap();
     let run = place.run("run --mpi-lib empty -- ./nosuchprog");
     run.refusal(&["no program ./nosuchprog"]);
+}
+
+#[test]
+fn sem_g590_an_option_that_the_kind_of_file_has_no_use_for_is_refused() {
+    let place = ProgramFolder::with("points.csv", three_groups());
+    place.write("x.fa", FASTA);
+    place.write("d.csv", "0,1,9\n1,0,9\n9,9,0\n");
+    place.write("bits.txt", "0011\n0011\n1100\n");
+    for (arguments, words) in [
+        ("cluster points.csv -k 2 --local", ["--local", "a table"]),
+        ("cluster points.csv -k 2 --match 3", ["--match", "a table"]),
+        (
+            "cluster d.csv --pairwise -k 2 --keep a",
+            ["--keep", "dissimilarities"],
+        ),
+        (
+            "cluster d.csv --pairwise -k 2 --exclude 1",
+            ["--exclude", "dissimilarities"],
+        ),
+        (
+            "cluster d.csv --pairwise -k 2 --gap-open 9",
+            ["--gap-open", "not FASTA"],
+        ),
+        (
+            "cluster d.csv --pairwise --mapped -k 2 --gap-open 9",
+            ["--gap-open", "dissimilarities"],
+        ),
+        (
+            "cluster bits.txt --bits -k 2 --keep a",
+            ["--keep", "--bits"],
+        ),
+        (
+            "cluster bits.txt --bits -k 2 --alphabet dna",
+            ["--alphabet", "--bits"],
+        ),
+        ("hmm fit x.fa -s 2 --columns a", ["--columns", "FASTA"]),
+        ("hmm fit x.fa -s 2 --delimiter ;", ["--delimiter", "FASTA"]),
+        ("hmm fit x.fa -s 2 --sequence a", ["--sequence", "FASTA"]),
+    ] {
+        place.run(arguments).refusal(&words);
+    }
+}
+
+#[test]
+fn sem_g591_an_option_of_a_fit_that_changes_nothing_is_refused() {
+    let place = ProgramFolder::with("points.csv", three_groups());
+    let line = "mixture points.csv -k 2 --out out -q";
+    place.run(line).quiet_success();
+    let model = "mixture points.csv --model out/model.json";
+    for (arguments, words) in [
+        ("mixture points.csv", ["number of components", "--model"]),
+        (
+            "mixture points.csv -k 2 --at-most 5",
+            ["--at-most", "--components auto"],
+        ),
+        (
+            "mixture points.csv -k 2 --criterion aic",
+            ["--criterion", "--components auto"],
+        ),
+        ("mixture points.csv -k 2 --seed 3", ["--seed", "--starts"]),
+    ] {
+        place.run(arguments).refusal(&words);
+    }
+    for option in [
+        "--starts 2",
+        "--floor 1",
+        "--covariance tied",
+        "--at-most 3",
+    ] {
+        let name = option.split(' ').next().unwrap();
+        let run = place.run(&format!("{model} {option}"));
+        run.refusal(&["--model", name]);
+    }
+    let line = "mixture points.csv -k 2 --seed 3 --starts 2";
+    place.run(line).quiet_success();
+    place.run(model).quiet_success();
+}
+
+#[test]
+fn sem_g592_the_help_that_is_named_has_the_option() {
+    let place = ProgramFolder::new();
+    for (arguments, help) in [
+        ("nosuch", "see motet --help"),
+        ("cluster x.csv --nosuch", "see motet cluster --help"),
+        ("hmm fit x.csv", "see motet hmm fit --help"),
+        ("run -t 0 -- ls", "see motet run --help"),
+        ("run ./a : --why 1 ./b", "see motet run --help"),
+    ] {
+        place.run(arguments).refusal(&[help]);
+    }
+}
+
+#[test]
+fn sem_g593_sums_beyond_all_numbers_are_refused() {
+    let place = ProgramFolder::with("huge.csv", "a,b\n1e308,2\n-1e308,4\n9,9\n");
+    for method in ["annealing", "kmeans"] {
+        let run = place.run(&format!(
+            "cluster huge.csv -k 2 --method {method} --out out --json"
+        ));
+        run.refusal(&["huge.csv", "beyond all numbers", "--standardise"]);
+    }
+    assert!(!place.path("out").exists());
+}
+
+#[test]
+fn sem_g593_sequences_where_a_table_is_wanted_are_named_so() {
+    let place = ProgramFolder::with("x.fa", FASTA);
+    let run = place.run_with_input("cluster - -k 2", FASTA);
+    run.refusal(&["<stdin>", "begins with >", "--pairwise"]);
+    place
+        .run("mixture x.fa -k 2")
+        .refusal(&["x.fa", "begins with >"]);
+}
+
+#[test]
+fn sem_g593_a_name_of_several_lines_is_printed_on_one() {
+    let place = ProgramFolder::with("q.csv", "\"a\nb\",c\n1,2\n3,4\n9,9\n");
+    let text = place.run("cluster q.csv -k 2 -q").quiet_success();
+    assert!(text.contains("(a b, c)"), "{text}");
+    let text = place.run("mixture q.csv -k 2 -q").quiet_success();
+    assert!(text.lines().next().unwrap().contains(" a b "), "{text}");
 }
