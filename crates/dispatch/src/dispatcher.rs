@@ -361,7 +361,9 @@ impl Drop for Dispatcher {
     /// Stops; what is queued goes back to where it came from. On a thread of its own, and in the
     /// background, it does not wait for the threads.
     fn drop(&mut self) {
-        self.shut_down().into_iter().for_each(Task::cleanup);
+        for task in self.shut_down() {
+            crate::route::guarded("dispatcher", &[&self.pool().exceptions], || task.cleanup());
+        }
     }
 }
 

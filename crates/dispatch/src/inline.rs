@@ -81,11 +81,16 @@ impl Enqueue for Inline {
 
     fn admit(&self, task: Task) {
         if RUNNING.with(|running| running.replace(true)) {
-            let later = (self.clone(), task);
-            return WAITING.with(|waiting| waiting.borrow_mut().push_back(later));
+            let mut later = Some((self.clone(), task));
+            // While the thread ends there may be no list any more.
+            let _listed = WAITING.try_with(|waiting| waiting.borrow_mut().extend(later.take()));
+            return later
+                .into_iter()
+                .for_each(|(queue, task)| queue.start(task));
         }
         self.start(task);
-        let next = || WAITING.with(|waiting| waiting.borrow_mut().pop_front());
+        let pop = |waiting: &RefCell<VecDeque<_>>| waiting.borrow_mut().pop_front();
+        let next = || WAITING.try_with(pop).ok().flatten();
         while let Some((queue, next)) = next() {
             queue.start(next);
         }

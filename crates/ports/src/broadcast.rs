@@ -8,9 +8,12 @@ use crate::PostRefusal;
 use crate::port::{Overflow, Port};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
+use std::thread;
 
 /// Gives every item to every subscriber (publish-subscribe inside a process). Clones are the same
 /// broadcast.
@@ -121,17 +124,22 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     /// what it missed.
     ///
     /// # Panics
-    /// When the item's `clone` does. Subscribers before that have got it.
+    /// When the item's `clone` does. Subscribers before that have got it. When a waker or a
+    /// destructor that the post calls does, after all subscribers have got it.
     pub fn post(&self, item: T) -> Broadcast {
         let subscribers = self.core.subscribers();
         let mut outcome = Broadcast::to(subscribers.len());
         if self.is_closed() {
             return outcome.closed();
         }
+        let mut panics = FirstPanic(None);
         for_each_clone(&subscribers, item, |subscriber, item| {
-            let refused = subscriber.port.post(item).map_err(|refused| refused.reason);
-            outcome.note(subscriber, refused.err());
+            panics.catch(|| {
+                let refused = subscriber.port.post(item).map_err(|refused| refused.reason);
+                outcome.note(subscriber, refused.err());
+            });
         });
+        panics.resume();
         outcome
     }
 
@@ -198,9 +206,11 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
             self.core.closed.store(true, Ordering::Relaxed);
             Arc::clone(&subscribers)
         };
+        let mut panics = FirstPanic(None);
         subscribers
             .iter()
-            .for_each(|subscriber| subscriber.port.close());
+            .for_each(|subscriber| panics.catch(|| subscriber.port.close()));
+        panics.resume();
     }
 
     /// Whether the broadcast is closed.
@@ -213,6 +223,26 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     #[must_use]
     pub fn subscriber_count(&self) -> usize {
         self.core.subscribers().len()
+    }
+}
+
+/// The first panic of several calls, of which none keeps the others from being made.
+struct FirstPanic(Option<Box<dyn Any + Send>>);
+
+impl FirstPanic {
+    fn catch(&mut self, call: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
+            self.0.get_or_insert(payload);
+        }
+    }
+
+    /// Goes on with it, unless the thread panics already.
+    fn resume(self) {
+        if let Some(payload) = self.0
+            && !thread::panicking()
+        {
+            resume_unwind(payload);
+        }
     }
 }
 

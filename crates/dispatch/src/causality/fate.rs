@@ -15,6 +15,7 @@ use motet_sync::atomic::{AtomicU8, Ordering};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
 const LIVE: u8 = 0;
@@ -117,7 +118,15 @@ impl Fate {
             return None;
         }
         let causality = name.to_owned();
-        Some(match self.late.lock().reason.clone() {
+        let reason = {
+            let late = self.late.lock();
+            // It may have ended since the look, and its reason is gone then.
+            if self.is_ended() {
+                return None;
+            }
+            late.reason.clone()
+        };
+        Some(match reason {
             Some(reason) => Cancelled::Asked { causality, reason },
             None => Cancelled::Deadline { causality },
         })
@@ -175,8 +184,24 @@ impl Fate {
         self.state.store(CANCELLED, Ordering::Release);
         let wakers = std::mem::take(&mut late.wakers);
         drop(late);
-        wakers.into_values().for_each(Waker::wake);
+        wake_all(wakers.into_values());
         true
+    }
+}
+
+/// Wakes all, also when a waker panics. The first panic goes to the caller after that, unless the
+/// thread panics already.
+fn wake_all(wakers: impl Iterator<Item = Waker>) {
+    let mut panicked = None;
+    for waker in wakers {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+            panicked.get_or_insert(payload);
+        }
+    }
+    if let Some(payload) = panicked
+        && !std::thread::panicking()
+    {
+        resume_unwind(payload);
     }
 }
 
@@ -251,6 +276,22 @@ mod loom_tests {
             fate.give_up(key.unwrap());
             canceller.join().unwrap();
             assert_eq!(std::sync::Arc::strong_count(&woken), 1);
+        });
+    }
+
+    /// Who asks why against the end: the reason that was given, or none; never the clock.
+    #[test]
+    fn loom_the_reason_against_the_end() {
+        loom::model(|| {
+            let fate = Arc::new(Fate::new(Causalities::none()));
+            assert!(fate.cancel("enough"));
+            let ender = thread::spawn({
+                let fate = Arc::clone(&fate);
+                move || fate.end()
+            });
+            let why = fate.cancellation("it");
+            assert!(!matches!(why, Some(Cancelled::Deadline { .. })), "{why:?}");
+            ender.join().unwrap();
         });
     }
 

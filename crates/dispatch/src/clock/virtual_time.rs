@@ -61,14 +61,12 @@ impl VirtualTime {
         state.timers.pop_due(now)
     }
 
-    /// Gives up all timers, and those that are set from now on.
-    pub(crate) fn close(&self) {
-        let timers = {
-            let mut state = self.state.lock();
-            state.closed = true;
-            state.timers.take_all()
-        };
-        timers.into_iter().for_each(Task::cleanup);
+    /// Takes all timers, which the caller gives up. Those that are set from now on are given up at
+    /// once.
+    pub(crate) fn close(&self) -> Vec<Task> {
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.timers.take_all()
     }
 
     pub(super) fn insert(&self, when: Instant, due: Task) -> Key {

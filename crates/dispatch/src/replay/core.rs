@@ -279,15 +279,20 @@ impl ReplayCore {
             state.closed = true;
             for line in &mut state.lines {
                 line.counters.executed += line.waiting.len() as u64;
-                unstarted.extend(line.waiting.drain(..));
+                let owner = &line.owner;
+                let waiting = line.waiting.drain(..);
+                unstarted.extend(waiting.map(|waiting| (Arc::clone(owner), waiting.task)));
                 rooms.extend(line.gate.line().cloned());
             }
         }
         rooms.iter().for_each(RoomLine::close);
-        unstarted
-            .into_iter()
-            .for_each(|waiting| waiting.task.cleanup());
-        self.time.close();
+        // What a destructor panics with must not keep the others from their end.
+        for (owner, task) in unstarted {
+            owner.routes.guarded(|| task.cleanup());
+        }
+        for due in self.time.close() {
+            self.guarded_timer(|| due.cleanup());
+        }
         // Now the queues drop whom they get.
         self.registry.end();
     }
@@ -310,7 +315,11 @@ impl ReplayCore {
 
     /// Runs a call whose time has come.
     fn fire(&self, due: Task) {
-        route::guarded("timer", &[&self.exceptions], || due.run());
+        self.guarded_timer(|| due.run());
+    }
+
+    fn guarded_timer(&self, body: impl FnOnce()) {
+        route::guarded("timer", &[&self.exceptions], body);
     }
 
     /// A task has taken its time.

@@ -8,8 +8,9 @@ use motet_dispatch::{
 use motet_sync::Arc;
 use motet_testkit::{Drops, Gate, Log};
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
@@ -252,6 +253,35 @@ fn sem_g65_a_future_that_has_started_goes_on() {
         dispatcher.wait_idle();
         assert_eq!(log.take(), [true]);
     });
+}
+
+/// A waker that notes that it was called, and panics.
+struct Breaks(&'static str, Log<&'static str>);
+
+impl Wake for Breaks {
+    fn wake(self: Arc<Self>) {
+        self.1.push(self.0);
+        panic!("{} breaks", self.0);
+    }
+}
+
+#[test]
+fn sem_g580_a_waker_that_panics_leaves_no_other_wait_asleep() {
+    let (it, log) = (Causality::new("it"), Log::new());
+    let names = ["first", "second", "third"];
+    let mut waits = names.map(|_| it.cancelled());
+    for (wait, name) in waits.iter_mut().zip(names) {
+        let waker = Waker::from(Arc::new(Breaks(name, log.clone())));
+        assert!(
+            pin!(wait)
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+    }
+    let told = catch_unwind(AssertUnwindSafe(|| it.cancel("enough"))).unwrap_err();
+    assert_eq!(told.downcast_ref::<String>().unwrap(), "first breaks");
+    assert_eq!(log.take(), names);
+    assert!(it.is_cancelled() && !it.cancel("again"));
 }
 
 #[test]

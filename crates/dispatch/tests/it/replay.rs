@@ -359,6 +359,50 @@ fn dropping_it_brings_back_what_never_started() {
     assert!(traces.cleaned.take().ends_with(&["later", "late"]));
 }
 
+/// Panics when it is dropped.
+struct Bursts;
+
+impl Drop for Bursts {
+    fn drop(&mut self) {
+        panic!("it bursts");
+    }
+}
+
+/// Notes the end of its dispatcher.
+struct Told(Log<&'static str>);
+
+impl Waiter for Told {
+    fn awaits(&self) -> Option<Awaited> {
+        None
+    }
+
+    fn dispatcher_ended(&self) {
+        self.0.push("ended");
+    }
+}
+
+#[test]
+fn sem_g581_a_destructor_that_panics_cuts_the_end_of_a_replay_not_short() {
+    let (traces, log) = (Traces::new(), Log::new());
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::default());
+    let heard = log.clone();
+    replay.on_exception(move |_| heard.push("panicked"));
+    let told: Arc<dyn Waiter> = Arc::new(Told(log.clone()));
+    queue.watch(Arc::downgrade(&told), Location::caller());
+    for _ in 0..2 {
+        let bursts = Bursts;
+        go(&queue, move || drop(bursts));
+    }
+    traces.queue(&queue, "queued");
+    let bursts = Bursts;
+    replay.clock().after(HOUR, move |_| drop(bursts));
+    timer::after(&queue, 2 * HOUR, traces.task("later"));
+    drop(replay);
+    assert_eq!(log.take(), ["panicked", "panicked", "panicked", "ended"]);
+    assert_eq!(traces.cleaned.take(), ["queued", "later"]);
+}
+
 #[test]
 fn tasks_find_the_virtual_clock() {
     let (replay, log) = (Replay::new(1), Log::new());

@@ -428,3 +428,25 @@ fn sem_g40_a_worker_may_wait_for_and_stop_another_dispatcher() {
         assert_eq!(log.take(), ["inner", "drained", "outer"]);
     });
 }
+
+#[test]
+fn sem_g583_a_destructor_that_panics_keeps_no_other_task_from_its_cleanup() {
+    struct Falls;
+    impl Drop for Falls {
+        fn drop(&mut self) {
+            panic!("it falls");
+        }
+    }
+    with(1, |dispatcher, queue| {
+        let (traces, told) = (Traces::new(), Log::new());
+        let log = told.clone();
+        dispatcher.on_exception(move |exception| log.push(exception.message().to_owned()));
+        queue.suspend();
+        let falls = Falls;
+        go(&queue, move || drop(falls));
+        traces.queue(&queue, "behind it");
+        drop(dispatcher);
+        assert_eq!(told.take(), ["it falls"]);
+        assert_eq!(traces.cleaned.take(), ["behind it"]);
+    });
+}

@@ -1,9 +1,12 @@
 //! Broadcast ports: who gets which item, and what a full subscriber does.
 
-use crate::support::{here, in_parallel, on_dispatchers, take_all};
+use crate::support::{here, in_parallel, on_dispatchers, poll, take_all};
 use motet_dispatch::{Enqueue, ExecutionPolicy, QueueConfig, QueueError, spawn};
 use motet_ports::{Broadcast, BroadcastPort, Overflow, Port, PostRefusal, Receive, wait_blocking};
 use motet_testkit::{Drops, Log, explore};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 
 fn post_each(broadcast: &BroadcastPort<u32>, items: impl IntoIterator<Item = u32>) {
     items
@@ -28,20 +31,53 @@ fn sem_g30_each_subscriber_gets_each_item_posted_after_it_subscribed() {
     assert_eq!((second.test(), second.missed()), (None, 0));
 }
 
+/// A waker that panics.
+struct Breaks;
+
+impl Wake for Breaks {
+    fn wake(self: Arc<Self>) {
+        panic!("the waker breaks");
+    }
+}
+
+#[test]
+fn sem_g582_a_waker_that_panics_keeps_no_item_from_the_other_subscribers() {
+    let broadcast = BroadcastPort::new();
+    let [first, second] = [(); 2].map(|()| broadcast.subscribe(10, Overflow::Reject));
+    let mut recv = first.recv();
+    assert!(poll(&mut recv, &Waker::from(Arc::new(Breaks))).is_pending());
+    let posted = catch_unwind(AssertUnwindSafe(|| broadcast.post(1)));
+    assert!(posted.is_err(), "the poster is told");
+    assert_eq!(second.test(), Some(1));
+    drop(recv);
+    assert_eq!(first.test(), Some(1));
+}
+
+#[test]
+fn sem_g582_a_waker_that_panics_leaves_no_other_subscriber_open() {
+    let broadcast = BroadcastPort::<u32>::new();
+    let [first, second] = [(); 2].map(|()| broadcast.subscribe(10, Overflow::Reject));
+    let mut recv = first.recv().or_closed();
+    assert!(poll(&mut recv, &Waker::from(Arc::new(Breaks))).is_pending());
+    let closed = catch_unwind(AssertUnwindSafe(|| broadcast.close()));
+    assert!(closed.is_err(), "who closes is told");
+    assert!(first.is_closed() && second.is_closed());
+}
+
 #[test]
 fn sem_g30_the_last_subscriber_gets_the_item_itself() {
     let (broadcast, drops) = (BroadcastPort::new(), Drops::new());
     let subscriptions: Vec<_> = (0..3)
         .map(|_| broadcast.subscribe(1, Overflow::Reject))
         .collect();
-    let posted = broadcast.post(std::sync::Arc::new(drops.make()));
+    let posted = broadcast.post(Arc::new(drops.make()));
     assert_eq!((posted.subscribers, posted.refused), (3, 0));
     let items: Vec<_> = subscriptions.iter().filter_map(|s| s.test()).collect();
-    assert_eq!(std::sync::Arc::strong_count(&items[0]), 3);
+    assert_eq!(Arc::strong_count(&items[0]), 3);
     drop(items);
     assert_eq!(drops.dropped(), 1);
     drop(subscriptions);
-    let posted = broadcast.post(std::sync::Arc::new(drops.make()));
+    let posted = broadcast.post(Arc::new(drops.make()));
     assert_eq!((posted.subscribers, drops.dropped()), (0, 2));
 }
 

@@ -89,7 +89,7 @@ fn ccr_082_a_persistent_teardown_member_is_refused() {
 
 #[test]
 fn ccr_083_sem_g291_combined_interleaves_exclude_each_other() {
-    for at_work in [false, true] {
+    for (at_work, reverse) in [(false, false), (false, true), (true, false), (true, true)] {
         within(patience(), move || {
             let (dispatcher, queue) = dispatcher(4);
             let (exclusive, other, stage) = (Port::new(), [Port::new(), Port::new()], stage());
@@ -106,15 +106,22 @@ fn ccr_083_sem_g291_combined_interleaves_exclude_each_other() {
                 main.combine_with(second).activate(&queue).unwrap()
             };
             dispatcher.wait_idle();
-            other[0].post(1).unwrap();
+            let (first, next) = if reverse {
+                ((&exclusive, 'E'), (&other[0], 'F'))
+            } else {
+                ((&other[0], 'F'), (&exclusive, 'E'))
+            };
+            first.0.post(1).unwrap();
             stage.1.wait_for(1);
-            exclusive.post(2).unwrap();
+            next.0.post(2).unwrap();
             other[1].post(3).unwrap();
             until(|| active.concurrent_waiting() == 1);
-            assert_eq!(stage.0.entries(), ["F1"]);
+            let (first, next) = (first.1, next.1);
+            assert_eq!(stage.0.entries(), [format!("{first}1")]);
             stage.1.open();
             dispatcher.wait_idle();
-            assert_eq!(stage.0.entries(), ["F1", "-F1", "E2", "-E2", "C3", "-C3"]);
+            let all = format!("{first}1 -{first}1 {next}2 -{next}2 C3 -C3");
+            assert_eq!(stage.0.entries().join(" "), all);
         });
     }
 }
