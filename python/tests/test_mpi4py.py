@@ -277,7 +277,7 @@ def test_a_request_that_has_failed_takes_nothing_of_the_next():
     assert World.threads(2).run(main) == [True, True]
 
 
-def test_sem_g551_a_receive_whose_request_was_freed_fills_its_buffer(monkeypatch):
+def test_sem_g525_a_receive_whose_request_was_freed_fills_its_buffer(monkeypatch):
     unheard = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: unheard.append(told.exc_value))
 
@@ -300,7 +300,7 @@ def test_sem_g551_a_receive_whose_request_was_freed_fills_its_buffer(monkeypatch
     assert [error == MPI.ERR_TRUNCATE for error in unheard] == [True]
 
 
-def test_sem_g551_a_wait_or_free_on_another_thread_leaves_the_request():
+def test_sem_g525_a_wait_or_free_on_another_thread_leaves_the_request():
     def main(_):
         comm, came, said = MPI.COMM_WORLD, bytearray(5), []
         request = comm.Irecv(came, source=comm.rank)

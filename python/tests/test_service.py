@@ -364,7 +364,7 @@ class Shop:
             raise Fault("UnknownEntry", missing, retry_after=0.25) from None
 
 
-def test_sem_g595_a_reason_that_is_no_text_is_told_as_one():
+def test_sem_g544_a_reason_that_is_no_text_is_told_as_one():
     with Node() as node:
         node.add("/shop", Shop())
         with pytest.raises(Fault) as told:

@@ -303,7 +303,7 @@ def test_an_access_beyond_a_window_is_told_in_bytes():
     on(1, main)
 
 
-def test_sem_g596_a_result_without_room_is_told_before_anything_is_combined():
+def test_sem_g545_a_result_without_room_is_told_before_anything_is_combined():
     def main(comm):
         memory = numpy.zeros(2, "i4")
         win = MPI.Win.Create(memory, memory.itemsize, comm=comm)
@@ -315,7 +315,7 @@ def test_sem_g596_a_result_without_room_is_told_before_anything_is_combined():
     assert on(1, main) == [(MPI.ERR_TRUNCATE, [0, 0])]
 
 
-def test_sem_g596_a_file_has_no_negative_length(tmp_path):
+def test_sem_g545_a_file_has_no_negative_length(tmp_path):
     def main(comm):
         amode = MPI.MODE_CREATE | MPI.MODE_RDWR
         file = MPI.File.Open(comm, tmp_path / "file", amode)

@@ -153,7 +153,7 @@ mod tests {
     use crate::Options;
 
     #[test]
-    fn sem_g572_a_chain_of_events_without_delay_has_an_end() {
+    fn sem_g532_a_chain_of_events_without_delay_has_an_end() {
         let rules = Rules::new(4, &Options::default(), None).expect("few processes");
         let mut cause = EventKey {
             time: 5,

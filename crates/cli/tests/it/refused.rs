@@ -278,7 +278,7 @@ fn sem_g512_a_program_that_is_not_there_is_told_before_the_library() {
 }
 
 #[test]
-fn sem_g590_an_option_that_the_kind_of_file_has_no_use_for_is_refused() {
+fn sem_g539_an_option_that_the_kind_of_file_has_no_use_for_is_refused() {
     let place = ProgramFolder::with("points.csv", three_groups());
     place.write("x.fa", FASTA);
     place.write("d.csv", "0,1,9\n1,0,9\n9,9,0\n");
@@ -319,7 +319,7 @@ fn sem_g590_an_option_that_the_kind_of_file_has_no_use_for_is_refused() {
 }
 
 #[test]
-fn sem_g591_an_option_of_a_fit_that_changes_nothing_is_refused() {
+fn sem_g540_an_option_of_a_fit_that_changes_nothing_is_refused() {
     let place = ProgramFolder::with("points.csv", three_groups());
     let line = "mixture points.csv -k 2 --out out -q";
     place.run(line).quiet_success();
@@ -354,7 +354,7 @@ fn sem_g591_an_option_of_a_fit_that_changes_nothing_is_refused() {
 }
 
 #[test]
-fn sem_g592_the_help_that_is_named_has_the_option() {
+fn sem_g541_the_help_that_is_named_has_the_option() {
     let place = ProgramFolder::new();
     for (arguments, help) in [
         ("nosuch", "see motet --help"),
@@ -368,7 +368,7 @@ fn sem_g592_the_help_that_is_named_has_the_option() {
 }
 
 #[test]
-fn sem_g593_sums_beyond_all_numbers_are_refused() {
+fn sem_g542_sums_beyond_all_numbers_are_refused() {
     let place = ProgramFolder::with("huge.csv", "a,b\n1e308,2\n-1e308,4\n9,9\n");
     for method in ["annealing", "kmeans"] {
         let run = place.run(&format!(
@@ -380,7 +380,7 @@ fn sem_g593_sums_beyond_all_numbers_are_refused() {
 }
 
 #[test]
-fn sem_g593_sequences_where_a_table_is_wanted_are_named_so() {
+fn sem_g542_sequences_where_a_table_is_wanted_are_named_so() {
     let place = ProgramFolder::with("x.fa", FASTA);
     let run = place.run_with_input("cluster - -k 2", FASTA);
     run.refusal(&["<stdin>", "begins with >", "--pairwise"]);
@@ -390,7 +390,7 @@ fn sem_g593_sequences_where_a_table_is_wanted_are_named_so() {
 }
 
 #[test]
-fn sem_g593_a_name_of_several_lines_is_printed_on_one() {
+fn sem_g542_a_name_of_several_lines_is_printed_on_one() {
     let place = ProgramFolder::with("q.csv", "\"a\nb\",c\n1,2\n3,4\n9,9\n");
     let text = place.run("cluster q.csv -k 2 -q").quiet_success();
     assert!(text.contains("(a b, c)"), "{text}");

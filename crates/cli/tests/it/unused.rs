@@ -3,7 +3,7 @@
 use crate::program::ProgramFolder;
 
 #[test]
-fn sem_g594_options_without_an_effect_are_refused() {
+fn sem_g543_options_without_an_effect_are_refused() {
     let place = ProgramFolder::with("d.csv", "0,1,9\n1,0,9\n9,9,0\n");
     place.write("labels.csv", "cluster\n1\n1\n2\n");
     place.write("points.csv", "x,y\n0,1\n9,9\n");

@@ -110,7 +110,7 @@ impl Drop for Ends {
 }
 
 #[test]
-fn sem_g530_a_waker_that_is_replaced_may_wait_for_the_end_of_the_call() {
+fn sem_g523_a_waker_that_is_replaced_may_wait_for_the_end_of_the_call() {
     with_queue(1, |_dispatcher, queue| {
         let ((call, mut ended), told) = (standing(&queue), Gate::new());
         let last = Waker::from(Arc::new(Opens(told.clone())));

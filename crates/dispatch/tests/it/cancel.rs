@@ -266,7 +266,7 @@ impl Wake for Breaks {
 }
 
 #[test]
-fn sem_g580_a_waker_that_panics_leaves_no_other_wait_asleep() {
+fn sem_g535_a_waker_that_panics_leaves_no_other_wait_asleep() {
     let (it, log) = (Causality::new("it"), Log::new());
     let names = ["first", "second", "third"];
     let mut waits = names.map(|_| it.cancelled());

@@ -179,7 +179,7 @@ impl Drop for SetsHandlers {
 }
 
 #[test]
-fn sem_g530_a_handler_that_is_replaced_may_set_handlers_as_it_is_dropped() {
+fn sem_g523_a_handler_that_is_replaced_may_set_handlers_as_it_is_dropped() {
     with_queue(1, |_dispatcher, queue| {
         let held = SetsHandlers(queue.clone());
         queue.on_exception(move |_| {

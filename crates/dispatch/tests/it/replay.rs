@@ -382,7 +382,7 @@ impl Waiter for Told {
 }
 
 #[test]
-fn sem_g581_a_destructor_that_panics_cuts_the_end_of_a_replay_not_short() {
+fn sem_g536_a_destructor_that_panics_cuts_the_end_of_a_replay_not_short() {
     let (traces, log) = (Traces::new(), Log::new());
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::default());

@@ -430,7 +430,7 @@ fn sem_g40_a_worker_may_wait_for_and_stop_another_dispatcher() {
 }
 
 #[test]
-fn sem_g583_a_destructor_that_panics_keeps_no_other_task_from_its_cleanup() {
+fn sem_g538_a_destructor_that_panics_keeps_no_other_task_from_its_cleanup() {
     struct Falls;
     impl Drop for Falls {
         fn drop(&mut self) {

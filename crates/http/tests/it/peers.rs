@@ -227,7 +227,7 @@ fn sem_g421_a_watch_that_comes_back_waits_for_room() {
 }
 
 #[test]
-fn sem_g522_a_state_has_the_version_of_its_tag_or_is_a_fault() {
+fn sem_g521_a_state_has_the_version_of_its_tag_or_is_a_fault() {
     let answer = |tag: &str| {
         let head = format!("HTTP/1.1 200 OK\r\n{tag}connection: close\r\ncontent-length: 12");
         head + "\r\n\r\n{\"cents\":{}}"

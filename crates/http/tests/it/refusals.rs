@@ -130,7 +130,7 @@ fn sem_g413_a_server_that_takes_short_heads_only_answers() {
 }
 
 #[test]
-fn sem_g523_who_takes_nothing_of_an_answer_keeps_no_connection() {
+fn sem_g522_who_takes_nothing_of_an_answer_keeps_no_connection() {
     let shop = Shop::open_with(|config| {
         config.limits.connections = 1;
         config.limits.write_time = Duration::from_millis(100);

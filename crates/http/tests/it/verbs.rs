@@ -171,7 +171,7 @@ fn sem_g418_the_node_describes_itself() {
 }
 
 #[test]
-fn sem_g563_a_method_that_is_refused_names_those_that_are_taken() {
+fn sem_g529_a_method_that_is_refused_names_those_that_are_taken() {
     let shop = Shop::open();
     // The log is neither replaced nor patched.
     let methods = "GET, HEAD, OPTIONS";

@@ -352,7 +352,7 @@ mod tests {
     use motet_testkit::Log;
 
     #[test]
-    fn sem_g574_a_put_that_cannot_be_newer_is_an_error() {
+    fn sem_g534_a_put_that_cannot_be_newer_is_an_error() {
         let replay = Replay::new(4);
         let queue = |name| -> Arc<dyn Enqueue> { Arc::new(replay.queue(QueueConfig::named(name))) };
         let node = Node::alone("a", queue("a"));
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g571_a_key_that_a_member_drops_again_and_again_goes_there_less_and_less_often() {
+    fn sem_g531_a_key_that_a_member_drops_again_and_again_goes_there_less_and_less_often() {
         let replay = Replay::new(5);
         let network = SimulatedNetwork::new(5, LinkConfig::default(), replay.clock());
         let names = ["a", "b", "c"];

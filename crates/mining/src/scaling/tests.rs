@@ -239,7 +239,7 @@ fn sem_g143_more_dimensions_than_rows_and_equal_rows() {
 }
 
 #[test]
-fn sem_g550_distances_of_any_scale_have_the_same_places() {
+fn sem_g524_distances_of_any_scale_have_the_same_places() {
     let (_, mut values) = plane(20);
     let bent = values.iter_mut().enumerate();
     bent.for_each(|(at, v)| *v *= 1.0 + (at % 7) as f64 / 20.0);
@@ -265,7 +265,7 @@ fn sem_g550_distances_of_any_scale_have_the_same_places() {
 }
 
 #[test]
-fn sem_g573_rows_are_placed_among_others_at_any_scale() {
+fn sem_g533_rows_are_placed_among_others_at_any_scale() {
     let (_, values) = plane(20);
     let pairs = Dissimilarities::new(values.clone(), 20).unwrap();
     let found = fit(1, &Scaling::default(), &pairs);

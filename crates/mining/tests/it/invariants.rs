@@ -503,7 +503,7 @@ fn a_run_that_is_ended_early_has_no_empty_cluster() {
 }
 
 #[test]
-fn sem_g570_k_means_makes_no_more_steps_than_it_may() {
+fn sem_g530_k_means_makes_no_more_steps_than_it_may() {
     let all = points(vec![0.0, 8.0, 10.0, 11.0, 22.0, 24.0, 28.0], 1);
     let method = |max_iterations, first: [f64; 3]| KMeans {
         clusters: 3,

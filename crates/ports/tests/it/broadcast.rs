@@ -41,7 +41,7 @@ impl Wake for Breaks {
 }
 
 #[test]
-fn sem_g582_a_waker_that_panics_keeps_no_item_from_the_other_subscribers() {
+fn sem_g537_a_waker_that_panics_keeps_no_item_from_the_other_subscribers() {
     let broadcast = BroadcastPort::new();
     let [first, second] = [(); 2].map(|()| broadcast.subscribe(10, Overflow::Reject));
     let mut recv = first.recv();
@@ -54,7 +54,7 @@ fn sem_g582_a_waker_that_panics_keeps_no_item_from_the_other_subscribers() {
 }
 
 #[test]
-fn sem_g582_a_waker_that_panics_leaves_no_other_subscriber_open() {
+fn sem_g537_a_waker_that_panics_leaves_no_other_subscriber_open() {
     let broadcast = BroadcastPort::<u32>::new();
     let [first, second] = [(); 2].map(|()| broadcast.subscribe(10, Overflow::Reject));
     let mut recv = first.recv().or_closed();

@@ -31,7 +31,7 @@ fn polled_by_two<F: Future + Unpin>(wait: &mut F, act: impl FnOnce() + Send + 's
 }
 
 #[test]
-fn sem_g530_a_waker_that_is_replaced_may_post() {
+fn sem_g523_a_waker_that_is_replaced_may_post() {
     within(patience(), || {
         let port = Port::new();
         let (mut recv, poster) = (port.recv(), port.clone());
@@ -52,7 +52,7 @@ fn sem_g530_a_waker_that_is_replaced_may_post() {
 }
 
 #[test]
-fn sem_g530_a_waker_that_is_replaced_may_answer() {
+fn sem_g523_a_waker_that_is_replaced_may_answer() {
     within(patience(), || {
         let (to, mut answer) = reply();
         polled_by_two(&mut answer, move || to.post(7).unwrap());
@@ -68,7 +68,7 @@ fn sem_g530_a_waker_that_is_replaced_may_answer() {
 }
 
 #[test]
-fn sem_g530_a_waker_that_is_replaced_may_take() {
+fn sem_g523_a_waker_that_is_replaced_may_take() {
     within(patience(), || {
         let port = Port::bounded(1, Overflow::Wait);
         port.post(1).unwrap();

@@ -1,11 +1,12 @@
 //! How searches end that do not come to the end of their tree.
 
+use crate::progress::noted;
 use crate::{RANKS, on};
 use motet_comm::{Communicator, World};
 use motet_dispatch::Causality;
 use motet_search::{
-    Bounded, Game, Limit, Limits, OnProgress, Order, Outcome, Progress, Search, SearchError,
-    SearchFault, Tree,
+    Bounded, Limit, Limits, OnProgress, Order, Outcome, Progress, Search, SearchError, SearchFault,
+    Tree,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, spin_for};
@@ -75,7 +76,7 @@ impl Bounded for Fragile {
     }
 }
 
-async fn count<T: Tree>(
+pub(crate) async fn count<T: Tree>(
     search: &Search,
     comm: &Communicator,
     tree: &T,
@@ -498,73 +499,6 @@ fn sem_g203_a_cancelled_search_ends_everywhere() {
     });
 }
 
-/// What is told no more often than `every`.
-fn noted(every: Duration) -> (OnProgress, Arc<Mutex<Vec<Progress>>>) {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let note = Arc::clone(&told);
-    let tell = Arc::new(move |progress| note.lock().push(progress));
-    (OnProgress { every, tell }, told)
-}
-
-#[test]
-fn sem_g204_progress_is_told() {
-    let (progress, told) = noted(Duration::ZERO);
-    let search = Search {
-        progress: Some(progress),
-        ..Search::default()
-    };
-    let nodes = on(2, async |comm| {
-        Ok(count(&search, &comm, &Fragile(&[99])).await?.result)
-    });
-    let told = told.lock();
-    assert!(told.is_sorted_by_key(|progress| progress.nodes));
-    assert!(
-        told.last()
-            .is_some_and(|last| (1..=nodes).contains(&last.nodes))
-    );
-}
-
-#[test]
-fn sem_g204_progress_of_a_replicable_search_is_that_of_all_ranks() {
-    for ranks in RANKS {
-        let (progress, told) = noted(Duration::ZERO);
-        let search = Search {
-            order: Order::Replicable {
-                window: 8,
-                split: 1,
-            },
-            progress: Some(progress),
-            ..Search::default()
-        };
-        let nodes = on(ranks, async |comm| {
-            let found = search.maximise(&comm, &Fragile(&[99])).await?;
-            Ok(found.report.nodes)
-        });
-        let told: Vec<u64> = told.lock().iter().map(|progress| progress.nodes).collect();
-        assert!(told.is_sorted(), "on {ranks}: {told:?}");
-        // The last subtree that is done is the last that is told of.
-        assert_eq!(told.last(), Some(&nodes), "on {ranks}");
-    }
-}
-
-#[test]
-fn sem_g204_progress_of_a_replicable_search_is_not_told_too_often() {
-    let (progress, told) = noted(Duration::MAX);
-    let search = Search {
-        order: Order::Replicable {
-            window: 8,
-            split: 1,
-        },
-        progress: Some(progress),
-        ..Search::default()
-    };
-    on(2, async |comm| {
-        search.maximise(&comm, &Fragile(&[99])).await?;
-        Ok(())
-    });
-    assert!(told.lock().is_empty());
-}
-
 #[test]
 fn sem_g202_a_panic_of_the_operator_is_told_on_every_rank() {
     for ranks in RANKS {
@@ -615,95 +549,4 @@ fn a_window_of_nothing_is_refused() {
         Ok(found.unwrap_err().to_string())
     });
     assert!(told.contains("window"), "{told}");
-}
-
-impl Game for Fragile {
-    fn leaf(&self, node: &Vec<u32>, _: u32) -> Option<i32> {
-        (node.len() == 3).then_some(0)
-    }
-
-    fn key(&self, node: &Vec<u32>) -> u64 {
-        node.iter()
-            .fold(0, |key, child| key * 32 + u64::from(*child) + 1)
-    }
-}
-
-#[test]
-fn sem_g202_a_game_without_a_value_is_told() {
-    let search = Search::default();
-    for ranks in RANKS {
-        let played = |depth, tree: Fragile| {
-            on(ranks, async |comm| {
-                match search.play(&comm, &tree, depth).await {
-                    Err(SearchError::Fault(fault)) => Ok(fault),
-                    other => panic!("no fault: {other:?}"),
-                }
-            })
-        };
-        assert!(matches!(
-            played(2, Fragile(&[99])),
-            SearchFault::NoLeaf { .. }
-        ));
-        let panicked = played(3, Fragile(&[17]));
-        assert!(matches!(panicked, SearchFault::Panicked { path, .. } if path == [17]));
-    }
-}
-
-/// A game in which the first move ends it, and others go on.
-struct Lopsided;
-
-impl Tree for Lopsided {
-    type Node = Vec<u32>;
-
-    fn root(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    fn children(&self, node: &Vec<u32>, out: &mut Vec<Vec<u32>>) {
-        out.extend((0..2).map(|child| [&node[..], &[child]].concat()));
-    }
-}
-
-impl Game for Lopsided {
-    fn leaf(&self, node: &Vec<u32>, depth: u32) -> Option<i32> {
-        (node.first() == Some(&0) || depth == 0).then_some(0)
-    }
-
-    fn key(&self, node: &Vec<u32>) -> u64 {
-        node.iter()
-            .fold(1, |key, child| key * 2 + u64::from(*child))
-    }
-}
-
-#[test]
-fn sem_g202_a_position_that_is_too_deep_is_told() {
-    for ranks in RANKS {
-        let played = |limit, at_first: bool| {
-            let limits = Limits {
-                depth: limit,
-                ..Limits::default()
-            };
-            let search = Search {
-                limits,
-                ..Search::default()
-            };
-            on(ranks, async |comm| {
-                let found = match at_first {
-                    true => search.play(&comm, &Fragile(&[99]), 3).await,
-                    false => search.play(&comm, &Lopsided, 3).await,
-                };
-                match found {
-                    Ok(_) => Ok(None),
-                    Err(SearchError::Fault(SearchFault::TooDeep { path, limit, .. })) => {
-                        Ok(Some((path, limit)))
-                    }
-                    Err(other) => panic!("{other}"),
-                }
-            })
-        };
-        assert_eq!(played(3, true), None);
-        assert_eq!(played(2, true), Some((vec![0, 0], 2)));
-        assert_eq!(played(3, false), None);
-        assert_eq!(played(2, false), Some((vec![1, 0], 2)));
-    }
 }

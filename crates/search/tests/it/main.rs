@@ -3,11 +3,13 @@
 mod answers;
 mod dispatcher;
 mod ends;
+mod games;
 /// A network through memory, which the tests of `motet-comm` have.
 #[allow(dead_code, reason = "those tests use more of it")]
 #[path = "../../../comm/tests/it/network.rs"]
 mod network;
 mod over_processes;
+mod progress;
 mod promises;
 
 use motet_comm::{Communicator, World};

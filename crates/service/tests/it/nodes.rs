@@ -84,7 +84,7 @@ fn dss_009_what_could_be_there() {
 }
 
 #[test]
-fn sem_g560_a_service_that_is_made_anew_has_other_versions() {
+fn sem_g526_a_service_that_is_made_anew_has_other_versions() {
     replay(async |node| {
         let mut seen = 0;
         for _ in 0..3 {
@@ -103,7 +103,7 @@ fn sem_g560_a_service_that_is_made_anew_has_other_versions() {
 }
 
 #[test]
-fn sem_g562_services_without_an_end_are_not_made() {
+fn sem_g528_services_without_an_end_are_not_made() {
     replay(async |node| {
         let before = node.services().len();
         let fault = node.create(Create::<Doll>::of()).await.unwrap_err();

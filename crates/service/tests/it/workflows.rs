@@ -258,7 +258,7 @@ fn sem_g407_sem_g408_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
 }
 
 #[test]
-fn sem_g561_the_rules_of_a_workflow_service_are_not_for_its_own_jobs() {
+fn sem_g527_the_rules_of_a_workflow_service_are_not_for_its_own_jobs() {
     let replay = Replay::new(1);
     replay_with(&replay, &node(&replay, Memory::default()), async |node| {
         let shop = Create::<CornerShop>::of().at("/shop");

@@ -1,0 +1,96 @@
+//! How searches of games end that do not come to a value.
+
+use crate::ends::Fragile;
+use crate::{RANKS, on};
+use motet_search::{Game, Limits, Search, SearchError, SearchFault, Tree};
+
+impl Game for Fragile {
+    fn leaf(&self, node: &Vec<u32>, _: u32) -> Option<i32> {
+        (node.len() == 3).then_some(0)
+    }
+
+    fn key(&self, node: &Vec<u32>) -> u64 {
+        node.iter()
+            .fold(0, |key, child| key * 32 + u64::from(*child) + 1)
+    }
+}
+
+#[test]
+fn sem_g202_a_game_without_a_value_is_told() {
+    let search = Search::default();
+    for ranks in RANKS {
+        let played = |depth, tree: Fragile| {
+            on(ranks, async |comm| {
+                match search.play(&comm, &tree, depth).await {
+                    Err(SearchError::Fault(fault)) => Ok(fault),
+                    other => panic!("no fault: {other:?}"),
+                }
+            })
+        };
+        assert!(matches!(
+            played(2, Fragile(&[99])),
+            SearchFault::NoLeaf { .. }
+        ));
+        let panicked = played(3, Fragile(&[17]));
+        assert!(matches!(panicked, SearchFault::Panicked { path, .. } if path == [17]));
+    }
+}
+
+/// A game in which the first move ends it, and others go on.
+struct Lopsided;
+
+impl Tree for Lopsided {
+    type Node = Vec<u32>;
+
+    fn root(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn children(&self, node: &Vec<u32>, out: &mut Vec<Vec<u32>>) {
+        out.extend((0..2).map(|child| [&node[..], &[child]].concat()));
+    }
+}
+
+impl Game for Lopsided {
+    fn leaf(&self, node: &Vec<u32>, depth: u32) -> Option<i32> {
+        (node.first() == Some(&0) || depth == 0).then_some(0)
+    }
+
+    fn key(&self, node: &Vec<u32>) -> u64 {
+        node.iter()
+            .fold(1, |key, child| key * 2 + u64::from(*child))
+    }
+}
+
+#[test]
+fn sem_g202_a_position_that_is_too_deep_is_told() {
+    for ranks in RANKS {
+        let played = |limit, at_first: bool| {
+            let limits = Limits {
+                depth: limit,
+                ..Limits::default()
+            };
+            let search = Search {
+                limits,
+                ..Search::default()
+            };
+            on(ranks, async |comm| {
+                let found = match at_first {
+                    true => search.play(&comm, &Fragile(&[99]), 3).await,
+                    false => search.play(&comm, &Lopsided, 3).await,
+                };
+                match found {
+                    Ok(_) => Ok(None),
+                    Err(SearchError::Fault(SearchFault::TooDeep { path, limit, .. })) => {
+                        Ok(Some((path, limit)))
+                    }
+                    Err(other) => panic!("{other}"),
+                }
+            })
+        };
+        assert_eq!(played(3, true), None);
+        assert_eq!(played(2, true), Some((vec![0, 0], 2)));
+        assert_eq!(played(3, false), None);
+        assert_eq!(played(2, false), Some((vec![1, 0], 2)));
+    }
+}
