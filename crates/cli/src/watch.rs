@@ -36,7 +36,7 @@ pub struct WatchArgs {
     pub changes: bool,
 
     /// So many lines, then it ends
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N")]
     pub count: Option<u64>,
 
     /// Which node.

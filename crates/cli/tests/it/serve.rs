@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
+use motet_http::Keys;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -190,7 +191,10 @@ fn sem_g435_a_node_is_called_with_a_certificate() {
     again.refusal(&["keys/hub.pem", "another name"]);
     place.run("keys new others").quiet_success();
     place.run("keys leaf others hub").quiet_success();
-    place.run("keys leaf keys old --days 0").quiet_success();
+    place
+        .run("keys leaf keys old --days 0")
+        .refusal(&["--days"]);
+    Keys::add_leaf(&place.path("keys"), "old", "operator", &[], 0).unwrap();
     place.run("serve --mutual").refusal(&["--keys"]);
     let serving = Serving::start(&place, "--keys keys --leaf hub --mutual");
     let call = |with: &str| {

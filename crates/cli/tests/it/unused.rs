@@ -9,7 +9,6 @@ fn sem_g543_options_without_an_effect_are_refused() {
     place.write("points.csv", "x,y\n0,1\n9,9\n");
     for (arguments, words) in [
         ("scale d.csv --labels labels.csv", ["--out", "required"]),
-        ("watch /drive --count 0", ["--count", "'0'"]),
         (
             "cluster points.csv -k 2 --columns=",
             ["no column ''", "points.csv"],
