@@ -56,7 +56,7 @@ pub struct Clock {
 }
 
 /// Longer spans than this (a hundred years) end then: times beyond could not be told.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 motet_sync::thread_local! {
     /// The clock of the replay that runs a task on this thread.

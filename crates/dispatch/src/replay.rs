@@ -76,7 +76,8 @@ pub struct ReplayConfig {
     /// With `n` threads the next task is any of the `n` oldest of a queue that is not suspended.
     pub threads: usize,
     /// Virtual time that a task takes, at most: after each task the clock moves on by some eighths
-    /// of it. So timers come in the midst of work, as they do on a machine.
+    /// of it. So timers come in the midst of work, as they do on a machine. More than a hundred
+    /// years counts as a hundred years.
     pub task_time: Duration,
     /// Decisions to make instead of the seed's: the first of them first; when they are used up,
     /// always the default (the oldest task, no time).

@@ -6,6 +6,7 @@
 use crate::causality::{self, Causalities};
 use crate::exception::Exception;
 use motet_sync::Mutex;
+use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -141,9 +142,14 @@ fn tell_handlers(mut exception: Exception, queue: &str, routes: &[&ExceptionRout
     }
 }
 
-/// The end of the route: nobody asked to be told. The line is written at once, so that what other
-/// threads write there does not cut it.
+/// The end of the route: nobody asked to be told.
 fn report(exception: &Exception) {
-    let line = format!("motet: {exception} (no exception handler is set; see on_exception)\n");
-    eprint!("{line}");
+    let why = "no exception handler is set; see on_exception";
+    tell_standard_error(&format!("{exception} ({why})"));
+}
+
+/// Writes a line to standard error, at once, so that what other threads write there does not cut
+/// it. If that is closed the line is lost: `eprintln` would panic, and end the thread that tells.
+pub(crate) fn tell_standard_error(text: &str) {
+    let _ = io::stderr().write_all(format!("motet: {text}\n").as_bytes());
 }

@@ -5,6 +5,7 @@
 //! own. It never looks at a clock. The watcher sees whether that has changed since its last look. A
 //! dispatcher that is not watched pays for one comparison with null.
 
+use crate::route::tell_standard_error;
 use motet_sync::{CachePadded, Condvar, Mutex};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -144,10 +145,10 @@ impl StallWatch {
         let handler = self.handler.lock().clone();
         let told = catch_unwind(AssertUnwindSafe(|| match handler {
             Some(handler) => handler(stall),
-            None => eprintln!("motet: {stall}"),
+            None => tell_standard_error(&stall.to_string()),
         }));
         if told.is_err() {
-            eprintln!("motet: the handler of on_stall panicked");
+            tell_standard_error("the handler of on_stall panicked");
         }
     }
 }

@@ -5,15 +5,16 @@
 //! posts a clone to each, under no lock. So handlers that it sets off may post and subscribe.
 
 use crate::PostRefusal;
+use crate::first_panic::FirstPanic;
 use crate::port::{Overflow, Port};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::any::Any;
 use std::fmt;
+use std::future::poll_fn;
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::thread;
+use std::task::Poll;
 
 /// Gives every item to every subscriber (publish-subscribe inside a process). Clones are the same
 /// broadcast.
@@ -132,7 +133,7 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
         if self.is_closed() {
             return outcome.closed();
         }
-        let mut panics = FirstPanic(None);
+        let mut panics = FirstPanic::default();
         for_each_clone(&subscribers, item, |subscriber, item| {
             panics.catch(|| {
                 let refused = subscriber.port.post(item).map_err(|refused| refused.reason);
@@ -146,6 +147,9 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     /// Like [`BroadcastPort::post`], but waits for room where the subscriber's policy is
     /// [`Overflow::Wait`]: one subscriber after the other, so that the slowest sets the pace. A
     /// subscriber that is gone is not waited for.
+    ///
+    /// # Panics
+    /// As [`BroadcastPort::post`].
     ///
     /// # Cancellation
     /// Dropping the future leaves the subscribers that have not been reached without the item.
@@ -172,15 +176,23 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
             if core.closed.load(Ordering::Relaxed) {
                 return outcome.closed();
             }
+            let mut panics = FirstPanic::default();
             let (mut left, mut item) = (subscribers.len(), Some(item));
             for subscriber in &*subscribers {
                 left -= 1;
                 let copy = if left == 0 { item.take() } else { item.clone() };
                 if let Some(copy) = copy {
-                    let posted = subscriber.port.post_wait(copy).await;
-                    outcome.note(subscriber, posted.err().map(|refused| refused.reason));
+                    let mut posting = subscriber.port.post_wait(copy);
+                    // After a panic nobody waits for this item any more: it is posted, or dropped.
+                    let posted = poll_fn(|cx| {
+                        let polled = panics.catch(|| Pin::new(&mut posting).poll(cx));
+                        polled.unwrap_or(Poll::Ready(Ok(())))
+                    });
+                    let refused = posted.await.err().map(|refused| refused.reason);
+                    outcome.note(subscriber, refused);
                 }
             }
+            panics.resume();
             outcome
         }
     }
@@ -206,10 +218,10 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
             self.core.closed.store(true, Ordering::Relaxed);
             Arc::clone(&subscribers)
         };
-        let mut panics = FirstPanic(None);
-        subscribers
-            .iter()
-            .for_each(|subscriber| panics.catch(|| subscriber.port.close()));
+        let mut panics = FirstPanic::default();
+        for subscriber in &*subscribers {
+            panics.catch(|| subscriber.port.close());
+        }
         panics.resume();
     }
 
@@ -223,26 +235,6 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     #[must_use]
     pub fn subscriber_count(&self) -> usize {
         self.core.subscribers().len()
-    }
-}
-
-/// The first panic of several calls, of which none keeps the others from being made.
-struct FirstPanic(Option<Box<dyn Any + Send>>);
-
-impl FirstPanic {
-    fn catch(&mut self, call: impl FnOnce()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
-            self.0.get_or_insert(payload);
-        }
-    }
-
-    /// Goes on with it, unless the thread panics already.
-    fn resume(self) {
-        if let Some(payload) = self.0
-            && !thread::panicking()
-        {
-            resume_unwind(payload);
-        }
     }
 }
 

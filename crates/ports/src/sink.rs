@@ -90,12 +90,13 @@ impl<T: Send + 'static> Sink<T> for PortSink<T> {
 impl<T: Send + 'static> PortSink<T> {
     /// Waits until no item waits for room.
     fn poll_posted(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), PostError<T>>> {
-        let Some(wait) = &mut self.waits else {
+        // Out of its place: a wait whose poll panics has ended.
+        let Some(mut wait) = self.waits.take() else {
             return Poll::Ready(Ok(()));
         };
-        let posted = Pin::new(wait).poll(cx);
-        if posted.is_ready() {
-            self.waits = None;
+        let posted = Pin::new(&mut wait).poll(cx);
+        if posted.is_pending() {
+            self.waits = Some(wait);
         }
         posted
     }

@@ -12,6 +12,7 @@ use crate::{Communicator, RunError};
 use motet_dispatch::{Causalities, QueueConfig, Replay};
 use motet_sync::Parker;
 use std::fmt;
+use std::io::{self, Write};
 use std::process;
 use std::sync::Arc;
 
@@ -58,7 +59,9 @@ impl<F, R, E> Drop for AllEnd<'_, F, R, E> {
     fn drop(&mut self) {
         if !self.0.is_over() {
             // A handler of the replay's exceptions has panicked in the midst of the run.
-            eprintln!("a replay ended before its ranks did, which cannot outlive it");
+            // Not by `eprintln`, which panics if standard error is closed: the end must come.
+            let why = "a replay ended before its ranks did, which cannot outlive it";
+            let _ = writeln!(io::stderr(), "{why}");
             process::abort();
         }
     }

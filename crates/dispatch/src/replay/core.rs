@@ -3,7 +3,7 @@
 use super::ReplayConfig;
 use super::schedule::{Decision, Schedule};
 use super::trace::Trace;
-use crate::clock::{Clock, Timescale, VirtualTime};
+use crate::clock::{Clock, LONGEST, Timescale, VirtualTime};
 use crate::counters::QueueCounters;
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
@@ -329,7 +329,9 @@ impl ReplayCore {
         }
         let most = TASK_TIMES - 1;
         let eighths = self.state.lock().schedule.decide(TASK_TIMES as usize);
-        let taken = self.config.task_time * u32::try_from(eighths).unwrap_or(most) / most;
+        // No longer than the spans of a clock, so that the time can be told.
+        let task_time = self.config.task_time.min(LONGEST);
+        let taken = task_time * u32::try_from(eighths).unwrap_or(most) / most;
         self.time.advance_to(clock.now() + taken);
     }
 }

@@ -1,12 +1,16 @@
 //! Panics of tasks.
 
-use crate::support::{Bell, go, note, until, with_queue};
-use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, Inline, QueueConfig, Task, spawn};
+use crate::support::{Bell, go, hold, note, until, with_queue};
+use motet_dispatch::{
+    Clock, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Inline, QueueConfig, Task, spawn,
+};
 use motet_sync::Arc;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{Drops, Log, patience, within};
+use std::io::{Read, stdin};
 use std::panic::panic_any;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 #[test]
 fn sem_g34_ccr_107_the_handler_of_the_queue_is_told_alone() {
@@ -84,6 +88,68 @@ fn panic_with_nobody_told() {
         note(&queue, &log, ());
         log.wait_for(1);
         dispatcher.wait_idle();
+    });
+}
+
+/// The variable that tells this program that it is the child of
+/// [`sem_g547_a_closed_standard_error_ends_no_thread`].
+const CLOSED_CHILD: &str = "MOTET_TEST_CLOSED_STDERR_CHILD";
+
+#[test]
+fn sem_g547_a_closed_standard_error_ends_no_thread() {
+    if std::env::var_os(CLOSED_CHILD).is_some() {
+        return tell_where_nobody_reads();
+    }
+    within(2 * patience(), || {
+        let program = std::env::current_exe().unwrap();
+        let mut child = Command::new(program)
+            .args([
+                "--exact",
+                "panics::sem_g547_a_closed_standard_error_ends_no_thread",
+            ])
+            .arg("--nocapture")
+            .env(CLOSED_CHILD, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stderr.take());
+        // The end of its input lets the child begin.
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+    });
+}
+
+fn tell_where_nobody_reads() {
+    within(patience(), || {
+        stdin().read_to_end(&mut Vec::new()).unwrap();
+        let dispatcher = Dispatcher::with(DispatcherConfig {
+            threads: 1,
+            stall_limit: Some(Duration::from_millis(1)),
+            ..DispatcherConfig::default()
+        });
+        let dispatcher = dispatcher.unwrap();
+        let queue = dispatcher.queue(QueueConfig::named("test"));
+        let (stalls, log) = (Log::new(), Log::new());
+        let stalled = stalls.clone();
+        dispatcher.on_stall(move |_| {
+            stalled.push(());
+            panic!("of the stall handler");
+        });
+        go(&queue, || panic!("unheard"));
+        note(&queue, &log, "the worker");
+        log.wait_for(1);
+        let (clock, fired) = (Clock::real(), log.clone());
+        clock.after(Duration::ZERO, |_| panic!("of a timer"));
+        clock.after(Duration::ZERO, move |_| fired.push("the timers"));
+        log.wait_for(2);
+        // Who tells of the second stall has told of the first.
+        for count in 1..=2 {
+            let gate = hold(&queue);
+            stalls.wait_for(count);
+            gate.open();
+        }
     });
 }
 

@@ -87,6 +87,23 @@ fn sem_g56_the_same_seed_takes_the_same_steps() {
 }
 
 #[test]
+fn sem_g58_tasks_that_take_any_time_leave_a_time_that_can_be_told() {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    for task_time in [Duration::MAX, Duration::MAX / 8, CENTURY] {
+        let replay = Replay::with(ReplayConfig {
+            seed: 1,
+            task_time,
+            ..ReplayConfig::default()
+        });
+        let queue = replay.queue(QueueConfig::named("slow"));
+        (0..50).for_each(|_| queue.enqueue(Task::new(|| ())).unwrap());
+        assert_eq!(replay.run(), 50);
+        let elapsed = replay.elapsed();
+        assert!(elapsed > Duration::ZERO && elapsed <= 50 * CENTURY);
+    }
+}
+
+#[test]
 fn sem_g56_the_decisions_of_one_run_lead_another_the_same_way() {
     let first = Replay::with(ReplayConfig {
         seed: 7,

@@ -12,6 +12,7 @@ use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::{ItemDelivery, Sends, SentBy, items_of, put_back_wanted};
 use crate::direct_delivery::{DeliverRow, DirectDelivery, ItemRow};
+use crate::first_panic::FirstPanic;
 use crate::handle_cache::HandleCaching;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
@@ -284,8 +285,11 @@ impl<T: Send + 'static> TaskBody for Complete<T> {
 
     fn cleanup(task: TaskBox<Self>) {
         let Complete { row, to } = task.into_inner();
-        let newest_first = row.stamped().rev();
-        newest_first.for_each(|(stamp, item)| to.place.put_back(stamped(stamp, item)));
+        let mut panics = FirstPanic::default();
+        for (stamp, item) in row.stamped().rev() {
+            panics.catch(|| to.place.put_back(stamped(stamp, item)));
+        }
+        panics.resume();
     }
 
     fn name(&self) -> &'static str {
@@ -295,20 +299,22 @@ impl<T: Send + 'static> TaskBody for Complete<T> {
 
 impl<T: Send + 'static> Taken<T> {
     /// Brings the items back, the newest first, so that the oldest ends up in front; if they were
-    /// `skipped`, those that are still wanted.
+    /// `skipped`, those that are still wanted. A panic of a waker comes after that.
     fn put_back(self, skipped: bool) {
         let Taken { mut parcels, to } = self;
         let mut newest_first = BoxList::new();
         while let Some(parcel) = parcels.pop_front() {
             newest_first.push_front(parcel);
         }
+        let mut panics = FirstPanic::default();
         while let Some(parcel) = newest_first.pop_front() {
-            if skipped {
-                put_back_wanted(parcel, |parcel| to.place.put_back(parcel));
-            } else {
-                to.place.put_back(parcel);
-            }
+            let back = |parcel| to.place.put_back(parcel);
+            panics.catch(|| match skipped {
+                true => put_back_wanted(parcel, back),
+                false => back(parcel),
+            });
         }
+        panics.resume();
     }
 }
 

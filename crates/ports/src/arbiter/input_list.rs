@@ -4,6 +4,7 @@ use super::any_input::AnyInput;
 use super::join_core::{InputReceiver, Inputs};
 use super::join_gate::TakeRefusal;
 use super::join_input::{Attempt, Input, Planned, Rule, UnlockedPort};
+use crate::first_panic::FirstPanic;
 use motet_dispatch::Causalities;
 
 /// One input.
@@ -123,7 +124,10 @@ impl<R: Rule> Inputs for InputList<R> {
     }
 
     fn put_back(&self, taken: Vec<R::Taken>, skipped: bool) {
-        let inputs = self.0.iter().zip(taken);
-        inputs.for_each(|(input, taken)| input.put_back(taken, skipped));
+        let mut panics = FirstPanic::default();
+        for (input, taken) in self.0.iter().zip(taken) {
+            panics.catch(|| input.put_back(taken, skipped));
+        }
+        panics.resume();
     }
 }

@@ -10,6 +10,7 @@ use super::one_each::OneEach;
 use super::part::{IntoPart, Part, ToInput};
 use crate::activation::Active;
 use crate::deferred::Keep;
+use crate::first_panic::FirstPanic;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
 use motet_dispatch::Causalities;
@@ -208,7 +209,9 @@ macro_rules! tuples {
             }
 
             fn put_back(&self, taken: Self::Taken, skipped: bool) {
-                $(self.$at.put_back(taken.$at, skipped);)+
+                let mut panics = FirstPanic::default();
+                $(panics.catch(|| self.$at.put_back(taken.$at, skipped));)+
+                panics.resume();
             }
         }
 

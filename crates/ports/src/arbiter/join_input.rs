@@ -5,6 +5,7 @@ use super::missing_hint::MissingHint;
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{ItemBox, ItemDelivery, put_back_wanted};
 use crate::domain::Domain;
+use crate::first_panic::FirstPanic;
 use crate::port::{Inside, Port, PortCore, PortState, label, put_back};
 use crate::port_items::{End, Offered, PortItems};
 use crate::predicate::Asker;
@@ -248,16 +249,17 @@ impl<R: Rule> Input<R> {
     }
 
     /// Brings back what has been taken, the newest first, so that the oldest ends up in front; with
-    /// `skipped` what is still wanted of it.
+    /// `skipped` what is still wanted of it. A panic of a waker comes after that.
     pub(crate) fn put_back(&self, taken: R::Taken, skipped: bool) {
-        let mut parcels = R::newest_first(taken);
+        let (mut parcels, mut panics) = (R::newest_first(taken), FirstPanic::default());
         while let Some(parcel) = parcels.pop_front() {
-            if skipped {
-                put_back_wanted(parcel, |parcel| put_back(&self.port, parcel));
-            } else {
-                put_back(&self.port, parcel);
-            }
+            let back = |parcel| put_back(&self.port, parcel);
+            panics.catch(|| match skipped {
+                true => put_back_wanted(parcel, back),
+                false => back(parcel),
+            });
         }
+        panics.resume();
     }
 
     /// Locks the port and lends its items to `body`; registers the receiver if `body` says so.

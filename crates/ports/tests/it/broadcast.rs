@@ -65,6 +65,24 @@ fn sem_g537_a_waker_that_panics_leaves_no_other_subscriber_open() {
 }
 
 #[test]
+fn sem_g537_a_waker_that_panics_keeps_no_item_that_may_wait_from_the_others() {
+    let broadcast = BroadcastPort::new();
+    let [first, second] = [(); 2].map(|()| broadcast.subscribe(1, Overflow::Wait));
+    let mut recv = first.recv();
+    assert!(poll(&mut recv, &Waker::from(Arc::new(Breaks))).is_pending());
+    second.post(1).unwrap();
+    // The second has no room yet: the panic comes when all have the item.
+    let mut posts = Box::pin(broadcast.post_wait(2));
+    assert!(poll(&mut posts, Waker::noop()).is_pending());
+    assert_eq!(second.test(), Some(1));
+    let posted = catch_unwind(AssertUnwindSafe(|| poll(&mut posts, Waker::noop())));
+    assert!(posted.is_err(), "the poster is told");
+    assert_eq!(second.test(), Some(2));
+    drop(recv);
+    assert_eq!(first.test(), Some(2));
+}
+
+#[test]
 fn sem_g30_the_last_subscriber_gets_the_item_itself() {
     let (broadcast, drops) = (BroadcastPort::new(), Drops::new());
     let subscriptions: Vec<_> = (0..3)

@@ -1,11 +1,13 @@
 //! Same program, same result: programs of ports under a replay.
 
-use crate::support::{post_all, take_all};
+use crate::support::{poll, post_all, take_all};
 use motet_dispatch::{Enqueue, QueueConfig, Replay, ReplayConfig, spawn};
 use motet_ports::timer::{self, Deadline};
 use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
 use motet_testkit::{Log, explore};
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -192,4 +194,56 @@ fn sem_g08_joins_lose_nothing_in_any_order() {
         assert_eq!(pairs.take().iter().sum::<u32>(), 2 * (1 + 2 + 3 + 4 + 5));
         assert_eq!((a.item_count(), b.item_count()), (0, 0));
     });
+}
+
+/// A waker that panics.
+struct BreaksBack;
+
+impl Wake for BreaksBack {
+    fn wake(self: Arc<Self>) {
+        panic!("the waker breaks");
+    }
+}
+
+/// Ends a replay while a receive whose waker panics waits at a port. Gives up the receive then.
+fn end_with_a_panic(port: &Port<u32>, replay: Replay) {
+    let told = Log::new();
+    let log = told.clone();
+    replay.on_exception(move |exception| log.push(exception.message().to_owned()));
+    let mut recv = port.recv();
+    assert!(poll(&mut recv, &Waker::from(Arc::new(BreaksBack))).is_pending());
+    drop(replay);
+    assert_eq!(told.take(), ["the waker breaks"]);
+}
+
+#[test]
+fn sem_g546_a_join_gives_all_items_back_though_a_waker_panics() {
+    let (replay, p, q) = (Replay::new(1), Port::new(), Port::new());
+    let queue = replay.queue(QueueConfig::named("joins"));
+    JoinedReceive::persistent((&p, &q), |_: (u32, u32)| ())
+        .activate(&queue)
+        .unwrap();
+    replay.run();
+    p.post(1).unwrap();
+    q.post(2).unwrap();
+    assert_eq!((p.item_count(), q.item_count()), (0, 0));
+    end_with_a_panic(&p, replay);
+    assert_eq!((p.items(), q.items()), (vec![1], vec![2]));
+}
+
+#[test]
+fn sem_g546_a_batch_gives_all_items_back_though_a_waker_panics() {
+    let (replay, port) = (Replay::new(1), Port::new());
+    let queue = replay.queue(QueueConfig::named("batches"));
+    MultipleItemReceive::persistent(&port, 3, |_: Vec<u32>| ())
+        .activate(&queue)
+        .unwrap();
+    replay.run();
+    post_all(&port, 1..=3);
+    assert_eq!(port.item_count(), 0);
+    end_with_a_panic(&port, replay);
+    // What the receive had been given has come back to the front.
+    let mut items = port.items();
+    items.sort_unstable();
+    assert_eq!(items, [1, 2, 3]);
 }

@@ -1,13 +1,15 @@
 //! Ports as streams and sinks.
 
-use crate::support::{Wakes, dispatcher, here, port_with, post_all};
+use crate::support::{Wakes, dispatcher, here, poll, port_with, post_all};
 use futures_core::Stream;
 use futures_util::{Sink, SinkExt, StreamExt, stream};
 use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Task};
 use motet_ports::{FromHandler, Overflow, Port, Receive, wait_blocking};
 use motet_testkit::{Gate, Log, patience, within};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 fn next<S: Stream + Unpin>(stream: &mut S, waker: &Waker) -> Poll<Option<S::Item>> {
     Pin::new(stream).poll_next(&mut Context::from_waker(waker))
@@ -229,4 +231,26 @@ fn sem_g261_a_sink_hands_a_refused_item_back() {
         assert_eq!(wait_blocking(sink.send(2)).unwrap().unwrap_err().item, 2);
         gate.open();
     });
+}
+
+/// A waker that panics.
+struct BreaksPoster;
+
+impl Wake for BreaksPoster {
+    fn wake(self: Arc<Self>) {
+        panic!("the waker breaks");
+    }
+}
+
+#[test]
+fn sem_g34_a_sink_goes_on_after_a_waker_has_panicked() {
+    let port = Port::new();
+    let mut recv = port.recv();
+    assert!(poll(&mut recv, &Waker::from(Arc::new(BreaksPoster))).is_pending());
+    let mut sink = port.sink();
+    let sent = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut sink).start_send(1)));
+    assert!(sent.is_err(), "the poster is told");
+    Pin::new(&mut sink).start_send(2).unwrap();
+    drop(recv);
+    assert_eq!(port.items(), [1, 2]);
 }
