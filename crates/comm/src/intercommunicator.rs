@@ -118,8 +118,11 @@ impl Intercommunicator {
         tag: Tag,
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
-        let dest = self.dest(dest.into());
-        let sent = dest.map(|dest| self.both.send(dest, tag, value));
+        // Not in a closure, here and below: a closure does not know the caller.
+        let sent = match self.dest(dest.into()) {
+            Ok(dest) => Ok(self.both.send(dest, tag, value)),
+            Err(refused) => Err(refused),
+        };
         async move { sent?.await }
     }
 
@@ -134,8 +137,10 @@ impl Intercommunicator {
         tag: Tag,
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
-        let dest = self.dest(dest.into());
-        let sent = dest.map(|dest| self.both.ssend(dest, tag, value));
+        let sent = match self.dest(dest.into()) {
+            Ok(dest) => Ok(self.both.ssend(dest, tag, value)),
+            Err(refused) => Err(refused),
+        };
         async move { sent?.await }
     }
 
@@ -164,8 +169,10 @@ impl Intercommunicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> impl Future<Output = Result<(T, Status), CommError>> {
-        let source = self.source(source.into());
-        let received = source.map(|source| self.both.recv_with_status(source, tag));
+        let received = match self.source(source.into()) {
+            Ok(source) => Ok(self.both.recv_with_status(source, tag)),
+            Err(refused) => Err(refused),
+        };
         let remote = self.remote;
         async move {
             let (value, status) = received?.await?;
@@ -209,13 +216,12 @@ impl Intercommunicator {
         root: usize,
         value: Option<T>,
     ) -> impl Future<Output = Result<(), CommError>> {
-        let checked = self.local.check_rank(root);
         let own = if self.second { self.remote_size } else { 0 };
-        let given = self.both.broadcast(own + root, value);
-        async move {
-            checked?;
-            given.await.map(drop)
-        }
+        let given = match self.local.check_rank(root) {
+            Ok(()) => Ok(self.both.broadcast(own + root, value)),
+            Err(refused) => Err(refused),
+        };
+        async move { given?.await.map(drop) }
     }
 
     /// What rank `root` of the other group gives by
@@ -228,12 +234,11 @@ impl Intercommunicator {
         &self,
         root: usize,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let checked = self.check_remote(root);
-        let given = self.both.broadcast(self.remote + root, None);
-        async move {
-            checked?;
-            given.await
-        }
+        let given = match self.check_remote(root) {
+            Ok(()) => Ok(self.both.broadcast(self.remote + root, None)),
+            Err(refused) => Err(refused),
+        };
+        async move { given?.await }
     }
 
     /// Combines what the ranks of the other group bring, in their order (MPI_ALLREDUCE).

@@ -75,7 +75,8 @@ impl Communicator {
     /// one pass the same group; who is not in it gets `None`.
     ///
     /// # Errors
-    /// [`CommError::Mismatch`] when a rank is in another collective.
+    /// [`CommError::Arguments`], on the ranks of the group, when it has others that this
+    /// communicator does not have; [`CommError::Mismatch`] when a rank is in another collective.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -95,7 +96,18 @@ impl Communicator {
     ) -> impl Future<Output = Result<Option<Communicator>, CommError>> + use<'_> {
         let place = group.rank_of(self.fabric().world_rank());
         let key = place.map_or(0, usize::cast_signed);
-        self.split_as("create", place.map(|_| 0), key, Location::caller())
+        let made = self.split_as("create", place.map(|_| 0), key, Location::caller());
+        let (asked, size) = (group.size(), self.size());
+        async move {
+            let part = made.await?;
+            let has = part.as_ref().map_or(asked, Communicator::size);
+            if has == asked {
+                return Ok(part);
+            }
+            let problem =
+                format!("create of a group of {asked} ranks, of which {has} are among the {size}");
+            Err(CommError::Arguments { problem })
+        }
     }
 
     /// A communicator of the ranks of this process, in the order of their ranks here

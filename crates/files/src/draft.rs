@@ -155,7 +155,7 @@ impl<T: Plain> Draft<T> {
     /// (MPI_FILE_WRITE_ORDERED). The views of all ranks should be the same.
     ///
     /// # Errors
-    /// As [`Draft::write_at_all`].
+    /// As [`Draft::write_at_all`]. The next one begins behind the place of the one that failed.
     pub async fn write_ordered(&self, elements: &[T]) -> Result<(), FileError> {
         let offset = ordered(&self.place.comm, &self.next, elements.len()).await?;
         self.place.write_all(offset, elements).await

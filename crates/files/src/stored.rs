@@ -90,7 +90,7 @@ impl<T: Plain> Stored<T> {
     /// views of all ranks should be the same.
     ///
     /// # Errors
-    /// As [`Stored::read_at_all`].
+    /// As [`Stored::read_at_all`]. The next one begins behind the place of the one that failed.
     pub async fn read_ordered(&self, room: &mut [T]) -> Result<(), FileError> {
         let offset = ordered(&self.place.comm, &self.next, room.len()).await?;
         self.place.read_all(offset, room).await

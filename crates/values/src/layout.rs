@@ -294,8 +294,18 @@ impl Layout {
     /// Whether its blocks follow each other in the array, as in a file they must.
     #[must_use]
     pub fn ascends(&self) -> bool {
-        self.blocks()
-            .is_sorted_by(|one, next| one.end <= next.start)
+        let (Some(first), Some(last)) = (self.blocks.first(), self.blocks.last()) else {
+            return true;
+        };
+        // Where what is repeated ends. Rounds may be too many to look at each.
+        let mut end = last.end;
+        let rounds = self.outer.iter().rev().all(|it| {
+            let follows = it.count == 1 || end <= first.start + it.stride;
+            end += (it.count - 1) * it.stride;
+            follows
+        });
+        let mut pairs = self.blocks.windows(2);
+        rounds && pairs.all(|pair| pair[0].end <= pair[1].start)
     }
 
     /// The blocks, in order.

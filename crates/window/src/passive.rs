@@ -99,9 +99,11 @@ impl<T: Plain> Window<T> {
     /// As [`Window::lock`].
     #[track_caller]
     pub fn lock_all(&self) -> impl Future<Output = Result<LockedAll<'_, T>, WindowError>> {
-        let locks: Vec<_> = (0..self.size())
-            .map(|rank| self.lock(rank, Lock::Shared))
-            .collect();
+        let mut locks = Vec::with_capacity(self.size());
+        // Not in a closure: that does not know the caller.
+        for rank in 0..self.size() {
+            locks.push(self.lock(rank, Lock::Shared));
+        }
         async move {
             let mut all = Vec::with_capacity(locks.len());
             for lock in locks {
@@ -144,8 +146,10 @@ impl<T: Plain> Window<T> {
     /// As [`Window::flush`].
     #[track_caller]
     pub fn flush_all(&self) -> impl Future<Output = Result<(), WindowError>> {
-        let ranks = self.pending.ranks();
-        let flushes: Vec<_> = ranks.into_iter().map(|rank| self.flush(rank)).collect();
+        let mut flushes = Vec::new();
+        for rank in self.pending.ranks() {
+            flushes.push(self.flush(rank));
+        }
         async move {
             for flush in flushes {
                 flush.await?;

@@ -37,8 +37,11 @@ impl Communicator {
         array: &[T],
         layout: &Layout,
     ) -> impl Future<Output = Result<(), CommError>> {
-        let gathered = layout.gather(array);
-        let sent = gathered.map(|elements| self.send(dest, tag, elements));
+        // Not in a closure: that does not know the caller.
+        let sent = match layout.gather(array) {
+            Ok(elements) => Ok(self.send(dest, tag, elements)),
+            Err(refused) => Err(refused),
+        };
         async move { sent?.await }
     }
 

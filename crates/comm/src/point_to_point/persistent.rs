@@ -125,7 +125,7 @@ impl<'c, T: Value> PersistentSend<'c, T> {
     /// Sends `value` (MPI_START).
     pub fn start(&self, value: T) -> Request<'c, ()> {
         let comm = self.comm;
-        if self.is_synchronous {
+        if self.is_synchronous || comm.waits_for_room(self.dest) {
             return comm.issend_from(self.dest, self.tag, value, self.location);
         }
         let sent = comm.send_in(MessageKind::User, self.dest, self.tag, value, self.location);

@@ -288,11 +288,21 @@ fn closest(number: usize, count: usize, most: usize) -> Vec<usize> {
     if count == 1 {
         return Vec::from_iter((number <= most).then_some(number));
     }
-    for first in (1..=most.min(number)).filter(|&first| number.is_multiple_of(first)) {
+    for first in divisors(number).into_iter().filter(|&it| it <= most) {
         let rest = closest(number / first, count - 1, first);
         if rest.len() == count - 1 {
             return [vec![first], rest].concat();
         }
     }
     Vec::new()
+}
+
+/// All divisors, in order. Those above the root are found by those below it.
+fn divisors(number: usize) -> Vec<usize> {
+    let low = (1..=number.isqrt()).filter(|&it| number.is_multiple_of(it));
+    let mut all: Vec<usize> = low.collect();
+    let high: Vec<usize> = all.iter().rev().map(|it| number / it).collect();
+    all.extend(high);
+    all.dedup();
+    all
 }

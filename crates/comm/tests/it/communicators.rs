@@ -169,3 +169,27 @@ fn many_communicators_come_and_go() {
         .expect("it ends well");
     assert_eq!(rounds, [400; 4]);
 }
+
+#[test]
+fn a_group_with_others_is_refused_and_makes_no_smaller_communicator() {
+    for world in [World::threads(3), World::threads(4), World::ports(3)] {
+        let size = world
+            .run(async |comm| -> Result<_, CommError> {
+                let half = comm.split(Some(comm.rank() % 2), 0).await?;
+                let half = half.expect("a colour");
+                let refused = half.create(&comm.group()).await.unwrap_err().to_string();
+                let told = format!(
+                    "create of a group of {} ranks, of which {} are among the {}",
+                    comm.size(),
+                    half.size(),
+                    half.size()
+                );
+                assert!(refused.contains(&told), "{refused}");
+                // The ranks go on together.
+                let own = half.create(&half.group()).await?.expect("it is in it");
+                own.allreduce(1, |a, b| a + b).await
+            })
+            .expect("it ends well");
+        assert!(size.iter().all(|size| (1..=2).contains(size)), "{size:?}");
+    }
+}

@@ -414,6 +414,22 @@ fn numbers_that_do_not_fit_the_neighbours_are_refused() {
 }
 
 #[test]
+fn dimensions_of_many_ranks_are_found_by_small_divisors() {
+    // A prime: one by one, each number below it would be tried.
+    let prime = 2_147_483_647;
+    assert_eq!(dims_create(prime, &[0, 0]).unwrap(), [prime, 1]);
+    for ranks in 1..=200 {
+        let dims = dims_create(ranks, &[0, 0]).unwrap();
+        let low = (1..=ranks).filter(|it| *it * *it <= ranks && ranks.is_multiple_of(*it));
+        let low = low.max().unwrap();
+        assert_eq!(dims, [ranks / low, low]);
+        let dims = dims_create(ranks, &[0, 0, 0]).unwrap();
+        assert_eq!(dims.iter().product::<usize>(), ranks);
+        assert!(dims.is_sorted_by(|one, next| one >= next), "{dims:?}");
+    }
+}
+
+#[test]
 fn numbers_beyond_all_grids_are_refused_and_shifts_beyond_all_ends_meet_nobody() {
     let half = 1_usize << (usize::BITS / 2);
     // Multiplied without a check these are 0, and 1.

@@ -3,7 +3,7 @@
 use crate::network::processes;
 use motet_comm::{
     ANY_SOURCE, ANY_TAG, Asked, CommError, Communicator, Local, PersistentRecv, PersistentSend,
-    World,
+    RankState, RunError, World,
 };
 use motet_sync::{Mutex, thread};
 use motet_testkit::{patience, within};
@@ -284,5 +284,47 @@ fn sem_g354_what_is_none_of_its_messages_ends_the_run() {
             ended.iter().all(|told| told.contains("nonsense")),
             "{ended:?}"
         );
+    });
+}
+
+#[test]
+fn a_root_that_no_number_holds_is_told() {
+    let ended = World::threads(2).run(async |comm| -> Result<_, CommError> {
+        let second = comm.rank() == 1;
+        let other = comm.intercommunicator(Some(second)).await?;
+        let other = other.expect("it is on a side");
+        let none = CommError::NoSuchRank {
+            rank: usize::MAX,
+            size: 1,
+        };
+        let from = other.broadcast_from::<u8>(usize::MAX).await;
+        let to = other.broadcast_to(usize::MAX, Some(1_u8)).await;
+        assert_eq!((from, to), (Err(none.clone()), Err(none)));
+        other.barrier().await
+    });
+    assert!(ended.is_ok(), "{ended:?}");
+}
+
+#[test]
+fn sem_g72_who_waits_for_the_other_group_is_reported_where_it_called() {
+    within(patience(), || {
+        let ended = World::threads(2).run(async |comm| -> Result<(), CommError> {
+            let second = comm.rank() == 1;
+            let other = comm.intercommunicator(Some(second)).await?;
+            let other = other.expect("it is on a side");
+            match second {
+                true => other.recv::<()>(0, 1).await,
+                false => other.ssend(0, 2, ()).await,
+            }
+        });
+        let Err(RunError::Stuck(report)) = ended else {
+            panic!("{ended:?}");
+        };
+        for rank in &report.ranks {
+            let RankState::Waiting(waits) = rank else {
+                panic!("{report}");
+            };
+            assert_eq!(waits[0].location.file(), file!(), "{report}");
+        }
     });
 }

@@ -3,7 +3,7 @@
 use crate::network::processes;
 use crate::worlds::worlds_of;
 use motet_comm::{
-    CommError, Communicator, RankState, RunError, SendOverflow, WaitOperation, World,
+    CommError, Communicator, Layout, RankState, RunError, SendOverflow, WaitOperation, World,
 };
 use motet_dispatch::Replay;
 use motet_sync::atomic::{AtomicUsize, Ordering};
@@ -99,9 +99,13 @@ fn sem_g116_a_send_over_the_limit_waits_so_that_nobody_runs_away() {
             match comm.rank() {
                 0 => {
                     for (dest, sent) in sent.iter().enumerate().skip(1) {
-                        match at % 3 {
+                        match at % 4 {
                             0 => comm.send(dest, 0, vec![number]).await?,
                             1 => comm.send_slice(dest, 0, &[number]).await?,
+                            2 => {
+                                let again = comm.send_init(dest, 0)?;
+                                again.start(vec![number]).wait().await?;
+                            }
                             _ => comm.isend(dest, 0, vec![number]).wait().await?,
                         }
                         sent.fetch_add(1, Ordering::Relaxed);
@@ -163,4 +167,38 @@ fn sem_g116_one_rank_alone_has_the_limit_too() {
             _ => assert!(matches!(ended, Err(RunError::Stuck(_)))),
         }
     }
+}
+
+#[test]
+fn sem_g116_a_persistent_send_over_the_limit_ends_when_its_message_was_received() {
+    let world = World::solo().limit(1, SendOverflow::Wait);
+    let ended = world.run(async |comm| -> Result<(), CommError> {
+        let again = comm.send_init::<i32>(0, 0)?;
+        again.start(1).wait().await?;
+        let second = again.start(2).test().expect_err("there is no room for it");
+        assert_eq!(comm.recv::<i32>(0, 0).await?, 1);
+        let second = second.test().expect_err("nobody has received it");
+        assert_eq!(comm.recv::<i32>(0, 0).await?, 2);
+        second.wait().await
+    });
+    ended.unwrap();
+}
+
+#[test]
+fn sem_g116_a_send_of_a_layout_that_waits_is_reported_where_it_was_called() {
+    let world = World::threads(2).limit(LIMIT, SendOverflow::Wait);
+    let ended = world.run(async |comm| {
+        while comm.rank() == 0 {
+            let pair = Layout::contiguous(2);
+            comm.send_layout(1, 4, &[1_u8, 2], &pair).await?;
+        }
+        comm.recv::<()>(0, 5).await
+    });
+    let Err(RunError::Stuck(report)) = ended else {
+        panic!("{ended:?}");
+    };
+    let RankState::Waiting(waits) = &report.ranks[0] else {
+        panic!("{report}");
+    };
+    assert_eq!(waits[0].location.file(), file!(), "{report}");
 }

@@ -251,6 +251,42 @@ fn sem_g359_ordered_writes_and_reads_follow_the_ranks() {
 }
 
 #[test]
+fn sem_g359_ordered_writes_and_reads_follow_one_that_has_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    on_three(async move |comm| {
+        let rank = comm.rank();
+        let beyond_all = || match rank {
+            1 => View::from(1 << 63),
+            _ => View::default(),
+        };
+        let is_told = |failed: FileError| match failed {
+            FileError::View { .. } => rank == 1,
+            FileError::Elsewhere { rank: of, .. } => rank != 1 && of == 1,
+            _ => false,
+        };
+        let mut draft = Draft::create(&comm, &path).await?;
+        draft.write_ordered(&[rank as u8]).await?;
+        draft.set_view(beyond_all());
+        assert!(is_told(draft.write_ordered(&[9]).await.unwrap_err()));
+        draft.set_view(View::default());
+        draft.write_ordered(&[10 + rank as u8]).await?;
+        draft.commit_without_sync().await?;
+        assert_eq!(fs::read(&path).unwrap(), [0, 1, 2, 0, 0, 0, 10, 11, 12]);
+        let (mut file, mut room) = (Stored::<u8>::open(&comm, &path).await?, [7]);
+        file.set_view(beyond_all());
+        assert!(is_told(file.read_ordered(&mut room).await.unwrap_err()));
+        file.set_view(View::default());
+        file.read_ordered(&mut room).await?;
+        assert_eq!(room, [0]);
+        file.read_ordered(&mut room).await?;
+        assert_eq!(room, [10 + rank as u8]);
+        Ok(())
+    });
+    drop(folder);
+}
+
+#[test]
 fn sem_g360_a_process_that_is_lost_leaves_the_file_as_it_was() {
     within(patience(), || {
         let folder = tempfile::tempdir().unwrap();

@@ -156,3 +156,36 @@ fn sem_g361_layouts_that_cannot_be_are_refused() {
     assert_eq!(few, "layout: 2 elements for one of 3");
     assert_eq!(array, [7; 12]);
 }
+
+#[test]
+fn a_layout_ascends_if_its_blocks_do() -> Result<(), LayoutError> {
+    let backwards = Layout::indexed([3..5, 0..2])?;
+    let interleaved = Layout::indexed([0..1, 4..5])?;
+    let column = Layout::subarray(&[3, 1, 4], &[2, 1, 2], &[1, 0, 1])?;
+    let mut all = vec![
+        Layout::contiguous(0),
+        Layout::contiguous(3),
+        Layout::vector(3, 2, 5)?,
+        Layout::vector(1, 2, 5)?,
+        backwards,
+        interleaved,
+        column,
+    ];
+    let few = all.clone();
+    for (outer, inner) in few
+        .iter()
+        .flat_map(|outer| few.iter().map(move |it| (outer, it)))
+    {
+        all.push(outer.of(inner)?);
+        all.push(outer.of(inner)?.repeated(2)?);
+    }
+    for layout in &all {
+        let blocks: Vec<_> = layout.blocks().collect();
+        let ascends = blocks.is_sorted_by(|one, next| one.end <= next.start);
+        assert_eq!(layout.ascends(), ascends, "{layout:?}");
+    }
+    assert!(all.iter().any(|layout| !layout.ascends()));
+    // With more blocks than can be looked at one by one.
+    assert!(Layout::vector(usize::MAX / 4, 1, 2)?.ascends());
+    Ok(())
+}

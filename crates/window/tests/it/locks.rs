@@ -1,7 +1,7 @@
 //! Locks: who holds them, who waits, and what becomes of those that are given up.
 
 use crate::worlds::everywhere;
-use motet_comm::World;
+use motet_comm::{RankState, RunError, World};
 use motet_testkit::{patience, within};
 use motet_window::{Lock, Window, WindowError};
 use std::future::poll_fn;
@@ -113,5 +113,28 @@ fn sem_g348_a_window_with_a_lock_is_not_freed() {
                 Ok(())
             })
             .unwrap();
+    });
+}
+
+#[test]
+fn who_waits_for_the_locks_of_all_is_reported_where_it_called() {
+    within(patience(), || {
+        let ended = World::threads(2).run(async |comm| -> Result<(), WindowError> {
+            let window = Window::create(&comm, vec![0_u8]).await?;
+            if comm.rank() == 1 {
+                let _held = window.lock(1, Lock::Exclusive).await?;
+                comm.barrier().await?;
+                return Ok(comm.recv(0, 7).await?);
+            }
+            comm.barrier().await?;
+            window.lock_all().await?.unlock_all().await
+        });
+        let Err(RunError::Stuck(report)) = ended else {
+            panic!("{ended:?}");
+        };
+        let RankState::Waiting(waits) = &report.ranks[0] else {
+            panic!("{report}");
+        };
+        assert_eq!(waits[0].location.file(), file!(), "{report}");
     });
 }
