@@ -361,8 +361,8 @@ fn sem_g540_a_seed_of_one_start_from_numbers_is_refused() {
     place.run(line).refusal(&words);
     let several = format!("{line} --starts 2 -q");
     place.run(&several).quiet_success();
-    place.write("letters.csv", "letter\na\nb\na\nb\nb\n");
-    let symbols = "hmm fit letters.csv -s 2 --symbol letter --seed 3 -q";
+    place.write("letters.fa", ">w\nAACCAACCACACCCAA\n");
+    let symbols = "hmm fit letters.fa -s 2 --seed 3 -q";
     place.run(symbols).quiet_success();
 }
 
