@@ -315,6 +315,32 @@ def test_sem_g545_a_result_without_room_is_told_before_anything_is_combined():
     assert on(1, main) == [(MPI.ERR_TRUNCATE, [0, 0])]
 
 
+def test_sem_g557_an_epoch_ends_only_where_one_has_begun():
+    def main(comm):
+        win = MPI.Win.Create(bytearray(4), comm=comm)
+        texts = []
+
+        def refused(*calls):
+            for call in calls:
+                with pytest.raises(MPI.Exception) as raised:
+                    call()
+                assert raised.value.Get_error_class() == MPI.ERR_RMA_SYNC
+                texts.append(str(raised.value))
+
+        refused(win.Wait, win.Test, win.Complete)
+        win.Post(MPI.GROUP_EMPTY)
+        win.Start(MPI.GROUP_EMPTY)
+        win.Complete()
+        assert win.Wait()
+        refused(win.Wait, win.Test, win.Complete)
+        win.Free()
+        return texts
+
+    (texts,) = on(1, main)
+    assert all("call Post first" in texts[at] for at in (0, 1, 3, 4)), texts
+    assert "call Start first" in texts[2] and "call Start first" in texts[5], texts
+
+
 def test_sem_g545_a_file_has_no_negative_length(tmp_path):
     def main(comm):
         amode = MPI.MODE_CREATE | MPI.MODE_RDWR

@@ -30,7 +30,7 @@ use crate::text::{grouped, significant};
     after_long_help = "Examples:\n  motet distance alu.fasta.gz --out d.npy\n  motet cluster d.npy \
                        --pairwise --clusters 6\n\nFields of --json: file, out, sequences, alphabet, \
                        alignment, scores, gap_open,\n  gap_extend, pairs, seconds, threads, \
-                       mean_distance"
+                       mean_distance, motet (the version)"
 )]
 pub struct DistanceArgs {
     /// The sequences; - reads standard input
@@ -69,6 +69,8 @@ pub struct DistanceArgs {
 /// What `motet distance` has done.
 #[derive(Debug, Clone, Serialize)]
 pub struct DistanceSummary {
+    /// The version of the program.
+    pub motet: &'static str,
     /// The file as given.
     pub file: String,
     /// The matrix written.
@@ -133,6 +135,7 @@ pub(crate) fn run(args: &DistanceArgs) -> Result<(), CliError> {
     clear(kept)?;
     let sum: f64 = matrix.iter().map(|value| f64::from(*value)).sum();
     let summary = DistanceSummary {
+        motet: env!("CARGO_PKG_VERSION"),
         file: args.file.display().to_string(),
         out: args.out.display().to_string(),
         sequences: sequences.len(),

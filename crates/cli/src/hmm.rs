@@ -150,7 +150,7 @@ fn fit(
         floor: args.floor,
     };
     let bar = TerminalBar::new(quiet);
-    let (states, starts, seed) = (args.states, args.starts, args.seed);
+    let (states, starts, seed) = (args.states, args.starts, args.seed.unwrap_or(0));
     let job = async |comm: &Communicator| {
         let mut best = None::<(HmmFitted, usize)>;
         for number in 0..starts {

@@ -1,6 +1,6 @@
 //! `motet keys`: certificates and tokens of a node.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::stdout::print;
+use crate::text::shell_word;
 
 /// Options of `motet keys`.
 #[derive(Debug, Clone, Args)]
@@ -131,7 +132,8 @@ pub(crate) fn run(args: &KeysArgs) -> Result<(), CliError> {
                     "{folder} holds the keys of a node, for {} days:",
                     new.days
                 )?;
-                writeln!(to, "  for the node     motet serve --keys {folder}")?;
+                let word = shell_word(new.folder.as_os_str());
+                writeln!(to, "  for the node     motet serve --keys {word}")?;
                 writeln!(
                     to,
                     "  for its clients  {folder}/ca.pem, {folder}/admin.token, {folder}/viewer.token"
@@ -149,16 +151,15 @@ pub(crate) fn run(args: &KeysArgs) -> Result<(), CliError> {
             let file = Keys::add_leaf(folder, name, role, &leaf.host, leaf.days);
             let file = file.map_err(refused)?;
             print(|to| {
-                let (file, folder) = (file.display(), folder.display());
+                let word = |path: &Path| shell_word(path.as_os_str());
+                let (ca, cert) = (word(&folder.join("ca.pem")), word(&file));
+                let (file, folder) = (file.display(), word(folder));
                 writeln!(
                     to,
                     "{file} and its key are for the role {role}, for {} days. Nodes of the authority know it at once:",
                     leaf.days
                 )?;
-                writeln!(
-                    to,
-                    "  as a client  motet call … --ca {folder}/ca.pem --cert {file}"
-                )?;
+                writeln!(to, "  as a client  motet call … --ca {ca} --cert {cert}")?;
                 writeln!(
                     to,
                     "  as a server  motet serve --keys {folder} --leaf {name}"

@@ -209,7 +209,7 @@ impl Row for InputRecord {
     }
 
     fn lacks(&self, index: usize) -> bool {
-        missing::is_missing(self.field(index))
+        missing::is_missing(self.field(index)) || missing::is_nan(self.field(index))
     }
 }
 

@@ -20,6 +20,7 @@ use crate::mpi_search::search;
 use crate::spread::SpreadArgs;
 use crate::stderr::tell;
 use crate::stdout::print;
+use crate::text::shell_word;
 
 /// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal
 /// returns.
@@ -51,8 +52,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         others,
         ..Launch::new(Family::Other, "", "")
     };
-    let is_alone = local && !dry_run && launch.total() == 1 && spread.mpi_lib.is_none();
+    let is_alone = local && launch.total() == 1 && spread.mpi_lib.is_none();
     let line = match search(spread.mpi_lib.as_deref()).find() {
+        Err(MpiError::NotFound { .. } | MpiError::Static) if is_alone && dry_run => {
+            let line = lone_line(&launch, &program);
+            return print(|to| writeln!(to, "{line}"));
+        }
         Err(MpiError::NotFound { .. } | MpiError::Static) if is_alone => {
             if !args.quiet {
                 tell(format_args!(
@@ -87,6 +92,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), CliError> {
         launch.mesh = rendezvous::make(&place, args.quiet)?;
     }
     become_it(command(&line, &launch))
+}
+
+/// The line for a shell that starts the program without a launcher.
+fn lone_line(launch: &Launch, program: &[OsString]) -> String {
+    let variables = launch.variables().into_iter();
+    let set = variables.map(|(name, value)| format!("{name}={}", shell_word(&value)));
+    let words = program.iter().map(|word| shell_word(word));
+    set.chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Adds the library with its launcher, and what the launcher is told; the words of the library.

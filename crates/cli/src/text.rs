@@ -1,4 +1,6 @@
-//! Numbers as people read them.
+//! Numbers as people read them, names and words as a terminal, XML or a shell reads them.
+
+use std::ffi::OsStr;
 
 use motet_mining::ClusterChoice;
 
@@ -34,6 +36,16 @@ pub(crate) fn escape(text: &str) -> String {
 pub(crate) fn flat(name: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
     name.chars().map(blank).collect()
+}
+
+/// A word of a command line as a shell reads it.
+pub(crate) fn shell_word(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// A count with commas between the thousands.
@@ -106,6 +118,16 @@ mod tests {
     #[test]
     fn a_name_of_several_lines_is_on_one() {
         assert_eq!(flat("a\nb\u{1b}[1m é"), "a b [1m é");
+    }
+
+    #[test]
+    fn a_word_that_means_more_to_a_shell_is_quoted() {
+        let word = |text: &str| shell_word(OsStr::new(text));
+        assert_eq!(word("keys/a_b-c.pem"), "keys/a_b-c.pem");
+        assert_eq!(word("my keys"), "'my keys'");
+        assert_eq!(word("$HOME"), "'$HOME'");
+        assert_eq!(word("it's"), r"'it'\''s'");
+        assert_eq!(word(""), "''");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `ca.key` | its key | whoever makes certificates; no server needs it |
 //! | `server.pem`, `server.key` | the certificate of the node, and its key | the server |
 //! | `node.json` | the names of the node; of each token its role, its end and its SHA-256 | the server |
+//! | `node.json.lock` | nothing; who adds a token has it locked meanwhile | `motet keys token` |
 //! | `NAME.token` | a token of 256 random bits | one client |
 //! | `NAME.pem`, `NAME.key` | a certificate that the authority has signed, and its key | another node, or one client |
 

@@ -3,15 +3,18 @@
 
 use motet_service::{Node, OperationInfo, ServiceInfo, Value, Verb};
 use serde_json::{Map, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The document of `/openapi.json`: services come and go, so it is made when it is asked for.
 pub(crate) fn document(node: &Node) -> Value {
     let mut schemas = Map::new();
     schemas.insert("Problem".to_owned(), problem());
-    let mut paths = Map::new();
+    let (mut paths, mut fronts) = (Map::new(), BTreeMap::new());
     for service in node.services() {
-        describe(&service, &mut paths, &mut schemas);
+        let front = front(&service.contract, &mut fronts);
+        describe(&service, &front, &mut paths, &mut schemas);
     }
+    tell_apart(&mut paths);
     json!({
         "openapi": "3.1.0",
         "info": {"title": node.name(), "version": env!("CARGO_PKG_VERSION")},
@@ -36,9 +39,49 @@ fn problem() -> Value {
     })
 }
 
-fn describe(service: &ServiceInfo, paths: &mut Map<String, Value>, all: &mut Map<String, Value>) {
+/// The text with `_` for each sign.
+fn plain(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    text.chars().map(plain).collect()
+}
+
+/// What the names of a contract's components begin with, and those of no other. `fronts` has the
+/// contract of each.
+fn front(contract: &str, fronts: &mut BTreeMap<String, String>) -> String {
+    let plain = plain(contract);
+    let (mut front, mut number) = (plain.clone(), 1);
+    while fronts.get(&front).is_some_and(|other| other != contract) {
+        number += 1;
+        front = format!("{plain}_{number}");
+    }
+    fronts.insert(front.clone(), contract.to_owned());
+    front
+}
+
+/// Gives each operation a name of its own: those of `/a/b` and of `/a-b` would be the same.
+fn tell_apart(paths: &mut Map<String, Value>) {
+    let mut taken = BTreeSet::new();
+    for place in paths.values_mut().filter_map(Value::as_object_mut) {
+        for operation in place.values_mut().filter_map(Value::as_object_mut) {
+            if let Some(Value::String(id)) = operation.get_mut("operationId") {
+                let (plain, mut number) = (id.clone(), 1);
+                while !taken.insert(id.clone()) {
+                    number += 1;
+                    *id = format!("{plain}-{number}");
+                }
+            }
+        }
+    }
+}
+
+fn describe(
+    service: &ServiceInfo,
+    front: &str,
+    paths: &mut Map<String, Value>,
+    all: &mut Map<String, Value>,
+) {
     let path = &service.path;
-    let state = hoist(service.state.clone(), &service.contract, all);
+    let state = hoist(service.state.clone(), front, all);
     let id = |name: &str| format!("{}-{name}", path.trim_start_matches('/').replace('/', "-"));
     let about = format!("{} {}", service.kind, service.contract);
     let mut at_state = json!({
@@ -76,19 +119,14 @@ fn describe(service: &ServiceInfo, paths: &mut Map<String, Value>, all: &mut Map
     paths.insert(path.clone(), at_state);
     for operation in &service.operations {
         let name = &operation.name;
-        let described = call(operation, &id(name), &service.contract, all);
+        let described = call(operation, &id(name), front, all);
         paths.insert(format!("{path}/-/{name}"), described);
     }
 }
 
-fn call(
-    operation: &OperationInfo,
-    id: &str,
-    contract: &str,
-    all: &mut Map<String, Value>,
-) -> Value {
-    let given = hoist(operation.body.clone(), contract, all);
-    let answer = hoist(operation.answer.clone(), contract, all);
+fn call(operation: &OperationInfo, id: &str, front: &str, all: &mut Map<String, Value>) -> Value {
+    let given = hoist(operation.body.clone(), front, all);
+    let answer = hoist(operation.answer.clone(), front, all);
     let status = if operation.job { "202" } else { "200" };
     let mut post = json!({
         "operationId": id,
@@ -167,27 +205,23 @@ fn answers(status: &str, schema: &Value) -> Value {
     })
 }
 
-/// Brings the definitions of a schema to the components of the document, under the name of the
+/// Brings the definitions of a schema to the components of the document, under the front of their
 /// contract.
-fn hoist(mut schema: Value, contract: &str, all: &mut Map<String, Value>) -> Value {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let front: String = contract.chars().map(plain).collect();
-    let title: String = schema["title"].as_str().map_or_else(
-        || "Value".to_owned(),
-        |title| title.chars().map(plain).collect(),
-    );
+fn hoist(mut schema: Value, front: &str, all: &mut Map<String, Value>) -> Value {
+    let title = schema["title"].as_str();
+    let title = title.map_or_else(|| "Value".to_owned(), plain);
     let own = format!("{front}.{title}");
     let mut is_recursive = false;
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("$schema");
         if let Some(Value::Object(definitions)) = fields.remove("$defs") {
             for (name, mut definition) in definitions {
-                is_recursive |= redirect(&mut definition, &front, &own);
+                is_recursive |= redirect(&mut definition, front, &own);
                 all.insert(format!("{front}.{name}"), definition);
             }
         }
     }
-    is_recursive |= redirect(&mut schema, &front, &own);
+    is_recursive |= redirect(&mut schema, front, &own);
     if !is_recursive {
         return schema;
     }
@@ -241,12 +275,38 @@ mod tests {
         });
         let mut all = Map::new();
         let place = "#/components/schemas/test_tree_1.Tree";
-        let hoisted = hoist(tree, "test:tree/1", &mut all);
+        let hoisted = hoist(tree, "test_tree_1", &mut all);
         assert_eq!(hoisted, json!({ "$ref": place }));
         let tree = &all["test_tree_1.Tree"]["properties"];
         assert_eq!(tree["inner"]["items"]["$ref"], place);
         let leaf = "#/components/schemas/test_tree_1.Leaf";
         assert_eq!(tree["leaf"]["$ref"], leaf);
         assert_eq!(all["test_tree_1.Leaf"], json!({"type": "integer"}));
+    }
+
+    #[test]
+    fn names_of_operations_that_differ_in_signs_are_told_apart() {
+        let described = |id: &str| json!({"get": {"operationId": id}, "description": "one"});
+        let Value::Object(mut paths) = json!({
+            "/a-b": described("a-b-get"),
+            "/a/b": described("a-b-get"),
+            "/c": described("c-get"),
+        }) else {
+            unreachable!("it is an object");
+        };
+        tell_apart(&mut paths);
+        let id = |path: &str| paths[path]["get"]["operationId"].clone();
+        assert_eq!([id("/a-b"), id("/a/b")], ["a-b-get", "a-b-get-2"]);
+        assert_eq!(id("/c"), "c-get");
+    }
+
+    #[test]
+    fn components_of_contracts_that_differ_in_signs_are_told_apart() {
+        let mut fronts = BTreeMap::new();
+        let mut of = |contract| front(contract, &mut fronts);
+        assert_eq!(of("test:tree/1"), "test_tree_1");
+        assert_eq!(of("test.tree/1"), "test_tree_1_2");
+        assert_eq!(of("test:tree/1"), "test_tree_1");
+        assert_eq!(of("test.tree/1"), "test_tree_1_2");
     }
 }

@@ -28,8 +28,9 @@ class Window(Shared):
         self.own = mem if mem.flags.writeable else mem.copy()
         self.handle: Any = _motet.MpiWindow.create(comm._h, mem)
         self.name, self.flavor = "", flavor
-        self.posted: list[int] = []
-        self.started: list[int] = []
+        # The ranks of `Post` and `Start`, as long as their epochs last.
+        self.posted: list[int] | None = None
+        self.started: list[int] | None = None
         self.waiting: Any = None
 
     def meet(self) -> None:
@@ -71,11 +72,15 @@ class Epochs:
     def Complete(self) -> None:
         """Tell the ranks of `Start` that all is done."""
         window = self._valid()
-        started, window.started = window.started, []
+        started, window.started = window.started, None
+        if started is None:
+            fail("ERR_RMA_SYNC", "no access has begun: call Start first")
         window.handle.complete(started)
 
     def _waited(self) -> Any:
         window = self._valid()
+        if window.posted is None:
+            fail("ERR_RMA_SYNC", "the window was not opened: call Post first")
         if window.waiting is None:
             window.waiting = window.handle.wait_for(window.posted)
         return window.waiting
@@ -86,7 +91,7 @@ class Epochs:
         waited.check()
         window.waiting = None
         waited.wait()
-        window.posted = []
+        window.posted = None
         window.meet()
         return True
 
@@ -98,7 +103,7 @@ class Epochs:
         if waited.test() is None:
             window.waiting = waited
             return False
-        window.posted = []
+        window.posted = None
         window.meet()
         return True
 

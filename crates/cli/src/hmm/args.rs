@@ -61,9 +61,9 @@ pub struct HmmFitArgs {
     #[arg(help_heading = "Model")]
     pub starts: usize,
 
-    /// Seed of the random numbers of the starts
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Model")]
-    pub seed: u64,
+    /// Seed of the random numbers of the starts [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Model")]
+    pub seed: Option<u64>,
 
     /// The least variance
     #[arg(long, value_name = "V", default_value_t = 1e-3, help_heading = "Model")]

@@ -41,6 +41,18 @@ fn check_fasta(task: &Task<'_>) -> Result<(), OptionError> {
     }
 }
 
+/// The first start of numbers draws none.
+fn check_seed(task: &Task<'_>) -> Result<(), OptionError> {
+    match task.fit {
+        Some(fit) if fit.seed.is_some() && fit.starts == 1 => Err(OptionError::Conflict {
+            option: "--seed",
+            other: "one start from numbers",
+            advice: "it uses no random numbers; leave it out, or give more --starts",
+        }),
+        _ => Ok(()),
+    }
+}
+
 impl Seen {
     /// Reads and checks the file. With a model, its columns or symbols are wanted.
     pub(super) fn read(
@@ -75,6 +87,9 @@ impl Seen {
             };
             let name = task.model.unwrap_or(task.file).display();
             return Err(CliError::Data(format!("{name}: the model shows {what}")));
+        }
+        if !symbols {
+            check_seed(task)?;
         }
         let known = stored.map(|(_, names)| &names[..]);
         if fasta {

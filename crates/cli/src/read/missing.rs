@@ -22,6 +22,11 @@ pub(crate) fn is_missing(text: &str) -> bool {
     matches!(text, "" | "?" | "NA" | "N/A" | "null" | "NULL")
 }
 
+/// Whether a cell of numbers is the one that numpy writes where there is no number.
+pub(super) fn is_nan(text: &str) -> bool {
+    text == "nan"
+}
+
 /// Puts the mean of a column's other values into each of the cells `holes` of a table with `width`
 /// columns. Returns the column that has no value at all, if one of the holes is in such a column.
 pub(super) fn fill(values: &mut [f64], width: usize, holes: &[usize]) -> Result<(), usize> {

@@ -202,6 +202,18 @@ fn sem_g335_missing_values_get_the_mean_of_their_column() {
 }
 
 #[test]
+fn sem_g554_nan_as_numpy_writes_it_is_a_missing_value() {
+    let place = ProgramFolder::with("t.csv", "1.0,1.0\nnan,2.0\n3.0,3.0\n");
+    for (options, points) in [("--missing drop-row", 2), ("--missing mean", 3)] {
+        let run = place.run(&format!("cluster t.csv -k 1 {options} --json"));
+        let json: serde_json::Value = serde_json::from_str(&run.quiet_success()).unwrap();
+        assert_eq!(json["points"], points, "{options}");
+    }
+    let words = ["missing ('nan')", "t.csv:2", "--missing drop-row"];
+    place.run("cluster t.csv -k 1").refusal(&words);
+}
+
+#[test]
 fn sem_g336_files_that_are_no_csv_are_named_by_their_first_bytes() {
     let files: [(&[u8], &str, &str); 5] = [
         (b"\xfd7zXZ\0\r\r", "xz", "xz -dc"),

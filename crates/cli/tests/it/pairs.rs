@@ -25,6 +25,7 @@ fn sem_g129_one_command_and_two_give_the_same_clusters() {
         (&6.into(), &15.into())
     );
     assert_eq!(told["alphabet"], "DNA");
+    assert_eq!(told["motet"], env!("CARGO_PKG_VERSION"));
     let one = place
         .run("cluster seqs.fa -k 2 --json --out one -t 2")
         .quiet_success();

@@ -354,6 +354,19 @@ fn sem_g540_an_option_of_a_fit_that_changes_nothing_is_refused() {
 }
 
 #[test]
+fn sem_g540_a_seed_of_one_start_from_numbers_is_refused() {
+    let place = ProgramFolder::with("points.csv", three_groups());
+    let line = "hmm fit points.csv -s 2 --seed 3";
+    let words = ["--seed", "one start from numbers", "--starts"];
+    place.run(line).refusal(&words);
+    let several = format!("{line} --starts 2 -q");
+    place.run(&several).quiet_success();
+    place.write("letters.fa", ">w\nAACCAACCACACCCAA\n");
+    let symbols = "hmm fit letters.fa -s 2 --seed 3 -q";
+    place.run(symbols).quiet_success();
+}
+
+#[test]
 fn sem_g541_the_help_that_is_named_has_the_option() {
     let place = ProgramFolder::new();
     for (arguments, help) in [

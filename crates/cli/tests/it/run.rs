@@ -167,6 +167,25 @@ fn sem_g515_one_process_needs_no_library() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn sem_g555_a_dry_run_without_a_library_prints_the_program_with_what_it_is_told() {
+    let place = ProgramFolder::new();
+    let mut dry = without_library(&place, "run -t 4 --why 2.5 --dry-run -- no-such-program");
+    let run = Run::from(dry.arg("a b").output().unwrap());
+    let line = run.quiet_success();
+    // This machine may have a library in a folder of the system.
+    if !line.contains("mpiexec") {
+        let alone = "MOTET_THREADS=4 MOTET_WHY=2.5 no-such-program 'a b'\n";
+        assert_eq!(line, alone);
+    }
+    let two = without_library(&place, "run -m 2 --dry-run -- true").output();
+    let two = Run::from(two.unwrap());
+    if two.code != 0 {
+        two.refusal(&["no MPI library", "pip install mpich"]);
+    }
+}
+
 /// The processes whose parent has this number.
 #[cfg(target_os = "linux")]
 fn children(parent: u32) -> Vec<String> {

@@ -182,6 +182,21 @@ fn sem_g433_a_node_with_keys_is_called_with_a_token() {
 }
 
 #[test]
+fn sem_g433_a_folder_with_blanks_is_quoted_in_the_lines_to_type() {
+    let place = ProgramFolder::new();
+    let made = Run::from(place.command("keys new").arg("my keys").output().unwrap());
+    let told = made.quiet_success();
+    assert!(told.contains("motet serve --keys 'my keys'\n"), "{told}");
+    let mut leaf = place.command("keys leaf");
+    let made = Run::from(leaf.args(["my keys", "hub"]).output().unwrap());
+    let told = made.quiet_success();
+    let client = "--ca 'my keys/ca.pem' --cert 'my keys/hub.pem'\n";
+    assert!(told.contains(client), "{told}");
+    let server = "motet serve --keys 'my keys' --leaf hub\n";
+    assert!(told.contains(server), "{told}");
+}
+
+#[test]
 fn sem_g435_a_node_is_called_with_a_certificate() {
     let place = ProgramFolder::new();
     place.run("keys new keys").quiet_success();

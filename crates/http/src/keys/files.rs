@@ -1,8 +1,8 @@
 //! Files of keys: whole or not at all, and secrets for their owner only.
 
 use super::{KeysError, Written};
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const NODE: &str = "node.json";
@@ -18,6 +18,24 @@ pub(super) fn read(folder: &Path) -> Result<Written, KeysError> {
     let file = folder.join(NODE);
     let text = fs::read_to_string(&file).map_err(|why| KeysError::File(file.clone(), why))?;
     serde_json::from_str(&text).map_err(|why| KeysError::Content(file, why.to_string()))
+}
+
+/// Keeps other processes from changing `node.json` as long as what it gives is there. A file
+/// system without locks keeps nobody.
+pub(super) fn lock(folder: &Path) -> Result<File, KeysError> {
+    let path = folder.join("node.json.lock");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let locked = options.open(&path).and_then(|file| match file.lock() {
+        Err(why) if why.kind() != io::ErrorKind::Unsupported => Err(why),
+        _ => Ok(file),
+    });
+    locked.map_err(|why| KeysError::File(path, why))
 }
 
 /// Writes `node.json` in place of what was there.

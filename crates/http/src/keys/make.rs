@@ -76,6 +76,10 @@ impl Keys {
     ) -> Result<PathBuf, KeysError> {
         plain(&[name, role])?;
         check(days)?;
+        // A folder that is none of keys is left as it is.
+        files::read(folder)?;
+        // Who adds a token at the same time would write a list without this one.
+        let _locked = files::lock(folder)?;
         let mut all = files::read(folder)?;
         if all.tokens.iter().any(|token| token.name == name) {
             let reason = format!("there is a token {name} already; choose another name");

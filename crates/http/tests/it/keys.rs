@@ -121,6 +121,31 @@ fn sem_g430_keys_are_made_whole_and_once() {
 }
 
 #[test]
+fn sem_g556_tokens_that_are_added_at_once_are_all_kept() {
+    let folder = Folder::new("keys-at-once");
+    let adding = ["a", "b", "c", "d"].map(|who| {
+        let path = folder.0.clone();
+        let add = move || {
+            for number in 0..8 {
+                let name = format!("{who}{number}");
+                Keys::add_token(&path, &name, &name, 10).unwrap();
+            }
+        };
+        motet_sync::thread::spawn_named("adding", add).unwrap()
+    });
+    for thread in adding {
+        thread.join().unwrap();
+    }
+    let keys = Keys::read(&folder.0).unwrap();
+    let mut roles: Vec<&str> = keys.roles();
+    assert_eq!(roles.len(), 4 + 4 * 8, "{roles:?}");
+    roles.sort_unstable();
+    roles.dedup();
+    // Two of the first four are administrators.
+    assert_eq!(roles.len(), 3 + 4 * 8, "{roles:?}");
+}
+
+#[test]
 fn sem_g431_a_peer_with_a_token_calls_as_any_other() {
     let folder = Folder::new("keys-peer");
     let shop = folder.shop();

@@ -509,6 +509,32 @@ fn what_a_destructor_starts_goes_with_the_simulation() {
     assert_eq!(Rc::strong_count(&held), 1);
 }
 
+/// Starts a process with another one of its kind when it is dropped.
+struct Again(Sim);
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        let again = Again(self.0.clone());
+        self.0.spawn("again", async move |_| drop(again));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "what is left stays in memory")]
+fn destructors_that_start_processes_without_an_end_are_told() {
+    let simulation = Simulation::new(1);
+    let again = Again(Sim::clone(&simulation));
+    simulation.spawn("waits", async move |sim| {
+        let _again = again;
+        sim.event::<()>("never").wait().await;
+    });
+    assert!(simulation.run().is_err());
+    let drops = std::panic::AssertUnwindSafe(|| drop(simulation));
+    let told = std::panic::catch_unwind(drops).unwrap_err();
+    let told = told.downcast_ref::<&str>().unwrap();
+    assert!(told.contains("without an end"), "{told}");
+}
+
 #[test]
 fn a_panic_of_a_process_ends_the_run() {
     let simulation = Simulation::new(1);

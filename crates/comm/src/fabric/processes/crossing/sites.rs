@@ -16,7 +16,8 @@ struct All {
     /// Those that are over, for sites to come: they keep their memory.
     spare: Vec<Arc<Crossing>>,
     /// Communicators that all ranks here have given up, one of them in a collective that had not
-    /// ended: vectors may still come for it.
+    /// ended: vectors may still come for it. Nobody knows when the last has, so each number, of 4
+    /// bytes, is kept to the end of the world.
     left: HashSet<u32>,
 }
 
