@@ -593,3 +593,16 @@ fn sem_g174_the_search_never_raises_the_cost_and_ranks_agree() {
     );
     assert!(what, "{few:?}");
 }
+
+#[test]
+fn numbers_that_are_larger_than_any_half_as_long_stay_as_they_are() {
+    let pairs = |most: f64| Dissimilarities::new(vec![0.0, most, most, 0.0], 2).unwrap();
+    assert_eq!(pairs(1e100).single().get(0, 1), 1e100);
+    assert_eq!(pairs(0.1).single().get(0, 1), f64::from(0.1_f32));
+}
+
+#[test]
+fn no_columns_are_nothing_to_write() {
+    let pairs = Dissimilarities::new(vec![0.0, 1.0, 1.0, 0.0], 2).unwrap();
+    pairs.between(&[0, 1], &[], &mut []);
+}
