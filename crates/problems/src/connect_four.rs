@@ -132,7 +132,7 @@ mod tests {
     fn on_narrow_boards_only_four_above_each_other_win() {
         for (width, height) in [(1, 63), (2, 31), (3, 20)] {
             let board = ConnectFour { width, height };
-            let bottom = (0..width).map(|column| 1 << (column * (height + 1)));
+            let bottom = (0..width).map(|column| 1_u64 << (column * (height + 1)));
             let bottom: u64 = bottom.sum();
             assert!(!board.wins(bottom | bottom << 1), "{board:?}");
             assert!(board.wins(bottom | 0b1111), "{board:?}");
