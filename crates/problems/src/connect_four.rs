@@ -32,10 +32,12 @@ impl ConnectFour {
     /// Whether four of the stones are in a row.
     fn wins(self, stones: u64) -> bool {
         let up = self.height + 1;
-        [1, up, up - 1, up + 1].iter().any(|step| {
+        let four = |step: u32| {
             let pairs = stones & stones >> step;
             pairs & pairs >> (2 * step) != 0
-        })
+        };
+        // Steps between the columns of a narrow, high board may be wider than a word.
+        four(1) || self.width >= 4 && [up, up - 1, up + 1].into_iter().any(four)
     }
 }
 
@@ -120,4 +122,20 @@ fn three(stones: u64) -> bool {
     [0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124]
         .iter()
         .any(|row| stones & row == *row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_narrow_boards_only_four_above_each_other_win() {
+        for (width, height) in [(1, 63), (2, 31), (3, 20)] {
+            let board = ConnectFour { width, height };
+            let bottom = (0..width).map(|column| 1_u64 << (column * (height + 1)));
+            let bottom: u64 = bottom.sum();
+            assert!(!board.wins(bottom | bottom << 1), "{board:?}");
+            assert!(board.wins(bottom | 0b1111), "{board:?}");
+        }
+    }
 }

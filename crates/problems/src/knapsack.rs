@@ -24,7 +24,12 @@ impl Knapsack {
     #[must_use]
     pub fn new(capacity: u64, things: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut things: Vec<(u64, u64)> = things.into_iter().collect();
-        things.sort_by(|one, other| (other.0 * one.1).cmp(&(one.0 * other.1)));
+        let product = |profit: u64, weight: u64| u128::from(profit) * u128::from(weight);
+        things.sort_by(|one, other| {
+            // What weighs nothing goes first; by its products it would be equal to others.
+            let weighs = (one.1 != 0).cmp(&(other.1 != 0));
+            weighs.then_with(|| product(other.0, one.1).cmp(&product(one.0, other.1)))
+        });
         Knapsack { capacity, things }
     }
 
@@ -96,10 +101,34 @@ impl Bounded for Knapsack {
         let (mut bound, mut room) = (packed.profit, packed.room);
         for (profit, weight) in &self.things[packed.decided as usize..] {
             if *weight > room {
-                return bound + profit * room / weight;
+                let part = u128::from(*profit) * u128::from(room) / u128::from(*weight);
+                // The part is less than the profit.
+                return bound + part as u64;
             }
             (bound, room) = (bound + profit, room - weight);
         }
         bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_weighs_nothing_does_not_disturb_the_order() {
+        let knapsack = Knapsack::new(1, [(1, 2), (0, 0), (2, 1)]);
+        assert_eq!(knapsack.things, [(0, 0), (2, 1), (1, 2)]);
+        assert_eq!(knapsack.bound(&knapsack.root()), 2);
+    }
+
+    #[test]
+    fn products_of_profit_and_weight_may_be_larger_than_a_word() {
+        let large: u64 = 1 << 40;
+        let knapsack = Knapsack::new(large, [(large, large + 1), (3 * large, large + 2)]);
+        assert_eq!(knapsack.things[0], (3 * large, large + 2));
+        let bound = knapsack.bound(&knapsack.root());
+        // 3 · 2^80 / (2^40 + 2) is 3 · 2^40 - 6 and a little.
+        assert_eq!(bound, 3 * large - 6);
     }
 }

@@ -30,7 +30,8 @@ impl Queens {
 
     #[inline]
     fn all(self) -> u32 {
-        u32::MAX >> (32 - self.size)
+        // No shift is by all bits of the word: a board may have no rows, or 32.
+        ((1_u64 << self.size) - 1) as u32
     }
 
     /// The solutions and nodes below `rows`, by plain recursion: what a search is measured against.
@@ -85,5 +86,18 @@ impl Tree for Queens {
             free ^= queen;
             out.push(rows.with(queen));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_without_rows_has_one_solution() {
+        let queens = Queens { size: 0 };
+        assert_eq!(queens.plain(queens.root()), [1, 1]);
+        let sizes = [1, 8, 32].map(|size| Queens { size }.all());
+        assert_eq!(sizes, [1, 255, u32::MAX]);
     }
 }

@@ -63,7 +63,10 @@ impl Queues {
             (-mean * (1.0 - uniform).ln()).round() as Time
         };
         let (mut queue, mut number, mut events) = (QueueProcess::new(&self), 1, 0);
-        let mut pending = BinaryHeap::from([Reverse((0, 0_u64, AtQueue::Comes))]);
+        let mut pending = BinaryHeap::new();
+        if queue.left > 0 {
+            pending.push(Reverse((0, 0_u64, AtQueue::Comes)));
+        }
         while let Some(Reverse((now, _, event))) = pending.pop() {
             events += 1;
             if event == AtQueue::Goes {
@@ -137,5 +140,21 @@ impl Logical for QueueProcess {
             let gap = out.exponential(UNIT / self.load);
             out.schedule(out.process(), gap, AtQueue::Comes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_to_which_nobody_comes_ends_at_once() {
+        let queues = Queues {
+            queues: 1,
+            customers: 0,
+            load: 0.5,
+            seed: 1,
+        };
+        assert_eq!(queues.plain(), (0, 0.0));
     }
 }

@@ -21,12 +21,20 @@ pub struct PartialTour {
 
 impl Tour {
     /// Cities by latitude and longitude in TSPLIB's degrees and minutes (`EDGE_WEIGHT_TYPE: GEO`).
+    ///
+    /// # Panics
+    /// Without cities, or with more than 32.
     #[must_use]
     #[expect(
         clippy::approx_constant,
         reason = "TSPLIB defines its distances by this"
     )]
     pub fn geographic(cities: &[(f64, f64)]) -> Self {
+        let count = cities.len();
+        assert!(
+            (1..=32).contains(&count),
+            "{count} cities: 1 to 32 can be toured"
+        );
         let radians = |degrees: f64| {
             let whole = degrees.trunc();
             3.141_592 * (whole + 5.0 * (degrees - whole) / 3.0) / 180.0
@@ -145,4 +153,23 @@ fn members(mut set: u32) -> impl Iterator<Item = usize> {
         set &= set - 1;
         Some(first)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_city_and_thirty_two_are_taken() {
+        for count in [1, 32] {
+            let cities: Vec<(f64, f64)> = (0..count).map(|at| (f64::from(at), 0.0)).collect();
+            assert_eq!(Tour::geographic(&cities).cities(), cities.len());
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "33 cities")]
+    fn more_cities_than_a_set_has_are_refused() {
+        let _ = Tour::geographic(&[(0.0, 0.0); 33]);
+    }
 }

@@ -12,7 +12,7 @@ use crate::lanes::{Instructions16, Isa16, SHORTS, Shorts, Task16, run16};
 /// What an alignment comes to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    pub(super) score: i32,
+    pub(super) score: i64,
     pub(super) identities: u32,
     pub(super) columns: u32,
 }
@@ -111,7 +111,7 @@ impl Batch {
                 AlignmentKind::Local => &best,
             };
             Found {
-                score: i32::from(lines.score.0[lane]),
+                score: i64::from(lines.score.0[lane]),
                 identities: lines.same.0[lane] as u32,
                 columns: lines.columns.0[lane] as u32,
             }
@@ -127,7 +127,9 @@ pub(super) fn fits(method: &Alignment, table: &Table, first: usize, columns: usi
         return false;
     };
     let (open, extend) = (i32::from(method.open), i32::from(method.extend));
-    let low = extend.saturating_mul(letters) + 3 * open - table.least;
+    let low = extend
+        .saturating_mul(letters)
+        .saturating_add(3 * open - table.least);
     let high = table.most.saturating_mul(first.min(columns) as i32);
     letters < 30_000 && low < 29_000 && high < 30_000
 }
@@ -258,11 +260,12 @@ impl Rows<'_> {
     }
 }
 
-/// Aligns two sequences of any length, one cell after the other.
+/// Aligns two sequences of any length, one cell after the other. A gap of millions of letters may
+/// cost more than 32 bits hold.
 pub(super) fn align_one(method: &Alignment, table: &Table, first: &[u8], second: &[u8]) -> Found {
-    let (open, extend) = (i32::from(method.open), i32::from(method.extend));
+    let (open, extend) = (i64::from(method.open), i64::from(method.extend));
     let local = method.kind == AlignmentKind::Local;
-    let lowest = i32::MIN / 2;
+    let lowest = i64::MIN / 2;
     let cell = |score, identities, columns| Found {
         score,
         identities,
@@ -271,7 +274,7 @@ pub(super) fn align_one(method: &Alignment, table: &Table, first: &[u8], second:
     let border = |letters: usize| match letters {
         0 => Found::default(),
         _ if local => Found::default(),
-        _ => cell(-open - extend * (letters as i32 - 1), 0, letters as u32),
+        _ => cell(-open - extend * (letters as i64 - 1), 0, letters as u32),
     };
     let higher = |a: Found, b: Found| if b.score > a.score { b } else { a };
     let gap = |any: Found, gap: Found| {
@@ -290,7 +293,7 @@ pub(super) fn align_one(method: &Alignment, table: &Table, first: &[u8], second:
             across = gap(left, across);
             let both = table.both(a, b);
             let pair = cell(
-                corner.score + i32::from(both >> 1),
+                corner.score + i64::from(both >> 1),
                 corner.identities + (both & 1) as u32,
                 corner.columns + 1,
             );

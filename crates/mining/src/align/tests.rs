@@ -42,7 +42,7 @@ fn twin(method: &Alignment, table: &Table, a: &[u8], b: &[u8]) -> Found {
             }
         }
     }
-    let score = best[i][j][0] as i32;
+    let score = best[i][j][0];
     let (mut state, mut identities, mut columns) = (0, 0, 0);
     while (i, j) != (0, 0) && !(local && state == 0 && best[i][j][0] == 0) {
         let here = best[i][j][state];
@@ -148,7 +148,7 @@ proptest! {
         let table = Table::new(Alignment::dna().scores, Alphabet::Dna);
         let found = align_one(&Alignment::dna(), &table, &a, &b);
         let best = all_paths(&Alignment::dna(), &table, &a, &b, 0);
-        prop_assert_eq!(i64::from(found.score), best);
+        prop_assert_eq!(found.score, best);
     }
 }
 
@@ -233,6 +233,26 @@ fn long_sequences_leave_the_lanes() {
     let long = ">a\n".to_owned() + &"ACGGT".repeat(900) + "\n>b\n" + &"ACGGA".repeat(900) + "\n";
     let both = Sequences::from_fasta(long.as_bytes(), Alphabet::Dna).unwrap();
     assert_eq!(matrix(1, &method, &both)[1], 0.2);
+}
+
+#[test]
+fn sem_g126_a_gap_may_cost_more_than_32_bits_hold() {
+    let method = Alignment {
+        open: 1000,
+        extend: 1000,
+        ..Alignment::dna()
+    };
+    let table = Table::new(method.scores, Alphabet::Dna);
+    // The lanes are not asked, however large the product of letters and costs is.
+    assert!(!fits(&method, &table, 1, 1 << 30));
+    let letters = 2_200_000;
+    let found = align_one(&method, &table, &[0], &vec![0; letters]);
+    let best = Found {
+        score: 5 - 1000 * (letters as i64 - 1),
+        identities: 1,
+        columns: letters as u32,
+    };
+    assert_eq!(found, best);
 }
 
 #[test]

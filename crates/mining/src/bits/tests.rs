@@ -375,6 +375,9 @@ fn sem_g139_bad_bits_are_refused_with_their_place() {
         ("#FPS1\n#num_bits=8\n00\n0g\n", "line 4"),
         ("#FPS1\n#num_bits=8\n0000\n", "line 3"),
         ("#FPS1\n#num_bits=x\n", "line 2"),
+        // Two rows of one word are not one row of two.
+        ("#FPS1\n#num_bits=8\n00\n01\n#num_bits=128\n", "line 5"),
+        ("0101\n#num_bits=5\n", "line 2"),
     ] {
         let error = Bits::from_text(text).unwrap_err().to_string();
         assert!(error.contains(line), "{text:?}: {error}");

@@ -72,6 +72,9 @@ impl Bits {
             if let Some(header) = line.strip_prefix('#') {
                 if let Some(bits) = header.trim().strip_prefix("num_bits=") {
                     let bits: usize = bits.parse().map_err(|_| bad("num_bits is no number"))?;
+                    if width.is_some_and(|width: usize| width != bits) {
+                        return Err(bad("num_bits differs from the width of what is before it"));
+                    }
                     width = Some(bits);
                 }
                 continue;

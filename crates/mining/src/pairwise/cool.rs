@@ -15,6 +15,8 @@ const STEPS: usize = 300;
 const TEMPERATURES: usize = 400;
 /// Two clusters are one if they are nearer than this share of the temperature.
 const CLOSE: f64 = 1e-6;
+/// Below this share of the first temperature, energies over the temperature may be no numbers.
+const FROZEN: f64 = 1e-200;
 /// Halvings of a step that raises the free energy, at most.
 const HALVINGS: usize = 40;
 
@@ -87,6 +89,7 @@ impl Pairwise {
                 // The last splits are those at the lowest temperature of splitting.
                 fall.temperature = fall.temperature.max(t_min);
             }
+            fall.cold |= fall.is_frozen();
             if keeper.is_time(state.fall.cold).await? {
                 let shares = field.gather(clusters, &state.shares).await?;
                 keeper.save(true, &(shares, &state.fall)).await?;
@@ -209,6 +212,14 @@ impl Pairwise {
             }
         }
         Ok(())
+    }
+}
+
+impl Fall {
+    /// Whether nothing is to be told apart at this temperature, after the first one.
+    fn is_frozen(&self) -> bool {
+        let first = self.trace.first().map_or(0.0, |step| step.temperature);
+        self.temperature < first * FROZEN || self.temperature < f64::MIN_POSITIVE
     }
 }
 

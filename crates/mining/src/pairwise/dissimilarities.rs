@@ -76,11 +76,15 @@ impl Dissimilarities {
         })
     }
 
-    /// The same in half the memory: values are rounded to `f32`, sums are still `f64`.
+    /// The same in half the memory: values are rounded to `f32`, sums are still `f64`. Where one is
+    /// larger than any `f32`, all stay as they are.
     #[must_use]
     pub fn single(mut self) -> Dissimilarities {
         if let Storage::Double(values) = &self.storage {
-            self.storage = Storage::Single(values.iter().map(|value| *value as f32).collect());
+            let single: Vec<f32> = values.iter().map(|value| *value as f32).collect();
+            if !single.iter().any(|value| value.is_infinite()) {
+                self.storage = Storage::Single(single);
+            }
         }
         self
     }

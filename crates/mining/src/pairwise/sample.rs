@@ -94,6 +94,9 @@ impl Dissimilarities {
     /// If there is no such row or column, or `to` has not a place for each value.
     pub fn between(&self, rows: &[usize], columns: &[usize], to: &mut [f64]) {
         assert_eq!(to.len(), rows.len() * columns.len(), "places for values");
+        if columns.is_empty() {
+            return;
+        }
         let mut whole = vec![0.0; self.len()];
         for (row, to) in rows.iter().zip(to.chunks_exact_mut(columns.len())) {
             self.read(*row, &mut whole);
