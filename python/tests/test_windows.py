@@ -315,7 +315,7 @@ def test_sem_g545_a_result_without_room_is_told_before_anything_is_combined():
     assert on(1, main) == [(MPI.ERR_TRUNCATE, [0, 0])]
 
 
-def test_sem_g557_an_epoch_ends_only_where_one_has_begun():
+def test_sem_g551_an_epoch_ends_only_where_one_has_begun():
     def main(comm):
         win = MPI.Win.Create(bytearray(4), comm=comm)
         texts = []

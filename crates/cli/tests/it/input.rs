@@ -202,7 +202,7 @@ fn sem_g335_missing_values_get_the_mean_of_their_column() {
 }
 
 #[test]
-fn sem_g554_nan_as_numpy_writes_it_is_a_missing_value() {
+fn sem_g548_nan_as_numpy_writes_it_is_a_missing_value() {
     let place = ProgramFolder::with("t.csv", "1.0,1.0\nnan,2.0\n3.0,3.0\n");
     for (options, points) in [("--missing drop-row", 2), ("--missing mean", 3)] {
         let run = place.run(&format!("cluster t.csv -k 1 {options} --json"));

@@ -169,7 +169,7 @@ fn sem_g515_one_process_needs_no_library() {
 
 #[cfg(unix)]
 #[test]
-fn sem_g555_a_dry_run_without_a_library_prints_the_program_with_what_it_is_told() {
+fn sem_g549_a_dry_run_without_a_library_prints_the_program_with_what_it_is_told() {
     let place = ProgramFolder::new();
     let mut dry = without_library(&place, "run -t 4 --why 2.5 --dry-run -- no-such-program");
     let run = Run::from(dry.arg("a b").output().unwrap());

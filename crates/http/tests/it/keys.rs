@@ -121,7 +121,7 @@ fn sem_g430_keys_are_made_whole_and_once() {
 }
 
 #[test]
-fn sem_g556_tokens_that_are_added_at_once_are_all_kept() {
+fn sem_g550_tokens_that_are_added_at_once_are_all_kept() {
     let folder = Folder::new("keys-at-once");
     let adding = ["a", "b", "c", "d"].map(|who| {
         let path = folder.0.clone();

@@ -520,7 +520,6 @@ impl Drop for Again {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "what is left stays in memory")]
 fn destructors_that_start_processes_without_an_end_are_told() {
     let simulation = Simulation::new(1);
     let again = Again(Sim::clone(&simulation));
