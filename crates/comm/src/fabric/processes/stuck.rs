@@ -92,7 +92,8 @@ impl RunProcesses {
             return Some(traffic);
         }
         let report = self.local.hopeless()?;
-        if look() != Some(before) || self.traffic() != traffic {
+        // A rank that has failed here has ended before the others are told: they are not stuck.
+        if look() != Some(before) || self.traffic() != traffic || self.local.is_over() {
             return None;
         }
         let mut state = self.stuck.0.lock();
@@ -146,6 +147,7 @@ impl RunProcesses {
         let changes = self.local.thread_changes();
         // A thread that was woken after it was found asleep may not have gone on yet.
         let sleeps = changes == 0 || self.local.hopeless().is_some();
+        let sleeps = sleeps && !self.local.is_over();
         let (told, report) = {
             let state = self.stuck.0.lock();
             let found = state.found.filter(|_| sleeps);
