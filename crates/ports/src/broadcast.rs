@@ -5,10 +5,9 @@
 //! posts a clone to each, under no lock. So handlers that it sets off may post and subscribe.
 
 use crate::PostRefusal;
-use crate::first_panic::FirstPanic;
 use crate::port::{Overflow, Port};
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use motet_sync::{FirstPanic, Mutex};
 use std::fmt;
 use std::future::poll_fn;
 use std::ops::Deref;

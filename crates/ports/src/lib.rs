@@ -84,7 +84,6 @@ mod domain;
 mod ending;
 mod error;
 mod exception_port;
-mod first_panic;
 pub mod guard;
 mod handle_cache;
 mod handler;

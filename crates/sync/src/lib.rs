@@ -46,6 +46,7 @@ pub mod thread;
 
 mod backoff;
 mod block_on;
+mod first_panic;
 mod mutex;
 mod parker;
 mod renew_waker;
@@ -59,6 +60,7 @@ use std::time::{Duration, Instant};
 pub use backoff::{Backoff, offer_core};
 pub use block_on::{block_on, block_on_for, poll_until};
 pub use crossbeam_utils::CachePadded;
+pub use first_panic::FirstPanic;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 /// A mutex that is also tried, in models too.
 #[cfg(not(motet_loom))]

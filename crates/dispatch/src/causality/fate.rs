@@ -10,12 +10,11 @@
 //! waker is woken by whoever changes it.
 
 use super::Causalities;
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU8, Ordering};
+use motet_sync::{FirstPanic, Mutex};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
 const LIVE: u8 = 0;
@@ -184,24 +183,12 @@ impl Fate {
         self.state.store(CANCELLED, Ordering::Release);
         let wakers = std::mem::take(&mut late.wakers);
         drop(late);
-        wake_all(wakers.into_values());
-        true
-    }
-}
-
-/// Wakes all, also when a waker panics. The first panic goes to the caller after that, unless the
-/// thread panics already.
-fn wake_all(wakers: impl Iterator<Item = Waker>) {
-    let mut panicked = None;
-    for waker in wakers {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-            panicked.get_or_insert(payload);
+        let mut panics = FirstPanic::default();
+        for waker in wakers.into_values() {
+            panics.catch(|| waker.wake());
         }
-    }
-    if let Some(payload) = panicked
-        && !std::thread::panicking()
-    {
-        resume_unwind(payload);
+        panics.resume();
+        true
     }
 }
 

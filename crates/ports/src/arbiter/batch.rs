@@ -12,7 +12,6 @@ use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::{ItemDelivery, Sends, SentBy, items_of, put_back_wanted};
 use crate::direct_delivery::{DeliverRow, DirectDelivery, ItemRow};
-use crate::first_panic::FirstPanic;
 use crate::handle_cache::HandleCaching;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
@@ -21,6 +20,7 @@ use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
     Awaited, BoxList, Causalities, QueueError, Task, TaskBody, TaskBox, Timer, Waiter, keep_handle,
 };
+use motet_sync::FirstPanic;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,8 +4,8 @@ use super::any_input::AnyInput;
 use super::join_core::{InputReceiver, Inputs};
 use super::join_gate::TakeRefusal;
 use super::join_input::{Attempt, Input, Planned, Rule, UnlockedPort};
-use crate::first_panic::FirstPanic;
 use motet_dispatch::Causalities;
+use motet_sync::FirstPanic;
 
 /// One input.
 pub(super) struct OneInput<R: Rule>(pub(super) Input<R>);

@@ -10,10 +10,10 @@ use super::one_each::OneEach;
 use super::part::{IntoPart, Part, ToInput};
 use crate::activation::Active;
 use crate::deferred::Keep;
-use crate::first_panic::FirstPanic;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
 use motet_dispatch::Causalities;
+use motet_sync::FirstPanic;
 use std::fmt;
 use std::sync::Arc;
 

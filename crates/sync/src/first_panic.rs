@@ -5,12 +5,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
 /// The first panic of several calls, of which none keeps the others from being made.
-#[derive(Default)]
-pub(crate) struct FirstPanic(Option<Box<dyn Any + Send>>);
+///
+/// ```
+/// use motet_sync::FirstPanic;
+/// use std::panic::{AssertUnwindSafe, catch_unwind};
+///
+/// let mut panics = FirstPanic::default();
+/// assert_eq!(panics.catch(|| -> u32 { panic!("no") }), None);
+/// assert_eq!(panics.catch(|| 7), Some(7));
+/// assert!(catch_unwind(AssertUnwindSafe(|| panics.resume())).is_err());
+/// ```
+#[derive(Debug, Default)]
+pub struct FirstPanic(Option<Box<dyn Any + Send>>);
 
 impl FirstPanic {
     /// Makes a call; `None` if it panics.
-    pub(crate) fn catch<R>(&mut self, call: impl FnOnce() -> R) -> Option<R> {
+    pub fn catch<R>(&mut self, call: impl FnOnce() -> R) -> Option<R> {
         match catch_unwind(AssertUnwindSafe(call)) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -21,7 +31,10 @@ impl FirstPanic {
     }
 
     /// Goes on with it, unless the thread panics already.
-    pub(crate) fn resume(self) {
+    ///
+    /// # Panics
+    /// When one of the calls has.
+    pub fn resume(self) {
         if let Some(payload) = self.0
             && !thread::panicking()
         {
