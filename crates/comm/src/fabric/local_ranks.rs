@@ -136,12 +136,9 @@ impl LocalRanks {
     /// When there are no more: messages of two communicators would meet.
     pub(super) fn new_communicators(&self, count: u32) -> u32 {
         // Relaxed: the numbers need only differ.
-        let first = self.communicators.fetch_add(count, Ordering::Relaxed);
-        assert!(
-            first.checked_add(count).is_some(),
-            "a run has made 2^32 communicators, and has no number for another one"
-        );
-        first
+        let (all, relaxed) = (&self.communicators, Ordering::Relaxed);
+        let given = all.fetch_update(relaxed, relaxed, |first| first.checked_add(count));
+        given.expect("a run has made 2^32 communicators, and has no number for another one")
     }
 
     /// The number of ranks.
@@ -303,7 +300,10 @@ mod tests {
         let local = LocalRanks::new(1, 1);
         local.communicators.store(u32::MAX - 3, Ordering::Relaxed);
         assert_eq!(local.new_communicators(2), u32::MAX - 3);
-        local.new_communicators(2);
+        let more = || local.new_communicators(2);
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(more)).is_err());
+        // Nor later.
+        more();
     }
 
     #[test]

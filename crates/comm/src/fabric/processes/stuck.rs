@@ -146,8 +146,7 @@ impl RunProcesses {
     pub(super) fn answer(&self, wave: u32) {
         let changes = self.local.thread_changes();
         // A thread that was woken after it was found asleep may not have gone on yet.
-        let sleeps = changes == 0 || self.local.hopeless().is_some();
-        let sleeps = sleeps && !self.local.is_over();
+        let sleeps = (changes == 0 || self.local.hopeless().is_some()) && !self.local.is_over();
         let (told, report) = {
             let state = self.stuck.0.lock();
             let found = state.found.filter(|_| sleeps);
@@ -240,6 +239,8 @@ mod tests {
     use super::*;
     use crate::fabric::processes::tests::first_of_two;
     use crate::report::RankState;
+    use motet_dispatch::Dispatcher;
+    use motet_sync::thread;
 
     /// How a run ends whose processes have one rank each, when both say that they are idle.
     fn ending_of(here: RankState, there: RankState) -> Option<EarlyEnd> {
@@ -270,6 +271,26 @@ mod tests {
         answer.extend(quiet.write());
         processes.answered(1, 1, &answer);
         processes.ending()
+    }
+
+    #[test]
+    fn a_process_whose_rank_has_failed_is_not_idle() {
+        let dispatcher = Dispatcher::new(1);
+        let watch = dispatcher.idle_watch();
+        let ended = |fails: bool| {
+            let processes = first_of_two(std::sync::Arc::default());
+            if fails {
+                processes.local.end_early();
+            }
+            processes.local.slot(0).set_finished();
+            processes
+        };
+        let well = ended(false);
+        while well.idle(&watch).is_none() {
+            // The worker does not sleep yet.
+            thread::yield_now();
+        }
+        assert!(ended(true).idle(&watch).is_none());
     }
 
     #[test]
