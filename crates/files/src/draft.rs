@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -300,12 +300,8 @@ fn followed(path: &Path) -> Result<PathBuf, FileError> {
         place = folder_of(&place).join(named);
     }
     // A draft that took the name of one of them would end the circle in silence.
-    Err(FileError::View {
-        problem: format!(
-            "{} leads through more than {MOST} symbolic links",
-            path.display()
-        ),
-    })
+    let why = format!("it leads through more than {MOST} symbolic links");
+    Err(FileError::io("open", path)(io::Error::other(why)))
 }
 
 fn folder_of(path: &Path) -> &Path {
