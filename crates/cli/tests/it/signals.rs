@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use motet_sync::Parker;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{ProgramFolder, Run, heeding, three_groups};
 
@@ -47,11 +48,8 @@ fn mask(process: &Child, name: &str) -> u64 {
         .unwrap_or_default()
 }
 
-fn signal(process: &Child, name: &str) {
-    let sent = Command::new("kill")
-        .args([&format!("-{name}"), &process.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+fn signal(process: &Child, signal: Signal) {
+    kill_process(Pid::from_child(process), signal).unwrap();
 }
 
 fn pause() {
@@ -100,19 +98,19 @@ fn end(mut process: Child) -> Run {
 #[test]
 fn sem_g505_an_interrupt_ends_alignments_long_before_their_end() {
     let place = ProgramFolder::with("long.fa", sequences());
-    for (arguments, name) in [
-        ("distance long.fa --out d.npy -t 2", "INT"),
+    for (arguments, number) in [
+        ("distance long.fa --out d.npy -t 2", Signal::INT),
         (
             "distance long.fa --out d.npy -t 1 --checkpoint kept",
-            "TERM",
+            Signal::TERM,
         ),
-        ("scale long.fa -t 2", "HUP"),
-        ("cluster long.fa -k 5 -t 1", "TERM"),
+        ("scale long.fa -t 2", Signal::HUP),
+        ("cluster long.fa -k 5 -t 1", Signal::TERM),
     ] {
         let mut process = by_shell(&place, ":", arguments).spawn().unwrap();
         wait_for_handler(&mut process, 2);
         wait_for_work(&mut process, 20);
-        signal(&process, name);
+        signal(&process, number);
         let run = end(process);
         let told = "motet: cancelled: nothing was written\n";
         assert_eq!((run.code, run.err.as_str()), (130, told), "{arguments}");
@@ -133,12 +131,12 @@ fn sem_g505_a_second_interrupt_ends_the_program_at_once() {
         .unwrap();
     wait_for_handler(&mut process, 2);
     wait_for_work(&mut process, 20);
-    signal(&process, "INT");
+    signal(&process, Signal::INT);
     // At once it is the first, told twice.
-    signal(&process, "TERM");
+    signal(&process, Signal::TERM);
     let _ = Parker::new().park_timeout(Duration::from_millis(300));
     assert!(process.try_wait().unwrap().is_none(), "it has ended");
-    signal(&process, "INT");
+    signal(&process, Signal::INT);
     let run = end(process);
     // Nobody has come to say that it was cancelled.
     assert_eq!((run.code, run.err.as_str()), (130, ""));
@@ -151,9 +149,9 @@ fn sem_g506_a_signal_that_was_ignored_stays_ignored() {
     let mut process = by_shell(&place, "trap '' HUP", arguments).spawn().unwrap();
     wait_for_handler(&mut process, 2);
     assert_eq!(mask(&process, "SigIgn") & 1, 1, "SIGHUP is not ignored");
-    signal(&process, "HUP");
+    signal(&process, Signal::HUP);
     wait_for_work(&mut process, 20);
-    signal(&process, "INT");
+    signal(&process, Signal::INT);
     assert_eq!(end(process).code, 130);
 }
 

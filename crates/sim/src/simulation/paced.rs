@@ -2,6 +2,7 @@
 
 use super::{Simulation, Stuck};
 use crate::Time;
+use motet_sync::atomic::{Ordering, fence};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,11 @@ impl Simulation {
             }
             self.run_now();
             let is_open = Arc::weak_count(&core.outside) > 0;
+            // Whoever has dropped the last injector may have injected, or woken, before.
+            fence(Ordering::Acquire);
+            if !is_open && (core.outside.has_any() || core.woken.has_any()) {
+                continue;
+            }
             if core.alive.get() == 0 && !is_open {
                 return Ok(latest);
             }

@@ -2,8 +2,10 @@
 
 use motet_ports::Port;
 use motet_sim::{Sim, Simulation, Time};
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_millis(1);
@@ -114,6 +116,29 @@ fn sem_g191_a_post_of_another_thread_ends_a_paced_wait() {
         simulation.run_paced(60, TICK).unwrap();
         poster.join().unwrap();
         assert!(begin.elapsed() >= TICK * 60);
+    });
+}
+
+#[test]
+fn sem_g191_what_the_last_injector_brings_is_carried_out() {
+    within(patience(), || {
+        for round in 0..10_000 {
+            let (simulation, begun) = (Simulation::new(1), Arc::new(AtomicBool::new(false)));
+            let (injector, begins) = (simulation.injector(), Arc::clone(&begun));
+            let outside = thread::spawn(move || {
+                while !begins.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                (0..round % 100).for_each(|_| std::hint::spin_loop());
+                injector.inject(|sim| {
+                    sim.spawn("alarm", async |sim| sim.sleep(1).await);
+                })
+            });
+            begun.store(true, Ordering::Release);
+            simulation.run_paced(Time::MAX, TICK / 10_000).unwrap();
+            assert!(outside.join().unwrap());
+            assert!(simulation.now() > 0, "round {round}");
+        }
     });
 }
 
