@@ -6,10 +6,11 @@ use crate::key::{KeyFileError, RunKey, random};
 use crate::links::{Links, ROOT};
 use crate::rendezvous::Rendezvous;
 use motet_dispatch::Enqueue;
-use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Node, PeerName};
+use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Node, PeerName};
 use motet_ports::Port;
 use motet_sync::Parker;
 use std::fmt;
+use std::iter::once;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use zenoh::Wait;
@@ -200,7 +201,7 @@ impl Carrier for Zenoh {
         frame: Vec<u8>,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
-        match self.links.send(to, None, [frame], priority) {
+        match self.links.send(to, None, &mut once(&frame[..]), priority) {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }
@@ -210,10 +211,13 @@ impl Carrier for Zenoh {
         &self,
         to: &PeerName,
         link: u64,
-        frames: Vec<Vec<u8>>,
+        frames: &Frames,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
-        match self.links.send(to, Some(link), frames, priority) {
+        match self
+            .links
+            .send(to, Some(link), &mut frames.iter(), priority)
+        {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }

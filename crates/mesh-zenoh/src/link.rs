@@ -117,13 +117,13 @@ impl Link {
     /// The link is up.
     pub(crate) fn send(
         &mut self,
-        frame: Vec<u8>,
+        frame: &[u8],
         priority: FramePriority,
         now: Instant,
         out: Out<'_>,
     ) {
         if priority == FramePriority::Urgent {
-            self.seal(priority, with_head(&frame), WHOLE, out);
+            self.seal(priority, with_head(frame), WHOLE, out);
             return;
         }
         match self.waiting.push(frame, now) {

@@ -141,7 +141,7 @@ impl Links {
         &self,
         to: &PeerName,
         number: Option<u64>,
-        frames: impl IntoIterator<Item = Vec<u8>>,
+        frames: &mut dyn Iterator<Item = &[u8]>,
         frame_priority: FramePriority,
     ) -> bool {
         let peer = self.peers.lock().get(to).cloned();

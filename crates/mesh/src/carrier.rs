@@ -45,6 +45,9 @@ impl fmt::Debug for PeerName {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frames(Vec<u8>);
 
+/// The bytes of a length.
+const LENGTH: usize = 4;
+
 impl Frames {
     /// `None`: the bytes end within a frame.
     #[must_use]
@@ -65,11 +68,35 @@ impl Frames {
             Some(first)
         })
     }
+
+    /// Takes all frames out. Room for others is kept, if it is no more than `room` bytes.
+    pub(crate) fn clear(&mut self, room: usize) {
+        self.0.clear();
+        if self.0.capacity() > room {
+            self.0 = Vec::new();
+        }
+    }
+
+    /// Puts a frame behind the others, which `write` puts behind what it gets. After an error
+    /// nothing is left.
+    pub(crate) fn push<E>(
+        &mut self,
+        write: impl FnOnce(Vec<u8>) -> Result<Vec<u8>, E>,
+    ) -> Result<(), E> {
+        let mut bytes = std::mem::take(&mut self.0);
+        let begin = bytes.len() + LENGTH;
+        bytes.extend_from_slice(&[0; LENGTH]);
+        bytes = write(bytes)?;
+        let length = (bytes.len() - begin) as u32;
+        bytes[begin - LENGTH..begin].copy_from_slice(&length.to_le_bytes());
+        self.0 = bytes;
+        Ok(())
+    }
 }
 
 /// The first frame, and what is behind it.
 fn first_of(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (length, rest) = bytes.split_first_chunk::<LENGTH>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
@@ -148,7 +175,7 @@ pub trait Carrier: Send + Sync + 'static {
         &self,
         to: &PeerName,
         link: u64,
-        frames: Vec<Vec<u8>>,
+        frames: &Frames,
         priority: FramePriority,
     ) -> Result<(), CarrierError>;
 

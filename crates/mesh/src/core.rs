@@ -16,7 +16,7 @@ use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarg
 use crate::frame::{Data, Frame, FrameError};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::unwinding::on_panic;
-use crate::{Carrier, CarrierError, FramePriority, Key, MeshError, PeerName};
+use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue, spawn};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
@@ -299,13 +299,15 @@ impl Hub for Core {
         peer: &PeerName,
         link: u64,
         data: &mut dyn Iterator<Item = Data<'_>>,
+        frames: &mut Frames,
     ) -> bool {
         let Some(carrier) = &self.carrier else {
             return false;
         };
-        let sent = match data.map(Data::to_bytes).collect() {
-            Ok(frames) => carrier.send_all(peer, link, frames, FramePriority::Ordered),
-            Err::<Vec<_>, FrameError>(why) => Err(CarrierError::Refused(why.to_string())),
+        let mut data = std::iter::from_fn(|| data.next());
+        let sent = match data.try_for_each(|data| data.put_behind(frames)) {
+            Ok(()) => carrier.send_all(peer, link, frames, FramePriority::Ordered),
+            Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
         self.is_sent(peer, &sent)
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::{Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
+use crate::{Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
@@ -50,12 +50,13 @@ pub(crate) trait Hub: Send + Sync {
     /// Runs a task on the node's queue.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>);
     /// Sends samples by the link with this number, past the frames that wait. `false`: they are not
-    /// on their way.
+    /// on their way. They are written into `frames`, which is empty.
     fn send_data(
         &self,
         peer: &PeerName,
         link: u64,
         data: &mut dyn Iterator<Item = Data<'_>>,
+        frames: &mut Frames,
     ) -> bool;
     /// Nobody publishes to the topic any more: it ends once all is accepted.
     fn end_topic(&self, topic: u32);

@@ -1,6 +1,6 @@
 //! What nodes say to each other, as bytes.
 
-use crate::{FramePriority, Qos};
+use crate::{FramePriority, Frames, Qos};
 use motet_dispatch::Exception;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -118,9 +118,8 @@ pub(crate) fn max_request(causalities: &[String]) -> usize {
 type DataFields<'a> = (u32, u32, u32, u64, bool, &'a Bytes);
 
 impl<'a> Data<'a> {
-    /// The bytes of the frame.
-    pub(crate) fn to_bytes(self) -> Result<Vec<u8>, FrameError> {
-        let room = Vec::with_capacity(DATA_HEAD + self.payload.len());
+    /// Puts the frame behind others, which are lost with it if it cannot be written.
+    pub(crate) fn put_behind(self, frames: &mut Frames) -> Result<(), FrameError> {
         let fields: DataFields<'_> = (
             DATA,
             self.topic,
@@ -129,12 +128,16 @@ impl<'a> Data<'a> {
             self.retained,
             Bytes::new(self.payload),
         );
-        let bytes = postcard::to_extend(&fields, room)
-            .map_err(|why| FrameError::Malformed(why.to_string()))?;
-        match bytes.len() {
-            length if length > MAX_FRAME => Err(FrameError::TooLarge(length)),
-            _ => Ok(bytes),
-        }
+        frames.push(|mut room| {
+            let begin = room.len();
+            room.reserve(DATA_HEAD + self.payload.len());
+            let bytes = postcard::to_extend(&fields, room)
+                .map_err(|why| FrameError::Malformed(why.to_string()))?;
+            match bytes.len() - begin {
+                length if length > MAX_FRAME => Err(FrameError::TooLarge(length)),
+                _ => Ok(bytes),
+            }
+        })
     }
 
     /// None: the frame is another one, or none.
@@ -289,9 +292,14 @@ mod tests {
             payload in prop::collection::vec(any::<u8>(), 0..300),
         ) {
             let data = Data { topic, subscription, number, retained, payload: &payload };
-            let bytes = data.to_bytes().unwrap();
+            let mut frames = Frames::from_bytes(vec![1, 0, 0, 0, 9]).unwrap();
+            data.put_behind(&mut frames).unwrap();
+            let [before, bytes] = frames.iter().collect::<Vec<_>>()[..] else {
+                panic!("{frames:?}");
+            };
+            prop_assert_eq!(before, [9]);
             prop_assert!(bytes.len() <= DATA_HEAD + payload.len());
-            prop_assert_eq!(Data::from_bytes(&bytes), Some(data));
+            prop_assert_eq!(Data::from_bytes(bytes), Some(data));
             prop_assert_eq!(Data::from_bytes(&bytes[1..]).filter(|_| topic != DATA), None);
             prop_assert_eq!(Data::from_bytes(&bytes[..bytes.len() - 1]), None);
             let payload = payload.clone();

@@ -125,6 +125,12 @@ impl<P: Clone> Outgoing<P> {
         self.window > 0 && self.queue.is_empty() && self.flight.is_empty()
     }
 
+    /// Whether nothing waits, and a sample may be sent that is not sent again. Then
+    /// [`Outgoing::sends`] does what [`Outgoing::push`] and [`Outgoing::next`] do.
+    pub(crate) fn sends_once(&self) -> bool {
+        self.class == Class::Reliable && self.queue.is_empty() && self.flight.len() < self.window
+    }
+
     /// A sample is sent that did not wait, and that is not sent again.
     pub(crate) fn sends(&mut self, number: u64) {
         self.flight.push_back(Entry {

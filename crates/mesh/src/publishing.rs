@@ -1,17 +1,16 @@
 //! What a topic holds: its numbers, what it retains, and a queue for each subscriber.
 
 mod any_topic;
+mod sending;
 mod state;
 
 use self::state::{Flow, Payload, State};
 use crate::flow::{FlowTarget, Hub};
-use crate::frame::{Data, encode_value};
-use crate::outgoing::{Entry, Outgoing};
-use crate::subscribed::Subscribed;
-use crate::unwinding::on_panic;
+use crate::frame::encode_value;
+use crate::outgoing::Outgoing;
 use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Overflow, Port, ReplyPort};
-use motet_sync::{Mutex, MutexGuard};
+use motet_sync::Mutex;
 use serde::Serialize;
 use std::sync::{Arc, Weak};
 
@@ -35,16 +34,6 @@ pub struct Lost {
     pub gap: Gap,
     /// Why.
     pub why: String,
-}
-
-/// What became of a sample that was to be sent.
-enum Delivered {
-    /// The subscriber will tell when it has accepted it.
-    Sent,
-    /// A subscriber of this node has accepted all up to this number, and takes so many more.
-    Accepted(u64, usize),
-    /// There is no link.
-    No,
 }
 
 pub(crate) struct Publishing<T: Send + Sync + 'static> {
@@ -96,204 +85,42 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             return refused(value, PublishRefusal::Full { subscriber });
         }
         let retains = self.qos.retain > 0;
-        let bytes = if retains || state.flows.keys().any(FlowTarget::is_there) {
-            match state.write(self.write, &value) {
-                Ok(bytes) => Some(bytes),
-                Err(why) => return refused(value, PublishRefusal::NotWritable(why)),
-            }
-        } else {
-            None
-        };
+        let is_written = retains || state.flows.keys().any(FlowTarget::is_there);
+        if is_written && let Err(why) = state.write(self.write, &value) {
+            return refused(value, PublishRefusal::NotWritable(why));
+        }
         let number = state.next;
         state.next += 1;
         let subscribers = state.flows.len();
-        if subscribers == 0 && self.qos.retain == 0 {
-            return Ok(Published {
+        let published = |dropped| {
+            Ok(Published {
                 number,
                 subscribers,
-                dropped: 0,
-            });
-        }
-        if self.qos.retain == 0
-            && let Some((to, subscription)) = state.only_one_here(number)
-        {
-            drop(state);
-            self.send_here(to, number, value, subscription);
-            return Ok(Published {
-                number,
-                subscribers,
-                dropped: 0,
-            });
+                dropped,
+            })
+        };
+        if !retains {
+            if subscribers == 0 {
+                return published(0);
+            }
+            if let Some((to, subscription)) = state.only_one_here(number) {
+                drop(state);
+                self.send_here(to, number, value, subscription);
+                return published(0);
+            }
+            if let Some((peer, subscription, link)) = state.only_one_there(number) {
+                self.send_there(state, (peer, subscription), link, number);
+                return published(0);
+            }
         }
         let is_read = retains || !state.flows.keys().all(FlowTarget::is_there);
         let payload = Payload {
             value: is_read.then(|| Arc::new(value)),
-            bytes,
+            bytes: is_written.then(|| state.written()),
         };
         let dropped = state.push(number, payload, self.qos.retain as usize);
         self.send_from(state);
-        Ok(Published {
-            number,
-            subscribers,
-            dropped,
-        })
-    }
-
-    /// Sends a value to the only subscriber, which is of this node. The caller is the one who
-    /// sends.
-    fn send_here(&self, to: u32, number: u64, value: T, subscription: Arc<Subscribed<T>>) {
-        let to = FlowTarget::Here(to);
-        let panicked = on_panic(|| self.give_back(&to, Some(Arc::clone(&subscription))));
-        let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
-        panicked.did_not();
-        let window = subscription.window();
-        let mut state = self.state.lock();
-        let State { flows, ready, .. } = &mut *state;
-        let gone = match flows.get_mut(&to) {
-            Some(flow) => {
-                flow.subscription = Some(subscription);
-                if let Some(upto) = upto {
-                    flow.out.accepted(upto, window);
-                    flow.list(&to, ready);
-                }
-                None
-            }
-            None => Some(subscription),
-        };
-        let waiters = match upto {
-            Some(_) => std::mem::take(&mut state.waiters),
-            None => Vec::new(),
-        };
-        state.sending = false;
-        if !state.ready.is_empty() || state.ended {
-            self.send_from(state);
-        } else {
-            drop(state);
-        }
-        drop(gone);
-        if !waiters.is_empty() {
-            wake(waiters);
-        }
-    }
-
-    /// Sends what may be sent.
-    pub(crate) fn send(&self) {
-        self.send_from(self.state.lock());
-    }
-
-    /// Sends what may be sent. One thread at a time does, so each flow keeps its order.
-    fn send_from<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) {
-        if std::mem::replace(&mut state.sending, true) {
-            return;
-        }
-        // Dropped outside of the lock.
-        let (mut waiters, mut gone, mut entries) = (Vec::new(), Vec::new(), Vec::new());
-        loop {
-            let State { flows, ready, .. } = &mut *state;
-            let Some(to) = ready.pop_front() else {
-                break;
-            };
-            // A flow that has gone meanwhile, or that must wait again.
-            let Some(flow) = flows.get_mut(&to) else {
-                continue;
-            };
-            flow.take(&mut entries);
-            if entries.is_empty() {
-                continue;
-            }
-            flow.list(&to, ready);
-            let link = flow.link;
-            // Only who sends uses it.
-            let subscription = flow.subscription.take();
-            drop(state);
-            let panicked = on_panic(|| self.give_back(&to, subscription.clone()));
-            let delivered = self.deliver(&to, link, subscription.as_ref(), &mut entries);
-            panicked.did_not();
-            if !matches!(delivered, Delivered::No) {
-                entries.clear();
-            }
-            state = self.state.lock();
-            let State { flows, ready, .. } = &mut *state;
-            let Some(flow) = flows.get_mut(&to) else {
-                gone.extend(subscription);
-                entries.clear();
-                continue;
-            };
-            flow.subscription = subscription;
-            match delivered {
-                Delivered::No => flow.out.not_sent(entries.drain(..)),
-                Delivered::Accepted(upto, window) => {
-                    flow.out.accepted(upto, window);
-                    flow.list(&to, ready);
-                    waiters.append(&mut state.waiters);
-                }
-                Delivered::Sent => {}
-            }
-        }
-        state.sending = false;
-        let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
-        drop(state);
-        drop(gone);
-        if !waiters.is_empty() {
-            wake(waiters);
-        }
-        if over && let Some(core) = self.core.upgrade() {
-            core.topic_is_over(self.id);
-        }
-    }
-
-    /// Who sends has panicked: a task goes on.
-    fn give_back(&self, to: &FlowTarget, subscription: Option<Arc<Subscribed<T>>>) {
-        let mut state = self.state.lock();
-        if let Some(flow) = state.flows.get_mut(to) {
-            flow.subscription = subscription;
-        }
-        state.sending = false;
-        drop(state);
-        let (core, id) = (Weak::clone(&self.core), self.id);
-        if let Some(hub) = self.core.upgrade() {
-            hub.spawn(Box::pin(async move {
-                if let Some(core) = core.upgrade() {
-                    core.go_on(id);
-                }
-            }));
-        }
-    }
-
-    /// Samples to a peer, or one to a subscription of this node, which takes its value.
-    fn deliver(
-        &self,
-        to: &FlowTarget,
-        link: u64,
-        here: Option<&Arc<Subscribed<T>>>,
-        entries: &mut [Entry<Payload<T>>],
-    ) -> Delivered {
-        match (to, here, entries) {
-            (FlowTarget::Here(_), Some(subscription), [entry]) => {
-                let Some(value) = entry.payload.value.take() else {
-                    return Delivered::Sent;
-                };
-                let (number, retained) = (entry.number, entry.retained);
-                match subscription.comes_from_here(self.id, number, retained, value) {
-                    Some(upto) => Delivered::Accepted(upto, subscription.window()),
-                    None => Delivered::Sent,
-                }
-            }
-            (FlowTarget::There(peer, subscription), _, entries) => {
-                let mut data = entries.iter().map(|entry| Data {
-                    topic: self.id,
-                    subscription: *subscription,
-                    number: entry.number,
-                    retained: entry.retained,
-                    payload: entry.payload.bytes.as_deref().unwrap_or_default(),
-                });
-                match self.core.upgrade() {
-                    Some(core) if core.send_data(peer, link, &mut data) => Delivered::Sent,
-                    _ => Delivered::No,
-                }
-            }
-            _ => Delivered::Sent,
-        }
+        published(dropped)
     }
 
     pub(crate) fn subscribers(&self) -> Vec<SubscriberInfo> {

@@ -1,6 +1,6 @@
 //! A network that is simulated: delays, cuts and partitions, in the time of a clock.
 
-use crate::{Carrier, CarrierError, CarrierEvent, FramePriority, PeerName};
+use crate::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, PeerName};
 use motet_dispatch::Clock;
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -300,14 +300,14 @@ impl Carrier for Simulated {
         &self,
         to: &PeerName,
         link: u64,
-        frames: Vec<Vec<u8>>,
+        frames: &Frames,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
         if self.link(to)? != link {
             return Err(CarrierError::NoLink(to.clone()));
         }
-        for frame in frames {
-            self.send_by(to, link, frame, priority);
+        for frame in frames.iter() {
+            self.send_by(to, link, frame.to_vec(), priority);
         }
         Ok(())
     }

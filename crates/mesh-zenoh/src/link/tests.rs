@@ -135,7 +135,7 @@ fn sem_g236_frames_of_any_length_come_whole_and_in_order() {
         .map(|length| vec![*length as u8; *length])
         .collect();
     for frame in &frames {
-        a.act(|link, out| link.send(frame.clone(), FramePriority::Ordered, now, out));
+        a.act(|link, out| link.send(&frame, FramePriority::Ordered, now, out));
     }
     let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
     assert!(under_way as u64 <= WINDOW, "{under_way}");
@@ -150,13 +150,13 @@ fn sem_g237_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_be
     let (mut a, mut b) = pair(now);
     for n in 0..3_u8 {
         let at = now + PAUSE * u32::from(n);
-        a.act(|link, out| link.send(vec![n], FramePriority::Ordered, at, out));
+        a.act(|link, out| link.send(&[n], FramePriority::Ordered, at, out));
     }
     a.wire[1].remove(1);
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[0]]);
     assert_eq!((a.downs(), b.downs()), (1, 1));
-    a.act(|link, out| link.send(vec![9], FramePriority::Ordered, now, out));
+    a.act(|link, out| link.send(&[9], FramePriority::Ordered, now, out));
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[0], [9]]);
     a.check();
@@ -167,7 +167,7 @@ fn sem_g237_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_be
 fn sem_g237_the_loss_of_the_last_message_breaks_the_link_too() {
     let mut now = Instant::now();
     let (mut a, mut b) = pair(now);
-    a.act(|link, out| link.send(vec![1], FramePriority::Ordered, now, out));
+    a.act(|link, out| link.send(&[1], FramePriority::Ordered, now, out));
     a.wire[1].clear();
     for second in 1..=6 {
         now += Duration::from_secs(1);
@@ -179,7 +179,7 @@ fn sem_g237_the_loss_of_the_last_message_breaks_the_link_too() {
         let broken = usize::from(second >= 4);
         assert_eq!((a.downs(), b.downs()), (broken, broken), "{second}");
     }
-    a.act(|link, out| link.send(vec![2], FramePriority::Ordered, now, out));
+    a.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[2]]);
 }
@@ -220,7 +220,7 @@ fn a_peer_that_does_not_confirm_gets_no_more_than_the_window() {
     let now = Instant::now();
     let (mut a, _) = pair(now);
     for _ in 0..100 {
-        a.act(|link, out| link.send(vec![0; PART], FramePriority::Ordered, now, out));
+        a.act(|link, out| link.send(&[0; PART], FramePriority::Ordered, now, out));
     }
     let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
     assert!(under_way as u64 <= WINDOW, "{under_way}");
@@ -232,7 +232,7 @@ fn sem_g236_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
     let (mut a, mut b) = pair(now);
     let frames: Vec<Vec<u8>> = (0..100_u8).map(|n| vec![n; usize::from(n)]).collect();
     for (sent, frame) in frames.iter().enumerate() {
-        a.act(|link, out| link.send(frame.clone(), FramePriority::Ordered, now, out));
+        a.act(|link, out| link.send(&frame, FramePriority::Ordered, now, out));
         assert_eq!(a.wire[1].len(), 1, "after {sent} frames before");
     }
     a.act(|link, out| assert!(link.flush(now, out) == Flush::Wait));
@@ -242,10 +242,10 @@ fn sem_g236_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), frames);
     let later = now + 8 * PAUSE;
-    a.act(|link, out| link.send(vec![1], FramePriority::Ordered, later, out));
+    a.act(|link, out| link.send(&[1], FramePriority::Ordered, later, out));
     assert_eq!(a.wire[1].len(), 1, "after a pause a frame goes at once");
     for _ in 0..PART / 4 {
-        a.act(|link, out| link.send(vec![2; 2], FramePriority::Ordered, later, out));
+        a.act(|link, out| link.send(&[2; 2], FramePriority::Ordered, later, out));
     }
     assert_eq!(
         a.wire[1].len(),
@@ -269,7 +269,7 @@ fn sem_g239_messages_of_strangers_change_nothing() {
     }
     assert!(a.wire.iter().all(VecDeque::is_empty), "nobody is answered");
     assert_eq!((a.downs(), a.frames().len()), (0, 0));
-    b.act(|link, out| link.send(vec![3], FramePriority::Ordered, now, out));
+    b.act(|link, out| link.send(&[3], FramePriority::Ordered, now, out));
     bring(&mut a, &mut b, now);
     assert_eq!(a.frames(), [[3]]);
 }
@@ -316,7 +316,7 @@ proptest! {
                     if end.link.is_up() {
                         let frame = [&n.to_le_bytes()[..], &vec![1; usize::from(n)]].concat();
                         sent[usize::from(who)].push(frame.clone());
-                        end.act(|link, out| link.send(frame, FramePriority::Ordered, now, out));
+                        end.act(|link, out| link.send(&frame, FramePriority::Ordered, now, out));
                     }
                 }
                 Step::Flush(who) => {

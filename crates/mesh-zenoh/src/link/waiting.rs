@@ -89,21 +89,21 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn push(&mut self, frame: Vec<u8>, now: Instant) -> FlushDecision {
+    pub(super) fn push(&mut self, frame: &[u8], now: Instant) -> FlushDecision {
         let is_alone = self.items.is_empty() && self.is_paused(now);
         let length = LENGTH + frame.len();
         self.bytes += length;
         match self.items.back_mut() {
-            _ if length > PART => self.items.push_back(Item::Long(frame, 0)),
+            _ if length > PART => self.items.push_back(Item::Long(frame.to_vec(), 0)),
             Some(Item::Batch(body)) if body.len() - HEAD + length <= PART => {
-                put_behind(body, &frame);
+                put_behind(body, frame);
             }
             _ => {
                 // One that waits for no other needs room for itself alone.
                 let room = if is_alone { 0 } else { self.usual };
                 let mut body = Vec::with_capacity(HEAD + length.max(room) + BEHIND);
                 body.resize(HEAD, 0);
-                put_behind(&mut body, &frame);
+                put_behind(&mut body, frame);
                 self.items.push_back(Item::Batch(body));
             }
         }

@@ -4,6 +4,7 @@ use crate::flow::FlowTarget;
 use crate::frame::MAX_PAYLOAD;
 use crate::outgoing::{Entry, Outgoing, Pushed};
 use crate::subscribed::Subscribed;
+use crate::{Frames, PeerName};
 use motet_ports::ReplyPort;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub(super) struct State<T: Send + Sync + 'static> {
     pub(super) retained: VecDeque<(u64, Payload<T>)>,
     /// Where values are written.
     pub(super) room: Vec<u8>,
+    /// Where frames are written.
+    pub(super) frames: Frames,
     /// Those who wait for room.
     pub(super) waiters: Vec<ReplyPort<()>>,
     /// Some thread sends what can be sent: it looks again before it ends.
@@ -72,8 +75,8 @@ pub(super) struct State<T: Send + Sync + 'static> {
     pub(super) ended: bool,
 }
 
-/// The longest room for values that is kept.
-const ROOM: usize = 64 << 10;
+/// The longest room for values, and for frames, that is kept.
+pub(super) const ROOM: usize = 64 << 10;
 
 impl<T: Send + Sync + 'static> State<T> {
     /// Nobody subscribes, and nothing was published.
@@ -84,30 +87,46 @@ impl<T: Send + Sync + 'static> State<T> {
             ready: VecDeque::new(),
             retained: VecDeque::new(),
             room: Vec::new(),
+            frames: Frames::default(),
             waiters: Vec::new(),
             sending: false,
             ended: false,
         }
     }
 
-    /// The bytes of a value.
+    /// Writes a value into the room.
     pub(super) fn write(
         &mut self,
         write: fn(&T, &mut Vec<u8>) -> Result<(), String>,
         value: &T,
-    ) -> Result<Arc<[u8]>, String> {
+    ) -> Result<(), String> {
         write(value, &mut self.room)?;
-        let length = self.room.len();
-        let bytes = match length {
-            0..=MAX_PAYLOAD => Ok(self.room.as_slice().into()),
-            _ => Err(format!(
-                "{length} bytes are too many: at most {MAX_PAYLOAD}"
-            )),
-        };
-        if self.room.capacity() > ROOM {
-            self.room = Vec::new();
+        match self.room.len() {
+            0..=MAX_PAYLOAD => Ok(()),
+            length => {
+                self.keep_room(Vec::new());
+                Err(format!(
+                    "{length} bytes are too many: at most {MAX_PAYLOAD}"
+                ))
+            }
         }
+    }
+
+    /// The bytes of the value that was written last.
+    pub(super) fn written(&mut self) -> Arc<[u8]> {
+        let room = std::mem::take(&mut self.room);
+        let bytes = room.as_slice().into();
+        self.keep_room(room);
         bytes
+    }
+
+    /// Room for other values, unless it is long.
+    pub(super) fn keep_room(&mut self, room: Vec<u8>) {
+        self.room = if room.capacity() > ROOM {
+            Vec::new()
+        } else {
+            room
+        };
     }
 
     /// Somebody waits for room. Of those who wait no more few are kept.
@@ -135,6 +154,24 @@ impl<T: Send + Sync + 'static> State<T> {
         flow.out.sends(number);
         self.sending = true;
         Some((to, subscription))
+    }
+
+    /// The only subscriber, if it is of another node and the sample with this number may go to it
+    /// at once, and not again: its peer, its number, and the link. The caller sends then.
+    pub(super) fn only_one_there(&mut self, number: u64) -> Option<(PeerName, u32, u64)> {
+        if self.sending || self.flows.len() != 1 || !self.ready.is_empty() {
+            return None;
+        }
+        let (to, flow) = self.flows.iter_mut().next()?;
+        let FlowTarget::There(peer, subscription) = to else {
+            return None;
+        };
+        if !flow.out.sends_once() {
+            return None;
+        }
+        flow.out.sends(number);
+        self.sending = true;
+        Some((peer.clone(), *subscription, flow.link))
     }
 
     /// Puts a sample into all queues, and among those that are retained. How many older samples

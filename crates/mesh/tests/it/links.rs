@@ -3,7 +3,7 @@
 use crate::nodes::{Net, waiting};
 use motet_dispatch::{QueueConfig, Replay};
 use motet_mesh::{
-    Carrier, CarrierError, CarrierEvent, FramePriority, Gap, LinkConfig, Node, PeerChange,
+    Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Gap, LinkConfig, Node, PeerChange,
     PeerName, Qos, SimulatedNetwork, SubscribeConfig,
 };
 use motet_ports::Port;
@@ -120,7 +120,7 @@ impl Carrier for Suspended {
         &self,
         to: &PeerName,
         link: u64,
-        frames: Vec<Vec<u8>>,
+        frames: &Frames,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
         if self.once.swap(false, Ordering::Relaxed) {
@@ -138,8 +138,9 @@ impl Carrier for Suspended {
     }
 }
 
-#[test]
-fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
+/// Publishes 1, 2 and 3. When 3 is sent, the link by which 2 is on its way breaks, and another one
+/// works. Then 4 is published. What comes, and what the publisher has been told.
+fn with_a_suspended_sender(qos: Qos) -> (Vec<(u32, Option<Gap>)>, Vec<Gap>) {
     let net = Arc::new(Net::new(3));
     let suspended = Arc::new(Suspended {
         carrier: net.network.carrier("a"),
@@ -152,19 +153,31 @@ fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
     let samples = subscriber
         .subscribe::<u32>("n", &SubscribeConfig::default())
         .unwrap();
-    let topic = publisher.topic::<u32>("n", Qos::acknowledged(64)).unwrap();
+    let topic = publisher.topic::<u32>("n", qos).unwrap();
     net.replay.run();
     topic.publish(1).unwrap();
     net.replay.run();
-    // It is on its way when the link breaks.
     topic.publish(2).unwrap();
     suspended.once.store(true, Ordering::Relaxed);
     topic.publish(3).unwrap();
     net.replay.run();
-    let got: Vec<_> = std::iter::from_fn(|| samples.port().test())
-        .map(|s| (*s.value, s.gap))
-        .collect();
-    assert_eq!(got, [(1, None), (2, None), (3, None)]);
+    topic.publish(4).unwrap();
+    net.replay.run();
+    let came = std::iter::from_fn(|| samples.port().test());
+    let came = came.map(|sample| (*sample.value, sample.gap)).collect();
+    let told = std::iter::from_fn(|| topic.losses().test());
+    (came, told.map(|lost| lost.gap).collect())
+}
+
+#[test]
+fn sem_g227_what_an_earlier_link_was_to_take_does_not_go_by_a_later_one() {
+    let (came, told) = with_a_suspended_sender(Qos::acknowledged(64));
+    assert_eq!(came, [(1, None), (2, None), (3, None), (4, None)]);
+    assert_eq!(told, []);
+    let (came, told) = with_a_suspended_sender(Qos::reliable(64));
+    let gap = Gap { from: 2, to: 3 };
+    assert_eq!(came, [(1, None), (4, Some(gap))]);
+    assert_eq!(told, [gap]);
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Carrier for Together {
         &self,
         to: &PeerName,
         link: u64,
-        frames: Vec<Vec<u8>>,
+        frames: &Frames,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
         self.carrier.send_all(to, link, frames, priority)

@@ -1,0 +1,249 @@
+//! A topic sends what may be sent, one thread at a time.
+
+use super::state::{Payload, ROOM, State};
+use super::{Publishing, wake};
+use crate::flow::FlowTarget;
+use crate::frame::Data;
+use crate::outgoing::Entry;
+use crate::subscribed::Subscribed;
+use crate::unwinding::on_panic;
+use crate::{Frames, PeerName};
+use motet_sync::MutexGuard;
+use std::sync::{Arc, Weak};
+
+/// What became of a sample that was to be sent.
+enum Delivered {
+    /// The subscriber will tell when it has accepted it.
+    Sent,
+    /// A subscriber of this node has accepted all up to this number, and takes so many more.
+    Accepted(u64, usize),
+    /// There is no link.
+    No,
+}
+
+impl<T: Send + Sync + 'static> Publishing<T> {
+    /// Sends a value to the only subscriber, which is of this node. The caller is the one who
+    /// sends.
+    pub(super) fn send_here(
+        &self,
+        to: u32,
+        number: u64,
+        value: T,
+        subscription: Arc<Subscribed<T>>,
+    ) {
+        let to = FlowTarget::Here(to);
+        let panicked = on_panic(|| self.give_back(&to, Some(Arc::clone(&subscription))));
+        let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
+        panicked.did_not();
+        let window = subscription.window();
+        let mut state = self.state.lock();
+        let State { flows, ready, .. } = &mut *state;
+        let gone = match flows.get_mut(&to) {
+            Some(flow) => {
+                flow.subscription = Some(subscription);
+                if let Some(upto) = upto {
+                    flow.out.accepted(upto, window);
+                    flow.list(&to, ready);
+                }
+                None
+            }
+            None => Some(subscription),
+        };
+        let waiters = match upto {
+            Some(_) => std::mem::take(&mut state.waiters),
+            None => Vec::new(),
+        };
+        state.sending = false;
+        if !state.ready.is_empty() || state.ended {
+            self.send_from(state);
+        } else {
+            drop(state);
+        }
+        drop(gone);
+        if !waiters.is_empty() {
+            wake(waiters);
+        }
+    }
+
+    /// Sends the value that was written to the only subscriber, which is of another node. The
+    /// caller is the one who sends.
+    pub(super) fn send_there<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<T>>,
+        (peer, subscription): (PeerName, u32),
+        link: u64,
+        number: u64,
+    ) {
+        let room = std::mem::take(&mut state.room);
+        let mut frames = std::mem::take(&mut state.frames);
+        drop(state);
+        let data = Data {
+            topic: self.id,
+            subscription,
+            number,
+            retained: false,
+            payload: &room,
+        };
+        let to = FlowTarget::There(peer, subscription);
+        let panicked = on_panic(|| self.give_back(&to, None));
+        let is_sent = self.send_data(&to, link, &mut std::iter::once(data), &mut frames);
+        panicked.did_not();
+        let mut state = self.state.lock();
+        if !is_sent && let Some(flow) = state.flows.get_mut(&to) {
+            let payload = Payload {
+                value: None,
+                bytes: Some(room.as_slice().into()),
+            };
+            let entry = Entry {
+                number,
+                retained: false,
+                payload,
+            };
+            flow.out.not_sent(std::iter::once(entry));
+        }
+        state.keep_room(room);
+        frames.clear(ROOM);
+        (state.sending, state.frames) = (false, frames);
+        if !state.ready.is_empty() || state.ended {
+            self.send_from(state);
+        }
+    }
+
+    /// Sends samples to a peer. `false`: there is no such link.
+    fn send_data(
+        &self,
+        to: &FlowTarget,
+        link: u64,
+        data: &mut dyn Iterator<Item = Data<'_>>,
+        frames: &mut Frames,
+    ) -> bool {
+        let (FlowTarget::There(peer, _), Some(core)) = (to, self.core.upgrade()) else {
+            return false;
+        };
+        core.send_data(peer, link, data, frames)
+    }
+
+    /// Sends what may be sent.
+    pub(crate) fn send(&self) {
+        self.send_from(self.state.lock());
+    }
+
+    /// Sends what may be sent. One thread at a time does, so each flow keeps its order.
+    pub(super) fn send_from<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) {
+        if std::mem::replace(&mut state.sending, true) {
+            return;
+        }
+        // Dropped outside of the lock.
+        let (mut waiters, mut gone, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let mut frames = std::mem::take(&mut state.frames);
+        loop {
+            let State { flows, ready, .. } = &mut *state;
+            let Some(to) = ready.pop_front() else {
+                break;
+            };
+            // A flow that has gone meanwhile, or that must wait again.
+            let Some(flow) = flows.get_mut(&to) else {
+                continue;
+            };
+            flow.take(&mut entries);
+            if entries.is_empty() {
+                continue;
+            }
+            flow.list(&to, ready);
+            let link = flow.link;
+            // Only who sends uses it.
+            let subscription = flow.subscription.take();
+            drop(state);
+            let panicked = on_panic(|| self.give_back(&to, subscription.clone()));
+            let here = subscription.as_ref();
+            let delivered = self.deliver(&to, link, here, &mut entries, &mut frames);
+            panicked.did_not();
+            frames.clear(ROOM);
+            if !matches!(delivered, Delivered::No) {
+                entries.clear();
+            }
+            state = self.state.lock();
+            let State { flows, ready, .. } = &mut *state;
+            let Some(flow) = flows.get_mut(&to) else {
+                gone.extend(subscription);
+                entries.clear();
+                continue;
+            };
+            flow.subscription = subscription;
+            match delivered {
+                Delivered::No => flow.out.not_sent(entries.drain(..)),
+                Delivered::Accepted(upto, window) => {
+                    flow.out.accepted(upto, window);
+                    flow.list(&to, ready);
+                    waiters.append(&mut state.waiters);
+                }
+                Delivered::Sent => {}
+            }
+        }
+        (state.sending, state.frames) = (false, frames);
+        let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
+        drop(state);
+        drop(gone);
+        if !waiters.is_empty() {
+            wake(waiters);
+        }
+        if over && let Some(core) = self.core.upgrade() {
+            core.topic_is_over(self.id);
+        }
+    }
+
+    /// Who sends has panicked: a task goes on.
+    fn give_back(&self, to: &FlowTarget, subscription: Option<Arc<Subscribed<T>>>) {
+        let mut state = self.state.lock();
+        if let Some(flow) = state.flows.get_mut(to) {
+            flow.subscription = subscription;
+        }
+        state.sending = false;
+        drop(state);
+        let (core, id) = (Weak::clone(&self.core), self.id);
+        if let Some(hub) = self.core.upgrade() {
+            hub.spawn(Box::pin(async move {
+                if let Some(core) = core.upgrade() {
+                    core.go_on(id);
+                }
+            }));
+        }
+    }
+
+    /// Samples to a peer, or one to a subscription of this node, which takes its value.
+    fn deliver(
+        &self,
+        to: &FlowTarget,
+        link: u64,
+        here: Option<&Arc<Subscribed<T>>>,
+        entries: &mut [Entry<Payload<T>>],
+        frames: &mut Frames,
+    ) -> Delivered {
+        match (to, here, entries) {
+            (FlowTarget::Here(_), Some(subscription), [entry]) => {
+                let Some(value) = entry.payload.value.take() else {
+                    return Delivered::Sent;
+                };
+                let (number, retained) = (entry.number, entry.retained);
+                match subscription.comes_from_here(self.id, number, retained, value) {
+                    Some(upto) => Delivered::Accepted(upto, subscription.window()),
+                    None => Delivered::Sent,
+                }
+            }
+            (FlowTarget::There(_, subscription), _, entries) => {
+                let mut data = entries.iter().map(|entry| Data {
+                    topic: self.id,
+                    subscription: *subscription,
+                    number: entry.number,
+                    retained: entry.retained,
+                    payload: entry.payload.bytes.as_deref().unwrap_or_default(),
+                });
+                match self.send_data(to, link, &mut data, frames) {
+                    true => Delivered::Sent,
+                    false => Delivered::No,
+                }
+            }
+            _ => Delivered::Sent,
+        }
+    }
+}
