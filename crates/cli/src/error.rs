@@ -12,7 +12,7 @@ use std::io;
 use std::path::PathBuf;
 
 use motet::CurrentError;
-use motet_mining::MiningError;
+use motet_mining::{DataError, MiningError};
 use motet_mpi::MpiError;
 use thiserror::Error;
 
@@ -252,6 +252,10 @@ pub(crate) fn refusal(error: MiningError) -> CliError {
             position + 1
         )),
         MiningError::Checkpoint { .. } => CliError::Data(error.to_string()),
+        // As all errors of pairs: numpy counts so.
+        MiningError::Data(
+            error @ (DataError::NoKnownPair { .. } | DataError::NotLinked { .. }),
+        ) => CliError::Data(format!("{error} (rows from 0)")),
         MiningError::Data(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
     }
@@ -260,6 +264,18 @@ pub(crate) fn refusal(error: MiningError) -> CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_pairs_say_that_they_are_numbered_from_0() {
+        for error in [
+            DataError::NoKnownPair { row: 3 },
+            DataError::NotLinked { row: 3 },
+        ] {
+            let told = refusal(MiningError::Data(error)).to_string();
+            assert!(told.contains("row 3"), "{told}");
+            assert!(told.ends_with("(rows from 0)"), "{told}");
+        }
+    }
 
     #[test]
     fn sequences_and_places_are_numbered_from_1() {
