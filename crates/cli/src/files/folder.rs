@@ -226,7 +226,7 @@ fn is_there(path: &Path) -> bool {
 }
 
 /// A temporary file with the rights of an ordinary new file, since it becomes one.
-fn public_temporary(folder: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn public_temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(".motet-");
     #[cfg(unix)]
