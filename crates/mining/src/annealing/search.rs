@@ -249,8 +249,8 @@ impl Search<'_, '_> {
                 temperature,
             );
             phases.converge(self.team, self.blocks, tolerance).await?;
-            // Shares of equal distances stay soft at any temperature, as they do where rounding hides
-            // that they are not. Below 1e-300 a number over the temperature may be none.
+            // Shares of equal distances stay soft at any temperature, as they do where rounding
+            // hides that they are not. Below 1e-300 a number over the temperature may be none.
             let frozen = (temperature * FROZEN).max(1e-300);
             while phases.softness >= options.softness && temperature > frozen {
                 temperature *= options.cooling;
