@@ -187,8 +187,9 @@ pub struct PairArgs {
 
     /// Leave .npy in its file: the matrix is mapped, not read, and may be larger than the memory
     ///
-    /// The matrix must be symmetric, and must not be changed during the run. The result has the
-    /// same bits as that of a matrix that is read.
+    /// The matrix must be symmetric, and must not be changed during the run: if it was, that is an
+    /// error, and a file that is cut short ends the program by a signal. The result has the same
+    /// bits as that of a matrix that is read.
     #[arg(long, requires = "pairwise")]
     pub mapped: bool,
 

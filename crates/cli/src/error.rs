@@ -12,7 +12,7 @@ use std::io;
 use std::path::PathBuf;
 
 use motet::CurrentError;
-use motet_mining::MiningError;
+use motet_mining::{DataError, MiningError};
 use motet_mpi::MpiError;
 use thiserror::Error;
 
@@ -251,15 +251,64 @@ pub(crate) fn refusal(error: MiningError) -> CliError {
             sequence + 1,
             position + 1
         )),
+        MiningError::Fell {
+            quantity,
+            step,
+            before,
+            after,
+        } => moved(quantity, "fell", step, [before, after]),
+        MiningError::Rose {
+            quantity,
+            step,
+            before,
+            after,
+        } => moved(quantity, "rose", step, [before, after]),
         MiningError::Checkpoint { .. } => CliError::Data(error.to_string()),
+        // As all errors of pairs: numpy counts so.
+        MiningError::Data(
+            error @ (DataError::NoKnownPair { .. } | DataError::NotLinked { .. }),
+        ) => CliError::Data(format!("{error} (rows from 0)")),
         MiningError::Data(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
     }
 }
 
+/// A quantity that went the way that it cannot go.
+fn moved(quantity: &str, way: &str, step: usize, [before, after]: [f64; 2]) -> CliError {
+    CliError::Run(format!(
+        "{quantity} {way} from {before} to {after} at step {}",
+        step + 1
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_pairs_say_that_they_are_numbered_from_0() {
+        for error in [
+            DataError::NoKnownPair { row: 3 },
+            DataError::NotLinked { row: 3 },
+        ] {
+            let told = refusal(MiningError::Data(error)).to_string();
+            assert!(told.contains("row 3"), "{told}");
+            assert!(told.ends_with("(rows from 0)"), "{told}");
+        }
+    }
+
+    #[test]
+    fn faults_of_a_run_are_told_in_words() {
+        let error = MiningError::Fell {
+            quantity: "ln p",
+            step: 4,
+            before: -2.0,
+            after: -2.5,
+        };
+        let told = refusal(error).to_string();
+        let words = "the run failed: ln p fell from -2 to -2.5 at step 5: please report it";
+        assert_eq!(told, words);
+    }
 
     #[test]
     fn sequences_and_places_are_numbered_from_1() {

@@ -3,5 +3,7 @@
 mod folder;
 mod tables;
 
-pub(crate) use folder::{ByteWriter, Content, ResultsFolder, Unwritable, writable};
+pub(crate) use folder::{
+    ByteWriter, Content, ResultsFolder, Unwritable, public_temporary, writable,
+};
 pub(crate) use tables::{write_centres, write_labels, write_trace};

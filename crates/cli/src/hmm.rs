@@ -147,7 +147,7 @@ fn fit(
     let method = Hmm {
         tolerance: args.tolerance,
         iterations: args.iterations,
-        floor: args.floor,
+        floor: args.floor.unwrap_or(Hmm::default().floor),
     };
     let bar = TerminalBar::new(quiet);
     let (states, starts, seed) = (args.states, args.starts, args.seed.unwrap_or(0));

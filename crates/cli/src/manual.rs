@@ -8,6 +8,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::error::{CliError, OutputError};
+use crate::files::public_temporary;
 use crate::stdout::print;
 
 /// Options of `motet completions`.
@@ -70,9 +71,27 @@ fn write_pages(folder: &Path, mut command: Command) -> io::Result<()> {
         let mut page = Vec::new();
         let man = clap_mangen::Man::new(command).title(name.clone());
         man.render(&mut page)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut file = public_temporary(folder)?;
         file.write_all(&page)?;
         file.persist(folder.join(format!("{name}.1")))?;
     }
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn pages_may_be_read_by_whom_other_files_may() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("plain"), "").unwrap();
+        write_pages(root.path(), Command::new("motet")).unwrap();
+        let mode = |name: &str| {
+            let data = fs::metadata(root.path().join(name)).unwrap();
+            data.permissions().mode()
+        };
+        assert_eq!(mode("motet.1"), mode("plain"));
+    }
 }

@@ -13,7 +13,7 @@ use motet_mining::{
 };
 use serde::Serialize;
 
-use crate::error::{CliError, OptionError};
+use crate::error::{CliError, InputError, OptionError};
 use crate::npy::{self, Values};
 use crate::progress::TerminalBar;
 use crate::ranked::parts;
@@ -176,7 +176,7 @@ impl Pairs {
                 file: file.to_owned(),
                 ..TableRequest::default()
             };
-            let table = read::read_opened(source, &request, |_| ())?;
+            let table = read::read_opened(source, &request, |_| ()).map_err(unknown)?;
             let bad = |what: String| CliError::Data(format!("{}: {what}", table.file));
             let (rows, columns) = (table.rows(), table.names.len());
             return square(rows, columns)
@@ -338,6 +338,18 @@ fn sequences(
     let sequences = Sequences::from_fasta(text, alphabet);
     let sequences = sequences.map_err(|error| CliError::Data(format!("{label}: {error}")))?;
     Ok((sequences, method))
+}
+
+/// The options that say what becomes of a missing value are for tables of points.
+fn unknown(error: InputError) -> InputError {
+    match error {
+        InputError::MissingValue { place, text, .. } => InputError::MissingValue {
+            place,
+            text,
+            advice: "fill it in, or give .npy, where NaN is a pair that is not known",
+        },
+        other => other,
+    }
 }
 
 fn square(rows: usize, columns: usize) -> Result<(), String> {

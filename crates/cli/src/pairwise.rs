@@ -11,11 +11,11 @@ use motet::{Current, World};
 use motet_mining::ClusterChoice;
 use serde::Serialize;
 
-use crate::args::ClusterArgs;
+use crate::args::{ClusterArgs, PairArgs};
 use crate::error::{CliError, OptionError};
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
-use crate::mapped;
+use crate::mapped::{self, MappedFile};
 use crate::pairs::{Aligned, Pairs};
 use crate::plan::{ClusterPlan, ClusterSearch};
 use crate::ranked::Start;
@@ -131,15 +131,12 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             ),
             _ => None,
         };
-        let pairs = match pairs_args.mapped {
-            true => Pairs::Matrix(mapped::pairs(file)?),
-            false => Pairs::read(file, &pairs_args.align)?,
-        };
+        let (pairs, mapped) = read(&pairs_args, file)?;
         check_size(file, pairs.rows(), plan.search)?;
         plan.check_sample(pairs.rows())?;
-        Ok((folder, pairs))
+        Ok((folder, pairs, mapped))
     };
-    let Some((world, (folder, pairs))) = start.begin(prepare)? else {
+    let Some((world, (folder, pairs, mapped))) = start.begin(prepare)? else {
         return Ok(());
     };
     let cancel = cancel_on_interrupt();
@@ -152,11 +149,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         cancel: &cancel,
         quiet,
     };
-    let fitted = match sample::smaller(plan.sample, pairs.rows()) {
-        Some(sample) => run.sampled(&pairs, sample)?,
-        None => run.whole(pairs)?,
-    };
-    let Some(fitted) = fitted else {
+    let Some(fitted) = fit(&run, pairs, mapped.as_ref())? else {
         return Ok(());
     };
     plan.check_found(fitted.found.sizes.len())?;
@@ -174,6 +167,35 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         }
         false => write_text(to, &summary),
     })
+}
+
+/// The pairs, and their file if it is mapped.
+fn read(args: &PairArgs, file: &Path) -> Result<(Pairs, Option<MappedFile>), CliError> {
+    match args.mapped {
+        true => {
+            let (pairs, mapped) = mapped::pairs(file)?;
+            Ok((Pairs::Matrix(pairs), Some(mapped)))
+        }
+        false => Ok((Pairs::read(file, &args.align)?, None)),
+    }
+}
+
+/// Clusters the rows, or a sample of them; `None` in a process that has nothing more to do.
+fn fit(
+    run: &Run<'_>,
+    pairs: Pairs,
+    mapped: Option<&MappedFile>,
+) -> Result<Option<Fitted>, CliError> {
+    let fitted = match sample::smaller(run.plan.sample, pairs.rows()) {
+        Some(sample) => run.sampled(&pairs, sample),
+        None => run.whole(pairs),
+    };
+    let first = run.world.process().0 == 0;
+    if let Some(mapped) = mapped.filter(|_| first && !run.cancel.is_cancelled()) {
+        // Result and error may come from numbers that were never checked.
+        mapped.check()?;
+    }
+    fitted
 }
 
 /// An option that is for points, for K-means, or for sequences where there is a matrix.

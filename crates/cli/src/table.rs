@@ -56,7 +56,7 @@ pub struct TableArgs {
     #[arg(long, visible_alias = "standardize")]
     pub standardise: bool,
 
-    /// What to do with a row that has an empty cell, NA, N/A, ? or null in a chosen column
+    /// What to do with a row that has an empty cell, NA, N/A, nan, ? or null in a chosen column
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnMissing::Error)]
     pub missing: OnMissing,
 

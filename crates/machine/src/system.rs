@@ -198,8 +198,9 @@ fn soft_limit(told: &str, field: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// The folders of this process's control groups. First those of the second version, then of a
-/// controller of the first, each also as a container sees its own.
+/// The folders of this process's control groups and of those above, each of which may set a limit.
+/// They are of the second version, or of a controller of the first. The root is also where a
+/// container sees its own.
 fn groups(controller: &str) -> Vec<String> {
     let told = text("/proc/self/cgroup").unwrap_or_default();
     let mut folders = Vec::new();
@@ -215,14 +216,25 @@ fn groups(controller: &str) -> Vec<String> {
             }
             _ => continue,
         };
-        folders.push(format!("{root}{}", path.trim_end_matches('/')));
-        folders.push(root);
+        folders.extend(upwards(root, path));
     }
     folders
 }
 
+/// The folder of a group below a root, those above it, and the root.
+fn upwards(root: String, path: &str) -> Vec<String> {
+    let mut folders = Vec::new();
+    let mut path = path.trim_end_matches('/');
+    while !path.is_empty() {
+        folders.push(format!("{root}{path}"));
+        path = path.rfind('/').map_or("", |end| &path[..end]);
+    }
+    folders.push(root);
+    folders
+}
+
 fn quota() -> Option<f64> {
-    groups("cpu").iter().find_map(|group| {
+    let quotas = groups("cpu").into_iter().filter_map(|group| {
         let second = || {
             let told = text(&format!("{group}/cpu.max"))?;
             let (quota, period) = told.split_once(' ')?;
@@ -234,17 +246,19 @@ fn quota() -> Option<f64> {
             (quota > 0.0).then_some(quota / period)
         };
         second().or_else(first)
-    })
+    });
+    quotas.reduce(f64::min)
 }
 
 fn memory_limit() -> Option<u64> {
     // The first version says "no limit" by a number near the largest there is.
     const NONE: u64 = 1 << 60;
-    groups("memory").iter().find_map(|group| {
+    let limits = groups("memory").into_iter().filter_map(|group| {
         let files = ["memory.max", "memory.limit_in_bytes"];
         let limit = |file: &&str| text(&format!("{group}/{file}"))?.parse::<u64>().ok();
         files.iter().find_map(limit).filter(|&limit| limit < NONE)
-    })
+    });
+    limits.min()
 }
 
 #[cfg(test)]
@@ -259,6 +273,17 @@ mod tests {
         assert_eq!(bytes("48K"), Some(48 * 1024));
         assert_eq!(bytes("2M"), Some(2 << 20));
         assert_eq!(bytes("many"), None);
+    }
+
+    #[test]
+    fn the_groups_above_one_count_too() {
+        let folders = |path: &str| upwards("/sys".to_owned(), path);
+        assert_eq!(
+            folders("/a.slice/b/c"),
+            ["/sys/a.slice/b/c", "/sys/a.slice/b", "/sys/a.slice", "/sys"]
+        );
+        assert_eq!(folders("/"), ["/sys"]);
+        assert_eq!(folders("/a"), ["/sys/a", "/sys"]);
     }
 
     #[test]

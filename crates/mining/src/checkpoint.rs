@@ -89,20 +89,29 @@ impl Checkpoints {
     /// [`MiningError::Checkpoint`] if one cannot be removed.
     pub fn clear(&self) -> Result<(), MiningError> {
         let parts = (0..).take_while(|number| self.part(*number).path().exists());
-        // From the last to the first: what is left after an end on the way has no gap.
-        for number in (0..parts.count()).rev() {
+        // From the last to the first: what is left after an end on the way has no gap. The one
+        // behind the last may be half written.
+        for number in (0..=parts.count()).rev() {
             self.part(number).remove()?;
         }
         self.remove()
     }
 
     fn remove(&self) -> Result<(), MiningError> {
-        match fs::remove_file(self.path()) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(self.problem(&error.to_string()))
+        for path in [self.path(), self.beside()] {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(self.problem(&error.to_string()));
+                }
+                _ => {}
             }
-            _ => Ok(()),
         }
+        Ok(())
+    }
+
+    /// The file while it is written.
+    fn beside(&self) -> PathBuf {
+        self.path().with_extension("checkpoint-new")
     }
 
     /// One of the parts of a state that grows.
@@ -147,20 +156,32 @@ impl Checkpoints {
     /// Writes the file whole.
     fn write(&self, run: u64, state: &[u8]) -> std::io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let beside = self.path().with_extension("checkpoint-new");
-        let mut file = File::create(&beside)?;
-        file.write_all(MAGIC)?;
-        file.write_all(&run.to_le_bytes())?;
-        file.write_all(&Digest::of_bytes(state).to_le_bytes())?;
-        file.write_all(state)?;
-        file.sync_all()?;
-        fs::rename(&beside, self.path())?;
-        sync_folder(&self.folder)
+        let beside = self.beside();
+        let written = write_to(&beside, run, state);
+        let renamed = written.and_then(|()| fs::rename(&beside, self.path()));
+        if renamed.is_err() {
+            // Half a file has no use, and takes room where there may be none.
+            let _ = fs::remove_file(&beside);
+        }
+        renamed.and_then(|()| sync_folder(&self.folder))
     }
 }
 
-/// A rename is on the disk when its folder is.
+fn write_to(path: &Path, run: u64, state: &[u8]) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(MAGIC)?;
+    file.write_all(&run.to_le_bytes())?;
+    file.write_all(&Digest::of_bytes(state).to_le_bytes())?;
+    file.write_all(state)?;
+    file.sync_all()
+}
+
+/// A rename is on the disk when its folder is. The empty path is the working directory.
 fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
     match cfg!(unix) {
         true => File::open(folder)?.sync_all(),
         false => Ok(()),
@@ -348,5 +369,34 @@ impl Digest {
         let mut digest = Digest::new();
         digest.bytes(bytes);
         digest.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_written_files_go_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = || fs::read_dir(folder.path()).unwrap().count();
+        let kept = Checkpoints::new(folder.path(), "run");
+        kept.write(1, b"state").unwrap();
+        kept.part(0).write(1, b"part").unwrap();
+        assert_eq!(left(), 2);
+        // As a program leaves them that is killed while it writes.
+        fs::write(kept.beside(), "mot").unwrap();
+        fs::write(kept.part(1).beside(), "mot").unwrap();
+        kept.clear().unwrap();
+        assert_eq!(left(), 0);
+        // A folder that is not empty is where the file should be.
+        fs::create_dir_all(kept.path().join("full")).unwrap();
+        assert!(kept.write(1, b"state").is_err());
+        assert_eq!(left(), 1);
+    }
+
+    #[test]
+    fn the_working_directory_may_be_named_by_nothing() {
+        sync_folder(Path::new("")).unwrap();
     }
 }

@@ -1,5 +1,6 @@
 //! What `motet cluster --bits` writes and prints.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use motet_mining::{BitClustering, CancelToken};
@@ -41,16 +42,11 @@ pub(super) fn write_files(
         let mut csv = csv::Writer::from_writer(to);
         let header = ["cluster", "size"].map(str::to_owned).into_iter();
         csv.write_record(header.chain((0..found.width).map(|column| format!("bit{column}"))))?;
-        for row in &summary.table {
-            // A cluster keeps its place: find it by a row of its own.
-            let first = labels
-                .iter()
-                .position(|label| *label == row.cluster)
-                .unwrap_or(0);
-            let centre = found
-                .centre(found.labels[first] as usize)
-                .iter()
-                .map(f64::to_string);
+        // The order of the table. A cluster of a sample may have no row at all.
+        let mut order: Vec<usize> = (0..found.clusters()).collect();
+        order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
+        for (row, cluster) in summary.table.iter().zip(order) {
+            let centre = found.centre(cluster).iter().map(f64::to_string);
             let numbers = [row.cluster, row.size]
                 .map(|number| number.to_string())
                 .into_iter();

@@ -200,7 +200,7 @@ pub enum InputError {
         /// What to do with it.
         advice: &'static str,
     },
-    /// A field is NaN, infinite, or too large for a number of 64 bits.
+    /// A field is infinite, or too large for a number of 64 bits.
     #[error("'{text}' is not finite: {place}: drop the row or correct it")]
     NotFinite {
         /// The field.

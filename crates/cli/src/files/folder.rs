@@ -90,10 +90,7 @@ impl ResultsFolder {
             None => Ok(false),
         });
         if !matches!(written, Ok(true)) {
-            // Only folders that are empty go, and only those that were made here.
-            for folder in made.iter().rev() {
-                let _ = fs::remove_dir(folder);
-            }
+            unmake(&made);
         }
         written
     }
@@ -107,10 +104,13 @@ impl ResultsFolder {
             let missing = folder.ancestors().take_while(|path| !is_there(path));
             let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
             made.extend(missing.into_iter().rev());
-            fs::create_dir_all(folder).map_err(|source| OutputError::Write {
-                path: folder.to_owned(),
-                source,
-            })?;
+            if let Err(source) = fs::create_dir_all(folder) {
+                unmake(&made);
+                return Err(OutputError::Write {
+                    path: folder.to_owned(),
+                    source,
+                });
+            }
         }
         Ok(made)
     }
@@ -140,6 +140,13 @@ impl ResultsFolder {
         let mut to = BufWriter::new(public_temporary(&self.path)?);
         (file.write)(&mut to)?;
         Ok(to.into_inner()?.into_temp_path())
+    }
+}
+
+/// Removes folders that were made here, if they are empty, from the last to the first.
+fn unmake(made: &[PathBuf]) {
+    for folder in made.iter().rev() {
+        let _ = fs::remove_dir(folder);
     }
 }
 
@@ -219,7 +226,7 @@ fn is_there(path: &Path) -> bool {
 }
 
 /// A temporary file with the rights of an ordinary new file, since it becomes one.
-fn public_temporary(folder: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn public_temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(".motet-");
     #[cfg(unix)]
@@ -283,6 +290,16 @@ mod tests {
         assert!(folder.write(&files, || false).unwrap());
         assert_eq!(listing(&root.path().join("a")), [pair("x", "1")]);
         assert_eq!(listing(&root.path().join("b")), [pair("y", "2")]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_leaves_none_behind() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = ResultsFolder::check(&root.path().join("new"), &[]).unwrap();
+        let long = "l".repeat(300) + "/y";
+        let files = [content("a/x", "1"), content(&long, "2")];
+        assert!(folder.write(&files, || false).is_err());
+        assert_eq!(listing(root.path()), []);
     }
 
     #[test]

@@ -65,10 +65,10 @@ pub struct HmmFitArgs {
     #[arg(long, value_name = "N", help_heading = "Model")]
     pub seed: Option<u64>,
 
-    /// The least variance
-    #[arg(long, value_name = "V", default_value_t = 1e-3, help_heading = "Model")]
+    /// The least variance of numbers [default: 0.001]
+    #[arg(long, value_name = "V", help_heading = "Model")]
     #[arg(value_parser = positive, allow_negative_numbers = true)]
-    pub floor: f64,
+    pub floor: Option<f64>,
 
     /// A start ends when ln p of all sequences grows by less than this
     #[arg(long, value_name = "D", default_value_t = 1e-2, help_heading = "Model")]

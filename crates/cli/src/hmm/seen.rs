@@ -41,14 +41,21 @@ fn check_fasta(task: &Task<'_>) -> Result<(), OptionError> {
     }
 }
 
-/// The first start of numbers draws none.
-fn check_seed(task: &Task<'_>) -> Result<(), OptionError> {
+/// Symbols have no variances, and the first start of numbers draws no random number.
+fn check_fit(task: &Task<'_>, symbols: bool) -> Result<(), OptionError> {
     match task.fit {
-        Some(fit) if fit.seed.is_some() && fit.starts == 1 => Err(OptionError::Conflict {
-            option: "--seed",
-            other: "one start from numbers",
-            advice: "it uses no random numbers; leave it out, or give more --starts",
+        Some(fit) if symbols && fit.floor.is_some() => Err(OptionError::Conflict {
+            option: "--floor",
+            other: "symbols",
+            advice: "they have no variances; leave it out",
         }),
+        Some(fit) if !symbols && fit.seed.is_some() && fit.starts == 1 => {
+            Err(OptionError::Conflict {
+                option: "--seed",
+                other: "one start from numbers",
+                advice: "it uses no random numbers; leave it out, or give more --starts",
+            })
+        }
         _ => Ok(()),
     }
 }
@@ -88,9 +95,7 @@ impl Seen {
             let name = task.model.unwrap_or(task.file).display();
             return Err(CliError::Data(format!("{name}: the model shows {what}")));
         }
-        if !symbols {
-            check_seed(task)?;
-        }
+        check_fit(task, symbols)?;
         let known = stored.map(|(_, names)| &names[..]);
         if fasta {
             return Seen::of_symbols(task, fasta_texts(task)?, known);

@@ -61,6 +61,10 @@ impl Axis {
             return Vec::new();
         }
         let step = self.step(count.max(1));
+        if !step.is_normal() {
+            // Values that differ by next to nothing, or by more than all numbers.
+            return Vec::new();
+        }
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step).floor() as i64;
         let decimals = (-step.log10().floor()).max(0.0) as usize;
@@ -146,6 +150,13 @@ mod tests {
             texts(TickScale::Numbers, 0.0, 4e9, 4),
             ["0", "1e9", "2e9", "3e9", "4e9"]
         );
+    }
+
+    #[test]
+    fn an_axis_that_no_step_divides_has_no_ticks() {
+        for (low, high) in [(0.0, 5e-324), (-f64::MAX, f64::MAX), (0.0, 0.0)] {
+            assert!(texts(TickScale::Numbers, low, high, 4).is_empty());
+        }
     }
 
     #[test]

@@ -54,8 +54,28 @@ const KNOWN: [(&[u8], &str, &str); 8] = [
 pub(super) fn foreign(first: &[u8]) -> Option<Foreign> {
     KNOWN
         .iter()
-        .find(|(magic, ..)| first.starts_with(magic))
+        .find(|(magic, ..)| {
+            let rest = first.strip_prefix(*magic);
+            rest.is_some_and(|rest| !may_be_text(magic, rest))
+        })
         .map(|&(_, what, advice)| Foreign { what, advice })
+}
+
+/// Whether bytes that begin with letters, and go on like this, may be a table all the same: its
+/// first column may be called PAR1.
+fn may_be_text(magic: &[u8], rest: &[u8]) -> bool {
+    match magic {
+        b"BZh" => !matches!(
+            rest,
+            // A block, or the end of what holds none.
+            [b'1'..=b'9', b'1', b'A', b'Y', b'&', ..] | [b'1'..=b'9', 0x17, b'r', b'E', b'8', ..]
+        ),
+        b"PAR1" | b"ARROW1" => match rest {
+            [] | [b'\n' | b'\t', ..] | [b'\r', b'\n', ..] => true,
+            [next, ..] => !next.is_ascii_control(),
+        },
+        _ => false,
+    }
 }
 
 /// Whether a file of this beginning holds sequences.
@@ -75,5 +95,29 @@ mod tests {
         }
         assert_eq!(foreign(b"x,y\n1,2\n"), None);
         assert_eq!(foreign(b""), None);
+    }
+
+    #[test]
+    fn sem_g336_a_table_whose_first_name_begins_as_a_pack_is_a_table() {
+        for text in [
+            &b"PAR1,x\n1"[..],
+            b"PAR1\n1\n",
+            b"PAR1\r\n1",
+            b"PAR1",
+            b"ARROW1;y",
+            b"ARROW1\t2",
+            b"BZh,a\n1,",
+            b"BZh91,2\n",
+        ] {
+            assert_eq!(foreign(text), None, "{}", text.escape_ascii());
+        }
+        for pack in [
+            &b"PAR1\x15\x04\x15\x10"[..],
+            b"ARROW1\0\0",
+            b"BZh91AY&",
+            b"BZh9\x17rE8",
+        ] {
+            assert!(foreign(pack).is_some(), "{}", pack.escape_ascii());
+        }
     }
 }

@@ -22,9 +22,11 @@ pub(crate) fn is_missing(text: &str) -> bool {
     matches!(text, "" | "?" | "NA" | "N/A" | "null" | "NULL")
 }
 
-/// Whether a cell of numbers is the one that numpy writes where there is no number.
+/// Whether a cell of numbers is what programs write where there is no number: `nan` in capital
+/// letters or small ones, with a sign or without.
 pub(super) fn is_nan(text: &str) -> bool {
-    text == "nan"
+    let name = text.strip_prefix(['+', '-']).unwrap_or(text);
+    name.eq_ignore_ascii_case("nan")
 }
 
 /// Puts the mean of a column's other values into each of the cells `holes` of a table with `width`
@@ -59,6 +61,19 @@ pub(super) fn fill(values: &mut [f64], width: usize, holes: &[usize]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_number_has_many_spellings() {
+        for text in ["nan", "NaN", "NAN", "Nan", "-nan", "+NaN"] {
+            assert!(
+                is_nan(text) && text.parse::<f64>().unwrap().is_nan(),
+                "{text}"
+            );
+        }
+        for text in ["", "na", "nano", "--nan", "n", "-", "inf"] {
+            assert!(!is_nan(text), "{text}");
+        }
+    }
 
     #[test]
     fn holes_get_the_mean_of_their_column() {

@@ -129,14 +129,24 @@ impl<R: BufRead> Read for Frames<R> {
             if read > 0 || to.is_empty() {
                 return Ok(read);
             }
-            let mut bytes = self.frame.take().map(StreamingDecoder::into_inner);
-            if let Some(bytes) =
-                bytes.take_if(|bytes| bytes.fill_buf().is_ok_and(|b| !b.is_empty()))
+            if let Some(mut bytes) = self.frame.take().map(StreamingDecoder::into_inner)
+                && has_more(&mut bytes)?
             {
                 self.frame = Frames::new(bytes)?.frame;
             }
         }
         Ok(0)
+    }
+}
+
+/// Whether anything follows.
+fn has_more(bytes: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        match bytes.fill_buf() {
+            Ok(rest) => return Ok(!rest.is_empty()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -208,6 +218,25 @@ mod tests {
             read_all(bytes),
             Err(InputError::BrokenPack { packed: "zstd", .. })
         ));
+    }
+
+    /// Has no end, but a fault where it would be.
+    struct Faulty(Cursor<Vec<u8>>);
+
+    impl Read for Faulty {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(to)? {
+                0 if !to.is_empty() => Err(io::Error::from_raw_os_error(5)),
+                read => Ok(read),
+            }
+        }
+    }
+
+    #[test]
+    fn sem_g338_a_fault_behind_a_frame_of_zstd_is_not_the_end_of_the_text() {
+        let bytes = compress_to_vec(&b"1,2\n"[..], CompressionLevel::Fastest);
+        let read = InputText::from_reader("in".to_owned(), Faulty(Cursor::new(bytes)));
+        assert!(matches!(read.err(), Some(InputError::Read { .. })));
     }
 
     #[test]

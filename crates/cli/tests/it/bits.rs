@@ -1,6 +1,6 @@
 //! Fingerprints.
 
-use crate::program::ProgramFolder;
+use crate::program::{ProgramFolder, rows};
 use serde_json::Value;
 
 /// Two families of three rows, as digits with names.
@@ -114,4 +114,25 @@ fn sem_g147_what_does_not_fit_is_said_before_any_work() {
         assert!(told.err.contains(words), "{line}: {}", told.err);
     }
     assert!(!place.path("out").exists());
+}
+
+#[test]
+fn sem_g496_a_cluster_that_no_row_is_given_to_keeps_its_centre() {
+    // Two different rows for three clusters: two centres are one, and the first of them has all.
+    let row = |at: usize| match at {
+        1..=60 => "0111\n",
+        _ => "1000\n",
+    };
+    let place = ProgramFolder::with("bits.txt", (0..100).map(row).collect::<String>());
+    for seed in 1..=4 {
+        let line = "cluster bits.txt --bits -k 3 --method kmeans --sample 20 --json --out out";
+        let told = json(&place.run(&format!("{line} --seed {seed}")).quiet_success());
+        let centres = rows(&place.path("out/centres.csv"));
+        let table = told["table"].as_array().unwrap();
+        assert_eq!((centres.len(), table.len()), (4, 3));
+        for (centre, row) in centres[1..].iter().zip(table) {
+            let bits = centre[2..].iter().map(|bit| bit.parse::<f64>().unwrap());
+            assert_eq!(row["ones"], bits.sum::<f64>(), "seed {seed}");
+        }
+    }
 }

@@ -115,7 +115,7 @@ fn sem_g256_a_field_that_is_not_a_number() {
 
 #[test]
 fn sem_g256_a_number_that_is_not_finite() {
-    for text in ["NaN", "inf", "-Infinity", "1e999"] {
+    for text in ["inf", "+INF", "-Infinity", "1e999"] {
         let content = format!("x,y\n1,2\n{text},4\n");
         refuses(
             content,

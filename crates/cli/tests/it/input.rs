@@ -202,15 +202,19 @@ fn sem_g335_missing_values_get_the_mean_of_their_column() {
 }
 
 #[test]
-fn sem_g548_nan_as_numpy_writes_it_is_a_missing_value() {
-    let place = ProgramFolder::with("t.csv", "1.0,1.0\nnan,2.0\n3.0,3.0\n");
-    for (options, points) in [("--missing drop-row", 2), ("--missing mean", 3)] {
-        let run = place.run(&format!("cluster t.csv -k 1 {options} --json"));
-        let json: serde_json::Value = serde_json::from_str(&run.quiet_success()).unwrap();
-        assert_eq!(json["points"], points, "{options}");
+fn sem_g548_nan_as_programs_write_it_is_a_missing_value() {
+    for text in ["nan", "NaN", "NAN", "-nan", "+NaN"] {
+        let table = format!("1.0,1.0\n{text},2.0\n3.0,3.0\n");
+        let place = ProgramFolder::with("t.csv", table);
+        for (options, points) in [("--missing drop-row", 2), ("--missing mean", 3)] {
+            let run = place.run(&format!("cluster t.csv -k 1 {options} --json"));
+            let json: serde_json::Value = serde_json::from_str(&run.quiet_success()).unwrap();
+            assert_eq!(json["points"], points, "{text} {options}");
+        }
+        let missing = format!("missing ('{text}')");
+        let words = [missing.as_str(), "t.csv:2", "--missing drop-row"];
+        place.run("cluster t.csv -k 1").refusal(&words);
     }
-    let words = ["missing ('nan')", "t.csv:2", "--missing drop-row"];
-    place.run("cluster t.csv -k 1").refusal(&words);
 }
 
 #[test]

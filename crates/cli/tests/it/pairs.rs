@@ -154,3 +154,15 @@ fn the_help_of_distance_fits() {
         "{help}"
     );
 }
+
+#[test]
+fn a_missing_pair_of_a_table_is_told_with_what_helps() {
+    let place = ProgramFolder::with("d.csv", "0,1,2\n1,0,\n2,NaN,0\n");
+    for command in ["cluster d.csv --pairwise -k 2", "scale d.csv"] {
+        let run = place.run(command);
+        run.refusal(&["a value is missing ('')", "d.csv:2", "give .npy"]);
+    }
+    place.write("d.csv", "0,1,2\n1,0,NaN\n2,3,0\n");
+    let run = place.run("cluster d.csv --pairwise -k 2");
+    run.refusal(&["missing ('NaN')", "d.csv:2", "give .npy"]);
+}

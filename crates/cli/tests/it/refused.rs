@@ -367,6 +367,21 @@ fn sem_g540_a_seed_of_one_start_from_numbers_is_refused() {
 }
 
 #[test]
+fn sem_g540_the_least_variance_of_symbols_is_refused() {
+    let place = ProgramFolder::with("letters.fa", ">w\nAACCAACCACACCCAA\n");
+    place.write("letters.csv", "s\na\nb\na\na\nb\n");
+    place.write("points.csv", three_groups());
+    for line in [
+        "hmm fit letters.fa -s 2 --floor 0.5",
+        "hmm fit letters.csv --symbol s -s 2 --floor 0.5",
+    ] {
+        place.run(line).refusal(&["--floor", "symbols"]);
+    }
+    let numbers = "hmm fit points.csv -s 2 --floor 0.5 -q";
+    place.run(numbers).quiet_success();
+}
+
+#[test]
 fn sem_g541_the_help_that_is_named_has_the_option() {
     let place = ProgramFolder::new();
     for (arguments, help) in [

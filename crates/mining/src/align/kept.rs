@@ -45,7 +45,9 @@ impl Alignment {
     ) -> LocalBoxFuture<'a, Result<PairDistances, MiningError>> {
         Box::pin(async move {
             self.check(sequences.alphabet())?;
-            let keeper = CheckpointKeeper::new(comm, Some(kept), self, |digest| {
+            // The same codes are other letters in another alphabet.
+            let options = (self, sequences.alphabet());
+            let keeper = CheckpointKeeper::new(comm, Some(kept), &options, |digest| {
                 (0..sequences.len()).for_each(|row| digest.bytes(sequences.codes(row)));
             });
             let work = Work::new(sequences);

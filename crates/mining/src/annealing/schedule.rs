@@ -27,7 +27,7 @@ const START: f64 = 1.001;
 const ROUNDS: usize = 64;
 /// A temperature so far below the first is never reached by cooling: it means that what is left
 /// to split cannot be told apart.
-const FROZEN: f64 = 1e-30;
+pub(super) const FROZEN: f64 = 1e-30;
 
 /// Where splits alone are wanted, cooling is no slower than by this factor: numbers of clusters are
 /// compared by factors of 3.

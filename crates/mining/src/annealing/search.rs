@@ -15,6 +15,7 @@
 
 use super::Annealing;
 use super::phases::{Phases, Tolerance};
+use super::schedule::FROZEN;
 use super::state::{Searched, Stage, State};
 use crate::blocks::Blocks;
 use crate::checkpoint::CheckpointKeeper;
@@ -248,7 +249,10 @@ impl Search<'_, '_> {
                 temperature,
             );
             phases.converge(self.team, self.blocks, tolerance).await?;
-            while phases.softness >= options.softness {
+            // Shares of equal distances stay soft at any temperature, as they do where rounding
+            // hides that they are not. Below 1e-300 a number over the temperature may be none.
+            let frozen = (temperature * FROZEN).max(1e-300);
+            while phases.softness >= options.softness && temperature > frozen {
                 temperature *= options.cooling;
                 phases.set_temperature(temperature);
                 phases.converge(self.team, self.blocks, tolerance).await?;

@@ -180,6 +180,8 @@ pub(super) struct Shares<'a> {
     pub(super) base: &'a [f64],
     /// What one step of a sum adds to it.
     pub(super) step: f64,
+    /// The step of log₂ Z.
+    pub(super) fine: f64,
     pub(super) tile: &'a Tile,
     pub(super) table: &'a Table,
     /// In: nothing. Out: the shares.
@@ -188,7 +190,8 @@ pub(super) struct Shares<'a> {
     pub(super) add: bool,
 }
 
-/// Of a tile: Σ log₂ Z, the sum of the largest shares, and per cluster the sum of the shares.
+/// Of a tile: Σ log₂ Z in steps, the sum of the largest shares, and per cluster the sum of the
+/// shares.
 pub(super) struct Shared {
     pub(super) logs: i64,
     pub(super) largest: i64,
@@ -229,7 +232,7 @@ impl NumericLoop for Shares<'_> {
             }
             isa.store(sum, &mut lane);
             let all = lane.sum();
-            logs += ((top + log2_of(all)) * FINE).round_ties_even() as i64;
+            logs += ((top + log2_of(all)) * self.fine).round_ties_even() as i64;
             largest += (FINE / all).round_ties_even() as i64;
             let factor = isa.splat(WHOLE / all);
             for half in 0..lanes {

@@ -141,6 +141,7 @@ impl<'a> Field<'a> {
     ) -> Result<Expectation, MiningError> {
         let (k, table) = (clusters.len(), self.centres(clusters));
         let base = base(clusters, heat);
+        let fine = self.fine(&base, heat);
         let mut shares = Table::new(k, ROWS);
         let mut totals = self.totals(k);
         let (mut logs, mut largest, mut masses) = (0, 0, vec![0; k]);
@@ -148,6 +149,7 @@ impl<'a> Field<'a> {
             let task = Shares {
                 base: &base,
                 step: self.factor(heat),
+                fine,
                 tile,
                 table: &table,
                 shares: &mut shares,
@@ -167,7 +169,7 @@ impl<'a> Field<'a> {
             .sum(head.chain(totals.into_iter().flatten()).collect())
             .await?;
         let rows = self.bits.len() as f64;
-        let logs = sums[0] as f64 / FINE / rows;
+        let logs = sums[0] as f64 / fine / rows;
         Ok(Expectation {
             free_energy: self.ones as f64 / rows - heat.temperature * LN_2 * logs,
             softness: 1.0 - sums[1] as f64 / FINE / rows,
@@ -183,6 +185,18 @@ impl<'a> Field<'a> {
     /// What one step of a row's sum adds to its exponents.
     fn factor(&self, heat: Heat) -> f64 {
         2.0 * LOG2_E / heat.temperature / self.step
+    }
+
+    /// The step of log₂ Z, a power of two, the same on all ranks: [`FINE`], or a coarser one where
+    /// the sum over all rows might leave the whole numbers, as at the lowest temperatures.
+    fn fine(&self, base: &[f64], heat: Heat) -> f64 {
+        // The sum of a row has less than 2³¹ steps; Z has a term of each cluster.
+        let most = base.iter().fold(0.0_f64, |most, term| most.max(term.abs()))
+            + self.factor(heat) * (1_u64 << 31) as f64
+            + base.len() as f64;
+        let fit = (1_u64 << 61) as f64 / (most * self.bits.len() as f64);
+        let power = f64::from_bits(fit.to_bits() & f64::INFINITY.to_bits());
+        FINE.min(power)
     }
 
     /// What one step of a row's sum adds to |y|² - d, times -1.
@@ -223,9 +237,10 @@ impl<'a> Field<'a> {
     /// cluster it is Σ q, Σ q t, Σ q t² and Σ q t⁴, then Σ q t x.
     fn along(&self, clusters: &[Cluster], heat: Heat, reach: f64) -> Vec<i64> {
         let k = clusters.len();
-        let fine = f64::from(29 - (self.most as f64).sqrt().log2().ceil() as i32).exp2();
-        let (axes, middles) = self.axes(clusters, fine);
+        let finest = f64::from(29 - (self.most as f64).sqrt().log2().ceil() as i32).exp2();
+        let (axes, middles) = self.axes(clusters, finest);
         let (table, base) = (self.centres(clusters), base(clusters, heat));
+        let fine = self.fine(&base, heat);
         let (mut shares, mut along) = (Table::new(k, ROWS), Table::new(k, ROWS));
         let mut totals = self.totals(k);
         let mut sums = vec![0_i64; 4 * k];
@@ -233,6 +248,7 @@ impl<'a> Field<'a> {
             let task = Shares {
                 base: &base,
                 step: self.factor(heat),
+                fine,
                 tile,
                 table: &table,
                 shares: &mut shares,
@@ -244,7 +260,7 @@ impl<'a> Field<'a> {
             for row in 0..tile.len() {
                 for (c, sums) in sums.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                     let share = f64::from(shares.get(row, c)) / WHOLE;
-                    let t = (f64::from(along.get(row, c)) / fine - middles[c]) / reach;
+                    let t = (f64::from(along.get(row, c)) / finest - middles[c]) / reach;
                     let (first, second) = (share * t, share * t * t);
                     shares.set(row, c, (first * WHOLE).round_ties_even() as i32);
                     sums[1] += (first * FINER).round_ties_even() as i64;

@@ -156,6 +156,39 @@ fn sem_g136_sums_are_those_of_the_plain_formulae() {
 }
 
 #[test]
+fn sem_g136_sums_at_the_lowest_temperatures_stay_in_range() {
+    let bits = families(2_000, 200, 3);
+    let heat = Heat {
+        temperature: 4e-9,
+        ..HEAT
+    };
+    for ranks in [1, 2] {
+        let (free, nearest) = on_field(ranks, &bits, async |field| {
+            let clusters = centres(field, 3);
+            let square = |row: usize, cluster: &Cluster| -> f64 {
+                let mut apart: Vec<f64> = field.place(&cluster.centre).collect();
+                bits.columns(row).for_each(|column| apart[column] -= 1.0);
+                apart.iter().map(|x| x * x).sum()
+            };
+            let nearest = (0..bits.len()).map(|row| {
+                let all = clusters.iter().map(|cluster| square(row, cluster));
+                all.fold(f64::INFINITY, f64::min)
+            });
+            let nearest = nearest.sum::<f64>() / bits.len() as f64;
+            let found = field.expect(&clusters, heat).await.unwrap();
+            let mut clusters = clusters;
+            for cluster in &mut clusters {
+                cluster.direction = vec![(1.0 / 200.0_f64).sqrt(); 200];
+            }
+            field.spread(&mut clusters, heat).await.unwrap();
+            assert!(clusters.iter().all(|cluster| cluster.variance.is_finite()));
+            (found.free_energy, nearest)
+        });
+        assert!((free - nearest).abs() < 1e-6, "{free}, {nearest}");
+    }
+}
+
+#[test]
 fn sem_g137_the_same_bits_on_any_number_of_ranks() {
     let bits = families(2_600, 150, 5);
     let first = anneal(1, &exactly(5), &bits);

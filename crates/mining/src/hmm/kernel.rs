@@ -13,6 +13,10 @@ use crate::lanes::{F64x8, Isa, LANES, NumericLoop, exp2, log2_of};
 /// Forward numbers whose sum is less than this are divided by it.
 const SMALL: f64 = 1.0 / (1_u64 << 60) as f64;
 
+/// Backward numbers are this at most; beyond all numbers, a forward number of 0 would make them
+/// none.
+const LARGEST: f64 = f64::MAX / 4.0;
+
 /// Room that is kept between sequences.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -295,6 +299,7 @@ fn backward<I: Isa>(
                 let mut value = isa.mul(isa.load(shown), isa.load(beta));
                 if scale != 1.0 {
                     value = isa.div(value, isa.splat(scale));
+                    value = isa.min(value, isa.splat(LARGEST));
                 }
                 isa.store(value, next);
             }
@@ -302,6 +307,7 @@ fn backward<I: Isa>(
                 add_steps(isa, width, alphas, next, steps);
             }
             product(isa, width, &packed.columns, next, beta);
+            bound(isa, alphas, beta);
         }
         for ((gamma, alpha), beta) in gamma.iter_mut().zip(alphas).zip(&*beta) {
             isa.store(isa.mul(isa.load(alpha), isa.load(beta)), gamma);
@@ -319,6 +325,18 @@ fn backward<I: Isa>(
                 .zip(shares)
                 .for_each(|(to, share)| *to = *share);
         }
+    }
+}
+
+/// Takes out the backward numbers of states in which the chain cannot be. Nothing depends on them,
+/// and they alone grow without bound: such a state may show the rest far better than all others.
+#[inline(always)]
+fn bound<I: Isa>(isa: I, alphas: &[F64x8], beta: &mut [F64x8]) {
+    let zero = isa.splat(0.0);
+    for (alpha, beta) in alphas.iter().zip(beta) {
+        let value = isa.min(isa.load(beta), isa.splat(LARGEST));
+        let nowhere = isa.equal(isa.load(alpha), zero);
+        isa.store(isa.select(nowhere, zero, value), beta);
     }
 }
 

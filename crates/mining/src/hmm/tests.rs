@@ -63,6 +63,33 @@ fn sem_g133_a_step_to_next_to_nothing_is_possible_behind_a_small_number() {
 }
 
 #[test]
+fn sem_g133_a_state_that_cannot_be_reached_may_show_all_best() {
+    // Without a way there, the second state would show 1000 places by 99 to 1 each.
+    let shown = Emissions::Discrete {
+        symbols: 2,
+        probabilities: vec![0.99, 0.01, 0.01, 0.99],
+    };
+    let model = HmmModel::new(vec![1.0, 0.0], vec![1.0, 0.0, 0.0, 1.0], shown).unwrap();
+    let seen = Observations::symbols(&[vec![1; 1000]], 2).unwrap();
+    let shares = on_ranks(1, async |comm, control| {
+        model.posteriors(comm, &seen, control).await
+    });
+    close(shares[0].log_p[0], 1000.0 * 0.01_f64.ln());
+    for pair in shares[0].shares[0].chunks_exact(2) {
+        close(pair[0], 1.0);
+        close(pair[1], 0.0);
+    }
+    let found = fit(1, Hmm::default(), &model, &seen).model;
+    assert_eq!(found.start(), [1.0, 0.0]);
+    assert_eq!(found.transitions(), [1.0, 0.0, 0.0, 1.0]);
+    let Emissions::Discrete { probabilities, .. } = found.emissions() else {
+        panic!("symbols stay symbols");
+    };
+    close(probabilities[1], 1.0);
+    assert_eq!(probabilities[2..], [0.01, 0.99]);
+}
+
+#[test]
 fn sem_g133_probability_path_and_posteriors_have_the_golden_numbers() {
     let (model, seen) = golden();
     let scores = on_ranks(2, async |comm, control| {

@@ -3,9 +3,9 @@
 use crate::data::{Numbers, anneal, kmeans};
 use motet_comm::{Communicator, Value, World};
 use motet_mining::{
-    Alignment, Alphabet, Annealing, BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken,
-    Checkpoints, Clustering, Clusters, Control, KMeans, MiningError, PairDistances, Points,
-    Progress, Sequences,
+    Alignment, AlignmentKind, Alphabet, Annealing, BitAnnealing, BitClustering, BitKMeans, Bits,
+    CancelToken, Checkpoints, Clustering, Clusters, Control, KMeans, MiningError, PairDistances,
+    Points, Progress, Scores, Sequences,
 };
 use motet_sync::Mutex;
 use std::time::Duration;
@@ -290,4 +290,43 @@ fn sem_g171_distances_that_were_stopped_go_on_to_the_same_bits() {
     );
     kept.clear().unwrap();
     assert!(!folder.path().join("distances.0.checkpoint").exists());
+}
+
+#[test]
+fn sem_g171_distances_of_another_alphabet_or_other_scores_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Checkpoints::new(folder.path(), "distances").every(Duration::ZERO);
+    let run = |method: Alignment, text: &str, alphabet: Alphabet| {
+        let sequences = Sequences::from_fasta(text.as_bytes(), alphabet).unwrap();
+        let parts = World::threads(2).run(async |comm| {
+            let control = Control::default();
+            let run = method.distances_kept(&comm, &sequences, &control, &kept);
+            Ok::<_, MiningError>(run.await.map(|_| ()).map_err(|error| error.to_string()))
+        });
+        parts.unwrap().remove(0)
+    };
+    let (dna, bases) = (Alignment::dna(), ">a\nACGTN\n>b\nACGTN\n");
+    run(dna, bases, Alphabet::Dna).unwrap();
+    let local = Alignment {
+        kind: AlignmentKind::Local,
+        ..dna
+    };
+    let scores = Alignment {
+        scores: Scores::Letters { same: 4, other: -4 },
+        ..dna
+    };
+    // Each letter has the same code as the base above.
+    let residues = ">a\nARNDC\n>b\nARNDC\n";
+    for told in [
+        run(dna, residues, Alphabet::Protein),
+        run(local, bases, Alphabet::Dna),
+        run(scores, bases, Alphabet::Dna),
+    ] {
+        let told = told.unwrap_err();
+        assert!(
+            told.contains("distances.0.checkpoint") && told.contains("other options"),
+            "{told}"
+        );
+    }
+    run(dna, bases, Alphabet::Dna).unwrap();
 }

@@ -239,3 +239,19 @@ impl WithSource for MiningError {
         format!("{self}: {}", source.unwrap_or_default())
     }
 }
+
+#[test]
+fn an_annealing_ends_where_rounding_hides_that_no_share_is_soft() {
+    // Seventeen weights of a seventeenth add up to less than 1.
+    let value = |i: i32| f64::from(i * i % 13 + i / 9 * 40) + f64::from(i) / 64.0;
+    let points = Points::new((0..17).map(value).collect(), 1).unwrap();
+    let method = Annealing {
+        clusters: Clusters::Exactly(2),
+        softness: 1e-17,
+        ..Annealing::default()
+    };
+    let found = World::solo()
+        .run(async |comm| method.fit(&comm, &points, &Control::default()).await)
+        .unwrap();
+    assert_eq!(found[0].sizes, [9, 8]);
+}
