@@ -234,7 +234,7 @@ fn elsewhere(py: Python<'_>, run: &FitRun, ranks: usize, fit: AnyFit) -> PyResul
                 }
             }
             Ok(Some(FitNews::Progress(_)) | None) => {}
-            // It has panicked, or this thread runs a task.
+            // It has panicked.
             Err(_) => break None,
         }
         if raised.is_none()

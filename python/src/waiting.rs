@@ -10,7 +10,7 @@
 use crate::errors::MotetError;
 use motet::{BlockingError, Port, wait_blocking_for};
 use motet_sync::thread::JoinHandle;
-use motet_sync::{Arc, Mutex};
+use motet_sync::{Arc, Mutex, block_on_for};
 use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
 use pyo3::prelude::*;
 use std::mem;
@@ -86,10 +86,11 @@ pub(crate) fn in_no_task(advice: &'static str) -> PyResult<()> {
     }
 }
 
-/// What `thread` tells next, or nothing when it is time to look for signals.
+/// What `thread` tells next, or nothing when it is time to look for signals. Also on a thread that
+/// runs a task: `thread` waits for no task of it.
 ///
 /// # Errors
-/// The thread has ended without having told anything more, or the caller must not block.
+/// The thread has ended without having told anything more.
 pub(crate) fn hear<T: Send + 'static>(
     py: Python<'_>,
     told: &Port<T>,
@@ -97,10 +98,10 @@ pub(crate) fn hear<T: Send + 'static>(
 ) -> Result<Option<T>, BlockingError> {
     // Asked before the wait: what a thread tells as it ends in its midst is heard the next time.
     let over = thread.is_finished();
-    match py.detach(|| wait_blocking_for(told.recv(), LOOK)) {
-        Ok(item) => Ok(Some(item)),
-        Err(BlockingError::Elapsed) if !over => Ok(None),
-        Err(error) => Err(error),
+    match py.detach(|| block_on_for(told.recv(), LOOK)) {
+        Some(item) => Ok(Some(item)),
+        None if over => Err(BlockingError::Elapsed),
+        None => Ok(None),
     }
 }
 

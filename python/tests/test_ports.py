@@ -8,9 +8,11 @@ import threading
 import time
 import weakref
 
+import numpy
 import pytest
 
 import motet
+from motet.cluster import KMeans
 from motet.comm import World
 from motet.ports import (
     Closed,
@@ -390,3 +392,22 @@ def test_what_waits_is_refused_in_a_handler_with_advice_of_its_own(dispatcher):
     assert out.get_blocking(30) == 1
     with pytest.raises(motet.MotetError, match="comm.Split"):
         World.threads(1).run(lambda _: World.threads(1).run(print))
+
+
+def test_sem_g446_a_fit_is_called_in_a_handler_and_in_a_rank(dispatcher):
+    rows = numpy.random.default_rng(7).normal(size=(10_000, 2))
+    alone, heard, out = KMeans(4).fit(rows).labels_, [], Port()
+    queue = dispatcher.queue()
+    raised = queue.exception_port()
+    for params in ({"n_jobs": 2}, {"callback": heard.append}):
+
+        def labels(_, params=params):
+            return KMeans(4, **params).fit(rows).labels_
+
+        queue.enqueue(lambda labels=labels: out.post(labels(None)))
+        dispatcher.wait_idle()
+        assert raised.test() is None
+        numpy.testing.assert_array_equal(out.test(), alone)
+        for found in World.threads(2).run(labels):
+            numpy.testing.assert_array_equal(found, alone)
+    assert heard
