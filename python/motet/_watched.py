@@ -94,6 +94,8 @@ class Watched:
             self._estimator.__dict__.pop("profile_", None)
             if self._estimator.profile:
                 self._estimator.profile_ = self._run.profile
+        # It has what hears, which is of this: nothing is kept until the collector comes.
+        del self._run
 
     def _hear(self, now: dict[str, Any]) -> Any:
         if self._bar is not None:

@@ -15,6 +15,7 @@ use motet::{Communicator, Port, RunError, World, comm};
 use motet_sync::thread;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::PyDict;
 use std::any::Any;
 use std::fmt;
@@ -76,6 +77,11 @@ impl FitRun {
             kept: checkpoint.map(kept).transpose()?,
             profile: OnceLock::new(),
         })
+    }
+
+    /// Shows Python's garbage collector the callback, whose owner may have the run.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callback)
     }
 
     /// Where the time of the run went, if it was to be told.

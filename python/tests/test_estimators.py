@@ -1,7 +1,9 @@
 """scikit-learn's own checks, without exceptions."""
 
+import gc
 import pickle
 import threading
+import weakref
 
 import numpy
 import pytest
@@ -91,6 +93,15 @@ def test_sem_g444_any_fit_is_heard_of_and_stopped(groups, method):
         fresh(method, callback=lambda _: False).fit(rows)
     with pytest.raises(ZeroDivisionError):
         fresh(method, callback=lambda _: 1 // 0).fit(rows)
+
+
+@pytest.mark.parametrize("method", ALL, ids=named)
+def test_an_estimator_that_has_been_heard_of_is_freed(groups, method):
+    found = fresh(method, callback=lambda _: None).fit(data(method, groups[::3]))
+    gone = weakref.ref(found)
+    del found
+    gc.collect()
+    assert gone() is None
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)

@@ -342,6 +342,21 @@ def test_sem_g452_a_loop_is_freed_with_its_tasks():
     assert port.test() == "here"
 
 
+def test_a_guard_that_has_its_part_is_freed():
+    class Wants:
+        def __init__(self):
+            self.part = Port().when(self)
+
+        def __call__(self, item):
+            return True
+
+    wants = Wants()
+    gone = weakref.ref(wants)
+    del wants
+    gc.collect()
+    assert gone() is None
+
+
 def test_what_is_no_function_is_refused(dispatcher):
     port = Port()
     for wrong in (
