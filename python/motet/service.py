@@ -132,7 +132,7 @@ def _answer(came: tuple[bool, str]) -> Any:
 
 
 class Call:
-    """A call that is on its way: await it, or block the thread for it.
+    """A call that is on its way: await it, or block the thread for it, once.
 
     It has been sent; one that nobody waits for is carried out all the same.
     """

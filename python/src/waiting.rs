@@ -9,6 +9,7 @@
 
 use crate::errors::MotetError;
 use motet::{BlockingError, Port, wait_blocking_for};
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::JoinHandle;
 use motet_sync::{Arc, Mutex, block_on_for};
 use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
@@ -26,18 +27,26 @@ pub(crate) type BoxedFuture = Pin<Box<dyn Future<Output = PyResult<Py<PyAny>>> +
 
 /// A future that has not given its object yet.
 #[pyclass(frozen, name = "Waiting", module = "motet._motet")]
-pub(crate) struct PendingObject(Mutex<Option<BoxedFuture>>);
+pub(crate) struct PendingObject {
+    future: Mutex<Option<BoxedFuture>>,
+    /// Somebody awaits it, or has.
+    begun: AtomicBool,
+}
 
 impl PendingObject {
     pub(crate) fn new(
         future: impl Future<Output = PyResult<Py<PyAny>>> + Send + 'static,
     ) -> PendingObject {
-        PendingObject(Mutex::new(Some(Box::pin(future))))
+        PendingObject {
+            future: Mutex::new(Some(Box::pin(future))),
+            begun: AtomicBool::new(false),
+        }
     }
 
     /// The future, for a task that awaits it.
     pub(crate) fn take_future(&self) -> PyResult<BoxedFuture> {
-        self.0.lock().take().ok_or_else(over)
+        self.begin()?;
+        self.future.lock().take().ok_or_else(over)
     }
 }
 
@@ -47,13 +56,25 @@ fn over() -> PyErr {
 
 #[pymethods]
 impl PendingObject {
+    /// Comes before the first `poll`.
+    ///
+    /// # Errors
+    /// Somebody awaits it, or has: it wakes one only.
+    fn begin(&self) -> PyResult<()> {
+        // Relaxed: the future has a lock.
+        match self.begun.swap(true, Ordering::Relaxed) {
+            true => Err(over()),
+            false => Ok(()),
+        }
+    }
+
     /// The object in a tuple of one; nothing while it is not there: then `alarm` will tell this
     /// number.
     fn poll(&self, py: Python<'_>, alarm: &Alarm, number: u64) -> PyResult<Option<(Py<PyAny>,)>> {
         let bell = Arc::clone(&alarm.0);
         py.detach(|| {
             let waker = Waker::from(Arc::new(Ring { bell, number }));
-            let mut held = self.0.lock();
+            let mut held = self.future.lock();
             let future = held.as_mut().ok_or_else(over)?;
             match future.as_mut().poll(&mut Context::from_waker(&waker)) {
                 Poll::Ready(outcome) => {
@@ -67,7 +88,11 @@ impl PendingObject {
 
     /// Gives up; what was meant for this goes back to where it was.
     fn cancel(&self, py: Python<'_>) {
-        py.detach(|| drop(self.0.lock().take()));
+        py.detach(|| {
+            let given_up = self.future.lock().take();
+            // Outside the lock: it wakes others.
+            drop(given_up);
+        });
     }
 
     /// Blocks the thread until the object is there, so many seconds at most.

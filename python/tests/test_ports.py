@@ -328,6 +328,20 @@ def test_sem_g452_an_item_does_not_go_to_a_task_of_a_closed_loop():
     assert port.get_blocking(30) == "second"
 
 
+def test_sem_g452_nor_does_it_when_the_loop_is_closed_before_its_turn():
+    port, loop = Port(), asyncio.new_event_loop()
+    tasks = [loop.create_task(port.get()) for _ in range(2)]
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.call_exception_handler = lambda _: None  # type: ignore[method-assign]
+    # The loop does not run: its tasks are told, and do not get so far.
+    port.post("first")
+    port.post("second")
+    assert port.test() is None
+    loop.close()
+    assert items(port) == ["first", "second"]
+    assert not any(task.done() for task in tasks)
+
+
 def test_sem_g452_a_loop_is_freed_with_its_tasks():
     port, loop = Port(), asyncio.new_event_loop()
     loop.create_task(port.get())

@@ -374,3 +374,23 @@ def test_sem_g544_a_reason_that_is_no_text_is_told_as_one():
     for never in (-1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="retry_after"):
             Fault("Gone", "no more", retry_after=never)
+
+
+def test_sem_g456_a_call_is_awaited_by_one_task():
+    async def main(url):
+        call = connect(url)["/till"].deposit(40)
+
+        async def waits():
+            return await call
+
+        both = asyncio.gather(waits(), waits(), return_exceptions=True)
+        first, second = await asyncio.wait_for(both, 60)
+        with pytest.raises(RuntimeError, match="awaited once"):
+            call.blocking(60)
+        return first, second
+
+    with Node() as node:
+        node.add("/till", Till())
+        first, second = asyncio.run(main(node.url))
+    assert first == 40
+    assert isinstance(second, RuntimeError) and "awaited once" in str(second)
