@@ -25,6 +25,17 @@ def test_mixtures_agree_with_scikit_learn(groups, kind):
 
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_what_a_mixture_has_found_stays_of_its_kind(groups, kind):
+    found = GaussianMixture(3, covariance_type=kind).fit(groups)
+    before = found.bic(groups), found.precisions_, found.precisions_cholesky_
+    found.set_params(covariance_type="full" if kind == "diag" else "diag", n_components=2)
+    assert found.bic(groups) == before[0]
+    numpy.testing.assert_array_equal(found.precisions_, before[1])
+    numpy.testing.assert_array_equal(found.precisions_cholesky_, before[2])
+    assert found.fit(groups).precisions_.shape != before[1].shape
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
 def test_precisions_invert_covariances_as_those_of_scikit_learn(groups, kind):
     theirs = pytest.importorskip("sklearn.mixture").GaussianMixture(3, covariance_type=kind)
     found = GaussianMixture(3, covariance_type=kind).fit(groups)
