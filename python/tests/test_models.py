@@ -3,6 +3,7 @@ import pickle
 import numpy
 import pytest
 
+from motet import _motet
 from motet.hmm import CategoricalHMM, GaussianHMM
 from motet.mixture import GaussianMixture
 
@@ -253,3 +254,11 @@ def test_wrong_sequences_are_named():
     found = CategoricalHMM(2).fit([0, 1, 0, 1])
     with pytest.raises(ValueError, match="holds 7"):
         found.score([0, 7])
+
+
+def test_matrices_are_read_row_after_row_whatever_their_order_in_memory():
+    steps, means = numpy.array([[0.9, 0.1], [0.3, 0.7]]), numpy.array([[0.0, 1.0], [2.0, 3.0]])
+    for order in (numpy.ascontiguousarray, numpy.asfortranarray, lambda of: of.repeat(2, 0)[::2]):
+        model = _motet.Markov.gaussian([0.5, 0.5], order(steps), order(means), numpy.ones((2, 2)))
+        numpy.testing.assert_array_equal(model.transitions, steps)
+        numpy.testing.assert_array_equal(model.emissions[0], means)
