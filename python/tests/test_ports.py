@@ -297,6 +297,20 @@ def test_a_bounded_queue_and_a_closed_dispatcher_refuse(dispatcher):
         dispatcher.queue()
 
 
+def test_a_dispatcher_that_is_being_closed_is_waited_for():
+    dispatcher, gate, out = Dispatcher(), threading.Event(), []
+    dispatcher.queue().enqueue(lambda: (gate.wait(60), out.append("done")))
+    for waits in (dispatcher.wait_idle, dispatcher.close, dispatcher.close):
+        with pytest.raises(TimeoutError):
+            waits(timeout=0.01)
+    with pytest.raises(motet.MotetError, match="closed"):
+        dispatcher.queue()
+    gate.set()
+    dispatcher.close()
+    assert out == ["done"]
+    dispatcher.close()
+
+
 def test_a_program_that_forgets_its_dispatcher_ends(tmp_path):
     program = (
         "from motet.ports import Dispatcher, Port, receive\n"
