@@ -8,6 +8,7 @@
 //! ```
 
 use crate::errors::{MotetError, of_mining, of_run};
+use crate::own::end_reason;
 use crate::profile::Profile;
 use crate::waiting::hear;
 use motet::mining::{CancelToken, Checkpoints, Control, MiningError, Progress};
@@ -247,6 +248,10 @@ fn elsewhere(py: Python<'_>, run: &FitRun, ranks: usize, fit: AnyFit) -> PyResul
             && let Err(error) = py.check_signals()
         {
             raised = Some(error);
+        }
+        if raised.is_none() {
+            // On the thread of a rank: its run may be over.
+            raised = end_reason().map(PyErr::from);
         }
         if raised.is_some() || stopped {
             token.cancel();

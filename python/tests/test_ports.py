@@ -454,3 +454,19 @@ def test_sem_g446_a_fit_is_called_in_a_handler_and_in_a_rank(dispatcher):
         for found in World.threads(2).run(labels):
             numpy.testing.assert_array_equal(found, alone)
     assert heard
+
+
+def test_sem_g446_a_fit_in_a_rank_ends_with_its_run():
+    rows = numpy.random.default_rng(1).normal(size=(100_000, 8))
+    begins = threading.Event()
+
+    def main(comm):
+        if comm.rank == 0:
+            begins.wait(60)
+            raise LookupError("no more rows")
+        begins.set()
+        # By itself it takes hours.
+        KMeans(60, n_init=1000, tol=0.0).fit(rows)
+
+    with pytest.raises(LookupError, match="no more rows"):
+        World.threads(2).run(main)
