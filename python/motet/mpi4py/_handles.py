@@ -92,6 +92,4 @@ def of_number(number: int) -> Ranks | None:
 NULL = Null()
 # All ranks of the process have these objects; each stands for the communicator of who calls.
 WORLD = Ranks(_motet.MpiComm.world(), predefined=True, shared=True, name="MPI_COMM_WORLD")
-SELF = Ranks(
-    _motet.MpiComm.alone(), predefined=True, shared=True, alone=True, name="MPI_COMM_SELF"
-)
+SELF = Ranks(_motet.MpiComm.alone(), predefined=True, shared=True, alone=True, name="MPI_COMM_SELF")
