@@ -374,6 +374,9 @@ class Node:
         self._node.add(path, _carrier(served), listed, state)
 
     def close(self) -> None:
-        """Answer no more, and end the services. An operation of a service must not call it."""
+        """Answer no more, and end the services. An operation of a service must not call it.
+
+        After Ctrl-C another call waits on.
+        """
         self._node.close()
         _open.discard(self)

@@ -130,6 +130,22 @@ pub(crate) fn hear<T: Send + 'static>(
     }
 }
 
+/// What lies in a port, and stays there for others; waits until something does. Also on the thread
+/// of a rank.
+///
+/// # Errors
+/// What a handler of a signal raises.
+pub(crate) fn seen<T: Copy + Send + 'static>(py: Python<'_>, port: &Port<T>) -> PyResult<T> {
+    loop {
+        if let Some(item) = py.detach(|| block_on_for(port.recv(), LOOK)) {
+            // Nobody closes the port.
+            let _ = port.post(item);
+            return Ok(item);
+        }
+        py.check_signals()?;
+    }
+}
+
 /// Blocks the thread until `future` has ended, so many seconds at most. Signals are looked for.
 ///
 /// # Errors

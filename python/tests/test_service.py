@@ -2,13 +2,16 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from motet.comm import World
-from motet.ports import sleep
+from motet.ports import Port, sleep
 from motet.service import Fault, Node, Notification, connect, query, service, update
 
 
@@ -394,3 +397,34 @@ def test_sem_g456_a_call_is_awaited_by_one_task():
         first, second = asyncio.run(main(node.url))
     assert first == 40
     assert isinstance(second, RuntimeError) and "awaited once" in str(second)
+
+
+def test_sem_g517_ctrl_c_ends_the_wait_of_close_and_another_call_waits_on():
+    gate, begun, came = Port(), threading.Event(), []
+
+    @service
+    class Slow:
+        state = None
+
+        @query
+        async def waits(self):
+            begun.set()
+            came.append(await gate.get())
+
+    node = Node()
+    node.add("/slow", Slow())
+    call = connect(node.url)["/slow"].waits()
+    assert begun.wait(60)
+    interrupted = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.start()
+        node.close()
+    interrupted.join()
+    # The operation goes on until it has ended.
+    gate.post("done")
+    node.close()
+    assert came == ["done"]
+    node.close()
+    # Its answer may have come too late for the server.
+    with contextlib.suppress(Fault):
+        assert call.blocking(60) is None
