@@ -109,6 +109,11 @@ def test_any_fit_shows_a_bar(groups, method, capfd):
     pytest.importorskip("tqdm")
     fresh(method, verbose=1).fit(data(method, groups[::3]))
     assert type(method).__name__ in capfd.readouterr().err
+    # Where nothing is fitted there is none.
+    for wrong in ({"n_jobs": 0}, {"callback": 3}, {"checkpoint": 3.5}):
+        with pytest.raises((TypeError, ValueError)):
+            fresh(method, verbose=1, **wrong).fit(data(method, groups[::3]))
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)
