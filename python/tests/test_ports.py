@@ -177,6 +177,26 @@ def test_sem_g453_arbiters_take_what_they_say(dispatcher):
             wrong()
 
 
+def test_an_arbiter_that_found_no_place_in_another_is_still_there(dispatcher):
+    port, other, out = Port(), Port(), Port()
+    once, more = receive(port, out.post, once=True), receive(other, out.post)
+    for wrong in (
+        lambda: choice(once, more),
+        lambda: choice(once, once),
+        lambda: choice(),
+        lambda: interleave(concurrent=[once], teardown=[more]),
+        lambda: interleave(exclusive=[once, once]),
+        lambda: interleave(concurrent=[once, interleave()]),
+    ):
+        with pytest.raises(ValueError):
+            wrong()
+    choice(once).activate(dispatcher.queue())
+    more.activate(dispatcher.queue())
+    port.post(1)
+    other.post(2)
+    assert sorted(out.get_blocking(10) for _ in range(2)) == [1, 2]
+
+
 def test_an_interleave_runs_exclusive_handlers_alone(dispatcher):
     deposits, ask, stop, out = Port(), Port(), Port(), Port()
     state = {"cents": 0, "inside": 0}
