@@ -428,3 +428,12 @@ def test_sem_g517_ctrl_c_ends_the_wait_of_close_and_another_call_waits_on():
     # Its answer may have come too late for the server.
     with contextlib.suppress(Fault):
         assert call.blocking(60) is None
+
+
+def test_sem_g456_a_call_that_nobody_waits_for_warns():
+    with Node() as node:
+        node.add("/till", Till())
+        till = connect(node.url)["/till"]
+        with pytest.warns(RuntimeWarning, match="neither awaited nor blocked for"):
+            till.deposit(40)
+        assert till.get().blocking(60).state["cents"] in (0, 40)
