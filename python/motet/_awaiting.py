@@ -33,21 +33,31 @@ class _Waits:
 
     def _ring(self) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._wake)
+            self._loop.call_soon_threadsafe(_Turn(self))
         except RuntimeError:
             if not self._loop.is_closed():
                 raise
-            # Its tasks never go on: what was meant for them is for others.
-            for _, waiting in list(self._pending.values()):
-                waiting.cancel()
+            self.give_up()
 
-    def _wake(self) -> None:
+    @property
+    def is_over(self) -> bool:
+        """Whether the loop is closed."""
+        return self._loop.is_closed()
+
+    def give_up(self) -> None:
+        """The loop is closed, and its tasks never go on: what was meant for them is for others."""
+        # The last first: each item goes back to the front of its port.
+        for _, waiting in reversed(list(self._pending.values())):
+            waiting.cancel()
+
+    def wake(self) -> None:
         for number in self._alarm.take():
             future, _ = self._pending.get(number, (None, None))
             if future is not None and not future.done():
                 future.set_result(None)
 
     async def given(self, waiting: _motet.Waiting) -> Any:
+        waiting.begin()
         number = next(self._numbers)
         try:
             while True:
@@ -60,6 +70,24 @@ class _Waits:
         finally:
             self._pending.pop(number, None)
             waiting.cancel()
+
+
+class _Turn:
+    """What a loop calls for all that is ready; one that is closed drops it."""
+
+    __slots__ = ("_waits",)
+
+    def __init__(self, waits: _Waits) -> None:
+        self._waits: _Waits | None = waits
+
+    def __call__(self) -> None:
+        waits, self._waits = self._waits, None
+        if waits is not None:
+            waits.wake()
+
+    def __del__(self) -> None:
+        if self._waits is not None and self._waits.is_over:
+            self._waits.give_up()
 
 
 def _on_loop(waiting: _motet.Waiting, loop: asyncio.AbstractEventLoop) -> Coroutine[Any, Any, Any]:

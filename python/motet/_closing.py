@@ -12,8 +12,15 @@ def closed_at_exit() -> weakref.WeakSet[Any]:
     kept: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def close_all() -> None:
+        failed = None
         for one in list(kept):
-            one.close()
+            try:
+                one.close()
+            except Exception as error:
+                # The others are closed all the same.
+                failed = error
+        if failed is not None:
+            raise failed
 
     atexit.register(close_all)
     return kept

@@ -66,6 +66,10 @@ class Watched:
 
     def __init__(self, estimator: Any) -> None:
         self._estimator, self._bar, self._done = estimator, None, 0.0
+        # What is wrong is said before a bar is shown.
+        jobs, folder = ranks(estimator.n_jobs), kept(estimator)
+        if estimator.callback is not None:
+            called("callback", estimator.callback)
         if estimator.verbose:
             try:
                 from tqdm.auto import tqdm
@@ -74,14 +78,10 @@ class Watched:
             if tqdm is not None:
                 form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
                 self._bar = tqdm(total=1.0, desc=type(estimator).__name__, bar_format=form)
-        if estimator.callback is not None:
-            called("callback", estimator.callback)
         self._hundredths = Hundredths(estimator)
         heard = estimator.callback is not None or self._bar is not None or self._hundredths
         hear = self._hear if heard else None
-        self._run = _motet.Run(
-            ranks(estimator.n_jobs), hear, bool(estimator.profile), kept(estimator)
-        )
+        self._run = _motet.Run(jobs, hear, bool(estimator.profile), folder)
 
     def __enter__(self) -> _motet.Run:
         return self._run
@@ -94,6 +94,8 @@ class Watched:
             self._estimator.__dict__.pop("profile_", None)
             if self._estimator.profile:
                 self._estimator.profile_ = self._run.profile
+        # It has what hears, which is of this: nothing is kept until the collector comes.
+        del self._run
 
     def _hear(self, now: dict[str, Any]) -> Any:
         if self._bar is not None:

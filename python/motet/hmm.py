@@ -343,7 +343,8 @@ class CategoricalHMM(_Markov):
 
     def _shown(self, X: Any, *, reset: bool) -> numpy.ndarray:
         X = unmasked("X", table(X))
-        if getattr(X, "ndim", None) == 1 or not hasattr(X, "shape"):
+        # A series of polars has a shape and no `ndim`.
+        if len(getattr(X, "shape", (0,))) == 1:
             # What is a row of symbols is made a column, as hmmlearn has it.
             X = numpy.asarray(X)
             X = X.reshape(-1, 1) if X.ndim == 1 else X

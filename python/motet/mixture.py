@@ -111,9 +111,11 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
             "diag": (self.n_components, columns),
             "spherical": (self.n_components,),
         }
+        # What was found stays of this kind, whatever the parameter is set to later.
+        self._kind = self.covariance_type
         self.weights_ = found.weights
         self.means_ = found.means
-        self.covariances_ = found.covariances.reshape(shapes[self.covariance_type])
+        self.covariances_ = found.covariances.reshape(shapes[self._kind])
         self.labels_ = found.labels
         self.converged_ = found.converged
         self.trace_ = found.trace
@@ -146,7 +148,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     def _factor(self) -> None:
         """Keep what probabilities are computed by: inverses of the roots of the covariances."""
         components, columns = self.means_.shape
-        kind, covariances = self.covariance_type, self.covariances_
+        kind, covariances = self._kind, self.covariances_
         if kind in ("full", "tied"):
             roots = numpy.linalg.cholesky(covariances)
             inverses = numpy.linalg.inv(roots)
@@ -160,18 +162,18 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     def precisions_cholesky_(self) -> numpy.ndarray:
         """The roots of the precisions, in the shape of `covariances_`."""
         fitted(self, "means_")
-        if self.covariance_type == "full":
+        if self._kind == "full":
             return numpy.swapaxes(self._inverses, 1, 2).copy()
-        if self.covariance_type == "tied":
+        if self._kind == "tied":
             return self._inverses[0].T.copy()
         scales = numpy.diagonal(self._inverses, axis1=1, axis2=2)
-        return scales.copy() if self.covariance_type == "diag" else scales[:, 0].copy()
+        return scales.copy() if self._kind == "diag" else scales[:, 0].copy()
 
     @property
     def precisions_(self) -> numpy.ndarray:
         """The inverses of the covariances, in the shape of `covariances_`."""
         roots = self.precisions_cholesky_
-        if self.covariance_type in ("full", "tied"):
+        if self._kind in ("full", "tied"):
             return roots @ numpy.swapaxes(roots, -1, -2)
         return roots**2
 
@@ -234,7 +236,7 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
             "diag": components * columns,
             "spherical": components,
         }
-        return shapes[self.covariance_type] + components * columns + components - 1
+        return shapes[self._kind] + components * columns + components - 1
 
     def bic(self, X: Any) -> float:
         """Give the Bayesian information criterion of the rows."""

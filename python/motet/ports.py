@@ -383,7 +383,7 @@ class Dispatcher:
         self._dispatcher.wait_idle(timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """Run what is queued, and end the threads."""
+        """Run what is queued, and end the threads; after `TimeoutError` another call waits on."""
         self._dispatcher.close(timeout)
         _open.discard(self)
 

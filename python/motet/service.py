@@ -34,6 +34,7 @@ import inspect
 import json
 import logging
 import math
+import warnings
 from collections.abc import AsyncIterator, Callable, Generator
 from dataclasses import dataclass
 from os import PathLike
@@ -132,19 +133,26 @@ def _answer(came: tuple[bool, str]) -> Any:
 
 
 class Call:
-    """A call that is on its way: await it, or block the thread for it.
+    """A call that is on its way: await it, or block the thread for it, once.
 
-    It has been sent; one that nobody waits for is carried out all the same.
+    One that nobody waits for may not be carried out, and warns.
     """
 
     def __init__(self, waiting: _motet.Waiting, read: Callable[[Any], Any]) -> None:
-        self._waiting, self._read = waiting, read
+        self._waiting, self._read, self._waited = waiting, read, False
+
+    def __del__(self) -> None:
+        if not self._waited:
+            said = "a call was neither awaited nor blocked for: it may not be carried out"
+            warnings.warn(said, RuntimeWarning, stacklevel=2)
 
     def __await__(self) -> Generator[Any, Any, Any]:
+        self._waited = True
         return self._read(_answer((yield from Wait(self._waiting).__await__())))
 
     def blocking(self, timeout: float | None = None) -> Any:
         """Block the thread until the answer is there."""
+        self._waited = True
         return self._read(_answer(self._waiting.block(timeout)))
 
 
@@ -374,6 +382,9 @@ class Node:
         self._node.add(path, _carrier(served), listed, state)
 
     def close(self) -> None:
-        """Answer no more, and end the services. An operation of a service must not call it."""
+        """Answer no more, and end the services. An operation of a service must not call it.
+
+        After Ctrl-C another call waits on.
+        """
         self._node.close()
         _open.discard(self)

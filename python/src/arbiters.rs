@@ -35,10 +35,74 @@ impl Arbiter {
     }
 
     fn take(&self) -> PyResult<Plan> {
-        self.0.lock().take().ok_or_else(|| {
+        self.take_if(|_| Ok(()))
+    }
+
+    /// The plan, if it fits; one that does not stays.
+    fn take_if(&self, fits: PlanCheck) -> PyResult<Plan> {
+        let mut held = self.0.lock();
+        if let Some(plan) = &*held {
+            fits(plan)?;
+        }
+        held.take().ok_or_else(|| {
             PyValueError::new_err("the arbiter is at work already, or is a part of another")
         })
     }
+}
+
+/// Says why a plan does not fit where it is to go.
+type PlanCheck = fn(&Plan) -> PyResult<()>;
+
+fn is_branch(plan: &Plan) -> PyResult<()> {
+    match plan.is_once() {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(
+            "a choice is among branches that take items once: write once=True",
+        )),
+    }
+}
+
+fn is_part(plan: &Plan) -> PyResult<()> {
+    match plan {
+        Plan::Interleave(_) => Err(PyValueError::new_err(
+            "an interleave is no part of another arbiter",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn is_teardown(plan: &Plan) -> PyResult<()> {
+    is_part(plan)?;
+    match plan.is_once() {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(
+            "a teardown takes items once: write once=True",
+        )),
+    }
+}
+
+fn each<'a>(
+    arbiters: &'a [PyRef<'_, Arbiter>],
+    fits: PlanCheck,
+) -> impl Iterator<Item = (&'a Arbiter, PlanCheck)> {
+    arbiters.iter().map(move |arbiter| (&**arbiter, fits))
+}
+
+/// The plans of arbiters, of all or of none.
+fn taken(arbiters: &[(&Arbiter, PlanCheck)]) -> PyResult<Vec<Plan>> {
+    let mut plans = Vec::with_capacity(arbiters.len());
+    for (arbiter, fits) in arbiters {
+        match arbiter.take_if(*fits) {
+            Ok(plan) => plans.push(plan),
+            Err(error) => {
+                for ((arbiter, _), plan) in arbiters.iter().zip(plans) {
+                    *arbiter.0.lock() = Some(plan);
+                }
+                return Err(error);
+            }
+        }
+    }
+    Ok(plans)
 }
 
 impl Attach for Plan {
@@ -247,13 +311,11 @@ pub(crate) fn after(seconds: f64, handler: Py<PyAny>) -> PyResult<Arbiter> {
 /// The first of several arbiters that can run.
 #[pyfunction]
 pub(crate) fn choice(branches: Vec<PyRef<'_, Arbiter>>) -> PyResult<Arbiter> {
-    let mut plans = Vec::with_capacity(branches.len());
-    for branch in &branches {
-        plans.push(branch.take()?);
-    }
-    if plans.is_empty() || plans.iter().any(|plan| !plan.is_once()) {
+    let branches: Vec<_> = each(&branches, is_branch).collect();
+    let plans = taken(&branches)?;
+    if plans.is_empty() {
         return Err(PyValueError::new_err(
-            "a choice is among branches that take items once: write once=True",
+            "a choice is among one branch at least",
         ));
     }
     Ok(Arbiter::new(Plan::Choice(Choice::any(plans))))
@@ -266,26 +328,17 @@ pub(crate) fn interleave(
     exclusive: Vec<PyRef<'_, Arbiter>>,
     teardown: Vec<PyRef<'_, Arbiter>>,
 ) -> PyResult<Arbiter> {
-    let part = |arbiter: &Arbiter| match arbiter.take()? {
-        Plan::Interleave(_) => Err(PyValueError::new_err(
-            "an interleave is no part of another arbiter",
-        )),
-        plan => Ok(plan),
-    };
+    let together = each(&concurrent, is_part).chain(each(&exclusive, is_part));
+    let parts: Vec<_> = together.chain(each(&teardown, is_teardown)).collect();
+    let mut plans = taken(&parts)?.into_iter();
     let mut made = Interleave::new();
-    for arbiter in &concurrent {
-        made = made.concurrent(part(arbiter)?);
+    for plan in plans.by_ref().take(concurrent.len()) {
+        made = made.concurrent(plan);
     }
-    for arbiter in &exclusive {
-        made = made.exclusive(part(arbiter)?);
+    for plan in plans.by_ref().take(exclusive.len()) {
+        made = made.exclusive(plan);
     }
-    for arbiter in &teardown {
-        let plan = part(arbiter)?;
-        if !plan.is_once() {
-            return Err(PyValueError::new_err(
-                "a teardown takes items once: write once=True",
-            ));
-        }
+    for plan in plans {
         made = made.teardown(plan);
     }
     Ok(Arbiter::new(Plan::Interleave(made)))

@@ -4,7 +4,7 @@ use crate::annealed::{AnnealedMethod, ChoiceReason, WantedClusters, annealed};
 use crate::errors::of_data;
 use crate::fit::{FitRanks, FitRun, watched};
 use crate::pickled::{PickleParts, read, reduced};
-use crate::points::points;
+use crate::points::{points, rows as rows_of};
 use motet::mining::{
     self, Annealing, Checkpoints, ClusterChoice, Clusters, Control, Init, KMeans, MiningError,
     Points,
@@ -250,7 +250,7 @@ pub(crate) fn kmeans(
         init: match init {
             FirstCentres::PlusPlus(true) => Init::PlusPlus,
             FirstCentres::PlusPlus(false) => Init::Random,
-            FirstCentres::Given(centres) => Init::Centres(centres.to_vec()?),
+            FirstCentres::Given(centres) => Init::Centres(rows_of(&centres)),
         },
         seed,
         restarts,

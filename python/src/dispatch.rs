@@ -12,23 +12,46 @@ use motet_sync::{Arc, Mutex, thread};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::mem;
 use std::pin::pin;
 use std::time::Duration;
 
 /// Threads that run handlers.
 #[pyclass(frozen, module = "motet._motet")]
 pub(crate) struct Dispatcher {
-    inner: Mutex<Option<Arc<motet::Dispatcher>>>,
+    stage: Mutex<DispatcherStage>,
     #[pyo3(get)]
     workers: usize,
     maker: Maker,
 }
 
+/// How far a dispatcher is.
+enum DispatcherStage {
+    Open(Arc<motet::Dispatcher>),
+    /// It has been closed: an item lies there from the end of its threads on.
+    Ends(motet::Port<()>),
+}
+
 impl Dispatcher {
     pub(crate) fn open(&self) -> PyResult<Arc<motet::Dispatcher>> {
         self.maker.check("Dispatcher")?;
-        let inner = self.inner.lock().clone();
-        inner.ok_or_else(|| MotetError::new_err("the dispatcher has been closed"))
+        match &*self.stage.lock() {
+            DispatcherStage::Open(inner) => Ok(Arc::clone(inner)),
+            DispatcherStage::Ends(_) => Err(MotetError::new_err("the dispatcher has been closed")),
+        }
+    }
+
+    /// Closes it, if it is open: what tells that its threads have ended, and what ends them.
+    fn shut(&self) -> (motet::Port<()>, Option<Arc<motet::Dispatcher>>) {
+        let mut stage = self.stage.lock();
+        let ended = match &*stage {
+            DispatcherStage::Open(_) => motet::Port::new(),
+            DispatcherStage::Ends(ended) => ended.clone(),
+        };
+        match mem::replace(&mut *stage, DispatcherStage::Ends(ended.clone())) {
+            DispatcherStage::Open(inner) => (ended, Some(inner)),
+            DispatcherStage::Ends(_) => (ended, None),
+        }
     }
 }
 
@@ -51,7 +74,7 @@ impl Dispatcher {
         });
         let workers = inner.workers();
         Ok(Dispatcher {
-            inner: Mutex::new(Some(Arc::new(inner))),
+            stage: Mutex::new(DispatcherStage::Open(Arc::new(inner))),
             workers,
             maker: Maker::new(),
         })
@@ -81,11 +104,13 @@ impl Dispatcher {
         in_no_task(
             "Dispatcher.wait_idle waits for the handlers, and this is one: call it on another thread",
         )?;
-        elsewhere(py, seconds, move || inner.wait_idle())
+        let ended = motet::Port::new();
+        elsewhere(&ended, move || inner.wait_idle())?;
+        wait_for(py, seconds, &ended)
     }
 
     /// Runs what is queued, and ends the threads. What could not run is cleaned up: its items go
-    /// back to their ports.
+    /// back to their ports. One that is being closed is waited for.
     #[pyo3(signature = (seconds=None))]
     fn close(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         if !self.maker.is_here() {
@@ -95,10 +120,11 @@ impl Dispatcher {
         in_no_task(
             "Dispatcher.close waits for the handlers, and this is one: call it on another thread",
         )?;
-        let Some(inner) = self.inner.lock().take() else {
-            return Ok(());
-        };
-        elsewhere(py, seconds, move || end(inner))
+        let (ended, inner) = self.shut();
+        if let Some(inner) = inner {
+            elsewhere(&ended, move || end(inner))?;
+        }
+        wait_for(py, seconds, &ended)
     }
 
     /// Who waits for what.
@@ -108,27 +134,32 @@ impl Dispatcher {
     }
 }
 
-/// Does on a thread of its own what must not be done on a dispatcher's, and waits for it.
-fn elsewhere(
-    py: Python<'_>,
-    seconds: Option<f64>,
-    work: impl FnOnce() + Send + 'static,
-) -> PyResult<()> {
-    let ended = motet::Port::new();
+/// Does on a thread of its own what must not be done on a dispatcher's; then an item lies in
+/// `ended`.
+fn elsewhere(ended: &motet::Port<()>, work: impl FnOnce() + Send + 'static) -> PyResult<()> {
     let tell = ended.clone();
     let body = move || {
         work();
-        // Nobody listens once the calling thread has given up.
+        // Nobody closes the port.
         let _ = tell.post(());
     };
     let started = thread::spawn_named("motet-wait", body);
-    drop(started.map_err(|error| MotetError::new_err(error.to_string()))?);
-    let mut waits = pin!(ended.recv());
+    started.map(drop).map_err(|error| {
+        // What was to be done has been dropped.
+        let _ = ended.post(());
+        MotetError::new_err(error.to_string())
+    })
+}
+
+/// Waits until an item lies there, and leaves it for others who wait.
+fn wait_for(py: Python<'_>, seconds: Option<f64>, ended: &motet::Port<()>) -> PyResult<()> {
+    let mut waits = pin!(ended.ready());
     blocked(py, seconds, waits.as_mut())
 }
 
 fn end(dispatcher: Arc<motet::Dispatcher>) {
-    // Another thread may wait for it to be idle: then the last of them ends it.
+    dispatcher.wait_idle();
+    // Another thread may have waited for that: then the last of them ends it.
     if let Some(dispatcher) = Arc::into_inner(dispatcher) {
         dispatcher
             .drain()
@@ -139,7 +170,7 @@ fn end(dispatcher: Arc<motet::Dispatcher>) {
 
 impl Drop for Dispatcher {
     fn drop(&mut self) {
-        let inner = self.inner.lock().take();
+        let (_, inner) = self.shut();
         if !self.maker.is_here() {
             return leave(inner);
         }

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::errors::{MotetError, of_mining, of_run};
+use crate::own::end_reason;
 use crate::profile::Profile;
 use crate::waiting::hear;
 use motet::mining::{CancelToken, Checkpoints, Control, MiningError, Progress};
@@ -15,6 +16,7 @@ use motet::{Communicator, Port, RunError, World, comm};
 use motet_sync::thread;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::PyDict;
 use std::any::Any;
 use std::fmt;
@@ -76,6 +78,11 @@ impl FitRun {
             kept: checkpoint.map(kept).transpose()?,
             profile: OnceLock::new(),
         })
+    }
+
+    /// Shows Python's garbage collector the callback, whose owner may have the run.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.callback)
     }
 
     /// Where the time of the run went, if it was to be told.
@@ -234,13 +241,17 @@ fn elsewhere(py: Python<'_>, run: &FitRun, ranks: usize, fit: AnyFit) -> PyResul
                 }
             }
             Ok(Some(FitNews::Progress(_)) | None) => {}
-            // It has panicked, or this thread runs a task.
+            // It has panicked.
             Err(_) => break None,
         }
         if raised.is_none()
             && let Err(error) = py.check_signals()
         {
             raised = Some(error);
+        }
+        if raised.is_none() {
+            // On the thread of a rank: its run may be over.
+            raised = end_reason().map(PyErr::from);
         }
         if raised.is_some() || stopped {
             token.cancel();

@@ -6,8 +6,8 @@ use crate::forked::{Maker, leave};
 use crate::handlers::{Handler, Item, call};
 use crate::mpi_world::is_rank;
 use crate::service::body;
-use crate::waiting::{blocked, in_no_task};
-use motet::{Dispatcher, wait_blocking};
+use crate::waiting::{blocked, in_no_task, seen};
+use motet::{Dispatcher, Port, wait_blocking};
 use motet_http::{Config, Server};
 use motet_service::{
     Create, Cx, Fault, FaultCode, Node as OfServices, Options, Partner, Parts, Serves, Service,
@@ -18,6 +18,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -162,6 +163,8 @@ fn elsewhere() -> Fault {
 #[pyclass(frozen, module = "motet._motet")]
 pub(crate) struct Node {
     running: Mutex<Option<Running>>,
+    /// Whether it has ended well, from its end on.
+    ended: Port<bool>,
     /// Where it answers.
     #[pyo3(get)]
     url: String,
@@ -202,11 +205,11 @@ impl Node {
             node,
             dispatcher,
         }));
-        let maker = Maker::new();
         Ok(Node {
             running,
+            ended: Port::new(),
             url,
-            maker,
+            maker: Maker::new(),
         })
     }
 
@@ -244,7 +247,7 @@ impl Node {
             .map_err(|fault| MotetError::new_err(fault.to_string()))
     }
 
-    /// Answers no more, and ends the services.
+    /// Answers no more, and ends the services. One that is being closed is waited for.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if !self.maker.is_here() {
             // What the other process has made is its own.
@@ -257,15 +260,32 @@ impl Node {
                  another thread",
             )?;
         }
-        let Some(running) = self.running.lock().take() else {
-            return Ok(());
+        let running = self.running.lock().take();
+        if let Some(running) = running {
+            self.begin_end(running)?;
+        }
+        match seen(py, &self.ended)? {
+            true => Ok(()),
+            false => Err(MotetError::new_err(
+                "the node has not ended as it should: see standard error",
+            )),
+        }
+    }
+}
+
+impl Node {
+    /// Ends it on a thread that may wait for the services.
+    fn begin_end(&self, running: Running) -> PyResult<()> {
+        let tell = self.ended.clone();
+        let body = move || {
+            let ended = catch_unwind(AssertUnwindSafe(|| end(running)));
+            // Nobody closes the port.
+            let _ = tell.post(ended.is_ok());
         };
-        // On a thread that may wait for the services.
-        let ending = thread::spawn_named("motet-end", move || end(running));
-        let ending = ending.map_err(|error| MotetError::new_err(error.to_string()))?;
-        let ended = py.detach(|| ending.join());
-        ended.map_err(|_| {
-            MotetError::new_err("the node has not ended as it should: see standard error")
+        let started = thread::spawn_named("motet-end", body);
+        started.map(drop).map_err(|error| {
+            let _ = self.ended.post(false);
+            MotetError::new_err(error.to_string())
         })
     }
 }

@@ -151,6 +151,14 @@ pub(crate) fn sends_wait() -> bool {
     OWN.with_borrow(|own| own.as_ref().is_some_and(|own| own.run.sends_wait))
 }
 
+/// Why the rank on this thread is to end where it waits, if it is to.
+pub(crate) fn end_reason() -> Option<WaitFailure> {
+    OWN.with_borrow(|own| {
+        let ends = own.as_ref().filter(|own| own.is_over());
+        ends.map(Own::reason)
+    })
+}
+
 /// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended,
 /// which only messages of other ranks end.
 pub(crate) fn poll<T, E: Into<WaitFailure>>(

@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 
 /// A matrix of numbers, row after row, whatever its strides.
 pub(crate) fn rows(matrix: &PyReadonlyArray2<'_, f64>) -> Vec<f64> {
+    let matrix = matrix.as_array();
     match matrix.as_slice() {
-        Ok(values) => values.to_vec(),
+        Some(values) => values.to_vec(),
         // Another order in memory.
-        Err(_) => matrix.as_array().iter().copied().collect(),
+        None => matrix.iter().copied().collect(),
     }
 }
 

@@ -11,6 +11,7 @@ use motet_sync::{Arc, thread_local};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::PyTuple;
 use std::cell::Cell;
 
@@ -150,6 +151,16 @@ impl Part {
         }
         let guard = guard.map(Arc::new);
         Ok(Part { port, count, guard })
+    }
+
+    /// Shows Python's garbage collector what the part alone keeps. A guard that an arbiter has too
+    /// is kept by that, which takes it when the part is used: with the interpreter, as this is.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.port)?;
+        match &self.guard {
+            Some(guard) if Arc::strong_count(guard) == 1 => visit.call(&**guard),
+            _ => Ok(()),
+        }
     }
 }
 

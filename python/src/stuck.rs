@@ -59,8 +59,10 @@ impl StuckCheck {
     /// whose threads are known.
     pub(crate) fn look(&mut self, py: Python<'_>, ranks: &RankThreads) -> Option<String> {
         let mut told = py.detach(|| self.find(ranks))?;
-        for (rank, ident) in ranks.threads.lock().iter() {
-            if let Some(place) = place_of(py, *ident) {
+        // Outside the lock: a rank that begins has the interpreter and wants it.
+        let threads = ranks.threads.lock().clone();
+        for (rank, ident) in threads {
+            if let Some(place) = place_of(py, ident) {
                 // A string takes what is written.
                 let _ = write!(told, "\n  rank {rank} is at {place}");
             }

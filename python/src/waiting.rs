@@ -9,8 +9,9 @@
 
 use crate::errors::MotetError;
 use motet::{BlockingError, Port, wait_blocking_for};
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::JoinHandle;
-use motet_sync::{Arc, Mutex};
+use motet_sync::{Arc, Mutex, block_on_for};
 use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
 use pyo3::prelude::*;
 use std::mem;
@@ -26,18 +27,26 @@ pub(crate) type BoxedFuture = Pin<Box<dyn Future<Output = PyResult<Py<PyAny>>> +
 
 /// A future that has not given its object yet.
 #[pyclass(frozen, name = "Waiting", module = "motet._motet")]
-pub(crate) struct PendingObject(Mutex<Option<BoxedFuture>>);
+pub(crate) struct PendingObject {
+    future: Mutex<Option<BoxedFuture>>,
+    /// Somebody awaits it, or has.
+    begun: AtomicBool,
+}
 
 impl PendingObject {
     pub(crate) fn new(
         future: impl Future<Output = PyResult<Py<PyAny>>> + Send + 'static,
     ) -> PendingObject {
-        PendingObject(Mutex::new(Some(Box::pin(future))))
+        PendingObject {
+            future: Mutex::new(Some(Box::pin(future))),
+            begun: AtomicBool::new(false),
+        }
     }
 
     /// The future, for a task that awaits it.
     pub(crate) fn take_future(&self) -> PyResult<BoxedFuture> {
-        self.0.lock().take().ok_or_else(over)
+        self.begin()?;
+        self.future.lock().take().ok_or_else(over)
     }
 }
 
@@ -47,13 +56,25 @@ fn over() -> PyErr {
 
 #[pymethods]
 impl PendingObject {
+    /// Comes before the first `poll`.
+    ///
+    /// # Errors
+    /// Somebody awaits it, or has: it wakes one only.
+    fn begin(&self) -> PyResult<()> {
+        // Relaxed: the future has a lock.
+        match self.begun.swap(true, Ordering::Relaxed) {
+            true => Err(over()),
+            false => Ok(()),
+        }
+    }
+
     /// The object in a tuple of one; nothing while it is not there: then `alarm` will tell this
     /// number.
     fn poll(&self, py: Python<'_>, alarm: &Alarm, number: u64) -> PyResult<Option<(Py<PyAny>,)>> {
         let bell = Arc::clone(&alarm.0);
         py.detach(|| {
             let waker = Waker::from(Arc::new(Ring { bell, number }));
-            let mut held = self.0.lock();
+            let mut held = self.future.lock();
             let future = held.as_mut().ok_or_else(over)?;
             match future.as_mut().poll(&mut Context::from_waker(&waker)) {
                 Poll::Ready(outcome) => {
@@ -67,7 +88,11 @@ impl PendingObject {
 
     /// Gives up; what was meant for this goes back to where it was.
     fn cancel(&self, py: Python<'_>) {
-        py.detach(|| drop(self.0.lock().take()));
+        py.detach(|| {
+            let given_up = self.future.lock().take();
+            // Outside the lock: it wakes others.
+            drop(given_up);
+        });
     }
 
     /// Blocks the thread until the object is there, so many seconds at most.
@@ -86,10 +111,11 @@ pub(crate) fn in_no_task(advice: &'static str) -> PyResult<()> {
     }
 }
 
-/// What `thread` tells next, or nothing when it is time to look for signals.
+/// What `thread` tells next, or nothing when it is time to look for signals. Also on a thread that
+/// runs a task: `thread` waits for no task of it.
 ///
 /// # Errors
-/// The thread has ended without having told anything more, or the caller must not block.
+/// The thread has ended without having told anything more.
 pub(crate) fn hear<T: Send + 'static>(
     py: Python<'_>,
     told: &Port<T>,
@@ -97,10 +123,26 @@ pub(crate) fn hear<T: Send + 'static>(
 ) -> Result<Option<T>, BlockingError> {
     // Asked before the wait: what a thread tells as it ends in its midst is heard the next time.
     let over = thread.is_finished();
-    match py.detach(|| wait_blocking_for(told.recv(), LOOK)) {
-        Ok(item) => Ok(Some(item)),
-        Err(BlockingError::Elapsed) if !over => Ok(None),
-        Err(error) => Err(error),
+    match py.detach(|| block_on_for(told.recv(), LOOK)) {
+        Some(item) => Ok(Some(item)),
+        None if over => Err(BlockingError::Elapsed),
+        None => Ok(None),
+    }
+}
+
+/// What lies in a port, and stays there for others; waits until something does. Also on the thread
+/// of a rank.
+///
+/// # Errors
+/// What a handler of a signal raises.
+pub(crate) fn seen<T: Copy + Send + 'static>(py: Python<'_>, port: &Port<T>) -> PyResult<T> {
+    loop {
+        if let Some(item) = py.detach(|| block_on_for(port.recv(), LOOK)) {
+            // Nobody closes the port.
+            let _ = port.post(item);
+            return Ok(item);
+        }
+        py.check_signals()?;
     }
 }
 

@@ -1,7 +1,9 @@
 """scikit-learn's own checks, without exceptions."""
 
+import gc
 import pickle
 import threading
+import weakref
 
 import numpy
 import pytest
@@ -94,10 +96,24 @@ def test_sem_g444_any_fit_is_heard_of_and_stopped(groups, method):
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)
+def test_an_estimator_that_has_been_heard_of_is_freed(groups, method):
+    found = fresh(method, callback=lambda _: None).fit(data(method, groups[::3]))
+    gone = weakref.ref(found)
+    del found
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("method", ALL, ids=named)
 def test_any_fit_shows_a_bar(groups, method, capfd):
     pytest.importorskip("tqdm")
     fresh(method, verbose=1).fit(data(method, groups[::3]))
     assert type(method).__name__ in capfd.readouterr().err
+    # Where nothing is fitted there is none.
+    for wrong in ({"n_jobs": 0}, {"callback": 3}, {"checkpoint": 3.5}):
+        with pytest.raises((TypeError, ValueError)):
+            fresh(method, verbose=1, **wrong).fit(data(method, groups[::3]))
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)

@@ -104,6 +104,15 @@ def test_sem_g467_symbols_come_from_a_column(kind):
         CategoricalHMM(2).fit(frame(kind, {"a": symbols, "b": symbols}))
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_sem_g467_symbols_come_from_a_series(library):
+    symbols = numpy.repeat([0, 1, 2, 0, 1], 20)
+    series = pytest.importorskip(library).Series(symbols.tolist())
+    found, again = CategoricalHMM(2).fit(series), CategoricalHMM(2).fit(symbols)
+    assert state(found) == state(again)
+    assert (found.predict(series) == again.predict(symbols)).all()
+
+
 def test_sem_g467_a_missing_or_a_foreign_value_is_named(kind):
     with pytest.raises(ValueError, match="NaN"):
         KMeans(1).fit(frame(kind, {"x": [1.0, None, 3.0], "y": [1.0, 2.0, 3.0]}))

@@ -3,6 +3,7 @@ import pickle
 import numpy
 import pytest
 
+from motet import _motet
 from motet.hmm import CategoricalHMM, GaussianHMM
 from motet.mixture import GaussianMixture
 
@@ -22,6 +23,17 @@ def test_mixtures_agree_with_scikit_learn(groups, kind):
     assert found.score(groups) == pytest.approx(found.lower_bound_)
     again = pickle.loads(pickle.dumps(found))
     assert again.score(groups) == found.score(groups)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_what_a_mixture_has_found_stays_of_its_kind(groups, kind):
+    found = GaussianMixture(3, covariance_type=kind).fit(groups)
+    before = found.bic(groups), found.precisions_, found.precisions_cholesky_
+    found.set_params(covariance_type="full" if kind == "diag" else "diag", n_components=2)
+    assert found.bic(groups) == before[0]
+    numpy.testing.assert_array_equal(found.precisions_, before[1])
+    numpy.testing.assert_array_equal(found.precisions_cholesky_, before[2])
+    assert found.fit(groups).precisions_.shape != before[1].shape
 
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
@@ -242,3 +254,11 @@ def test_wrong_sequences_are_named():
     found = CategoricalHMM(2).fit([0, 1, 0, 1])
     with pytest.raises(ValueError, match="holds 7"):
         found.score([0, 7])
+
+
+def test_matrices_are_read_row_after_row_whatever_their_order_in_memory():
+    steps, means = numpy.array([[0.9, 0.1], [0.3, 0.7]]), numpy.array([[0.0, 1.0], [2.0, 3.0]])
+    for order in (numpy.ascontiguousarray, numpy.asfortranarray, lambda of: of.repeat(2, 0)[::2]):
+        model = _motet.Markov.gaussian([0.5, 0.5], order(steps), order(means), numpy.ones((2, 2)))
+        numpy.testing.assert_array_equal(model.transitions, steps)
+        numpy.testing.assert_array_equal(model.emissions[0], means)

@@ -38,6 +38,29 @@ def test_sem_g463_comm_world_is_that_of_the_calling_rank():
     assert of_three(main) == [(1, "a", -3), (1, "ab", -3), (2, "abc", -3)]
 
 
+def test_sem_g463_what_a_rank_notes_of_comm_world_is_its_own():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        keys = comm.allgather(MPI.Comm.Create_keyval())
+        assert len(set(keys)) == comm.size
+        if comm.rank == 0:
+            comm.Set_attr(keys[0], "of rank 0")
+            comm.Set_name("first")
+        comm.Barrier()
+        seen, tags = (comm.Get_attr(keys[0]), comm.Get_name()), []
+        for _ in range(2):
+            # What libraries of mpi4py ask for: a communicator beside this one.
+            beside, tag = MPI._commctx_intra(comm)
+            tags.append((tag, beside.allreduce(1)))
+        return seen, tags
+
+    found = of_three(main)
+    others = (None, "MPI_COMM_WORLD")
+    assert [seen for seen, _ in found] == [("of rank 0", "first"), others, others]
+    assert [tags for _, tags in found] == [[(0, 3), (1, 3)]] * 3
+    assert MPI.COMM_WORLD.Get_name() == "MPI_COMM_WORLD"
+
+
 def test_sem_g463_collectives_may_be_started_and_described():
     def main(_):
         comm = MPI.COMM_WORLD

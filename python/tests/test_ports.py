@@ -8,9 +8,11 @@ import threading
 import time
 import weakref
 
+import numpy
 import pytest
 
 import motet
+from motet.cluster import KMeans
 from motet.comm import World
 from motet.ports import (
     Closed,
@@ -175,6 +177,26 @@ def test_sem_g453_arbiters_take_what_they_say(dispatcher):
             wrong()
 
 
+def test_an_arbiter_that_found_no_place_in_another_is_still_there(dispatcher):
+    port, other, out = Port(), Port(), Port()
+    once, more = receive(port, out.post, once=True), receive(other, out.post)
+    for wrong in (
+        lambda: choice(once, more),
+        lambda: choice(once, once),
+        lambda: choice(),
+        lambda: interleave(concurrent=[once], teardown=[more]),
+        lambda: interleave(exclusive=[once, once]),
+        lambda: interleave(concurrent=[once, interleave()]),
+    ):
+        with pytest.raises(ValueError):
+            wrong()
+    choice(once).activate(dispatcher.queue())
+    more.activate(dispatcher.queue())
+    port.post(1)
+    other.post(2)
+    assert sorted(out.get_blocking(10) for _ in range(2)) == [1, 2]
+
+
 def test_an_interleave_runs_exclusive_handlers_alone(dispatcher):
     deposits, ask, stop, out = Port(), Port(), Port(), Port()
     state = {"cents": 0, "inside": 0}
@@ -295,6 +317,20 @@ def test_a_bounded_queue_and_a_closed_dispatcher_refuse(dispatcher):
         dispatcher.queue()
 
 
+def test_a_dispatcher_that_is_being_closed_is_waited_for():
+    dispatcher, gate, out = Dispatcher(), threading.Event(), []
+    dispatcher.queue().enqueue(lambda: (gate.wait(60), out.append("done")))
+    for waits in (dispatcher.wait_idle, dispatcher.close, dispatcher.close):
+        with pytest.raises(TimeoutError):
+            waits(timeout=0.01)
+    with pytest.raises(motet.MotetError, match="closed"):
+        dispatcher.queue()
+    gate.set()
+    dispatcher.close()
+    assert out == ["done"]
+    dispatcher.close()
+
+
 def test_a_program_that_forgets_its_dispatcher_ends(tmp_path):
     program = (
         "from motet.ports import Dispatcher, Port, receive\n"
@@ -326,6 +362,20 @@ def test_sem_g452_an_item_does_not_go_to_a_task_of_a_closed_loop():
     assert port.get_blocking(30) == "second"
 
 
+def test_sem_g452_nor_does_it_when_the_loop_is_closed_before_its_turn():
+    port, loop = Port(), asyncio.new_event_loop()
+    tasks = [loop.create_task(port.get()) for _ in range(2)]
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.call_exception_handler = lambda _: None  # type: ignore[method-assign]
+    # The loop does not run: its tasks are told, and do not get so far.
+    port.post("first")
+    port.post("second")
+    assert port.test() is None
+    loop.close()
+    assert items(port) == ["first", "second"]
+    assert not any(task.done() for task in tasks)
+
+
 def test_sem_g452_a_loop_is_freed_with_its_tasks():
     port, loop = Port(), asyncio.new_event_loop()
     loop.create_task(port.get())
@@ -338,6 +388,21 @@ def test_sem_g452_a_loop_is_freed_with_its_tasks():
     assert gone() is None
     port.post("here")
     assert port.test() == "here"
+
+
+def test_a_guard_that_has_its_part_is_freed():
+    class Wants:
+        def __init__(self):
+            self.part = Port().when(self)
+
+        def __call__(self, item):
+            return True
+
+    wants = Wants()
+    gone = weakref.ref(wants)
+    del wants
+    gc.collect()
+    assert gone() is None
 
 
 def test_what_is_no_function_is_refused(dispatcher):
@@ -390,3 +455,38 @@ def test_what_waits_is_refused_in_a_handler_with_advice_of_its_own(dispatcher):
     assert out.get_blocking(30) == 1
     with pytest.raises(motet.MotetError, match="comm.Split"):
         World.threads(1).run(lambda _: World.threads(1).run(print))
+
+
+def test_sem_g446_a_fit_is_called_in_a_handler_and_in_a_rank(dispatcher):
+    rows = numpy.random.default_rng(7).normal(size=(10_000, 2))
+    alone, heard, out = KMeans(4).fit(rows).labels_, [], Port()
+    queue = dispatcher.queue()
+    raised = queue.exception_port()
+    for params in ({"n_jobs": 2}, {"callback": heard.append}):
+
+        def labels(_, params=params):
+            return KMeans(4, **params).fit(rows).labels_
+
+        queue.enqueue(lambda labels=labels: out.post(labels(None)))
+        dispatcher.wait_idle()
+        assert raised.test() is None
+        numpy.testing.assert_array_equal(out.test(), alone)
+        for found in World.threads(2).run(labels):
+            numpy.testing.assert_array_equal(found, alone)
+    assert heard
+
+
+def test_sem_g446_a_fit_in_a_rank_ends_with_its_run():
+    rows = numpy.random.default_rng(1).normal(size=(100_000, 8))
+    begins = threading.Event()
+
+    def main(comm):
+        if comm.rank == 0:
+            begins.wait(60)
+            raise LookupError("no more rows")
+        begins.set()
+        # By itself it takes hours.
+        KMeans(60, n_init=1000, tol=0.0).fit(rows)
+
+    with pytest.raises(LookupError, match="no more rows"):
+        World.threads(2).run(main)

@@ -2,13 +2,16 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from motet.comm import World
-from motet.ports import sleep
+from motet.ports import Port, sleep
 from motet.service import Fault, Node, Notification, connect, query, service, update
 
 
@@ -374,3 +377,63 @@ def test_sem_g544_a_reason_that_is_no_text_is_told_as_one():
     for never in (-1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="retry_after"):
             Fault("Gone", "no more", retry_after=never)
+
+
+def test_sem_g456_a_call_is_awaited_by_one_task():
+    async def main(url):
+        call = connect(url)["/till"].deposit(40)
+
+        async def waits():
+            return await call
+
+        both = asyncio.gather(waits(), waits(), return_exceptions=True)
+        first, second = await asyncio.wait_for(both, 60)
+        with pytest.raises(RuntimeError, match="awaited once"):
+            call.blocking(60)
+        return first, second
+
+    with Node() as node:
+        node.add("/till", Till())
+        first, second = asyncio.run(main(node.url))
+    assert first == 40
+    assert isinstance(second, RuntimeError) and "awaited once" in str(second)
+
+
+def test_sem_g517_ctrl_c_ends_the_wait_of_close_and_another_call_waits_on():
+    gate, begun, came = Port(), threading.Event(), []
+
+    @service
+    class Slow:
+        state = None
+
+        @query
+        async def waits(self):
+            begun.set()
+            came.append(await gate.get())
+
+    node = Node()
+    node.add("/slow", Slow())
+    call = connect(node.url)["/slow"].waits()
+    assert begun.wait(60)
+    interrupted = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.start()
+        node.close()
+    interrupted.join()
+    # The operation goes on until it has ended.
+    gate.post("done")
+    node.close()
+    assert came == ["done"]
+    node.close()
+    # Its answer may have come too late for the server.
+    with contextlib.suppress(Fault):
+        assert call.blocking(60) is None
+
+
+def test_sem_g456_a_call_that_nobody_waits_for_warns():
+    with Node() as node:
+        node.add("/till", Till())
+        till = connect(node.url)["/till"]
+        with pytest.warns(RuntimeWarning, match="neither awaited nor blocked for"):
+            till.deposit(40)
+        assert till.get().blocking(60).state["cents"] in (0, 40)

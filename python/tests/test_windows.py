@@ -341,6 +341,31 @@ def test_sem_g551_an_epoch_ends_only_where_one_has_begun():
     assert "call Start first" in texts[2] and "call Start first" in texts[5], texts
 
 
+def test_sem_g551_a_window_that_is_open_to_others_is_not_freed():
+    def main(comm):
+        memory = numpy.zeros(1, "i4")
+        win = MPI.Win.Create(memory, memory.itemsize, comm=comm)
+        other = comm.Get_group().Incl([1 - comm.rank])
+        told = None
+        if comm.rank == 0:
+            win.Post(other)
+            assert not win.Test()
+            with pytest.raises(MPI.Exception) as open_still:
+                win.Free()
+            told = open_still.value.Get_error_class()
+        comm.Barrier()
+        if comm.rank == 1:
+            win.Start(other)
+            win.Put(numpy.array([7], "i4"), 0)
+            win.Complete()
+        else:
+            win.Wait()
+        win.Free()
+        return told, memory.tolist()
+
+    assert on(2, main) == [(MPI.ERR_RMA_SYNC, [7]), (None, [0])]
+
+
 def test_sem_g545_a_file_has_no_negative_length(tmp_path):
     def main(comm):
         amode = MPI.MODE_CREATE | MPI.MODE_RDWR

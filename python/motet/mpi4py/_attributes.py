@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,8 @@ class _Key:
 
 
 _keys: dict[int, _Key] = {}
-_last = 600
+# Several ranks may make some at once.
+_numbers = itertools.count(601)
 
 _PREDEFINED = {
     constants.TAG_UB: 0xFFFFFFFF,
@@ -40,10 +42,9 @@ class Attributes:
         nopython: bool = False,
     ) -> int:
         """Make a key. `copy_fn` says what a duplicate gets: nothing without it."""
-        global _last
-        _last += 1
-        _keys[_last] = _Key(copy_fn, delete_fn)
-        return _last
+        keyval = next(_numbers)
+        _keys[keyval] = _Key(copy_fn, delete_fn)
+        return keyval
 
     @classmethod
     def Free_keyval(cls, keyval: int) -> int:

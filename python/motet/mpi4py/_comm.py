@@ -57,7 +57,7 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         return self._ranks
 
     def _attributes(self) -> dict[int, Any]:
-        return self._valid().attributes
+        return self._valid().noted.attributes
 
     def _made(self, handle: Any, kind: str = "intra", topology: Any = None) -> Ranks | None:
         """Give what a new communicator stands for; none for the ranks that are not in it."""
@@ -77,7 +77,8 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         return self._ranks is not None
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {'null' if self._ranks is None else self._ranks.name}>"
+        name = "null" if self._ranks is None else self._ranks.noted.name
+        return f"<{type(self).__name__} {name}>"
 
     def __reduce__(self) -> Any:
         for name, comm in PREDEFINED.items():
@@ -143,21 +144,21 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
 
     def Get_name(self) -> str:
         """Give its name."""
-        return self._valid().name
+        return self._valid().noted.name
 
     def Set_name(self, name: str) -> None:
         """Name it."""
-        self._valid().name = name
+        self._valid().noted.name = name
 
     name = property(Get_name, Set_name, doc="Its name.")
 
     def Get_info(self) -> Info:
         """Give its hints."""
-        return Info.Create(self._valid().info)
+        return Info.Create(self._valid().noted.info)
 
     def Set_info(self, info: Info) -> None:
         """Set its hints. motet has no use for them."""
-        self._valid().info = dict(info.items())
+        self._valid().noted.info = dict(info.items())
 
     info = property(Get_info, Set_info, doc="Its hints.")
 
@@ -174,9 +175,9 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
             handle = self._h.dup()
         made = self._made(handle, own.kind, own.topology)
         assert made is not None
-        made.attributes = self._copied()
-        made.errors = own.errors
-        made.info = dict(own.info if info is None else info.items())
+        made.noted.attributes = self._copied()
+        made.noted.errors = own.noted.errors
+        made.noted.info = dict(own.noted.info if info is None else info.items())
         return type(self)._of(made)
 
     Clone = Dup
@@ -224,10 +225,10 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         """Give the communicator up."""
         own = self._valid()
         if own.predefined:
-            fail("ERR_COMM", f"{own.name} is not freed")
+            fail("ERR_COMM", f"{own.noted.name} is not freed")
         self._forget()
-        if own.beside is not None:
-            own.beside.free()
+        if own.noted.beside is not None:
+            own.noted.beside.free()
         own.handle.free()
         self._hold(None)
 
@@ -242,11 +243,11 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
 
     def Get_errhandler(self) -> Errhandler:
         """Give what happens at an error."""
-        return Errhandler(self._valid().errors or ERRORS_RETURN)
+        return Errhandler(self._valid().noted.errors or ERRORS_RETURN)
 
     def Set_errhandler(self, errhandler: Errhandler) -> None:
         """Say what happens at an error. Calls raise, whatever it is."""
-        self._valid().errors = Errhandler(errhandler)
+        self._valid().noted.errors = Errhandler(errhandler)
 
     def Call_errhandler(self, errorcode: int) -> None:
         """Have what is to happen at an error."""
@@ -272,12 +273,12 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
 
     def Attach_buffer(self, buf: Any) -> None:
         """Keep a buffer for messages; they need none."""
-        self._valid().attached = buf
+        self._valid().noted.attached = buf
 
     def Detach_buffer(self) -> Any:
         """Give the buffer back."""
-        own = self._valid()
-        buf, own.attached = own.attached, None
+        noted = self._valid().noted
+        buf, noted.attached = noted.attached, None
         return buf
 
     def Flush_buffer(self) -> None:

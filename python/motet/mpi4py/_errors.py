@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NoReturn
 
 from motet import _motet
@@ -84,7 +85,8 @@ ERR_LASTCODE = 0x3FFFFFFF
 # What the program has added: a class by its code, and texts.
 _added: dict[int, int] = {}
 _texts: dict[int, str] = {}
-_next = len(_CLASSES)
+# Several ranks may add some at once.
+_numbers = itertools.count(len(_CLASSES))
 
 
 class Exception(_motet.MotetError, RuntimeError):  # noqa: A001, N818
@@ -189,10 +191,9 @@ def Get_error_string(errorcode: int) -> str:
 
 def Add_error_class() -> int:
     """Add a class of errors."""
-    global _next
-    _next += 1
-    _added[_next - 1] = _next - 1
-    return _next - 1
+    code = next(_numbers)
+    _added[code] = code
+    return code
 
 
 def Remove_error_class(errorclass: int) -> None:
@@ -204,11 +205,10 @@ def Remove_error_class(errorclass: int) -> None:
 
 def Add_error_code(errorclass: int) -> int:
     """Add an error to a class."""
-    global _next
     _known(errorclass)
-    _next += 1
-    _added[_next - 1] = errorclass
-    return _next - 1
+    code = next(_numbers)
+    _added[code] = errorclass
+    return code
 
 
 def Remove_error_code(errorcode: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from collections.abc import Hashable
@@ -20,22 +21,11 @@ class Null:
         fail("ERR_COMM", "the communicator is null")
 
 
-class Ranks:
-    """A communicator with its name, its attributes and its topology."""
+class Noted:
+    """What a program and its libraries note of a communicator."""
 
-    def __init__(
-        self,
-        handle: Any,
-        kind: str = "intra",
-        *,
-        alone: bool = False,
-        predefined: bool = False,
-        name: str = "",
-        topology: Any = None,
-    ) -> None:
-        self.handle, self.kind, self.alone, self.predefined = handle, kind, alone, predefined
-        # `topology` is what the program has given of a graph.
-        self.name, self.topology = name, topology
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.attributes: dict[int, Any] = {}
         self.errors: Any = None
         self.info: dict[str, str] = {}
@@ -44,11 +34,51 @@ class Ranks:
         # A communicator for messages of libraries, and the next tag on it.
         self.beside: Any = None
         self.tag = 0
-        Ranks.last += 1
-        self.number = Ranks.last
+
+
+class _Once:
+    """Notes of a communicator of one rank."""
+
+    def __init__(self, name: str) -> None:
+        self.noted = Noted(name)
+
+
+class _OfEach(threading.local):
+    """Notes of each rank, which has a thread for itself."""
+
+    def __init__(self, name: str) -> None:
+        self.noted = Noted(name)
+
+
+_numbers = itertools.count(1001)
+
+
+class Ranks:
+    """A communicator with what is noted of it, and its topology."""
+
+    def __init__(
+        self,
+        handle: Any,
+        kind: str = "intra",
+        *,
+        alone: bool = False,
+        predefined: bool = False,
+        shared: bool = False,
+        name: str = "",
+        topology: Any = None,
+    ) -> None:
+        self.handle, self.kind, self.alone, self.predefined = handle, kind, alone, predefined
+        # `topology` is what the program has given of a graph.
+        self.topology = topology
+        self._notes: _Once | _OfEach = _OfEach(name) if shared else _Once(name)
+        # Several ranks may make some at once.
+        self.number = next(_numbers)
         _known[self.number] = self
 
-    last = 1000
+    @property
+    def noted(self) -> Noted:
+        """What the calling rank has noted."""
+        return self._notes.noted
 
 
 _known: weakref.WeakValueDictionary[int, Ranks] = weakref.WeakValueDictionary()
@@ -60,5 +90,6 @@ def of_number(number: int) -> Ranks | None:
 
 
 NULL = Null()
-WORLD = Ranks(_motet.MpiComm.world(), predefined=True, name="MPI_COMM_WORLD")
-SELF = Ranks(_motet.MpiComm.alone(), predefined=True, alone=True, name="MPI_COMM_SELF")
+# All ranks of the process have these objects; each stands for the communicator of who calls.
+WORLD = Ranks(_motet.MpiComm.world(), predefined=True, shared=True, name="MPI_COMM_WORLD")
+SELF = Ranks(_motet.MpiComm.alone(), predefined=True, shared=True, alone=True, name="MPI_COMM_SELF")

@@ -205,18 +205,19 @@ KINDS.update(intra=Intracomm, inter=Intercomm)
 
 def _comm_lock(comm: Comm, key: Hashable = None) -> threading.Lock:
     """Give a lock of a communicator."""
-    return comm._valid().locks.setdefault(key, threading.Lock())
+    return comm._valid().noted.locks.setdefault(key, threading.Lock())
 
 
 def _comm_lock_table(comm: Comm) -> dict[Hashable, threading.Lock]:
     """Give the locks of a communicator."""
-    return comm._valid().locks
+    return comm._valid().noted.locks
 
 
 def _commctx_intra(comm: Comm) -> tuple[Comm, int]:
     """Give a communicator of the same ranks for messages of a library, and a tag."""
     own = comm._valid()
-    if own.beside is None:
-        own.beside = Intracomm._of(own).Dup() if own.kind == "intra" else Intracomm(comm).Split()
-    tag, own.tag = own.tag, own.tag + 1
-    return own.beside, tag
+    noted = own.noted
+    if noted.beside is None:
+        noted.beside = Intracomm._of(own).Dup() if own.kind == "intra" else Intracomm(comm).Split()
+    tag, noted.tag = noted.tag, noted.tag + 1
+    return noted.beside, tag

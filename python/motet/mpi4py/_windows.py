@@ -111,6 +111,8 @@ class Win(Epochs, Held, Attributes):
     def Free(self) -> None:
         """End the window, with all ranks. What others have done is in the memory then."""
         window = self._valid()
+        if window.waiting is not None:
+            fail("ERR_RMA_SYNC", "ranks of Post have not completed: call Wait, or Test until it is")
         self._forget()
         window.handle.free(window.own)
         self._window = None
