@@ -2,16 +2,12 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
-import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 
-from motet.comm import World
-from motet.ports import Port, sleep
+from motet.ports import sleep
 from motet.service import Fault, Node, Notification, connect, query, service, update
 
 
@@ -199,20 +195,6 @@ def test_sem_g457_integers_keep_their_digits_or_are_refused():
             numbers.outgrow().blocking(30)
 
 
-def test_sem_g457_subscribers_are_told_when_the_node_ends():
-    async def main(node):
-        told = []
-        async for notification in connect(node.url)["/numbers"].subscribe(sync=True):
-            told.append(notification.event)
-            if told == ["replace"]:
-                await asyncio.to_thread(node.close)
-        return told
-
-    node = Node()
-    node.add("/numbers", Numbers())
-    assert asyncio.run(asyncio.wait_for(main(node), 60)) == ["replace", "gone"]
-
-
 def test_what_is_no_service_is_refused():
     with Node() as node:
         node.add("/till", Till())
@@ -230,39 +212,6 @@ def test_what_is_no_service_is_refused():
         service(type("Taken", (), {"get": query(lambda self: 1)}))
     with pytest.raises(ValueError, match="no fault"):
         Fault("Oops", "there is no such code")
-
-
-@service
-class Ends:
-    """Would end its own node."""
-
-    def __init__(self):
-        self.state, self.node = None, None
-
-    @update
-    def end(self):
-        self.node.close()
-
-
-def test_sem_g517_an_operation_does_not_end_its_own_node():
-    ends = Ends()
-    with Node() as ends.node:
-        ends.node.add("/ends", ends)
-        end = connect(ends.node.url)["/ends"]
-        for _ in range(2):
-            with pytest.raises(Fault, match=r"Node\.close waits .* on another thread") as raised:
-                end.end().blocking(60)
-            assert raised.value.code == "OperationFailed"
-
-
-def test_sem_g517_a_rank_ends_a_node():
-    node = Node()
-    node.add("/base", Base())
-    base = connect(node.url)["/base"]
-    assert base.item(1).blocking(60) == 1
-    World.threads(1).run(lambda _: node.close())
-    with pytest.raises(Fault):
-        base.item(1).blocking(60)
 
 
 def test_numbers_of_threads_that_cannot_be_are_refused():
@@ -397,37 +346,6 @@ def test_sem_g456_a_call_is_awaited_by_one_task():
         first, second = asyncio.run(main(node.url))
     assert first == 40
     assert isinstance(second, RuntimeError) and "awaited once" in str(second)
-
-
-def test_sem_g517_ctrl_c_ends_the_wait_of_close_and_another_call_waits_on():
-    gate, begun, came = Port(), threading.Event(), []
-
-    @service
-    class Slow:
-        state = None
-
-        @query
-        async def waits(self):
-            begun.set()
-            came.append(await gate.get())
-
-    node = Node()
-    node.add("/slow", Slow())
-    call = connect(node.url)["/slow"].waits()
-    assert begun.wait(60)
-    interrupted = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        interrupted.start()
-        node.close()
-    interrupted.join()
-    # The operation goes on until it has ended.
-    gate.post("done")
-    node.close()
-    assert came == ["done"]
-    node.close()
-    # Its answer may have come too late for the server.
-    with contextlib.suppress(Fault):
-        assert call.blocking(60) is None
 
 
 def test_sem_g456_a_call_that_nobody_waits_for_warns():

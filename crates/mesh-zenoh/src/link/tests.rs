@@ -135,7 +135,7 @@ fn sem_g236_frames_of_any_length_come_whole_and_in_order() {
         .map(|length| vec![*length as u8; *length])
         .collect();
     for frame in &frames {
-        a.act(|link, out| link.send(&frame, FramePriority::Ordered, now, out));
+        a.act(|link, out| link.send(frame, FramePriority::Ordered, now, out));
     }
     let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
     assert!(under_way as u64 <= WINDOW, "{under_way}");
@@ -232,7 +232,7 @@ fn sem_g236_frames_in_quick_succession_share_a_message_and_the_first_waits_for_n
     let (mut a, mut b) = pair(now);
     let frames: Vec<Vec<u8>> = (0..100_u8).map(|n| vec![n; usize::from(n)]).collect();
     for (sent, frame) in frames.iter().enumerate() {
-        a.act(|link, out| link.send(&frame, FramePriority::Ordered, now, out));
+        a.act(|link, out| link.send(frame, FramePriority::Ordered, now, out));
         assert_eq!(a.wire[1].len(), 1, "after {sent} frames before");
     }
     a.act(|link, out| assert!(link.flush(now, out) == Flush::Wait));

@@ -1,0 +1,103 @@
+"""Nodes of services end: from which threads, by whom, and who is told."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+
+import pytest
+
+from motet.comm import World
+from motet.ports import Port
+from motet.service import Fault, Node, connect, query, service, update
+
+
+@service
+class Kept:
+    """Has a state, and gives back what it is given."""
+
+    def __init__(self):
+        self.state = {"kept": 0}
+
+    @query
+    def item(self, item):
+        return item
+
+
+def test_sem_g457_subscribers_are_told_when_the_node_ends():
+    async def main(node):
+        told = []
+        async for notification in connect(node.url)["/kept"].subscribe(sync=True):
+            told.append(notification.event)
+            if told == ["replace"]:
+                await asyncio.to_thread(node.close)
+        return told
+
+    node = Node()
+    node.add("/kept", Kept())
+    assert asyncio.run(asyncio.wait_for(main(node), 60)) == ["replace", "gone"]
+
+
+@service
+class Ends:
+    """Would end its own node."""
+
+    def __init__(self):
+        self.state, self.node = None, None
+
+    @update
+    def end(self):
+        self.node.close()
+
+
+def test_sem_g517_an_operation_does_not_end_its_own_node():
+    ends = Ends()
+    with Node() as ends.node:
+        ends.node.add("/ends", ends)
+        end = connect(ends.node.url)["/ends"]
+        for _ in range(2):
+            with pytest.raises(Fault, match=r"Node\.close waits .* on another thread") as raised:
+                end.end().blocking(60)
+            assert raised.value.code == "OperationFailed"
+
+
+def test_sem_g517_a_rank_ends_a_node():
+    node = Node()
+    node.add("/kept", Kept())
+    kept = connect(node.url)["/kept"]
+    assert kept.item(1).blocking(60) == 1
+    World.threads(1).run(lambda _: node.close())
+    with pytest.raises(Fault):
+        kept.item(1).blocking(60)
+
+
+def test_sem_g517_ctrl_c_ends_the_wait_of_close_and_another_call_waits_on():
+    gate, begun, came = Port(), threading.Event(), []
+
+    @service
+    class Slow:
+        state = None
+
+        @query
+        async def waits(self):
+            begun.set()
+            came.append(await gate.get())
+
+    node = Node()
+    node.add("/slow", Slow())
+    call = connect(node.url)["/slow"].waits()
+    assert begun.wait(60)
+    interrupted = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.start()
+        node.close()
+    interrupted.join()
+    # The operation goes on until it has ended.
+    gate.post("done")
+    node.close()
+    assert came == ["done"]
+    node.close()
+    # Its answer may have come too late for the server.
+    with contextlib.suppress(Fault):
+        assert call.blocking(60) is None
