@@ -254,6 +254,20 @@ fn reads(service: &AnyClient, name: &str) -> bool {
     matches!(name, "get" | "lookup") || service.operation(name).is_some_and(is_query)
 }
 
+/// Of an operation that is called by other methods, or by none, since it is not taken here.
+fn not_called_so(service: &AnyClient, name: &str) -> Refusal {
+    if !service.takes(name) {
+        let path = service.path();
+        let reason = format!("{path} does not take {name}; {path}/-/lookup tells what it takes");
+        return Refusal::method("", reason);
+    }
+    let allow = match reads(service, name) {
+        true => "GET, HEAD, POST",
+        false => "POST",
+    };
+    Refusal::method(allow, format!("{name} is called by {allow}"))
+}
+
 /// An operation by its name.
 async fn operation(
     site: &ServerShared,
@@ -274,13 +288,7 @@ async fn operation(
             let kinds = ["application/json", "application/x-www-form-urlencoded"];
             (options?, body(site, request, &kinds).await?)
         }
-        _ => {
-            let allow = if reads { "GET, HEAD, POST" } else { "POST" };
-            return Err(Refusal::method(
-                allow,
-                format!("{name} is called by {allow}"),
-            ));
-        }
+        _ => return Err(not_called_so(service, name)),
     };
     let called = service.call_with(name, body, options);
     let answer = site.wakes.wait(called).await?;
