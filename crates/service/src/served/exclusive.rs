@@ -5,6 +5,7 @@ use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::keys::{KeyLookup, KeyedAnswers};
 use crate::options::RequestEnvelope;
+use crate::report::Traced;
 use crate::service::{ContractOf, StateOf};
 use crate::service::{Figures, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault, FaultCode, Group, Serves, Service};
@@ -82,14 +83,14 @@ impl<S: Service> Served<S> {
         let OperationBody::Request(request, reply) = item.what else {
             return misplaced(item.what);
         };
-        let keyed = match self.look_up(&request, &item.envelope) {
-            Looked::Unkeyed => None,
-            Looked::New(keyed) => Some(keyed),
-            Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
-        };
         let operation = ContractOf::<S>::operation(&request);
         let cx = Cx::new(&self.slot.common, item.envelope);
         let captured = self.capture_of(&cx, &request);
+        let keyed = match self.look_up(&request, &cx.envelope) {
+            Looked::Unkeyed => None,
+            Looked::New(keyed) => Some(keyed),
+            Looked::Answered(answer) => return self.give(reply, answer, captured),
+        };
         let ended = self.change_now(&cx, request, keyed);
         if !matches!(ended, Ok((_, Some(_)))) {
             self.has_run(operation, begun, cx.envelope.posted, 1);
@@ -105,7 +106,7 @@ impl<S: Service> Served<S> {
                     self.has_run(operation, begun, cx.envelope.posted, 1);
                 }
             }
-            Err(Failed::Fault(fault)) => give::<ContractOf<S>>(reply, Err(fault)),
+            Err(Failed::Fault(fault)) => self.give(reply, Err(fault), captured),
             Err(Failed::Panic(panicked)) => self.panicked(panicked, reply, captured),
         }
     }
@@ -187,23 +188,23 @@ impl<S: Service> Served<S> {
         reply: Option<<ContractOf<S> as Contract>::Reply>,
         envelope: RequestEnvelope,
     ) {
-        let keyed = match self.look_up(&request, &envelope) {
+        let common = &self.slot.common;
+        let cx = Cx::new(common, envelope);
+        let captured = self.capture_of(&cx, &request);
+        let keyed = match self.look_up(&request, &cx.envelope) {
             Looked::Unkeyed => None,
             Looked::New(keyed) => Some(keyed),
-            Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
+            Looked::Answered(answer) => return self.give(reply, answer, captured),
         };
-        if let Err(fault) = self.has_version(envelope.if_version()) {
-            return give::<ContractOf<S>>(reply, Err(fault));
+        if let Err(fault) = self.has_version(cx.envelope.if_version()) {
+            return self.give(reply, Err(fault), captured);
         }
-        let common = &self.slot.common;
         let _taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
-            return give::<ContractOf<S>>(reply, Err(common.absence()));
+            return self.give(reply, Err(common.absence()), captured);
         };
         let service = alone(&mut shared);
         let before = self.before(service, &request);
-        let cx = Cx::new(common, envelope);
-        let captured = self.capture_of(&cx, &request);
         let running = cx
             .context(true)
             .run(ContractOf::<S>::exclusive(service, &cx, request));
@@ -220,7 +221,7 @@ impl<S: Service> Served<S> {
         {
             // What is not stored is not served: the state is read again.
             drop(shared);
-            give::<ContractOf<S>>(reply, Err(fault.clone()));
+            self.give(reply, Err(fault.clone()), captured);
             return self.restart(&fault);
         }
         let told = before.told.filter(|_| changed.changed);
@@ -324,6 +325,24 @@ impl<S: Service> Served<S> {
         }
     }
 
+    /// Answers, if an answer is wanted, with what no handler has just given.
+    fn give(
+        &self,
+        reply: Option<<ContractOf<S> as Contract>::Reply>,
+        answer: Result<Value, Fault>,
+        captured: Option<Traced>,
+    ) {
+        let common = &self.slot.common;
+        if let Some(traced) = captured {
+            common.shared.captured(&common.path, traced, &answer);
+        }
+        match (reply, answer) {
+            (Some(reply), Ok(value)) => ContractOf::<S>::post_stored(reply, value),
+            (Some(reply), Err(fault)) => ContractOf::<S>::refuse(reply, fault),
+            (None, _) => {}
+        }
+    }
+
     /// A handler has panicked and may have left the state torn, which is never served.
     fn torn(
         self: &Arc<Self>,
@@ -375,13 +394,4 @@ impl<S: Service> Drop for TakenService<'_, S> {
 /// The service, to be changed.
 pub(super) fn alone<S>(shared: &mut Arc<S>) -> &mut S {
     Arc::get_mut(shared).expect("an exclusive handler is alone")
-}
-
-/// Answers, if an answer is wanted.
-fn give<C: Contract>(reply: Option<C::Reply>, answer: Result<Value, Fault>) {
-    match (reply, answer) {
-        (Some(reply), Ok(value)) => C::post_stored(reply, value),
-        (Some(reply), Err(fault)) => C::refuse(reply, fault),
-        (None, _) => {}
-    }
 }

@@ -417,6 +417,31 @@ fn dss_105_a_call_that_is_captured() {
     });
 }
 
+#[test]
+fn sem_g428_a_captured_change_that_no_handler_answers_is_kept() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let first = shop.add(1).key("k").await.unwrap();
+        assert_eq!(shop.add(1).key("k").capture().await, Ok(first));
+        let outdated = shop.add(1).if_version(99).capture().await.unwrap_err();
+        shop.add_slowly(1)
+            .if_version(99)
+            .capture()
+            .await
+            .unwrap_err();
+        sleep(Duration::from_millis(1)).await;
+        let debug: motet_service::system::DebugClient = node.client("/sys/debug").unwrap();
+        let kept = debug.get().await.unwrap();
+        let answers: Vec<_> = kept.captured.iter().map(|one| one.answer.clone()).collect();
+        assert_eq!(
+            answers,
+            [Some(motet_service::Value::from(first)), None, None]
+        );
+        assert_eq!(kept.captured[1].fault, Some(outdated.to_string()));
+        assert_eq!(kept.captured[2].operation, "add_slowly");
+    });
+}
+
 /// The way to a service of another node: by names and JSON, as a wire has them.
 struct Wire(motet_service::AnyClient, String);
 

@@ -4,6 +4,7 @@ use crate::clerk::{node_with, replay};
 use crate::shop::{CornerShop, Line, ShopClient, Stock, replay_with};
 use motet_dispatch::{Dispatcher, Replay, spawn};
 use motet_ports::timer::sleep;
+use motet_service::system::DebugClient;
 use motet_service::{
     Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Restart, Service, State,
     Store, Supervise, contract, data,
@@ -184,6 +185,26 @@ fn sem_g393_a_change_that_is_not_stored_is_not_answered_by_its_key() {
             let fault = shop.upsert(apples).key("k").await.unwrap_err();
             assert_eq!(fault.code(), wanted, "{fault}");
         }
+    });
+}
+
+#[test]
+fn sem_g428_a_captured_change_that_is_not_stored_is_kept() {
+    let replay = Replay::new(1);
+    let node = node_with(&replay, Full(motet_sync::Mutex::new(0)));
+    replay_with(&replay, &node, async |node| {
+        let create = Create::<CornerShop>::of()
+            .at("/shop")
+            .persist(Persist::Each);
+        let shop = node.create(create).await.unwrap();
+        let apples = Line::new("apples", 3);
+        let fault = shop.upsert(apples).key("k").capture().await.unwrap_err();
+        sleep(MS).await;
+        let debug: DebugClient = node.client("/sys/debug").unwrap();
+        let kept = debug.get().await.unwrap();
+        assert_eq!(kept.captured.len(), 1);
+        assert_eq!(kept.captured[0].operation, "upsert");
+        assert_eq!(kept.captured[0].fault, Some(fault.to_string()));
     });
 }
 
