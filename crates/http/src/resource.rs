@@ -7,7 +7,7 @@ use crate::content::bytes;
 use crate::content::{body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
-use crate::headers::{CAPTURE, KEY, TIMEOUT, text};
+use crate::headers::{CAPTURE, CHAIN, KEY, TIMEOUT, text};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
@@ -160,6 +160,7 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
             return Err(Refusal::bad(reason));
         }
     };
+    options.chain = text(headers, &CHAIN)?.map(Arc::from);
     match text(headers, &IF_MATCH)? {
         None | Some("*") => {}
         Some(tag) => {

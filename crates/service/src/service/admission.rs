@@ -1,7 +1,7 @@
 //! What is looked at before a service is asked.
 
 use super::slot::ServiceSlot;
-use crate::context::{CallContext, CallTrace};
+use crate::context::{CallContext, CallTrace, is_told};
 use crate::options::{Options, RequestEnvelope};
 use crate::{AnyClient, Contract, Fault, FaultCode, Group, Verb};
 
@@ -44,11 +44,14 @@ pub(crate) fn admit<C: Contract>(
     waits: bool,
 ) -> Result<(), Fault> {
     let common = &slot.common;
-    if let Some(context) = context
-        && waits
-        && group != Group::Independent
-        && context.is_held_by(&**common)
-    {
+    let is_held = || {
+        context.is_some_and(|context| context.is_held_by(&**common))
+            || options
+                .chain
+                .as_deref()
+                .is_some_and(|told| is_told(told, &**common))
+    };
+    if waits && group != Group::Independent && is_held() {
         let reason = "the service would wait for itself: a handler of it awaits this call; \
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));

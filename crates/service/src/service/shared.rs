@@ -14,7 +14,7 @@ use motet_sync::{Mutex, Serial};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 /// What the services of a node share.
 pub(crate) struct NodeShared {
     pub(crate) name: String,
+    /// A random number, by which it is told from nodes of other processes.
+    pub(crate) token: u64,
     /// Where services run.
     pub(crate) queue: Arc<dyn Enqueue>,
     /// Where the node's own services run.
@@ -105,6 +107,7 @@ impl NodeShared {
         let begun = deadlines.clock().now();
         NodeShared {
             name,
+            token: RandomState::new().hash_one(0_u8),
             queue,
             own,
             blocking,

@@ -65,6 +65,10 @@ impl CallingService for Common {
     fn limit(&self) -> Duration {
         self.shared.limit()
     }
+
+    fn name_everywhere(&self) -> String {
+        format!("{:016x}.{}", self.shared.token, self.id)
+    }
 }
 
 /// How often what has happened.
