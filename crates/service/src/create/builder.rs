@@ -93,7 +93,8 @@ impl<S: Service> Create<S> {
         self.with(|spec| spec.network = may)
     }
 
-    /// Threads of its own.
+    /// Threads of its own. They end with the service, or with its last job or independent operation
+    /// that still runs then; what else runs on [`Cx::queue`](crate::Cx::queue) ends with them.
     #[must_use]
     pub fn threads(self, count: usize) -> Self {
         self.with(|spec| spec.threads = Some(count.max(1)))

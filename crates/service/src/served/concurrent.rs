@@ -167,9 +167,10 @@ impl<S: Service> Served<S> {
         let fits = self
             .in_time(item.envelope.deadline)
             .and_then(|_| self.has_version(item.envelope.if_version()));
-        if let Err(fault) = fits {
-            return item.what.refuse(fault);
-        }
+        let _threads = match fits.and_then(|()| self.slot.common.keep_threads()) {
+            Ok(threads) => threads,
+            Err(fault) => return item.what.refuse(fault),
+        };
         Figures::count(&self.slot.common.figures.calls);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {

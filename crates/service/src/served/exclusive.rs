@@ -6,8 +6,7 @@ use crate::context::{Panicked, complete};
 use crate::keys::{KeyLookup, KeyedAnswers};
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
-use crate::service::{ContractOf, StateOf};
-use crate::service::{Figures, OperationBody, OperationItem};
+use crate::service::{ContractOf, Figures, OperationBody, OperationItem, StateOf};
 use crate::{Contract, Cx, Fault, FaultCode, Group, Serves, Service};
 use motet_dispatch::spawn;
 use serde_json::Value;
@@ -63,7 +62,11 @@ impl<S: Service> Served<S> {
             // others, and each is told.
             let handled = catch_unwind(AssertUnwindSafe(|| self.exclusive(item)));
             if let Some(before) = handled.err().and_then(|payload| panicked.replace(payload)) {
-                let again = async move { resume_unwind(before) };
+                let kept = self.slot.common.keep_threads();
+                let again = async move {
+                    let _threads = kept;
+                    resume_unwind(before)
+                };
                 // A queue that takes no task has nobody to tell.
                 drop(spawn(&self.slot.common.queue, again));
             }

@@ -50,10 +50,13 @@ impl<S: Service> Served<S> {
             common.set_life(Lifecycle::Dropped);
             common.shared.remove(&common.path);
             refuse_all(&self.slot);
-            if let Some(independent) = std::mem::take(&mut *self.work.lock()).independent {
+            let work = std::mem::take(&mut *self.work.lock());
+            if let Some(independent) = work.independent {
                 independent.cleanup();
             }
             answer.give();
+            // Last: it runs on them.
+            drop(work.threads);
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What the services of a node share.
 
 use super::slot::Common;
+use super::threads::{OwnThreads, ServiceDispatchers};
 use super::{Abandon, Any, ServiceKind};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
@@ -9,7 +10,7 @@ use crate::report::{Captured, Level, LogEntry, NodeReporter, Record, Traced};
 use crate::spec::Spec;
 use crate::store::StoreWriter;
 use crate::{Fault, FaultCode};
-use motet_dispatch::{Causality, Dispatcher, DispatcherQueue, Enqueue};
+use motet_dispatch::{Causality, DispatcherQueue, Enqueue, QueueConfig};
 use motet_sync::{Mutex, Serial};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +46,7 @@ pub(crate) struct NodeShared {
     pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
     begun: Instant,
     places: Mutex<Places>,
-    dispatchers: Mutex<Vec<Dispatcher>>,
+    pub(crate) dispatchers: Arc<ServiceDispatchers>,
 }
 
 #[derive(Default)]
@@ -123,7 +124,7 @@ impl NodeShared {
             jobs: Mutex::default(),
             begun,
             places: Mutex::default(),
-            dispatchers: Mutex::default(),
+            dispatchers: Arc::default(),
         }
     }
 
@@ -329,18 +330,22 @@ impl NodeShared {
         kind.create(self, spec).await
     }
 
-    /// A queue of a dispatcher with threads of its own.
-    pub(crate) fn own_threads(&self, name: &str, threads: usize) -> Arc<dyn Enqueue> {
+    /// A queue with threads of its own, for the service of this number; and what keeps these.
+    pub(crate) fn own_threads(
+        &self,
+        service: u64,
+        name: &str,
+        threads: usize,
+    ) -> (Arc<dyn Enqueue>, Option<Arc<OwnThreads>>) {
         if self.deadlines.clock().is_virtual() {
-            return Arc::clone(&self.queue);
+            return (Arc::clone(&self.queue), None);
         }
-        let dispatcher = Dispatcher::new(threads);
-        let queue = dispatcher.queue(motet_dispatch::QueueConfig {
+        let config = QueueConfig {
             timescale: self.deadlines.clock().timescale(),
-            ..motet_dispatch::QueueConfig::named(name)
-        });
-        self.dispatchers.lock().push(dispatcher);
-        queue.handle()
+            ..QueueConfig::named(name)
+        };
+        let (queue, kept) = self.dispatchers.start(service, threads, config);
+        (queue.handle(), Some(kept))
     }
 
     /// The services that are not the node's own, in the order in which they end: who has partners
@@ -386,9 +391,5 @@ impl NodeShared {
         if let Some(cancel) = cancel {
             cancel.cancel("the job was cancelled");
         }
-    }
-
-    pub(crate) fn take_dispatchers(&self) -> Vec<Dispatcher> {
-        std::mem::take(&mut *self.dispatchers.lock())
     }
 }
