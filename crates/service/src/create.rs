@@ -78,7 +78,13 @@ pub(crate) async fn create<S: Service>(
     shared: &Arc<NodeShared>,
     spec: Spec,
 ) -> Result<Arc<SlotOf<S>>, Fault> {
-    let (slot, threads) = place::<S>(shared, &spec)?;
+    let (slot, threads) = loop {
+        match place::<S>(shared, &spec) {
+            // Another has taken the number meanwhile.
+            Err(fault) if S::MANY && fault.code() == FaultCode::DuplicateEntry => {}
+            placed => break placed?,
+        }
+    };
     let mut placed = Placed {
         shared,
         slot: &slot,

@@ -168,6 +168,38 @@ fn dss_042_a_service_with_a_thread_of_its_own() {
 }
 
 #[test]
+fn services_whose_paths_are_numbered_are_all_made_at_once() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(1);
+        let node = node(&dispatcher);
+        let makers: Vec<_> = (0..4)
+            .map(|maker| {
+                let node = node.clone();
+                motet_sync::thread::spawn(move || {
+                    for n in 0..8 {
+                        let chain = Create::<Chain>::of().at("/x").threads(1);
+                        motet_ports::wait_blocking(node.create(chain))
+                            .unwrap()
+                            .unwrap();
+                        // Its shop is another one each time.
+                        let clerk = Create::<OwnClerk>::of().at(&format!("/clerk/{maker}/{n}"));
+                        motet_ports::wait_blocking(node.create(clerk))
+                            .unwrap()
+                            .unwrap();
+                    }
+                })
+            })
+            .collect();
+        for maker in makers {
+            maker.join().unwrap();
+        }
+        let services = node.services().into_iter();
+        let chains = services.filter(|service| service.path.starts_with("/x"));
+        assert_eq!(chains.count(), 32);
+    });
+}
+
+#[test]
 fn dss_067_to_069_a_partner_that_is_there_or_not() {
     replay(async |node| {
         let soon = || Create::<ShopClerk>::of().partners_within(100 * MS);
