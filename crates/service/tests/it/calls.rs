@@ -429,16 +429,18 @@ fn sem_g428_a_captured_change_that_no_handler_answers_is_kept() {
             .capture()
             .await
             .unwrap_err();
+        let patch = json!({"ticks": 8});
+        shop.patch(patch.clone()).capture().await.unwrap();
         sleep(Duration::from_millis(1)).await;
         let debug: motet_service::system::DebugClient = node.client("/sys/debug").unwrap();
         let kept = debug.get().await.unwrap();
         let answers: Vec<_> = kept.captured.iter().map(|one| one.answer.clone()).collect();
-        assert_eq!(
-            answers,
-            [Some(motet_service::Value::from(first)), None, None]
-        );
+        let first = Some(motet_service::Value::from(first));
+        assert_eq!(answers, [first, None, None, Some(json!(null))]);
         assert_eq!(kept.captured[1].fault, Some(outdated.to_string()));
         assert_eq!(kept.captured[2].operation, "add_slowly");
+        assert_eq!(kept.captured[3].operation, "patch");
+        assert_eq!(kept.captured[3].body, patch);
     });
 }
 

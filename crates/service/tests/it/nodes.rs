@@ -168,6 +168,23 @@ fn dss_042_a_service_with_a_thread_of_its_own() {
 }
 
 #[test]
+fn sem_g389_the_directory_has_all_services_that_are_made_at_once() {
+    let replay = Replay::new(1);
+    replay_with(&replay, &node(&replay), async |node| {
+        for n in 0..1100 {
+            let chain = Create::<Chain>::of().at(&format!("/x/{n}"));
+            node.create(chain).await.unwrap();
+        }
+        sleep(MS).await;
+        let directory: DirectoriesClient = node.client("/sys/directory").unwrap();
+        let kind = Some("chain".to_owned());
+        let contract = None;
+        let found = directory.find(Filter { contract, kind }).await.unwrap();
+        assert_eq!(found.len(), 1100);
+    });
+}
+
+#[test]
 fn services_whose_paths_are_numbered_are_all_made_at_once() {
     motet_testkit::within(Duration::from_secs(60), || {
         let dispatcher = Dispatcher::new(1);
