@@ -19,7 +19,7 @@ impl<S: Service> Served<S> {
         let common = &self.slot.common;
         let (begun, service) = match self.begin_concurrent(&item.envelope) {
             Ok(begun) => begun,
-            Err(fault) => return item.what.refuse(fault),
+            Err(fault) => return self.refuse(item, fault),
         };
         let posted = item.envelope.posted.or(Some(begun));
         match item.what {
@@ -53,7 +53,7 @@ impl<S: Service> Served<S> {
             OperationBody::Request(request, reply) => {
                 let operation = ContractOf::<S>::operation(&request);
                 let cx = Cx::new(common, item.envelope);
-                let body = self.capture_of(&cx, &request);
+                let body = self.capture_of(&cx.envelope, &request);
                 let ended = self.query_now(&service, &cx, request);
                 self.has_run(operation, begun, posted, 1);
                 match ended {
@@ -69,13 +69,13 @@ impl<S: Service> Served<S> {
     pub(super) async fn concurrent_async(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
         let service = match self.begin_concurrent(&item.envelope) {
             Ok((_, service)) => service,
-            Err(fault) => return item.what.refuse(fault),
+            Err(fault) => return self.refuse(item, fault),
         };
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
-                let body = self.capture_of(&cx, &request);
+                let body = self.capture_of(&cx.envelope, &request);
                 let handler = ContractOf::<S>::concurrent(&service, &cx, request);
                 self.finish(&cx, true, handler, reply, body).await;
             }
@@ -169,14 +169,14 @@ impl<S: Service> Served<S> {
             .and_then(|_| self.has_version(item.envelope.if_version()));
         let _threads = match fits.and_then(|()| self.slot.common.keep_threads()) {
             Ok(threads) => threads,
-            Err(fault) => return item.what.refuse(fault),
+            Err(fault) => return self.refuse(item, fault),
         };
         Figures::count(&self.slot.common.figures.calls);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
-                let body = self.capture_of(&cx, &request);
+                let body = self.capture_of(&cx.envelope, &request);
                 let handler = ContractOf::<S>::independent(&cx, request);
                 self.finish(&cx, false, handler, reply, body).await;
             }
@@ -240,15 +240,23 @@ impl<S: Service> Served<S> {
     /// What is kept of a request that is captured.
     pub(super) fn capture_of(
         &self,
-        cx: &Cx,
+        envelope: &RequestEnvelope,
         request: &<ContractOf<S> as Contract>::Request,
     ) -> Option<Traced> {
-        cx.envelope.trace().map(|trace| Traced {
+        envelope.trace().map(|trace| Traced {
             trace,
-            posted: cx.envelope.posted,
+            posted: envelope.posted,
             operation: ContractOf::<S>::operation(request).name,
             body: ContractOf::<S>::body(request).unwrap_or_default(),
         })
+    }
+
+    /// Refuses what does not begin; a request that is captured is kept.
+    pub(super) fn refuse(&self, item: OperationItem<ContractOf<S>>, fault: Fault) {
+        if let OperationBody::Request(request, _) = &item.what {
+            self.keep_fault(self.capture_of(&item.envelope, request), &fault);
+        }
+        item.what.refuse(fault);
     }
 
     /// Keeps the fault of a request that is captured.

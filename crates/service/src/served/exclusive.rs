@@ -80,7 +80,7 @@ impl<S: Service> Served<S> {
         self.slot.leave(Group::Exclusive);
         let begun = match self.in_time(item.envelope.deadline) {
             Ok(begun) => begun,
-            Err(fault) => return item.what.refuse(fault),
+            Err(fault) => return self.refuse(item, fault),
         };
         Figures::count_alone(&self.slot.common.figures.changes);
         let OperationBody::Request(request, reply) = item.what else {
@@ -88,7 +88,7 @@ impl<S: Service> Served<S> {
         };
         let operation = ContractOf::<S>::operation(&request);
         let cx = Cx::new(&self.slot.common, item.envelope);
-        let captured = self.capture_of(&cx, &request);
+        let captured = self.capture_of(&cx.envelope, &request);
         let keyed = match self.look_up(&request, &cx.envelope) {
             Looked::Unkeyed => None,
             Looked::New(keyed) => Some(keyed),
@@ -125,7 +125,7 @@ impl<S: Service> Served<S> {
                 _ => Ok(()),
             });
         if let Err(fault) = fits {
-            return item.what.refuse(fault);
+            return self.refuse(item, fault);
         }
         let common = &self.slot.common;
         Figures::count_alone(&common.figures.changes);
@@ -193,7 +193,7 @@ impl<S: Service> Served<S> {
     ) {
         let common = &self.slot.common;
         let cx = Cx::new(common, envelope);
-        let captured = self.capture_of(&cx, &request);
+        let captured = self.capture_of(&cx.envelope, &request);
         let keyed = match self.look_up(&request, &cx.envelope) {
             Looked::Unkeyed => None,
             Looked::New(keyed) => Some(keyed),

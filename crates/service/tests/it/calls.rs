@@ -441,6 +441,13 @@ fn sem_g428_a_captured_change_that_no_handler_answers_is_kept() {
         assert_eq!(kept.captured[2].operation, "add_slowly");
         assert_eq!(kept.captured[3].operation, "patch");
         assert_eq!(kept.captured[3].body, patch);
+        // Nor is one forgotten that only reads.
+        let outdated = shop.count("pears".into()).if_version(99).capture();
+        let outdated = outdated.await.unwrap_err();
+        sleep(Duration::from_millis(1)).await;
+        let kept = debug.get().await.unwrap();
+        assert_eq!(kept.captured[4].operation, "count");
+        assert_eq!(kept.captured[4].fault, Some(outdated.to_string()));
     });
 }
 
