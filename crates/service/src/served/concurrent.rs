@@ -259,12 +259,22 @@ impl<S: Service> Served<S> {
         item.what.refuse(fault);
     }
 
-    /// Keeps the fault of a request that is captured.
-    fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
+    /// Keeps the answer to a request that is captured.
+    pub(super) fn keep_answer(
+        &self,
+        captured: Option<Traced>,
+        answer: &Result<serde_json::Value, Fault>,
+    ) {
         let common = &self.slot.common;
         if let Some(traced) = captured {
-            let answer = Err(fault.clone());
-            common.shared.captured(&common.path, traced, &answer);
+            common.shared.captured(&common.path, traced, answer);
+        }
+    }
+
+    /// Keeps the fault of a request that is captured.
+    fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
+        if captured.is_some() {
+            self.keep_answer(captured, &Err(fault.clone()));
         }
     }
 

@@ -172,7 +172,7 @@ impl<S: Service> Served<S> {
             }
         };
         let changed = self.settle(service, &before, keyed, &outcome);
-        if cx.wants_save() {
+        if cx.wants_save() && !changed.failed {
             drop(shared);
             let fault = self.no_store();
             self.restart(&fault);
@@ -219,7 +219,7 @@ impl<S: Service> Served<S> {
             }
         };
         let changed = self.settle(service, &before, keyed, &outcome);
-        if self.is_to_be_stored(changed.changed || changed.keyed, &cx)
+        if self.is_to_be_stored(&changed, &cx)
             && let Err(fault) = self.commit(&shared).await
         {
             // What is not stored is not served: the state is read again.
@@ -285,8 +285,9 @@ impl<S: Service> Served<S> {
     }
 
     /// Whether the answer waits for a commit.
-    fn is_to_be_stored(&self, changed: bool, cx: &Cx) -> bool {
-        (changed && self.is_stored_each_time()) || cx.wants_save()
+    fn is_to_be_stored(&self, ended: &Changed, cx: &Cx) -> bool {
+        let is_wanted = cx.wants_save() && !ended.failed;
+        is_wanted || (self.is_stored_each_time() && (ended.changed || ended.keyed))
     }
 
     /// What is known of the key of a request.
@@ -335,10 +336,7 @@ impl<S: Service> Served<S> {
         answer: Result<Value, Fault>,
         captured: Option<Traced>,
     ) {
-        let common = &self.slot.common;
-        if let Some(traced) = captured {
-            common.shared.captured(&common.path, traced, &answer);
-        }
+        self.keep_answer(captured, &answer);
         match (reply, answer) {
             (Some(reply), Ok(value)) => ContractOf::<S>::post_stored(reply, value),
             (Some(reply), Err(fault)) => ContractOf::<S>::refuse(reply, fault),

@@ -261,6 +261,9 @@ trait Books {
     /// Two lines, between which it waits; then the book is stored.
     #[update]
     async fn enter(&mut self, line: u64, cx: &Cx);
+    /// A line, after which it fails.
+    #[update]
+    fn spoil(&mut self, line: u64, cx: &Cx) -> Result<(), Fault>;
 }
 
 #[derive(Service)]
@@ -279,6 +282,11 @@ impl Books for OneBook {
         cx.save();
         sleep(10 * MS).await;
         self.book.lines.push(line);
+    }
+    fn spoil(&mut self, line: u64, cx: &Cx) -> Result<(), Fault> {
+        self.book.lines.push(line);
+        cx.save();
+        Err(Fault::failed("the pen has broken"))
     }
 }
 
@@ -303,6 +311,36 @@ impl Books for BegunBook {
     }
     async fn enter(&mut self, line: u64, _: &Cx) {
         self.book.lines.push(line);
+    }
+    fn spoil(&mut self, _: u64, _: &Cx) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_change_that_fails_is_not_saved() {
+    for store in [None, Some(Memory::default())] {
+        let replay = Replay::new(1);
+        let builder = Node::builder("books").register::<OneBook>();
+        let node = match store.clone() {
+            None => builder.start(&replay).unwrap(),
+            Some(store) => builder.store(store).start(&replay).unwrap(),
+        };
+        let is_stored = store.is_some();
+        replay_with(&replay, &node, move |node| async move {
+            let create = Create::<OneBook>::of().at("/book");
+            let create = match is_stored {
+                true => create.persist(Persist::OnSave),
+                false => create,
+            };
+            let book = node.create(create).await.unwrap();
+            let fault = book.spoil(7).await.unwrap_err();
+            assert!(fault.reason().contains("the pen"), "{fault}");
+            assert_eq!(book.lines().await, Ok(vec![7]));
+        });
+        if let Some(store) = store {
+            assert_eq!(store.load("/book").unwrap(), None);
+        }
     }
 }
 
