@@ -120,11 +120,16 @@ fn a_server_without_limits_answers() {
         (limits.head, limits.headers, limits.body) = (usize::MAX, usize::MAX, usize::MAX);
         (limits.head_time, limits.body_time) = (Duration::MAX, Duration::MAX);
         (limits.write_time, limits.stop_time) = (Duration::MAX, Duration::MAX);
+        limits.depth = usize::MAX;
     });
     let lines = "x-line: 1\r\n".repeat(200);
     let kind = "content-type: application/json\r\n";
     let posted = shop.ask("POST", "/till/-/balance", &(lines + kind), "\"ann\"");
     assert_eq!(posted.status, 200, "{posted:?}");
+    // Lists in lists.
+    let (kind, lists) = ("content-type: application/cbor\r\n", vec![0x81; 1 << 18]);
+    let (head, _) = shop.bytes("POST", "/till/-/balance", kind, &lists);
+    assert!(head.starts_with("HTTP/1.1 400"), "{head}");
     shop.server.take().unwrap().stop();
 }
 
