@@ -179,6 +179,9 @@ trait Aparts {
     async fn stay(cx: Cx, times: u64) -> u64;
     #[submit(job)]
     async fn work(cx: Cx, times: u64) -> Result<u64, Fault>;
+    /// Asks its own service then.
+    #[submit(job)]
+    async fn ask(cx: Cx, times: u64) -> Result<u64, Fault>;
 }
 
 #[derive(Service)]
@@ -212,6 +215,25 @@ impl Aparts for Apart {
     async fn work(_: Cx, times: u64) -> Result<u64, Fault> {
         Ok(naps(times).await)
     }
+    async fn ask(cx: Cx, times: u64) -> Result<u64, Fault> {
+        naps(times).await;
+        Ok(cx.own::<ApartsClient>()?.get().await?.version)
+    }
+}
+
+#[test]
+fn a_job_whose_service_has_ended_does_not_take_another_for_it() {
+    let replay = Replay::new(1);
+    let node = Node::builder("apart").register::<Apart>();
+    let node = node.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let one = node.create(Create::<Apart>::of()).await.unwrap();
+        let path = one.ask(10).await.unwrap().path;
+        one.drop_service().await.unwrap();
+        node.create(Create::<Apart>::of()).await.unwrap();
+        let fault = ended(&node, &path).await.fault.unwrap();
+        assert_eq!(fault.code(), FaultCode::Gone, "{fault}");
+    });
 }
 
 #[test]
