@@ -155,7 +155,10 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Place<S>, 
     let id = shared.ids.next();
     let (queue, threads) = match spec.threads {
         _ if path.starts_with("/sys/") => (Arc::clone(&shared.own), None),
-        Some(threads) => shared.own_threads(id, &path, threads),
+        Some(threads) => {
+            let own = shared.own_threads(id, &path, threads);
+            own.map_err(|fault| fault.of_service(&path))?
+        }
         None => (Arc::clone(&shared.queue), None),
     };
     let common = Common {

@@ -1,7 +1,7 @@
 //! What the services of a node share.
 
 use super::slot::Common;
-use super::threads::{OwnThreads, ServiceDispatchers};
+use super::threads::{OwnQueue, ServiceDispatchers};
 use super::{Abandon, Any, ServiceKind};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
@@ -330,22 +330,24 @@ impl NodeShared {
         kind.create(self, spec).await
     }
 
-    /// A queue with threads of its own, for the service of this number; and what keeps these.
+    /// A queue with threads of its own, for the service of this number.
+    ///
+    /// # Errors
+    /// They are too many, or the system does not give them.
     pub(crate) fn own_threads(
         &self,
         service: u64,
         name: &str,
         threads: usize,
-    ) -> (Arc<dyn Enqueue>, Option<Arc<OwnThreads>>) {
+    ) -> Result<OwnQueue, Fault> {
         if self.deadlines.clock().is_virtual() {
-            return (Arc::clone(&self.queue), None);
+            return Ok((Arc::clone(&self.queue), None));
         }
         let config = QueueConfig {
             timescale: self.deadlines.clock().timescale(),
             ..QueueConfig::named(name)
         };
-        let (queue, kept) = self.dispatchers.start(service, threads, config);
-        (queue.handle(), Some(kept))
+        self.dispatchers.start(service, threads, config)
     }
 
     /// The services that are not the node's own, in the order in which they end: who has partners

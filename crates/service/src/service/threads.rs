@@ -1,7 +1,8 @@
 //! Threads that services have of their own. They end when nothing of their service runs any more:
 //! neither itself, nor a job or an independent operation of it.
 
-use motet_dispatch::{Dispatcher, DispatcherQueue, QueueConfig};
+use crate::{Fault, FaultCode};
+use motet_dispatch::{Dispatcher, DispatcherConfig, Enqueue, QueueConfig};
 use motet_sync::Mutex;
 use motet_sync::thread::spawn_named;
 use std::collections::BTreeMap;
@@ -17,19 +18,39 @@ pub(crate) struct OwnThreads {
     all: Arc<ServiceDispatchers>,
 }
 
+/// The queue of a service, and what keeps its threads if they are its own.
+pub(crate) type OwnQueue = (Arc<dyn Enqueue>, Option<Arc<OwnThreads>>);
+
+/// So many threads a service may have for itself: whoever writes another number errs.
+const MOST: usize = 1024;
+
 impl ServiceDispatchers {
-    /// So many threads for the service of this number, and a queue that they serve.
+    /// So many threads, at least one, for the service of this number, and a queue that they serve.
+    ///
+    /// # Errors
+    /// They are too many, or the system does not give them.
     pub(crate) fn start(
         self: &Arc<Self>,
         service: u64,
         threads: usize,
         config: QueueConfig,
-    ) -> (DispatcherQueue, Arc<OwnThreads>) {
-        let dispatcher = Dispatcher::new(threads);
-        let queue = dispatcher.queue(config);
+    ) -> Result<OwnQueue, Fault> {
+        if threads > MOST {
+            let reason = format!("{threads} threads are too many; a service has {MOST} at most");
+            return Err(Fault::new(FaultCode::MessageNotSupported, reason));
+        }
+        let started = Dispatcher::with(DispatcherConfig {
+            threads: threads.max(1),
+            ..DispatcherConfig::default()
+        });
+        let dispatcher = started.map_err(|why| {
+            let reason = format!("the system gives no threads for the service: {why}");
+            Fault::new(FaultCode::InsufficientResources, reason)
+        })?;
+        let queue = dispatcher.queue(config).handle();
         self.0.lock().insert(service, dispatcher);
         let all = Arc::clone(self);
-        (queue, Arc::new(OwnThreads { service, all }))
+        Ok((queue, Some(Arc::new(OwnThreads { service, all }))))
     }
 
     /// The node ends: they all do.

@@ -168,6 +168,20 @@ fn dss_042_a_service_with_a_thread_of_its_own() {
 }
 
 #[test]
+fn sem_g403_any_number_of_threads_is_taken_or_refused() {
+    let dispatcher = Dispatcher::new(1);
+    let node = node(&dispatcher);
+    let create = |threads: u64| {
+        let spec = serde_json::json!({"kind": "chain", "at": "/own", "threads": threads});
+        let spec: Spec = serde_json::from_value(spec).unwrap();
+        motet_ports::wait_blocking(node.create_kind(spec)).unwrap()
+    };
+    let fault = create(u64::MAX).unwrap_err();
+    assert_eq!(fault.code(), FaultCode::MessageNotSupported, "{fault}");
+    assert_eq!(create(0).unwrap().path(), "/own");
+}
+
+#[test]
 fn sem_g389_the_directory_has_all_services_that_are_made_at_once() {
     let replay = Replay::new(1);
     replay_with(&replay, &node(&replay), async |node| {
