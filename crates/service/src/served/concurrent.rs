@@ -295,9 +295,14 @@ impl<S: Service> Served<S> {
 
     /// Counts and logs a panic, as a fault for the caller.
     pub(super) fn panic_fault(&self, panicked: &Panicked) -> Fault {
+        self.panic_fault_of("handler", panicked)
+    }
+
+    /// As [`Served::panic_fault`], of `what`.
+    pub(super) fn panic_fault_of(&self, what: &str, panicked: &Panicked) -> Fault {
         let common = &self.slot.common;
         Figures::count(&common.figures.panics);
-        let reason = format!("the handler panicked: {}", panicked.message());
+        let reason = format!("the {what} panicked: {}", panicked.message());
         let shared = &common.shared;
         shared.log(Level::Error, "panic", &common.path, &reason);
         Fault::failed(reason).of_service(&common.path)
