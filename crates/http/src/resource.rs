@@ -44,8 +44,7 @@ pub(crate) async fn answer(
 
 /// The methods that are for the state of a service.
 fn allowed(service: &AnyClient) -> &'static str {
-    let info = service.lookup();
-    match (info.replace, info.patch) {
+    match (service.takes("replace"), service.takes("patch")) {
         (true, true) => "GET, HEAD, PUT, PATCH, OPTIONS",
         (true, false) => "GET, HEAD, PUT, OPTIONS",
         (false, true) => "GET, HEAD, PATCH, OPTIONS",
