@@ -33,7 +33,8 @@ pub struct Config {
     pub limits: Limits,
 }
 
-/// What a server takes at most.
+/// What a server takes at most. The greatest value of a type is no limit. All the same a head has
+/// 16,384 lines at most, and 128 values lie in each other.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
@@ -86,6 +87,23 @@ impl Config {
             mutual: false,
             limits: Limits::default(),
         }
+    }
+}
+
+impl Limits {
+    /// The same limits, by numbers that can be counted to, have room made for, be added to a time
+    /// and fit a stack: else tokio and hyper panic, or the process ends.
+    pub(crate) fn countable(mut self) -> Self {
+        const MANY: usize = 1 << 28;
+        const LINES: usize = 1 << 14;
+        const DEPTH: usize = 128;
+        const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+        self.connections = self.connections.min(MANY);
+        self.in_flight = self.in_flight.min(MANY);
+        self.headers = self.headers.min(LINES);
+        self.depth = self.depth.min(DEPTH);
+        self.head_time = self.head_time.min(YEAR);
+        self
     }
 }
 

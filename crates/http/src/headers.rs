@@ -12,6 +12,9 @@ pub(crate) static KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Whether the node's debugger keeps the call.
 pub(crate) static CAPTURE: HeaderName = HeaderName::from_static("motet-capture");
 
+/// The services that wait for the call.
+pub(crate) static CHAIN: HeaderName = HeaderName::from_static("motet-chain");
+
 /// The event that was seen last.
 pub(crate) static LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 

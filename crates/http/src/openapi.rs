@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The document of `/openapi.json`: services come and go, so it is made when it is asked for.
 pub(crate) fn document(node: &Node) -> Value {
-    let mut schemas = Map::new();
-    schemas.insert("Problem".to_owned(), problem());
+    let mut schemas = SchemaComponents::default();
+    schemas.written.insert("Problem".to_owned(), problem());
     let (mut paths, mut fronts) = (Map::new(), BTreeMap::new());
     for service in node.services() {
         let front = front(&service.contract, &mut fronts);
@@ -20,7 +20,7 @@ pub(crate) fn document(node: &Node) -> Value {
         "info": {"title": node.name(), "version": env!("CARGO_PKG_VERSION")},
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "paths": paths,
-        "components": {"schemas": schemas},
+        "components": {"schemas": schemas.written},
     })
 }
 
@@ -78,7 +78,7 @@ fn describe(
     service: &ServiceInfo,
     front: &str,
     paths: &mut Map<String, Value>,
-    all: &mut Map<String, Value>,
+    all: &mut SchemaComponents,
 ) {
     let path = &service.path;
     let state = hoist(service.state.clone(), front, all);
@@ -124,7 +124,7 @@ fn describe(
     }
 }
 
-fn call(operation: &OperationInfo, id: &str, front: &str, all: &mut Map<String, Value>) -> Value {
+fn call(operation: &OperationInfo, id: &str, front: &str, all: &mut SchemaComponents) -> Value {
     let given = hoist(operation.body.clone(), front, all);
     let answer = hoist(operation.answer.clone(), front, all);
     let status = if operation.job { "202" } else { "200" };
@@ -205,60 +205,139 @@ fn answers(status: &str, schema: &Value) -> Value {
     })
 }
 
+/// The schemas that are components of the document.
+#[derive(Default)]
+struct SchemaComponents {
+    written: Map<String, Value>,
+    /// What each was made of: two types of one name are two components.
+    made_of: BTreeMap<String, Value>,
+}
+
+impl SchemaComponents {
+    /// The component of what is made of this: `wanted`, or that with a number if another has the
+    /// name.
+    fn name(&mut self, wanted: &str, made_of: Value) -> String {
+        let (mut name, mut number) = (wanted.to_owned(), 1);
+        while self
+            .made_of
+            .get(&name)
+            .is_some_and(|other| *other != made_of)
+        {
+            number += 1;
+            name = format!("{wanted}{number}");
+        }
+        self.made_of.insert(name.clone(), made_of);
+        name
+    }
+}
+
+/// The name of a whole schema among its definitions.
+const WHOLE: &str = "";
+
 /// Brings the definitions of a schema to the components of the document, under the front of their
 /// contract.
-fn hoist(mut schema: Value, front: &str, all: &mut Map<String, Value>) -> Value {
+fn hoist(mut schema: Value, front: &str, all: &mut SchemaComponents) -> Value {
     let title = schema["title"].as_str();
     let title = title.map_or_else(|| "Value".to_owned(), plain);
-    let own = format!("{front}.{title}");
-    let mut is_recursive = false;
+    let mut parts = Map::new();
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("$schema");
         if let Some(Value::Object(definitions)) = fields.remove("$defs") {
-            for (name, mut definition) in definitions {
-                is_recursive |= redirect(&mut definition, front, &own);
-                all.insert(format!("{front}.{name}"), definition);
-            }
+            parts = definitions;
         }
     }
-    is_recursive |= redirect(&mut schema, front, &own);
-    if !is_recursive {
-        return schema;
+    parts.insert(WHOLE.to_owned(), schema);
+    let mut referred = Vec::new();
+    parts
+        .values()
+        .for_each(|part| references(part, &mut referred));
+    let is_recursive = referred.iter().any(|name| name == WHOLE);
+    let components: BTreeMap<String, String> = parts
+        .keys()
+        .filter(|name| is_recursive || *name != WHOLE)
+        .map(|name| {
+            let last = if name == WHOLE { &title } else { name };
+            let component = all.name(&format!("{front}.{last}"), made_of(name, &parts));
+            (name.clone(), component)
+        })
+        .collect();
+    let mut whole = Value::Bool(true);
+    for (name, mut part) in parts {
+        redirect(&mut part, front, &components);
+        match components.get(&name) {
+            Some(component) => drop(all.written.insert(component.clone(), part)),
+            None => whole = part,
+        }
     }
     // What refers to the whole schema would refer to the whole document.
-    let place = format!("#/components/schemas/{own}");
-    all.insert(own, schema);
-    json!({ "$ref": place })
+    match components.get(WHOLE) {
+        Some(component) => json!({"$ref": format!("#/components/schemas/{component}")}),
+        None => whole,
+    }
 }
 
-/// Has all references point to the components; whether one is to the schema itself, which is `own`
-/// there.
-fn redirect(schema: &mut Value, front: &str, own: &str) -> bool {
-    let mut is_recursive = false;
+/// What tells a part of a schema from others of its name: it, and all that it refers to.
+fn made_of(name: &str, parts: &Map<String, Value>) -> Value {
+    let (mut found, mut open) = (Map::new(), vec![name.to_owned()]);
+    while let Some(next) = open.pop() {
+        if let (false, Some(part)) = (found.contains_key(&next), parts.get(&next)) {
+            references(part, &mut open);
+            found.insert(next, part.clone());
+        }
+    }
+    json!([name, found])
+}
+
+/// The part that a reference is to, by its name.
+fn local(reference: &str) -> Option<&str> {
+    match reference {
+        "#" => Some(WHOLE),
+        _ => reference.strip_prefix("#/$defs/"),
+    }
+}
+
+/// Adds the names of the parts that a schema refers to.
+fn references(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Array(items) => items.iter().for_each(|item| references(item, names)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match field {
+                    Value::String(to) if name == "$ref" => {
+                        names.extend(local(to).map(str::to_owned));
+                    }
+                    field => references(field, names),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Has all references point to the components.
+fn redirect(schema: &mut Value, front: &str, components: &BTreeMap<String, String>) {
     match schema {
         Value::Array(items) => {
             for item in items {
-                is_recursive |= redirect(item, front, own);
+                redirect(item, front, components);
             }
         }
         Value::Object(fields) => {
             for (name, field) in fields {
                 match field {
                     Value::String(to) if name == "$ref" => {
-                        if to.as_str() == "#" {
-                            is_recursive = true;
-                            *to = format!("#/components/schemas/{own}");
-                        } else if let Some(local) = to.strip_prefix("#/$defs/") {
-                            *to = format!("#/components/schemas/{front}.{local}");
+                        if let Some(local) = local(to) {
+                            let own = || format!("{front}.{local}");
+                            let component = components.get(local).cloned().unwrap_or_else(own);
+                            *to = format!("#/components/schemas/{component}");
                         }
                     }
-                    field => is_recursive |= redirect(field, front, own),
+                    field => redirect(field, front, components),
                 }
             }
         }
         _ => {}
     }
-    is_recursive
 }
 
 #[cfg(test)]
@@ -273,15 +352,50 @@ mod tests {
             "properties": {"inner": {"items": {"$ref": "#"}}, "leaf": {"$ref": "#/$defs/Leaf"}},
             "$defs": {"Leaf": {"type": "integer"}},
         });
-        let mut all = Map::new();
+        let mut all = SchemaComponents::default();
         let place = "#/components/schemas/test_tree_1.Tree";
         let hoisted = hoist(tree, "test_tree_1", &mut all);
         assert_eq!(hoisted, json!({ "$ref": place }));
+        let all = all.written;
         let tree = &all["test_tree_1.Tree"]["properties"];
         assert_eq!(tree["inner"]["items"]["$ref"], place);
         let leaf = "#/components/schemas/test_tree_1.Leaf";
         assert_eq!(tree["leaf"]["$ref"], leaf);
         assert_eq!(all["test_tree_1.Leaf"], json!({"type": "integer"}));
+    }
+
+    #[test]
+    fn sem_g441_two_types_of_one_name_are_two_components() {
+        // As schemars writes a type whose field is of another type, which another crate has, too.
+        let cart = |item: &str| {
+            json!({
+                "title": "Cart",
+                "properties": {"first": {"$ref": "#/$defs/Shelf"}},
+                "$defs": {
+                    "Shelf": {"items": {"$ref": "#/$defs/Item"}},
+                    "Item": {"type": item},
+                },
+            })
+        };
+        let mut all = SchemaComponents::default();
+        let mut first = |item| {
+            let hoisted = hoist(cart(item), "shop", &mut all);
+            hoisted["properties"]["first"]["$ref"].clone()
+        };
+        let place = |name: &str| json!(format!("#/components/schemas/shop.{name}"));
+        for _ in 0..2 {
+            assert_eq!(first("string"), place("Shelf"));
+            assert_eq!(first("integer"), place("Shelf2"));
+        }
+        assert_eq!(all.written.len(), 4);
+        for (number, kind) in [("", "string"), ("2", "integer")] {
+            let shelf = &all.written[&format!("shop.Shelf{number}")];
+            assert_eq!(shelf["items"]["$ref"], place(&format!("Item{number}")));
+            assert_eq!(all.written[&format!("shop.Item{number}")]["type"], kind);
+        }
+        // A type that is named so itself is a third one.
+        let other = json!({"$ref": "#/$defs/Item2", "$defs": {"Item2": {"type": "null"}}});
+        assert_eq!(hoist(other, "shop", &mut all)["$ref"], place("Item22"));
     }
 
     #[test]

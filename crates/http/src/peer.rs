@@ -172,9 +172,7 @@ impl Peer {
             answer.unwrap_or_else(|_| Err(Fault::new(FaultCode::NoAnswer, "the peer has ended")))
         })
     }
-}
 
-impl Peer {
     /// Subscribes to the service at `path`: what it tells, of the operation named `only` if there
     /// is one, and first its state if `sync`. When the connection fails it is made again and goes
     /// on behind the last version that came.
@@ -340,6 +338,9 @@ async fn once(
     }
     if options.capture {
         request = request.header("motet-capture", "1");
+    }
+    if let Some(chain) = &options.chain {
+        request = request.header("motet-chain", &**chain);
     }
     let bytes = match method {
         Method::GET => Bytes::new(),

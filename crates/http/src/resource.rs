@@ -7,7 +7,7 @@ use crate::content::bytes;
 use crate::content::{body, fitting, kind};
 #[cfg(feature = "dssp")]
 use crate::dssp;
-use crate::headers::{CAPTURE, KEY, TIMEOUT, text};
+use crate::headers::{CAPTURE, CHAIN, KEY, TIMEOUT, text};
 use crate::problem::Refusal;
 use crate::site::ServerShared;
 use crate::target::{RequestTarget, body_of};
@@ -44,8 +44,7 @@ pub(crate) async fn answer(
 
 /// The methods that are for the state of a service.
 fn allowed(service: &AnyClient) -> &'static str {
-    let info = service.lookup();
-    match (info.replace, info.patch) {
+    match (service.takes("replace"), service.takes("patch")) {
         (true, true) => "GET, HEAD, PUT, PATCH, OPTIONS",
         (true, false) => "GET, HEAD, PUT, OPTIONS",
         (false, true) => "GET, HEAD, PATCH, OPTIONS",
@@ -160,6 +159,7 @@ pub(crate) fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, R
             return Err(Refusal::bad(reason));
         }
     };
+    options.chain = text(headers, &CHAIN)?.map(Arc::from);
     match text(headers, &IF_MATCH)? {
         None | Some("*") => {}
         Some(tag) => {
@@ -254,6 +254,20 @@ fn reads(service: &AnyClient, name: &str) -> bool {
     matches!(name, "get" | "lookup") || service.operation(name).is_some_and(is_query)
 }
 
+/// Of an operation that is called by other methods, or by none, since it is not taken here.
+fn not_called_so(service: &AnyClient, name: &str) -> Refusal {
+    if !service.takes(name) {
+        let path = service.path();
+        let reason = format!("{path} does not take {name}; {path}/-/lookup tells what it takes");
+        return Refusal::method("", reason);
+    }
+    let allow = match reads(service, name) {
+        true => "GET, HEAD, POST",
+        false => "POST",
+    };
+    Refusal::method(allow, format!("{name} is called by {allow}"))
+}
+
 /// An operation by its name.
 async fn operation(
     site: &ServerShared,
@@ -274,13 +288,7 @@ async fn operation(
             let kinds = ["application/json", "application/x-www-form-urlencoded"];
             (options?, body(site, request, &kinds).await?)
         }
-        _ => {
-            let allow = if reads { "GET, HEAD, POST" } else { "POST" };
-            return Err(Refusal::method(
-                allow,
-                format!("{name} is called by {allow}"),
-            ));
-        }
+        _ => return Err(not_called_so(service, name)),
     };
     let called = service.call_with(name, body, options);
     let answer = site.wakes.wait(called).await?;

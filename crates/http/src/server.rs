@@ -67,6 +67,7 @@ impl Server {
             tokio::net::TcpListener::from_std(listener).map_err(StartError::Thread)?
         };
         let (stop, stopped) = watch::channel(false);
+        let limits = config.limits.countable();
         let site = Arc::new(ServerShared {
             node: node.clone(),
             hosts: config
@@ -77,8 +78,8 @@ impl Server {
                 .collect(),
             keys,
             mutual,
-            in_flight: Semaphore::new(config.limits.in_flight),
-            limits: config.limits,
+            in_flight: Semaphore::new(limits.in_flight),
+            limits,
             anonymous: "anonymous".into(),
             wakes: Arc::default(),
             stop: stopped,

@@ -26,6 +26,18 @@ struct Ready {
     list: Vec<Arc<OneWake>>,
 }
 
+/// Whoever is in the list when nobody wakes it any more would keep the list, and the list him.
+struct WakesEnd<'a>(&'a Wakes);
+
+impl Drop for WakesEnd<'_> {
+    fn drop(&mut self) {
+        let left = std::mem::take(&mut *self.0.0.lock());
+        for one in left.list {
+            one.waker.wake_by_ref();
+        }
+    }
+}
+
 /// A task that waits for what another thread does.
 struct OneWake {
     wakes: Arc<Wakes>,
@@ -35,6 +47,7 @@ struct OneWake {
 impl Wakes {
     /// Wakes those whose answers are ready, for as long as it runs.
     pub(crate) async fn run(&self) {
+        let _end = WakesEnd(self);
         let mut ready = Vec::new();
         poll_fn(|cx| {
             let mut state = self.0.lock();
@@ -135,6 +148,20 @@ mod tests {
         for wait in &mut waiting {
             assert_eq!(wait.as_mut().poll(&mut cx), Poll::Ready(Ok(7)));
         }
+    }
+
+    #[test]
+    fn nobody_is_kept_when_it_has_ended() {
+        let wakes = Arc::new(Wakes::default());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut run = Box::pin(wakes.run());
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        let (sender, receiver) = oneshot::channel();
+        let mut wait = Box::pin(wakes.wait(receiver));
+        assert!(wait.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(sender.send(7), Ok(()));
+        drop((wait, run));
+        assert_eq!(Arc::strong_count(&wakes), 1);
     }
 
     #[test]

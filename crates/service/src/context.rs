@@ -44,13 +44,22 @@ pub(crate) trait CallingService: Send + Sync {
     fn deadlines(&self) -> &Deadlines;
     /// How long a call may take that does not say.
     fn limit(&self) -> Duration;
+    /// What it is called where it is told from the services of all processes.
+    fn name_everywhere(&self) -> String;
 }
 
 /// Services, each of which waits for the next inner one.
 pub(crate) struct Chain {
-    /// Not its number: there may be several nodes.
-    service: Arc<dyn CallingService>,
+    holder: ChainHolder,
     outer: Option<Arc<Chain>>,
+}
+
+/// Who waits.
+enum ChainHolder {
+    /// Not its number: there may be several nodes.
+    Here(Arc<dyn CallingService>),
+    /// Services, mostly of other processes, as another process has told them.
+    Told(Arc<str>),
 }
 
 /// What a handler that panicked said.
@@ -94,7 +103,7 @@ impl CallContext {
         let outer = self.chain.clone();
         match &self.own {
             Some(own) if self.holds => Some(Arc::new(Chain {
-                service: Arc::clone(own),
+                holder: ChainHolder::Here(Arc::clone(own)),
                 outer,
             })),
             _ => outer,
@@ -140,7 +149,11 @@ impl CallContext {
         }
         let mut link = self.chain.as_deref();
         while let Some(chain) = link {
-            if is_it(&chain.service) {
+            let is_found = match &chain.holder {
+                ChainHolder::Here(own) => is_it(own),
+                ChainHolder::Told(told) => is_told(told, service),
+            };
+            if is_found {
                 return true;
             }
             link = chain.outer.as_deref();
@@ -170,6 +183,34 @@ impl CallContext {
         let _inside = Inside::new(self);
         catch_unwind(AssertUnwindSafe(work)).map_err(Panicked)
     }
+}
+
+impl Chain {
+    /// The services that wait as another process has `told` them, inside of those that wait here.
+    pub(crate) fn told(told: Arc<str>, outer: Option<Arc<Chain>>) -> Arc<Chain> {
+        let holder = ChainHolder::Told(told);
+        Arc::new(Chain { holder, outer })
+    }
+
+    /// As another process is told it, the outermost first.
+    pub(crate) fn written(&self) -> String {
+        let (mut names, mut link) = (Vec::new(), Some(self));
+        while let Some(chain) = link {
+            names.push(match &chain.holder {
+                ChainHolder::Here(own) => own.name_everywhere(),
+                ChainHolder::Told(told) => told.to_string(),
+            });
+            link = chain.outer.as_deref();
+        }
+        names.reverse();
+        names.join(", ")
+    }
+}
+
+/// Whether another process has told that `service` waits.
+pub(crate) fn is_told(told: &str, service: &dyn CallingService) -> bool {
+    let own = service.name_everywhere();
+    told.split(',').any(|name| name.trim() == own)
 }
 
 /// The result of a future that does not wait: of a method that is not async.

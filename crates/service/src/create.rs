@@ -12,8 +12,8 @@ use crate::lifecycle::Lifecycle;
 use crate::rights::Rights;
 use crate::served::{Served, ServicePlan, refuse_all};
 use crate::service::{
-    Abandon, Any, Common, ContractOf, Figures, Making, NodeShared, ServiceKind, ServiceSlot,
-    SlotOf, operations,
+    Abandon, Any, Common, ContractOf, Figures, Making, NodeShared, OwnThreads, ServiceKind,
+    ServiceSlot, SlotOf, operations,
 };
 use crate::spec::Spec;
 use crate::supervise::Supervision;
@@ -78,7 +78,13 @@ pub(crate) async fn create<S: Service>(
     shared: &Arc<NodeShared>,
     spec: Spec,
 ) -> Result<Arc<SlotOf<S>>, Fault> {
-    let slot = place::<S>(shared, &spec)?;
+    let (slot, threads) = loop {
+        match place::<S>(shared, &spec) {
+            // Another has taken the number meanwhile.
+            Err(fault) if S::MANY && fault.code() == FaultCode::DuplicateEntry => {}
+            placed => break placed?,
+        }
+    };
     let mut placed = Placed {
         shared,
         slot: &slot,
@@ -109,7 +115,7 @@ pub(crate) async fn create<S: Service>(
         supervision: Mutex::new(Supervision::new(spec.supervise)),
         start_within,
     };
-    let served = Arc::new(Served::<S>::new(Arc::clone(&slot), plan));
+    let served = Arc::new(Served::<S>::new(Arc::clone(&slot), plan, threads));
     common.set_life(Lifecycle::Starting {
         waits_for: Vec::new(),
     });
@@ -125,8 +131,11 @@ pub(crate) async fn create<S: Service>(
     Ok(slot)
 }
 
+/// The place of a service, and what keeps the threads of its own.
+type Place<S> = (Arc<SlotOf<S>>, Option<Arc<OwnThreads>>);
+
 /// Makes the slot and takes its place.
-fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf<S>>, Fault> {
+fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Place<S>, Fault> {
     let wanted = spec.at.clone().unwrap_or_else(|| format!("/{}", S::NAME));
     let is_path =
         wanted.starts_with('/') && wanted.len() > 1 && !wanted.contains(char::is_whitespace);
@@ -140,22 +149,27 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf
         number += 1;
         path = format!("{wanted}/{number}");
     }
-    // Before it gets threads: what refuses it below would leave them.
+    // Before it gets threads, which takes long.
     shared.check_free(&path)?;
     let rights = Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?;
-    let queue = match spec.threads {
-        _ if path.starts_with("/sys/") => Arc::clone(&shared.own),
-        Some(threads) => shared.own_threads(&path, threads),
-        None => Arc::clone(&shared.queue),
+    let id = shared.ids.next();
+    let (queue, threads) = match spec.threads {
+        _ if path.starts_with("/sys/") => (Arc::clone(&shared.own), None),
+        Some(threads) => {
+            let own = shared.own_threads(id, &path, threads);
+            own.map_err(|fault| fault.of_service(&path))?
+        }
+        None => (Arc::clone(&shared.queue), None),
     };
     let common = Common {
-        id: shared.ids.next(),
+        id,
         path: path.as_str().into(),
         kind: S::NAME,
         uri: ContractOf::<S>::URI,
         listed: S::LISTED,
         shared: Arc::clone(shared),
         queue,
+        threads: threads.as_ref().map(Arc::downgrade),
         life: Mutex::new(Lifecycle::Created),
         telling: Mutex::default(),
         version: AtomicU64::new(0),
@@ -167,5 +181,5 @@ fn place<S: Service>(shared: &Arc<NodeShared>, spec: &Spec) -> Result<Arc<SlotOf
     };
     let slot = Arc::new(ServiceSlot::new(Arc::new(common), spec));
     shared.place(&path, Arc::clone(&slot) as Any)?;
-    Ok(slot)
+    Ok((slot, threads))
 }

@@ -6,10 +6,12 @@
 //! ```
 //!
 //! A call that is answered in time takes a place in a slab and gives it back. The clock hears of it
-//! only if no timer is set for an earlier time, which is once per span and not once per call.
+//! only if no timer is set for an earlier time, which is once per span and not once per call. The
+//! timers for later times stay, and serve who is left: so a long wait beside short ones has one.
 
 use motet_dispatch::Clock;
 use motet_sync::{Mutex, renew_waker, thread_number};
+use std::collections::BTreeSet;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -29,8 +31,8 @@ struct Shard(Mutex<Waits>);
 struct Waits {
     places: Vec<Option<Wait>>,
     free: Vec<usize>,
-    /// When the timer is set for, if it is.
-    armed: Option<Instant>,
+    /// When timers are set for: each was set while all others were for later times.
+    timers: BTreeSet<Instant>,
 }
 
 struct Wait {
@@ -167,14 +169,19 @@ impl Waits {
                 self.places.len() - 1
             }
         };
-        let arm = self.armed.is_none_or(|armed| until < armed);
-        if arm {
-            self.armed = Some(until);
-        }
-        (at, arm)
+        (at, self.arm(until))
     }
 
-    /// Takes those out whose time is over; the earliest of the others.
+    /// Whether a timer is to be set for this time: none comes before it, or then.
+    fn arm(&mut self, until: Instant) -> bool {
+        let arm = self.timers.first().is_none_or(|first| until < *first);
+        if arm {
+            self.timers.insert(until);
+        }
+        arm
+    }
+
+    /// Takes those out whose time is over; the earliest of the others, if a timer is to be set.
     fn due(&mut self, now: Instant) -> (Vec<Waker>, Option<Instant>) {
         let mut wakers = Vec::new();
         let mut next: Option<Instant> = None;
@@ -187,14 +194,13 @@ impl Waits {
                 None => {}
             }
         }
-        self.armed = next;
-        (wakers, next)
+        (wakers, next.filter(|next| self.arm(*next)))
     }
 }
 
 fn set_timer(clock: &Clock, shard: &Arc<Shard>, until: Instant) {
     let (weak, again) = (Arc::downgrade(shard), clock.clone());
-    clock.at(until, move |due| fire(&again, &weak, due));
+    clock.at(until, move |_| fire(&again, &weak, until));
 }
 
 /// The timer that was set for `due` has come.
@@ -203,10 +209,7 @@ fn fire(clock: &Clock, shard: &Weak<Shard>, due: Instant) {
         return;
     };
     let mut waits = shard.0.lock();
-    if waits.armed != Some(due) {
-        // An earlier one was set after this: it has done the work, or will.
-        return;
-    }
+    waits.timers.remove(&due);
     let (wakers, next) = waits.due(clock.now().max(due));
     drop(waits);
     if let Some(next) = next {

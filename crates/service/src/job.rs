@@ -2,7 +2,7 @@
 
 use crate::context::CallContext;
 use crate::create::create;
-use crate::service::Common;
+use crate::service::{Common, OwnThreads};
 use crate::spec::Spec;
 use crate::system::{Finished, JobClient, JobRequest, JobService, JobState, Progress};
 use crate::{Client, Cx, Fault, FaultCode, data};
@@ -46,6 +46,8 @@ impl Cx {
         F: Future<Output = Result<JobResult, Fault>> + Send + 'static,
     {
         let shared = &self.common.shared;
+        // It runs on them, as long as it takes.
+        let threads = self.common.keep_threads()?;
         let state = JobState {
             service: self.path().to_owned(),
             operation: operation.to_owned(),
@@ -70,7 +72,7 @@ impl Cx {
             cancel: cancel.clone(),
         }));
         let trace = self.envelope.trace().map(|trace| trace.id);
-        let working = work_of(common, client, cancel, trace, work(cx));
+        let working = work_of(common, client, cancel, trace, threads, work(cx));
         match spawn(&self.common.queue, working) {
             Ok(()) => Ok(JobRef { path }),
             Err(refused) => {
@@ -114,6 +116,7 @@ async fn work_of(
     client: JobClient,
     cancel: Causality,
     trace: Option<u64>,
+    _threads: Option<Arc<OwnThreads>>,
     work: impl Future<Output = Result<JobResult, Fault>> + Send,
 ) {
     let context = CallContext {

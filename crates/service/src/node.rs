@@ -274,12 +274,7 @@ fn end(shared: &Arc<NodeShared>) {
     if let Some(writer) = &shared.writer {
         writer.close();
     }
-    let dispatchers = shared.take_dispatchers();
-    if !dispatchers.is_empty() {
-        // Whoever ends the node may be a handler of one of them.
-        let ended = motet_sync::thread::spawn_named("motet-node-end", move || drop(dispatchers));
-        drop(ended);
-    }
+    shared.dispatchers.end();
 }
 
 impl Drop for Handle {

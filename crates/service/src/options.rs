@@ -25,6 +25,10 @@ pub struct Options {
     /// Whether the node's debugger is to keep the request and its answer, and those of the calls
     /// that its handler makes.
     pub capture: bool,
+    /// The services that wait for this call, as another process has told them: a call that comes
+    /// back to one of them is a [`SelfCall`](crate::FaultCode::SelfCall). For whoever carries calls
+    /// between processes; what the caller here knows is added by itself.
+    pub chain: Option<Arc<str>>,
     /// Whether the service calls itself, by its job: its rules are for others.
     pub(crate) is_own: bool,
     /// Headers, found by their types.
@@ -85,11 +89,16 @@ impl RequestEnvelope {
                 headers: std::mem::take(&mut options.headers),
             })
         });
+        let waiting = context.and_then(CallContext::link);
+        let chain = match options.chain.take() {
+            None => waiting,
+            Some(told) => Some(Chain::told(told, waiting)),
+        };
         RequestEnvelope {
             deadline,
             is_limited: own.is_some(),
             posted: None,
-            chain: context.and_then(CallContext::link),
+            chain,
             principal,
             rare,
         }

@@ -19,7 +19,7 @@ mod uniform;
 
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
-use crate::service::{Abandon, Any, AtOnce, ContractOf, StateOf};
+use crate::service::{Abandon, Any, AtOnce, ContractOf, OwnThreads, StateOf};
 use crate::service::{OperationBody, SlotOf};
 use crate::store::{Persist, StoreWriter, StoredState};
 use crate::supervise::Supervision;
@@ -63,19 +63,29 @@ pub(crate) struct ServicePlan {
 struct Work {
     independent: Option<Activation>,
     timers: Vec<Timer>,
+    /// Keeps the threads of its own.
+    threads: Option<Arc<OwnThreads>>,
 }
 
 /// What a handler in a box does.
 type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl<S: Service> Served<S> {
-    pub(crate) fn new(slot: Arc<SlotOf<S>>, plan: ServicePlan) -> Self {
+    pub(crate) fn new(
+        slot: Arc<SlotOf<S>>,
+        plan: ServicePlan,
+        threads: Option<Arc<OwnThreads>>,
+    ) -> Self {
+        let work = Work {
+            threads,
+            ..Work::default()
+        };
         Served {
             slot,
             cell: Mutex::new(None),
             plan,
             interleave: OnceLock::new(),
-            work: Mutex::default(),
+            work: Mutex::new(work),
         }
     }
 
@@ -157,6 +167,22 @@ impl<S: Service> Served<S> {
         *self.cell.lock() = Some(Arc::new(service));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
         let [one, two, three, four, five, six] = [(); 6].map(|()| Arc::clone(self));
+        let no_queue = |why: motet_dispatch::QueueError| {
+            Fault::new(
+                FaultCode::InsufficientResources,
+                format!("the queue takes no task: {why}"),
+            )
+        };
+        let independent = Receive::persistent_async(&slot.independent, move |item| {
+            Arc::clone(&four).independent(item)
+        })
+        .activate(&queue);
+        {
+            // Before the interleave, with which the service may end: what ends it finds them.
+            let mut work = self.work.lock();
+            work.independent = Some(independent.map_err(no_queue)?);
+            work.timers = self.beats();
+        }
         let interleave = Interleave::new()
             .exclusive(Receive::persistent(&slot.exclusive, move |()| one.batch()))
             .exclusive(Receive::persistent_async(
@@ -174,25 +200,12 @@ impl<S: Service> Served<S> {
                 three.teardown(item)
             }))
             .activate(&queue);
-        let independent = Receive::persistent_async(&slot.independent, move |item| {
-            Arc::clone(&four).independent(item)
-        })
-        .activate(&queue);
-        let no_queue = |why: motet_dispatch::QueueError| {
-            Fault::new(
-                FaultCode::InsufficientResources,
-                format!("the queue takes no task: {why}"),
-            )
-        };
         // It serves once.
         let _again = self.interleave.set(interleave.map_err(no_queue)?);
         if !slot.common.shared.deadlines.clock().is_virtual() {
             let served: Arc<dyn AtOnce<ContractOf<S>>> = Arc::clone(self) as _;
             slot.direct.serve(Arc::downgrade(&served));
         }
-        let mut work = self.work.lock();
-        work.independent = Some(independent.map_err(no_queue)?);
-        work.timers = self.beats();
         Ok(())
     }
 
@@ -273,14 +286,18 @@ impl<S: Service> Served<S> {
 
 impl<S: Service> Abandon for Served<S> {
     fn abandon(&self) {
-        let work = std::mem::take(&mut *self.work.lock());
-        for timer in work.timers {
+        // Not its threads, on which a handler may wait for its commit.
+        let (independent, timers) = {
+            let mut work = self.work.lock();
+            (work.independent.take(), std::mem::take(&mut work.timers))
+        };
+        for timer in timers {
             timer.cancel();
         }
         if let Some(interleave) = self.interleave.get() {
             interleave.cleanup();
         }
-        if let Some(independent) = work.independent {
+        if let Some(independent) = independent {
             independent.cleanup();
         }
         // Before the cell is empty: what is built anew does not come into it.

@@ -9,7 +9,8 @@
 //! - `cx.rs`: what a handler knows;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
-//! - `shared.rs`: what the services of a node share.
+//! - `shared.rs`: what the services of a node share; `threads.rs`: the threads that some have for
+//!   themselves.
 
 mod admission;
 mod any_notification;
@@ -27,6 +28,7 @@ mod shared;
 mod slot;
 mod subscription;
 mod subscriptions;
+mod threads;
 
 pub use any_notification::AnyNotification;
 pub use any_service::{AnyClient, OperationInfo, ServiceFigures, ServiceInfo};
@@ -48,6 +50,7 @@ pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
 pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, ServiceSlot, SlotOf};
 pub(crate) use subscriptions::Entering;
+pub(crate) use threads::OwnThreads;
 
 use crate::Fault;
 use crate::spec::Spec;

@@ -34,7 +34,7 @@ pub struct Spec {
     pub allow: Vec<String>,
     /// Whether it may call services of other processes.
     pub network: bool,
-    /// So many threads of its own; else those of the node.
+    /// So many threads of its own, from 1 to 1,024; else those of the node.
     pub threads: Option<usize>,
     /// How long its partners are waited for, in milliseconds.
     pub partners_within_ms: u64,

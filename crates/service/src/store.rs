@@ -24,7 +24,8 @@ pub trait Store: Send + Sync + 'static {
     /// A fault that names what cannot be read, and where.
     fn load(&self, path: &str) -> Result<Option<Vec<u8>>, Fault>;
 
-    /// Writes the states of these paths. After a failure each is given again, alone.
+    /// Writes the states of these paths. After a failure of several each is given again, alone,
+    /// unless a commit of none of them fails, too: then the store is down.
     ///
     /// # Errors
     /// A fault that names what cannot be written.

@@ -73,10 +73,14 @@ fn make<S: Service>(shared: &Arc<NodeShared>, path: &str) -> Result<Client<S::Co
 where
     S::Contract: Contract,
 {
-    let spec = Spec {
+    let mut spec = Spec {
         at: Some(path.to_owned()),
         ..Spec::of_kind(S::NAME)
     };
+    if path == "/sys/directory" {
+        // A service whose record finds no room would be missing there for good.
+        spec.depth = usize::MAX;
+    }
     let making = pin!(crate::create::create::<S>(shared, spec));
     // They have no partners, and their starts wait for nothing.
     match making.poll(&mut Context::from_waker(Waker::noop())) {

@@ -66,7 +66,7 @@ pub struct Run {
 pub enum RunStatus {
     /// It goes on.
     Running,
-    /// Its process has ended before it; it goes on when it is resumed.
+    /// Its process has ended before it, or its job was cancelled; it goes on when it is resumed.
     Interrupted,
     /// All steps have ended.
     Done,
@@ -226,6 +226,12 @@ impl Workflows for Workflow {
     }
 
     fn set_status(&mut self, ended: RunEnded) -> Result<(), Fault> {
+        let run = self.runs.runs.get(&ended.run);
+        let is_over = run.is_some_and(|run| run.status != RunStatus::Running);
+        // Another job has brought it to its end, and this one was given up.
+        if ended.status == RunStatus::Interrupted && is_over {
+            return Ok(());
+        }
         self.of(&ended.run)?.status = ended.status;
         Ok(())
     }

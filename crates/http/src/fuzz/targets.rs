@@ -213,6 +213,7 @@ pub(super) fn resumed(inputs: usize) {
         "idempotency-key",
         "motet-timeout",
         "motet-capture",
+        "motet-chain",
     ];
     let names = names.map(HeaderName::from_static);
     let caller = Caller {

@@ -1,9 +1,12 @@
 //! The typed client, here and by HTTP.
 
 use crate::till::{Entry, Shop, TillClient, TillFault};
+use motet_dispatch::Dispatcher;
 use motet_http::{Config, Peer, Server};
 use motet_ports::{wait_blocking, wait_blocking_for};
-use motet_service::{FaultCode, Options, Value};
+use motet_service::{
+    Create, Fault, FaultCode, Node, Options, Service, State, Value, contract, data,
+};
 use motet_sync::thread::{JoinHandle, spawn_named};
 use std::future::IntoFuture;
 use std::io::{BufRead, BufReader, Write};
@@ -255,6 +258,63 @@ fn sem_g420_a_node_without_room_for_a_connection_says_when_to_try_again() {
     serving.join().unwrap();
     assert_eq!(fault.code(), FaultCode::QueuingLimitExceeded, "{fault}");
     assert_eq!(fault.retry_in(), Some(Duration::from_secs(1)));
+}
+
+#[data]
+#[derive(Default)]
+struct Taken {
+    turns: u64,
+}
+
+#[contract(uri = "test:turns/1", state = Taken)]
+trait Turns {
+    /// Has the first of these nodes take a turn with the others, and takes one.
+    #[update]
+    async fn turn(&mut self, way: Vec<String>) -> Result<u64, Fault>;
+}
+
+#[derive(Service)]
+#[service(contract = Turns, name = "turn")]
+struct OneTurn {
+    #[state]
+    taken: State<Taken>,
+}
+
+impl Turns for OneTurn {
+    async fn turn(&mut self, way: Vec<String>) -> Result<u64, Fault> {
+        let mut way = way.into_iter();
+        if let Some(next) = way.next() {
+            let next: TurnsClient = Peer::at(&next)?.client("/turn");
+            next.turn(way.collect()).await?;
+        }
+        self.taken.turns += 1;
+        Ok(self.taken.turns)
+    }
+}
+
+#[test]
+fn sem_g381_a_call_that_comes_back_by_other_processes_is_a_self_call() {
+    let dispatcher = Dispatcher::new(2);
+    let open = |name: &str| {
+        let builder = Node::builder(name).register::<OneTurn>();
+        let node = builder.start(&dispatcher).unwrap();
+        let made = wait_blocking(node.create(Create::<OneTurn>::of().at("/turn")));
+        let client: TurnsClient = made.unwrap().unwrap();
+        let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
+        (client, server.url(), server, node)
+    };
+    // The same path and the same number, in nodes that know nothing of each other.
+    let (one, other) = (open("one"), open("other"));
+    let turn = |way: &[&String]| {
+        let way = way.iter().map(|url| (*url).clone()).collect();
+        wait_blocking(one.0.turn(way).into_future()).unwrap()
+    };
+    assert_eq!(turn(&[&other.1]), Ok(1));
+    for back in [&one.1, &other.1] {
+        let fault = turn(&[&other.1, back]).unwrap_err();
+        assert_eq!(fault.code(), FaultCode::SelfCall, "{fault}");
+    }
+    assert_eq!(turn(&[&other.1]), Ok(2));
 }
 
 #[test]

@@ -113,6 +113,27 @@ fn sem_g412_other_names_and_other_pages_are_refused() {
 }
 
 #[test]
+fn a_server_without_limits_answers() {
+    let mut shop = Shop::open_with(|config| {
+        let limits = &mut config.limits;
+        (limits.connections, limits.in_flight) = (usize::MAX, usize::MAX);
+        (limits.head, limits.headers, limits.body) = (usize::MAX, usize::MAX, usize::MAX);
+        (limits.head_time, limits.body_time) = (Duration::MAX, Duration::MAX);
+        (limits.write_time, limits.stop_time) = (Duration::MAX, Duration::MAX);
+        limits.depth = usize::MAX;
+    });
+    let lines = "x-line: 1\r\n".repeat(200);
+    let kind = "content-type: application/json\r\n";
+    let posted = shop.ask("POST", "/till/-/balance", &(lines + kind), "\"ann\"");
+    assert_eq!(posted.status, 200, "{posted:?}");
+    // Lists in lists.
+    let (kind, lists) = ("content-type: application/cbor\r\n", vec![0x81; 1 << 18]);
+    let (head, _) = shop.bytes("POST", "/till/-/balance", kind, &lists);
+    assert!(head.starts_with("HTTP/1.1 400"), "{head}");
+    shop.server.take().unwrap().stop();
+}
+
+#[test]
 fn dss_100_only_loopback_is_listened_on() {
     let shop = Shop::open();
     let everywhere = Config::at(([0, 0, 0, 0], 0).into());

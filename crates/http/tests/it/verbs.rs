@@ -180,6 +180,15 @@ fn sem_g529_a_method_that_is_refused_names_those_that_are_taken() {
         ("PATCH", "/sys/log", "{}", methods),
         ("DELETE", "/sys/log", "", methods),
         ("POST", "/sys/log/-/burn", "1", ""),
+        ("GET", "/sys/log/-/burn", "", ""),
+        // It is not stored.
+        ("POST", "/till/-/save", "", ""),
+        ("GET", "/till/-/save", "", ""),
+        ("GET", "/sys/log/-/replace", "", ""),
+        ("GET", "/till/-/replace", "", "POST"),
+        ("GET", "/till/-/drop", "", "POST"),
+        ("PUT", "/till/-/balance", "", "GET, HEAD, POST"),
+        ("DELETE", "/till/-/lookup", "", "GET, HEAD, POST"),
     ] {
         let refused = shop.send(method, path, "", body);
         let told = (refused.status, refused.header("allow"));

@@ -120,15 +120,31 @@ async fn create(shared: &Arc<NodeShared>, partner: &Partner, own: bool) -> Resul
             );
             return Err(Fault::failed(reason));
         }
+        return create_own(shared, &**kind, spec).await;
+    }
+    kind.create(shared, spec).await
+}
+
+/// Makes a service at a path that no other has.
+async fn create_own(
+    shared: &Arc<NodeShared>,
+    kind: &dyn ServiceKind,
+    mut spec: Spec,
+) -> Result<Any, Fault> {
+    loop {
         let mut path = format!("/{}", kind.name());
         let mut number = 1;
         while shared.is_taken(&path) {
             number += 1;
             path = format!("/{}/{number}", kind.name());
         }
-        spec.at = Some(path);
+        spec.at = Some(path.clone());
+        match kind.create(shared, spec.clone()).await {
+            // Another has taken it meanwhile.
+            Err(fault) if fault.code() == FaultCode::DuplicateEntry && shared.is_taken(&path) => {}
+            made => return made,
+        }
     }
-    kind.create(shared, spec).await
 }
 
 /// Services that are the partner, or will be.

@@ -2,11 +2,13 @@
 
 use super::Served;
 use super::exclusive::Failed;
+use super::telling::Telling;
 use crate::context::CallContext;
 use crate::latency::{ONE_IN, is_measured};
 use crate::options::{Options, RequestEnvelope};
 use crate::service::{AtOnce, ContractOf, Figures, StateOf, admit};
 use crate::{Contract, Cx, Fault, Group, Operation, Service, Snapshot, Verb};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,7 +58,7 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
             Group::Exclusive => self
                 .change_now(&cx, request, None)
                 .map(|(outcome, telling)| {
-                    drop(self.tells(telling));
+                    self.tell_at_once(telling);
                     outcome
                 }),
             _ => self.read_now(&cx, request),
@@ -78,6 +80,14 @@ impl<S: Service> AtOnce<ContractOf<S>> for Served<S> {
 }
 
 impl<S: Service> Served<S> {
+    /// Tells subscribers of a change. That is no call of the caller, in whose context this runs.
+    fn tell_at_once(&self, telling: Option<Box<Telling<ContractOf<S>>>>) {
+        if telling.is_some() {
+            let told = CallContext::default().run_now(|| drop(self.tells(telling)));
+            told.unwrap_or_else(|panicked| resume_unwind(panicked.0));
+        }
+    }
+
     #[inline]
     fn get_now(
         &self,

@@ -19,7 +19,7 @@ impl<S: Service> Served<S> {
         let common = &self.slot.common;
         let (begun, service) = match self.begin_concurrent(&item.envelope) {
             Ok(begun) => begun,
-            Err(fault) => return item.what.refuse(fault),
+            Err(fault) => return self.refuse(item, fault),
         };
         let posted = item.envelope.posted.or(Some(begun));
         match item.what {
@@ -53,7 +53,7 @@ impl<S: Service> Served<S> {
             OperationBody::Request(request, reply) => {
                 let operation = ContractOf::<S>::operation(&request);
                 let cx = Cx::new(common, item.envelope);
-                let body = self.capture_of(&cx, &request);
+                let body = self.capture_of(&cx.envelope, &request);
                 let ended = self.query_now(&service, &cx, request);
                 self.has_run(operation, begun, posted, 1);
                 match ended {
@@ -69,13 +69,13 @@ impl<S: Service> Served<S> {
     pub(super) async fn concurrent_async(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
         let service = match self.begin_concurrent(&item.envelope) {
             Ok((_, service)) => service,
-            Err(fault) => return item.what.refuse(fault),
+            Err(fault) => return self.refuse(item, fault),
         };
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
-                let body = self.capture_of(&cx, &request);
+                let body = self.capture_of(&cx.envelope, &request);
                 let handler = ContractOf::<S>::concurrent(&service, &cx, request);
                 self.finish(&cx, true, handler, reply, body).await;
             }
@@ -167,15 +167,16 @@ impl<S: Service> Served<S> {
         let fits = self
             .in_time(item.envelope.deadline)
             .and_then(|_| self.has_version(item.envelope.if_version()));
-        if let Err(fault) = fits {
-            return item.what.refuse(fault);
-        }
+        let _threads = match fits.and_then(|()| self.slot.common.keep_threads()) {
+            Ok(threads) => threads,
+            Err(fault) => return self.refuse(item, fault),
+        };
         Figures::count(&self.slot.common.figures.calls);
         let (place, posted) = (item.what.place(), item.envelope.posted);
         match item.what {
             OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
-                let body = self.capture_of(&cx, &request);
+                let body = self.capture_of(&cx.envelope, &request);
                 let handler = ContractOf::<S>::independent(&cx, request);
                 self.finish(&cx, false, handler, reply, body).await;
             }
@@ -239,23 +240,41 @@ impl<S: Service> Served<S> {
     /// What is kept of a request that is captured.
     pub(super) fn capture_of(
         &self,
-        cx: &Cx,
+        envelope: &RequestEnvelope,
         request: &<ContractOf<S> as Contract>::Request,
     ) -> Option<Traced> {
-        cx.envelope.trace().map(|trace| Traced {
+        envelope.trace().map(|trace| Traced {
             trace,
-            posted: cx.envelope.posted,
+            posted: envelope.posted,
             operation: ContractOf::<S>::operation(request).name,
             body: ContractOf::<S>::body(request).unwrap_or_default(),
         })
     }
 
-    /// Keeps the fault of a request that is captured.
-    fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
+    /// Refuses what does not begin; a request that is captured is kept.
+    pub(super) fn refuse(&self, item: OperationItem<ContractOf<S>>, fault: Fault) {
+        if let OperationBody::Request(request, _) = &item.what {
+            self.keep_fault(self.capture_of(&item.envelope, request), &fault);
+        }
+        item.what.refuse(fault);
+    }
+
+    /// Keeps the answer to a request that is captured.
+    pub(super) fn keep_answer(
+        &self,
+        captured: Option<Traced>,
+        answer: &Result<serde_json::Value, Fault>,
+    ) {
         let common = &self.slot.common;
         if let Some(traced) = captured {
-            let answer = Err(fault.clone());
-            common.shared.captured(&common.path, traced, &answer);
+            common.shared.captured(&common.path, traced, answer);
+        }
+    }
+
+    /// Keeps the fault of a request that is captured.
+    fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
+        if captured.is_some() {
+            self.keep_answer(captured, &Err(fault.clone()));
         }
     }
 
@@ -276,9 +295,14 @@ impl<S: Service> Served<S> {
 
     /// Counts and logs a panic, as a fault for the caller.
     pub(super) fn panic_fault(&self, panicked: &Panicked) -> Fault {
+        self.panic_fault_of("handler", panicked)
+    }
+
+    /// As [`Served::panic_fault`], of `what`.
+    pub(super) fn panic_fault_of(&self, what: &str, panicked: &Panicked) -> Fault {
         let common = &self.slot.common;
         Figures::count(&common.figures.panics);
-        let reason = format!("the handler panicked: {}", panicked.message());
+        let reason = format!("the {what} panicked: {}", panicked.message());
         let shared = &common.shared;
         shared.log(Level::Error, "panic", &common.path, &reason);
         Fault::failed(reason).of_service(&common.path)

@@ -5,8 +5,8 @@ use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::keys::{KeyLookup, KeyedAnswers};
 use crate::options::RequestEnvelope;
-use crate::service::{ContractOf, StateOf};
-use crate::service::{Figures, OperationBody, OperationItem};
+use crate::report::Traced;
+use crate::service::{ContractOf, Figures, OperationBody, OperationItem, StateOf};
 use crate::{Contract, Cx, Fault, FaultCode, Group, Serves, Service};
 use motet_dispatch::spawn;
 use serde_json::Value;
@@ -62,7 +62,11 @@ impl<S: Service> Served<S> {
             // others, and each is told.
             let handled = catch_unwind(AssertUnwindSafe(|| self.exclusive(item)));
             if let Some(before) = handled.err().and_then(|payload| panicked.replace(payload)) {
-                let again = async move { resume_unwind(before) };
+                let kept = self.slot.common.keep_threads();
+                let again = async move {
+                    let _threads = kept;
+                    resume_unwind(before)
+                };
                 // A queue that takes no task has nobody to tell.
                 drop(spawn(&self.slot.common.queue, again));
             }
@@ -76,20 +80,20 @@ impl<S: Service> Served<S> {
         self.slot.leave(Group::Exclusive);
         let begun = match self.in_time(item.envelope.deadline) {
             Ok(begun) => begun,
-            Err(fault) => return item.what.refuse(fault),
+            Err(fault) => return self.refuse(item, fault),
         };
         Figures::count_alone(&self.slot.common.figures.changes);
         let OperationBody::Request(request, reply) = item.what else {
             return misplaced(item.what);
         };
-        let keyed = match self.look_up(&request, &item.envelope) {
-            Looked::Unkeyed => None,
-            Looked::New(keyed) => Some(keyed),
-            Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
-        };
         let operation = ContractOf::<S>::operation(&request);
         let cx = Cx::new(&self.slot.common, item.envelope);
-        let captured = self.capture_of(&cx, &request);
+        let captured = self.capture_of(&cx.envelope, &request);
+        let keyed = match self.look_up(&request, &cx.envelope) {
+            Looked::Unkeyed => None,
+            Looked::New(keyed) => Some(keyed),
+            Looked::Answered(answer) => return self.give(reply, answer, captured),
+        };
         let ended = self.change_now(&cx, request, keyed);
         if !matches!(ended, Ok((_, Some(_)))) {
             self.has_run(operation, begun, cx.envelope.posted, 1);
@@ -105,7 +109,7 @@ impl<S: Service> Served<S> {
                     self.has_run(operation, begun, cx.envelope.posted, 1);
                 }
             }
-            Err(Failed::Fault(fault)) => give::<ContractOf<S>>(reply, Err(fault)),
+            Err(Failed::Fault(fault)) => self.give(reply, Err(fault), captured),
             Err(Failed::Panic(panicked)) => self.panicked(panicked, reply, captured),
         }
     }
@@ -121,7 +125,7 @@ impl<S: Service> Served<S> {
                 _ => Ok(()),
             });
         if let Err(fault) = fits {
-            return item.what.refuse(fault);
+            return self.refuse(item, fault);
         }
         let common = &self.slot.common;
         Figures::count_alone(&common.figures.changes);
@@ -168,7 +172,7 @@ impl<S: Service> Served<S> {
             }
         };
         let changed = self.settle(service, &before, keyed, &outcome);
-        if cx.wants_save() {
+        if cx.wants_save() && !changed.failed {
             drop(shared);
             let fault = self.no_store();
             self.restart(&fault);
@@ -187,23 +191,23 @@ impl<S: Service> Served<S> {
         reply: Option<<ContractOf<S> as Contract>::Reply>,
         envelope: RequestEnvelope,
     ) {
-        let keyed = match self.look_up(&request, &envelope) {
+        let common = &self.slot.common;
+        let cx = Cx::new(common, envelope);
+        let captured = self.capture_of(&cx.envelope, &request);
+        let keyed = match self.look_up(&request, &cx.envelope) {
             Looked::Unkeyed => None,
             Looked::New(keyed) => Some(keyed),
-            Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
+            Looked::Answered(answer) => return self.give(reply, answer, captured),
         };
-        if let Err(fault) = self.has_version(envelope.if_version()) {
-            return give::<ContractOf<S>>(reply, Err(fault));
+        if let Err(fault) = self.has_version(cx.envelope.if_version()) {
+            return self.give(reply, Err(fault), captured);
         }
-        let common = &self.slot.common;
         let _taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
-            return give::<ContractOf<S>>(reply, Err(common.absence()));
+            return self.give(reply, Err(common.absence()), captured);
         };
         let service = alone(&mut shared);
         let before = self.before(service, &request);
-        let cx = Cx::new(common, envelope);
-        let captured = self.capture_of(&cx, &request);
         let running = cx
             .context(true)
             .run(ContractOf::<S>::exclusive(service, &cx, request));
@@ -215,12 +219,12 @@ impl<S: Service> Served<S> {
             }
         };
         let changed = self.settle(service, &before, keyed, &outcome);
-        if self.is_to_be_stored(changed.changed || changed.keyed, &cx)
+        if self.is_to_be_stored(&changed, &cx)
             && let Err(fault) = self.commit(&shared).await
         {
             // What is not stored is not served: the state is read again.
             drop(shared);
-            give::<ContractOf<S>>(reply, Err(fault.clone()));
+            self.give(reply, Err(fault.clone()), captured);
             return self.restart(&fault);
         }
         let told = before.told.filter(|_| changed.changed);
@@ -281,8 +285,9 @@ impl<S: Service> Served<S> {
     }
 
     /// Whether the answer waits for a commit.
-    fn is_to_be_stored(&self, changed: bool, cx: &Cx) -> bool {
-        (changed && self.is_stored_each_time()) || cx.wants_save()
+    fn is_to_be_stored(&self, ended: &Changed, cx: &Cx) -> bool {
+        let is_wanted = cx.wants_save() && !ended.failed;
+        is_wanted || (self.is_stored_each_time() && (ended.changed || ended.keyed))
     }
 
     /// What is known of the key of a request.
@@ -321,6 +326,21 @@ impl<S: Service> Served<S> {
                 let fault = Fault::new(FaultCode::MessageNotSupported, reason);
                 Looked::Answered(Err(fault.of_service(&common.path)))
             }
+        }
+    }
+
+    /// Answers, if an answer is wanted, with what no handler has just given.
+    fn give(
+        &self,
+        reply: Option<<ContractOf<S> as Contract>::Reply>,
+        answer: Result<Value, Fault>,
+        captured: Option<Traced>,
+    ) {
+        self.keep_answer(captured, &answer);
+        match (reply, answer) {
+            (Some(reply), Ok(value)) => ContractOf::<S>::post_stored(reply, value),
+            (Some(reply), Err(fault)) => ContractOf::<S>::refuse(reply, fault),
+            (None, _) => {}
         }
     }
 
@@ -375,13 +395,4 @@ impl<S: Service> Drop for TakenService<'_, S> {
 /// The service, to be changed.
 pub(super) fn alone<S>(shared: &mut Arc<S>) -> &mut S {
     Arc::get_mut(shared).expect("an exclusive handler is alone")
-}
-
-/// Answers, if an answer is wanted.
-fn give<C: Contract>(reply: Option<C::Reply>, answer: Result<Value, Fault>) {
-    match (reply, answer) {
-        (Some(reply), Ok(value)) => C::post_stored(reply, value),
-        (Some(reply), Err(fault)) => C::refuse(reply, fault),
-        (None, _) => {}
-    }
 }

@@ -1,13 +1,16 @@
 //! The end of a service.
 
 use super::{Running, Served};
+use crate::context::Panicked;
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
 use crate::service::AnyService;
 use crate::service::ContractOf;
 use crate::service::{OperationBody, OperationItem, ServiceSlot};
 use crate::{Contract, Cx, Fault, Group, Serves, Service};
+use motet_dispatch::spawn;
 use motet_ports::{Port, Receive};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 impl<S: Service> Served<S> {
@@ -24,12 +27,18 @@ impl<S: Service> Served<S> {
             let service = self.cell.lock().take().and_then(Arc::into_inner);
             let answer = match (item.what, service) {
                 (OperationBody::Request(request, reply), Some(service)) => {
+                    let captured = self.capture_of(&cx.envelope, &request);
                     let handler = ContractOf::<S>::teardown(service, &cx, request);
                     let ended = cx.context(true).run(handler).await;
-                    Answer::Operation(
-                        reply,
-                        ended.map_err(|panicked| panicked.message().to_owned()),
-                    )
+                    let ended = ended.map_err(|panicked| (self.panic_fault(&panicked), panicked));
+                    if captured.is_some() {
+                        let kept = match &ended {
+                            Ok(outcome) => ContractOf::<S>::value(outcome),
+                            Err((fault, _)) => Err(fault.clone()),
+                        };
+                        self.keep_answer(captured, &kept);
+                    }
+                    Answer::Operation(reply, ended)
                 }
                 (what, service) => {
                     let stopping = service.map(|service| service.stop(&cx));
@@ -37,10 +46,7 @@ impl<S: Service> Served<S> {
                     if let Some(stopping) = stopping
                         && let Err(panicked) = cx.context(true).run(stopping).await
                     {
-                        answer = Err(Fault::failed(format!(
-                            "the stop panicked: {}",
-                            panicked.message()
-                        )));
+                        answer = Err(self.panic_fault_of("stop", &panicked));
                     }
                     Answer::Drop(what, answer)
                 }
@@ -50,36 +56,41 @@ impl<S: Service> Served<S> {
             common.set_life(Lifecycle::Dropped);
             common.shared.remove(&common.path);
             refuse_all(&self.slot);
-            if let Some(independent) = std::mem::take(&mut *self.work.lock()).independent {
+            let work = std::mem::take(&mut *self.work.lock());
+            if let Some(independent) = work.independent {
                 independent.cleanup();
             }
-            answer.give();
+            if let Some(panicked) = answer.give() {
+                let again = async move { resume_unwind(panicked.0) };
+                // A queue that takes no task has nobody to tell.
+                drop(spawn(&common.shared.queue, again));
+            }
+            // Last: it runs on them.
+            drop(work.threads);
         })
     }
 }
 
 /// What whoever has ended the service is told.
 enum Answer<C: Contract> {
-    Operation(Option<C::Reply>, Result<C::Outcome, String>),
+    Operation(Option<C::Reply>, Result<C::Outcome, (Fault, Panicked)>),
     Drop(OperationBody<C>, Result<(), Fault>),
 }
 
 impl<C: Contract> Answer<C> {
-    fn give(self) {
+    /// Gives it; the panic of a handler whose caller wants no answer goes on.
+    fn give(self) -> Option<Panicked> {
         match self {
             Answer::Operation(Some(reply), Ok(outcome)) => {
                 C::post(reply, outcome);
             }
-            Answer::Operation(Some(reply), Err(panic)) => {
-                C::refuse(
-                    reply,
-                    Fault::failed(format!("the handler panicked: {panic}")),
-                );
-            }
+            Answer::Operation(Some(reply), Err((fault, _))) => C::refuse(reply, fault),
+            Answer::Operation(None, Err((_, panicked))) => return Some(panicked),
             Answer::Drop(OperationBody::Drop(Some(to)), answer) => drop(to.post(answer)),
             Answer::Drop(what, Err(fault)) => what.refuse(fault),
-            Answer::Operation(None, _) | Answer::Drop(_, Ok(())) => {}
+            Answer::Operation(None, Ok(_)) | Answer::Drop(_, Ok(())) => {}
         }
+        None
     }
 }
 

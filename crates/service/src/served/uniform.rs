@@ -5,7 +5,8 @@ use super::exclusive::{Keyed, Looked, TakenService, alone};
 use crate::json::To;
 use crate::options::RequestEnvelope;
 use crate::patch::Patch;
-use crate::service::{ContractOf, OperationBody, StateOf};
+use crate::report::Traced;
+use crate::service::{ContractOf, StateOf};
 use crate::{Contract, Fault, FaultCode, Service};
 use serde_json::Value;
 use std::sync::Arc;
@@ -17,11 +18,14 @@ impl<S: Service> Served<S> {
         to: To<()>,
         envelope: &RequestEnvelope,
     ) {
+        let body = || crate::json::to_value(&state);
+        let kept = envelope.trace().map(|_| body().unwrap_or_default());
+        let give = self.giving("replace", kept, to, envelope);
         if !ContractOf::<S>::REPLACE {
-            return drop(to.post(Err(self.not_allowed("Replace"))));
+            return give(Err(self.not_allowed("Replace")));
         }
-        let looked = self.look_up_as("replace", || crate::json::to_value(&state), envelope);
-        self.set(|_| Ok(state), looked, to, envelope).await;
+        let looked = self.look_up_as("replace", body, envelope);
+        self.set(|_| Ok(state), looked, give, envelope).await;
     }
 
     pub(super) async fn patch(
@@ -30,20 +34,47 @@ impl<S: Service> Served<S> {
         to: To<()>,
         envelope: &RequestEnvelope,
     ) {
-        if !ContractOf::<S>::PATCH {
-            return drop(to.post(Err(self.not_allowed("a patch"))));
-        }
         let (name, body) = match &patch {
             Patch::Merge(body) => ("patch", body),
             Patch::Json(body) => ("patch_json", body),
         };
+        let kept = envelope.trace().map(|_| body.clone());
+        let give = self.giving(name, kept, to, envelope);
+        if !ContractOf::<S>::PATCH {
+            return give(Err(self.not_allowed("a patch")));
+        }
         let looked = self.look_up_as(name, || Ok(body.clone()), envelope);
         let patched = move |service: &S| {
             let mut value = crate::json::to_value(&**service.state())?;
             patch.apply(&mut value)?;
             crate::json::from_value("the patched state", value)
         };
-        self.set(patched, looked, to, envelope).await;
+        self.set(patched, looked, give, envelope).await;
+    }
+
+    /// What answers, and has the answer kept if the change, of this `body`, is captured.
+    fn giving(
+        &self,
+        operation: &'static str,
+        body: Option<Value>,
+        to: To<()>,
+        envelope: &RequestEnvelope,
+    ) -> impl FnOnce(Result<(), Fault>) + Send {
+        let captured = envelope.trace().zip(body).map(|(trace, body)| Traced {
+            trace,
+            posted: envelope.posted,
+            operation,
+            body,
+        });
+        let common = &self.slot.common;
+        move |answer: Result<(), Fault>| {
+            if let Some(traced) = captured {
+                let kept = answer.clone().map(|()| Value::Null);
+                common.shared.captured(&common.path, traced, &kept);
+            }
+            // An asker that has gone need not know.
+            drop(to.post(answer));
+        }
     }
 
     /// Sets the state, unless the key of the request was answered already.
@@ -51,22 +82,21 @@ impl<S: Service> Served<S> {
         self: &Arc<Self>,
         make: impl FnOnce(&S) -> Result<<ContractOf<S> as Contract>::State, Fault>,
         looked: Looked,
-        to: To<()>,
+        give: impl FnOnce(Result<(), Fault>),
         envelope: &RequestEnvelope,
     ) {
-        // An asker that has gone need not know, here and below.
         let keyed: Option<Keyed> = match looked {
             Looked::Unkeyed => None,
             Looked::New(keyed) => Some(keyed),
-            Looked::Answered(answer) => return drop(to.post(answer.map(|_| ()))),
+            Looked::Answered(answer) => return give(answer.map(drop)),
         };
         if let Err(fault) = self.has_version(envelope.if_version()) {
-            return drop(to.post(Err(fault)));
+            return give(Err(fault));
         }
         let common = &self.slot.common;
         let _taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
-            return OperationBody::<ContractOf<S>>::Save(to).refuse(common.absence());
+            return give(Err(common.absence()));
         };
         let service = alone(&mut shared);
         let set = make(service).map(|state| {
@@ -84,7 +114,7 @@ impl<S: Service> Served<S> {
             && let Err(fault) = self.commit(&shared).await
         {
             drop(shared);
-            drop(to.post(Err(fault.clone())));
+            give(Err(fault.clone()));
             return self.restart(&fault);
         }
         let telling = match answer.is_ok() {
@@ -93,7 +123,7 @@ impl<S: Service> Served<S> {
         };
         *self.cell.lock() = Some(shared);
         let tells = self.tells(telling);
-        drop(to.post(answer));
+        give(answer);
         drop(tells);
     }
 

@@ -1,9 +1,9 @@
 //! What is looked at before a service is asked.
 
 use super::slot::ServiceSlot;
-use crate::context::{CallContext, CallTrace};
+use crate::context::{CallContext, CallTrace, is_told};
 use crate::options::{Options, RequestEnvelope};
-use crate::{Contract, Fault, FaultCode, Group, Verb};
+use crate::{AnyClient, Contract, Fault, FaultCode, Group, Verb};
 
 /// The envelope of what may be asked for and is posted.
 pub(super) fn envelop<C: Contract>(
@@ -44,11 +44,14 @@ pub(crate) fn admit<C: Contract>(
     waits: bool,
 ) -> Result<(), Fault> {
     let common = &slot.common;
-    if let Some(context) = context
-        && waits
-        && group != Group::Independent
-        && context.is_held_by(&**common)
-    {
+    let is_held = || {
+        context.is_some_and(|context| context.is_held_by(&**common))
+            || options
+                .chain
+                .as_deref()
+                .is_some_and(|told| is_told(told, &**common))
+    };
+    if waits && group != Group::Independent && is_held() {
         let reason = "the service would wait for itself: a handler of it awaits this call; \
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
@@ -63,4 +66,29 @@ pub(crate) fn admit<C: Contract>(
     };
     let allowed = common.rights.check(principal, verb);
     allowed.map_err(|fault| fault.of_service(&common.path))
+}
+
+impl AnyClient {
+    /// Whether the service takes the operation of this name: one of its contract that clients may
+    /// call, or one that all services have and this one does not refuse.
+    #[must_use]
+    pub fn takes(&self, operation: &str) -> bool {
+        self.0.takes(operation)
+    }
+}
+
+impl<C: Contract> ServiceSlot<C> {
+    /// As [`AnyClient::takes`].
+    pub(super) fn takes_named(&self, operation: &str) -> bool {
+        match operation {
+            "get" | "lookup" | "drop" | "unsubscribe" => true,
+            "save" => self.is_stored,
+            "replace" => C::REPLACE,
+            "patch" | "patch_json" => C::PATCH,
+            name => {
+                let mut called = C::OPERATIONS.iter().filter(|own| own.called);
+                called.any(|own| own.name == name)
+            }
+        }
+    }
 }

@@ -101,7 +101,7 @@ pub(crate) trait AnyService: Send + Sync {
     fn common(&self) -> &Arc<Common>;
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     fn info(&self) -> ServiceInfo;
-    fn contract(&self) -> &'static str;
+    fn takes(&self, operation: &str) -> bool;
     fn state_schema(&self) -> Value;
     fn operations(&self) -> &'static [Operation];
     fn figures(&self) -> ServiceFigures;
@@ -158,7 +158,7 @@ impl AnyClient {
     /// The name of its contract.
     #[must_use]
     pub fn contract(&self) -> &'static str {
-        self.0.contract()
+        self.0.common().uri
     }
 
     /// The JSON Schema of its state, written for each call.
@@ -263,8 +263,8 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
         info(self)
     }
 
-    fn contract(&self) -> &'static str {
-        C::URI
+    fn takes(&self, operation: &str) -> bool {
+        self.takes_named(operation)
     }
 
     fn state_schema(&self) -> Value {

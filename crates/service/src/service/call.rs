@@ -155,12 +155,15 @@ pub(crate) fn call_out(
     body: Value,
     mut options: Options,
 ) -> Result<Answering, Fault> {
-    let Some((own, until, within)) =
-        CallContext::current().call_out(remote.path(), options.within)?
-    else {
+    let context = CallContext::current();
+    let chain = context.link();
+    let Some((own, until, within)) = context.call_out(remote.path(), options.within)? else {
         return Ok(remote.call(name, body, options));
     };
     options.within = Some(within);
+    if let Some(chain) = chain {
+        options.chain = Some(chain.written().into());
+    }
     let sent = remote.call(name, body, options);
     let path = remote.path().to_owned();
     Ok(Box::pin(async move {

@@ -227,11 +227,24 @@ impl<C: Contract> Client<C> {
     /// # Errors
     /// A fault when the operation was not posted.
     pub fn post(&self, request: C::Request) -> Result<(), Fault> {
+        self.post_with(request, Options::default())
+    }
+
+    /// As [`Client::post`], by a job of the service itself, which may do what the service may.
+    pub(crate) fn post_by_itself(&self, request: C::Request) -> Result<(), Fault> {
+        let options = Options {
+            is_own: true,
+            ..Options::default()
+        };
+        self.post_with(request, options)
+    }
+
+    fn post_with(&self, request: C::Request, options: Options) -> Result<(), Fault> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
         let what = OperationBody::Request(request, None);
-        begin(slot, what, Options::default(), false).map(drop)
+        begin(slot, what, options, false).map(drop)
     }
 
     /// How many changes wait at the service.

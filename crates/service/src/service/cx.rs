@@ -1,5 +1,6 @@
 //! What a handler knows beside the service and the request.
 
+use super::any_service::AnyService;
 use super::definition::typed;
 use super::slot::Common;
 use crate::context::CallContext;
@@ -130,9 +131,18 @@ impl Cx {
     /// a [`SelfCall`](crate::FaultCode::SelfCall); what it posts runs later.
     ///
     /// # Errors
-    /// A fault when the service has another contract than the client calls.
+    /// A fault when the service has another contract than the client calls, or has ended.
     pub fn own<K: ContractClient>(&self) -> Result<K, Fault> {
-        self.client(&self.common.path)
+        typed(self.own_service()?)
+    }
+
+    /// This very service, and not another that has its path by now.
+    fn own_service(&self) -> Result<Arc<dyn AnyService>, Fault> {
+        let found = self.common.shared.service(&self.common.path)?;
+        match found.common().id == self.common.id {
+            true => Ok(found),
+            false => Err(self.common.absence()),
+        }
     }
 
     /// The client of the service at `path`.
@@ -163,7 +173,7 @@ impl Cx {
         how: Subscribe,
         make: fn(Notification<P>) -> <K::Contract as Contract>::Request,
     ) -> Result<(), Fault> {
-        let slot = self.common.shared.service(&self.common.path)?.as_any();
+        let slot = self.own_service()?.as_any();
         let slot = slot
             .downcast()
             .map_err(|_| Fault::failed("the service has another contract"))?;

@@ -1,6 +1,7 @@
 //! What the services of a node share.
 
 use super::slot::Common;
+use super::threads::{OwnQueue, ServiceDispatchers};
 use super::{Abandon, Any, ServiceKind};
 use crate::budget::Budget;
 use crate::deadlines::Deadlines;
@@ -9,12 +10,12 @@ use crate::report::{Captured, Level, LogEntry, NodeReporter, Record, Traced};
 use crate::spec::Spec;
 use crate::store::StoreWriter;
 use crate::{Fault, FaultCode};
-use motet_dispatch::{Causality, Dispatcher, DispatcherQueue, Enqueue};
+use motet_dispatch::{Causality, DispatcherQueue, Enqueue, QueueConfig};
 use motet_sync::{Mutex, Serial};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ use std::time::{Duration, Instant};
 /// What the services of a node share.
 pub(crate) struct NodeShared {
     pub(crate) name: String,
+    /// A random number, by which it is told from nodes of other processes.
+    pub(crate) token: u64,
     /// Where services run.
     pub(crate) queue: Arc<dyn Enqueue>,
     /// Where the node's own services run.
@@ -43,7 +46,7 @@ pub(crate) struct NodeShared {
     pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
     begun: Instant,
     places: Mutex<Places>,
-    dispatchers: Mutex<Vec<Dispatcher>>,
+    pub(crate) dispatchers: Arc<ServiceDispatchers>,
 }
 
 #[derive(Default)]
@@ -105,6 +108,7 @@ impl NodeShared {
         let begun = deadlines.clock().now();
         NodeShared {
             name,
+            token: RandomState::new().hash_one(0_u8),
             queue,
             own,
             blocking,
@@ -120,7 +124,7 @@ impl NodeShared {
             jobs: Mutex::default(),
             begun,
             places: Mutex::default(),
-            dispatchers: Mutex::default(),
+            dispatchers: Arc::default(),
         }
     }
 
@@ -326,18 +330,24 @@ impl NodeShared {
         kind.create(self, spec).await
     }
 
-    /// A queue of a dispatcher with threads of its own.
-    pub(crate) fn own_threads(&self, name: &str, threads: usize) -> Arc<dyn Enqueue> {
+    /// A queue with threads of its own, for the service of this number.
+    ///
+    /// # Errors
+    /// They are too many, or the system does not give them.
+    pub(crate) fn own_threads(
+        &self,
+        service: u64,
+        name: &str,
+        threads: usize,
+    ) -> Result<OwnQueue, Fault> {
         if self.deadlines.clock().is_virtual() {
-            return Arc::clone(&self.queue);
+            return Ok((Arc::clone(&self.queue), None));
         }
-        let dispatcher = Dispatcher::new(threads);
-        let queue = dispatcher.queue(motet_dispatch::QueueConfig {
+        let config = QueueConfig {
             timescale: self.deadlines.clock().timescale(),
-            ..motet_dispatch::QueueConfig::named(name)
-        });
-        self.dispatchers.lock().push(dispatcher);
-        queue.handle()
+            ..QueueConfig::named(name)
+        };
+        self.dispatchers.start(service, threads, config)
     }
 
     /// The services that are not the node's own, in the order in which they end: who has partners
@@ -383,9 +393,5 @@ impl NodeShared {
         if let Some(cancel) = cancel {
             cancel.cancel("the job was cancelled");
         }
-    }
-
-    pub(crate) fn take_dispatchers(&self) -> Vec<Dispatcher> {
-        std::mem::take(&mut *self.dispatchers.lock())
     }
 }

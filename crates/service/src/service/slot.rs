@@ -4,6 +4,7 @@ use super::batches::Batches;
 use super::direct::DirectOperations;
 use super::shared::NodeShared;
 use super::subscriptions::{Entering, Subscriptions};
+use super::threads::OwnThreads;
 use crate::context::CallingService;
 use crate::deadlines::Deadlines;
 use crate::depth::Depth;
@@ -22,7 +23,7 @@ use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// What does not depend on the contract.
@@ -34,6 +35,8 @@ pub(crate) struct Common {
     pub(crate) listed: bool,
     pub(crate) shared: Arc<NodeShared>,
     pub(crate) queue: Arc<dyn Enqueue>,
+    /// Whose the queue is, if the service has threads of its own.
+    pub(crate) threads: Option<Weak<OwnThreads>>,
     pub(crate) life: Mutex<Lifecycle>,
     /// Held while the directory is told of its life: what is told last is how it is.
     pub(crate) telling: Mutex<()>,
@@ -64,6 +67,10 @@ impl CallingService for Common {
 
     fn limit(&self) -> Duration {
         self.shared.limit()
+    }
+
+    fn name_everywhere(&self) -> String {
+        format!("{:016x}.{}", self.shared.token, self.id)
     }
 }
 
@@ -225,6 +232,18 @@ impl Common {
     /// Why nothing is served now.
     pub(crate) fn absence(&self) -> Fault {
         self.life.lock().absence().of_service(&self.path)
+    }
+
+    /// What keeps the threads of its own, if it has any, until it is dropped.
+    ///
+    /// # Errors
+    /// The service has ended, and the threads end.
+    pub(crate) fn keep_threads(&self) -> Result<Option<Arc<OwnThreads>>, Fault> {
+        let Some(threads) = &self.threads else {
+            return Ok(None);
+        };
+        let kept = threads.upgrade();
+        kept.map(Some).ok_or_else(|| self.absence())
     }
 
     pub(crate) fn set_life(&self, life: Lifecycle) {

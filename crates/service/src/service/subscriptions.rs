@@ -151,11 +151,10 @@ impl<C: Contract> Subscriptions<C> {
         drop(inner);
         let mut written = None;
         for (id, target) in targets {
-            let whole = target.coalesces() && target.is_full();
-            if whole {
-                target.coalesce(notification.version, state());
-            } else {
+            if !(target.coalesces() && target.is_full()) {
                 self.deliver(id, &target, notification, &mut written);
+            } else if !target.is_counted || self.count(id) {
+                target.coalesce(notification.version, state());
             }
         }
     }

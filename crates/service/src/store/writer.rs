@@ -70,7 +70,9 @@ impl StoreWriter {
         self.shared.line.lock().closed = true;
         self.shared.came.notify_one();
         let thread = self.thread.lock().take();
-        if let Some(thread) = thread {
+        // Who has got the last answer may end the node on the thread, which would wait for itself.
+        let own = thread::current().id();
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != own) {
             // What it panicked of has been told on standard error.
             drop(thread.join());
         }
@@ -123,8 +125,10 @@ impl NodeShared {
                 .map(|commit| (commit.entry, commit.reply))
                 .unzip();
             let done = unless_it_panics(|| store.commit(&entries));
+            // One that cannot write nothing is down. To try each would take so long for each.
+            let is_down = || unless_it_panics(|| store.commit(&[])).is_err();
             // Who has gone meanwhile need not know.
-            if done.is_ok() || entries.len() == 1 {
+            if done.is_ok() || entries.len() == 1 || is_down() {
                 for reply in replies {
                     drop(reply.post(done.clone()));
                 }
@@ -161,6 +165,7 @@ impl Drop for StoreWriter {
 mod tests {
     use super::*;
     use crate::Memory;
+    use motet_ports::Reply;
 
     /// A store that cannot write what is of one path: it says so, or panics.
     struct Picky {
@@ -180,6 +185,74 @@ mod tests {
             }
             self.kept.commit(entries)
         }
+    }
+
+    /// Commits of these paths that wait, the last ones, and their answers.
+    fn waiting(paths: [&'static str; 3]) -> (NodeShared, [Reply<Result<(), Fault>>; 3]) {
+        let (mut commits, closed) = (Vec::new(), true);
+        let answers = paths.map(|path| {
+            let (reply, answer) = reply();
+            let entry = (path.to_owned(), path.as_bytes().to_vec());
+            commits.push(Commit { entry, reply });
+            answer
+        });
+        let shared = NodeShared {
+            line: Mutex::new(Line { commits, closed }),
+            came: Condvar::new(),
+        };
+        (shared, answers)
+    }
+
+    /// A store that is down, and how often it was asked.
+    #[derive(Default)]
+    struct Down(Mutex<usize>);
+
+    impl Store for Down {
+        fn load(&self, _: &str) -> Result<Option<Vec<u8>>, Fault> {
+            Ok(None)
+        }
+
+        fn commit(&self, _: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+            *self.0.lock() += 1;
+            Err(Fault::failed("the disk is gone"))
+        }
+    }
+
+    #[test]
+    fn sem_g393_a_store_that_is_down_is_not_asked_for_each_change() {
+        let (shared, answers) = waiting(["/one", "/two", "/three"]);
+        let store = Down::default();
+        shared.write(&store);
+        assert_eq!(*store.0.lock(), 2);
+        for answer in answers {
+            let done = motet_ports::wait_blocking(answer).unwrap().unwrap();
+            assert!(done.unwrap_err().reason().contains("the disk is gone"));
+        }
+    }
+
+    /// A store that closes its writer: as an answer does whose task has the node's last handle.
+    struct Closing(Arc<Mutex<Option<Arc<StoreWriter>>>>);
+
+    impl Store for Closing {
+        fn load(&self, _: &str) -> Result<Option<Vec<u8>>, Fault> {
+            Ok(None)
+        }
+
+        fn commit(&self, _: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+            let writer = self.0.lock().take();
+            writer.expect("it is closed once").close();
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_writer_that_is_closed_on_its_own_thread_does_not_wait_for_itself() {
+        let kept = Arc::new(Mutex::new(None));
+        let store = Arc::new(Closing(Arc::clone(&kept)));
+        let writer = Arc::new(StoreWriter::new(store, false).unwrap());
+        *kept.lock() = Some(Arc::clone(&writer));
+        let done = motet_ports::wait_blocking(writer.commit("/one".to_owned(), Vec::new()));
+        assert_eq!(done.unwrap(), Ok(()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How a run is carried out.
 
 use super::flow::{Reference, Step};
-use super::{Done, Run, RunEnded, RunStatus, StepDone, WorkflowsClient};
+use super::{Done, Run, RunEnded, RunStatus, StepDone, WorkflowsClient, WorkflowsRequest};
 use crate::system::{JobClient, JobStatus};
 use crate::{Cx, Fault, FaultCode, JobRef, Options, Subscribe, Value};
 use motet_ports::timer::sleep;
@@ -21,6 +21,7 @@ pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<
     };
     let flow = own.look(name.to_owned()).by_itself().await?.flow;
     status(RunStatus::Running).await?;
+    let mut given_up = GivenUp(Some((own, name)));
     let mut begun = vec![false; flow.steps.len()];
     let mut running: Vec<Running<'_>> = Vec::new();
     let mut failed = None;
@@ -51,11 +52,28 @@ pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<
     match failed {
         None => {
             status(RunStatus::Done).await?;
+            given_up.0 = None;
             own.look(name.to_owned()).by_itself().await
         }
         Some(fault) => {
             status(RunStatus::Failed).await?;
+            given_up.0 = None;
             Err(fault)
+        }
+    }
+}
+
+/// A run that goes on. When this is dropped before it has ended, it is interrupted: its job was
+/// cancelled, or what becomes of it cannot be noted.
+struct GivenUp<'a>(Option<(&'a WorkflowsClient, &'a str)>);
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if let Some((own, name)) = self.0 {
+            let (run, status) = (name.to_owned(), RunStatus::Interrupted);
+            let interrupted = WorkflowsRequest::SetStatus(RunEnded { run, status });
+            // A service that has ended notes it when it is there again.
+            drop(own.post_by_itself(interrupted));
         }
     }
 }

@@ -417,6 +417,40 @@ fn dss_105_a_call_that_is_captured() {
     });
 }
 
+#[test]
+fn sem_g428_a_captured_change_that_no_handler_answers_is_kept() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let first = shop.add(1).key("k").await.unwrap();
+        assert_eq!(shop.add(1).key("k").capture().await, Ok(first));
+        let outdated = shop.add(1).if_version(99).capture().await.unwrap_err();
+        shop.add_slowly(1)
+            .if_version(99)
+            .capture()
+            .await
+            .unwrap_err();
+        let patch = json!({"ticks": 8});
+        shop.patch(patch.clone()).capture().await.unwrap();
+        sleep(Duration::from_millis(1)).await;
+        let debug: motet_service::system::DebugClient = node.client("/sys/debug").unwrap();
+        let kept = debug.get().await.unwrap();
+        let answers: Vec<_> = kept.captured.iter().map(|one| one.answer.clone()).collect();
+        let first = Some(motet_service::Value::from(first));
+        assert_eq!(answers, [first, None, None, Some(json!(null))]);
+        assert_eq!(kept.captured[1].fault, Some(outdated.to_string()));
+        assert_eq!(kept.captured[2].operation, "add_slowly");
+        assert_eq!(kept.captured[3].operation, "patch");
+        assert_eq!(kept.captured[3].body, patch);
+        // Nor is one forgotten that only reads.
+        let outdated = shop.count("pears".into()).if_version(99).capture();
+        let outdated = outdated.await.unwrap_err();
+        sleep(Duration::from_millis(1)).await;
+        let kept = debug.get().await.unwrap();
+        assert_eq!(kept.captured[4].operation, "count");
+        assert_eq!(kept.captured[4].fault, Some(outdated.to_string()));
+    });
+}
+
 /// The way to a service of another node: by names and JSON, as a wire has them.
 struct Wire(motet_service::AnyClient, String);
 

@@ -2,7 +2,7 @@
 
 use crate::clerk::{self, ShopClerk};
 use crate::shop::{CornerShop, Line, ShopRequest, node, replay_with, replayed, shop};
-use motet_dispatch::{Dispatcher, Replay};
+use motet_dispatch::{Dispatcher, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::DebugClient;
 use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
@@ -171,6 +171,25 @@ fn sem_g380_calls_with_deadlines_share_a_timer() {
         }
     });
     assert!(replay.timers() <= 2, "{} timers", replay.timers());
+}
+
+#[test]
+fn sem_g380_short_waits_beside_a_long_one_leave_no_timers() {
+    let replay = Replay::new(1);
+    replay_with(&replay, &node(&replay), async |node| {
+        let shop = shop(&node).await;
+        let long = shop.count_slowly(10_000);
+        let long = long.within(Duration::from_secs(1_000_000)).into_future();
+        let long = async move { assert_eq!(long.await, Ok(7)) };
+        spawn(&node.queue(), long).unwrap();
+        for _ in 0..100 {
+            let count = shop.count("apples".into()).within(10 * MS);
+            assert_eq!(count.await, Ok(3));
+            sleep(20 * MS).await;
+        }
+    });
+    // Those of the long wait are left, though it was answered: they are for later.
+    assert!(replay.timers() <= 4, "{} timers", replay.timers());
 }
 
 #[test]

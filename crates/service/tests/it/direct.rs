@@ -3,7 +3,10 @@
 use motet_dispatch::{Causality, Dispatcher, spawn};
 use motet_ports::timer::sleep;
 use motet_ports::{Port, reply, wait_blocking_for};
-use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
+use motet_service::{
+    Client, Create, Cx, Fault, FaultCode, Node, Notification, Service, State, Subscribe, contract,
+    data,
+};
 use std::future::{Future, IntoFuture};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -296,6 +299,62 @@ fn sem_g398_other_threads_post_their_calls() {
             assert_eq!(apart.thread().await.unwrap(), own);
         }
         assert_eq!(diary(&node).await.thread().await.unwrap(), here());
+    });
+}
+
+#[contract(uri = "test:rider/1", state = Done)]
+trait Riders {
+    /// Notes a step in the diary.
+    #[submit]
+    async fn ride(cx: Cx, step: u32) -> Result<(), Fault>;
+    /// Keeps the steps that are noted there.
+    #[notified]
+    fn hear(&mut self, by: Notification<DiaryContract>);
+}
+
+#[derive(Service)]
+#[service(contract = Riders)]
+struct Rider {
+    #[state]
+    done: State<Done>,
+}
+
+impl Riders for Rider {
+    async fn ride(cx: Cx, step: u32) -> Result<(), Fault> {
+        let diary: DiaryClient = cx.client("/diary")?;
+        diary.note(step).await.map(|_| ())
+    }
+    fn hear(&mut self, by: Notification<DiaryContract>) {
+        if let Some(DiaryRequest::Note(step)) = by.operation() {
+            self.done.steps.push(*step);
+        }
+    }
+}
+
+#[test]
+fn what_a_change_tells_is_no_call_of_who_has_made_it() {
+    on_workers(1, async |node| {
+        let diary = node.create(Create::<Notes>::of().at("/diary")).await;
+        let diary = diary.unwrap();
+        let reader = Create::<Rider>::of().at("/reader").allow(["ann: get"]);
+        let reader = node.create(reader).await.unwrap();
+        let hears: &Client<RidersContract> = &reader;
+        let told = diary.subscribe_to(Subscribe::all(), hears, RidersRequest::Hear);
+        let _told = told.await.unwrap();
+        let rider = node.create(Create::<Rider>::of().at("/rider")).await;
+        let rider = rider.unwrap();
+        // Nobody waits for it: what it calls has no deadline either, and is carried out at once.
+        for step in 0..3 {
+            rider.post(RidersRequest::Ride(step)).unwrap();
+        }
+        while diary.get().await.unwrap().steps.len() < 3 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        let left = diary.lookup().await.unwrap().subscriptions;
+        assert_eq!(left.len(), 1, "it has not ended");
+        while reader.get().await.unwrap().steps.len() < 3 {
+            sleep(Duration::from_millis(1)).await;
+        }
     });
 }
 

@@ -2,12 +2,14 @@
 
 use crate::shop::{replay_with, replayed, shop};
 use motet_comm::{CommError, World};
-use motet_dispatch::{Dispatcher, Replay};
+use motet_dispatch::{Dispatcher, Enqueue, Replay, spawn};
 use motet_ports::timer::sleep;
+use motet_ports::{ReplyPort, reply};
 use motet_service::system::{JobClient, JobStatus};
 use motet_service::{
     Create, Cx, Event, Fault, FaultCode, Node, Service, State, Subscribe, contract, data,
 };
+use std::future::IntoFuture;
 use std::time::Duration;
 
 #[test]
@@ -147,6 +149,115 @@ fn sem_g396_ranks_behind_an_operation() {
             let reason = failed.fault.unwrap().reason().to_owned();
             assert!(reason.contains("ranks failed"), "{reason}");
             node.shutdown().await;
+        })
+        .unwrap();
+    });
+}
+
+/// What a handler takes with it, so that its end is seen.
+struct CarriedPort(motet_sync::Mutex<Option<ReplyPort<()>>>);
+
+impl CarriedPort {
+    fn new(port: ReplyPort<()>) -> Self {
+        CarriedPort(motet_sync::Mutex::new(Some(port)))
+    }
+
+    fn of(cx: &Cx) -> ReplyPort<()> {
+        let taken = cx.header::<CarriedPort>().expect("the test sends it");
+        let port = taken.0.lock().take();
+        port.expect("it is taken once")
+    }
+}
+
+#[contract(uri = "test:apart/1", state = Nothing)]
+trait Aparts {
+    /// Has something run on the queue of the service that does not end.
+    #[query]
+    fn begin(&self, cx: &Cx) -> u64;
+    /// Tells when it runs.
+    #[query]
+    async fn stay(cx: Cx, times: u64) -> u64;
+    #[submit(job)]
+    async fn work(cx: Cx, times: u64) -> Result<u64, Fault>;
+    /// Asks its own service then.
+    #[submit(job)]
+    async fn ask(cx: Cx, times: u64) -> Result<u64, Fault>;
+}
+
+#[derive(Service)]
+#[service(contract = Aparts)]
+struct Apart {
+    #[state]
+    nothing: State<Nothing>,
+}
+
+async fn naps(times: u64) -> u64 {
+    for _ in 0..times {
+        sleep(Duration::from_millis(1)).await;
+    }
+    times
+}
+
+impl Aparts for Apart {
+    fn begin(&self, cx: &Cx) -> u64 {
+        let port = CarriedPort::of(cx);
+        let endless = async move {
+            naps(u64::MAX).await;
+            drop(port);
+        };
+        spawn(&cx.queue().handle(), endless).unwrap();
+        0
+    }
+    async fn stay(cx: Cx, times: u64) -> u64 {
+        CarriedPort::of(&cx).post(()).unwrap();
+        naps(times).await
+    }
+    async fn work(_: Cx, times: u64) -> Result<u64, Fault> {
+        Ok(naps(times).await)
+    }
+    async fn ask(cx: Cx, times: u64) -> Result<u64, Fault> {
+        naps(times).await;
+        Ok(cx.own::<ApartsClient>()?.get().await?.version)
+    }
+}
+
+#[test]
+fn a_job_whose_service_has_ended_does_not_take_another_for_it() {
+    let replay = Replay::new(1);
+    let node = Node::builder("apart").register::<Apart>();
+    let node = node.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let one = node.create(Create::<Apart>::of()).await.unwrap();
+        let path = one.ask(10).await.unwrap().path;
+        one.drop_service().await.unwrap();
+        node.create(Create::<Apart>::of()).await.unwrap();
+        let fault = ended(&node, &path).await.fault.unwrap();
+        assert_eq!(fault.code(), FaultCode::Gone, "{fault}");
+    });
+}
+
+#[test]
+fn sem_g391_threads_of_a_service_end_with_it_and_with_what_still_runs_on_them() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(1);
+        let builder = Node::builder("apart").register::<Apart>();
+        let node = builder.start(&dispatcher).unwrap();
+        motet_ports::wait_blocking(async {
+            let apart = node.create(Create::<Apart>::of().threads(2)).await.unwrap();
+            let (port, endless) = reply();
+            apart.begin().header(CarriedPort::new(port)).await.unwrap();
+            let (port, begun) = reply();
+            let staying = apart.stay(50).header(CarriedPort::new(port)).into_future();
+            begun.await.unwrap();
+            let path = apart.work(100).await.unwrap().path;
+            apart.drop_service().await.unwrap();
+            assert_eq!(staying.await, Ok(50));
+            assert_eq!(ended(&node, &path).await.result, Some(100.into()));
+            assert!(endless.await.is_err(), "it ends with the threads");
+            // The node has others.
+            let again = node.create(Create::<Apart>::of().threads(1)).await.unwrap();
+            let path = again.work(1).await.unwrap().path;
+            assert_eq!(ended(&node, &path).await.result, Some(1.into()));
         })
         .unwrap();
     });

@@ -168,6 +168,69 @@ fn dss_042_a_service_with_a_thread_of_its_own() {
 }
 
 #[test]
+fn sem_g403_any_number_of_threads_is_taken_or_refused() {
+    let dispatcher = Dispatcher::new(1);
+    let node = node(&dispatcher);
+    let create = |threads: u64| {
+        let spec = serde_json::json!({"kind": "chain", "at": "/own", "threads": threads});
+        let spec: Spec = serde_json::from_value(spec).unwrap();
+        motet_ports::wait_blocking(node.create_kind(spec)).unwrap()
+    };
+    let fault = create(u64::MAX).unwrap_err();
+    assert_eq!(fault.code(), FaultCode::MessageNotSupported, "{fault}");
+    assert_eq!(create(0).unwrap().path(), "/own");
+}
+
+#[test]
+fn sem_g389_the_directory_has_all_services_that_are_made_at_once() {
+    let replay = Replay::new(1);
+    replay_with(&replay, &node(&replay), async |node| {
+        for n in 0..1100 {
+            let chain = Create::<Chain>::of().at(&format!("/x/{n}"));
+            node.create(chain).await.unwrap();
+        }
+        sleep(MS).await;
+        let directory: DirectoriesClient = node.client("/sys/directory").unwrap();
+        let kind = Some("chain".to_owned());
+        let contract = None;
+        let found = directory.find(Filter { contract, kind }).await.unwrap();
+        assert_eq!(found.len(), 1100);
+    });
+}
+
+#[test]
+fn services_whose_paths_are_numbered_are_all_made_at_once() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(1);
+        let node = node(&dispatcher);
+        let makers: Vec<_> = (0..4)
+            .map(|maker| {
+                let node = node.clone();
+                motet_sync::thread::spawn(move || {
+                    for n in 0..8 {
+                        let chain = Create::<Chain>::of().at("/x").threads(1);
+                        motet_ports::wait_blocking(node.create(chain))
+                            .unwrap()
+                            .unwrap();
+                        // Its shop is another one each time.
+                        let clerk = Create::<OwnClerk>::of().at(&format!("/clerk/{maker}/{n}"));
+                        motet_ports::wait_blocking(node.create(clerk))
+                            .unwrap()
+                            .unwrap();
+                    }
+                })
+            })
+            .collect();
+        for maker in makers {
+            maker.join().unwrap();
+        }
+        let services = node.services().into_iter();
+        let chains = services.filter(|service| service.path.starts_with("/x"));
+        assert_eq!(chains.count(), 32);
+    });
+}
+
+#[test]
 fn dss_067_to_069_a_partner_that_is_there_or_not() {
     replay(async |node| {
         let soon = || Create::<ShopClerk>::of().partners_within(100 * MS);

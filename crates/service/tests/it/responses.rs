@@ -3,9 +3,12 @@
 use crate::clerk::{Beats, ClerkClient, ShopClerk, node_with, replay};
 use crate::shop::{self, CornerShop, Line, ShopRequest, everywhere, replay_with, replayed, shop};
 use motet_dispatch::{Causality, QueueConfig, Replay};
-use motet_ports::Receive;
 use motet_ports::timer::sleep;
-use motet_service::{Create, Event, Fault, Folder, Persist, Slow, Subscribe};
+use motet_ports::{Port, Receive};
+use motet_service::system::{DebugClient, LogFilter, LogsClient};
+use motet_service::{
+    Create, Cx, Event, Fault, Folder, Persist, Service, Slow, State, Subscribe, contract, data,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -24,6 +27,74 @@ fn dss_026_a_call_has_one_answer() {
         }
         let after = node.find("/shop").unwrap().figures();
         assert_eq!((after.calls - before.calls, after.late), (600, 0));
+    });
+}
+
+#[data]
+#[derive(Default)]
+struct Powder {}
+
+#[contract(uri = "test:bombs/1", state = Powder)]
+trait Bombs {
+    async fn explode(self);
+}
+
+#[derive(Service)]
+#[service(contract = Bombs, stop = fizzle)]
+struct Bomb {
+    #[state]
+    powder: State<Powder>,
+}
+
+impl Bomb {
+    async fn fizzle(self, _: &Cx) {
+        panic!("it fizzles")
+    }
+}
+
+impl Bombs for Bomb {
+    async fn explode(self) {
+        panic!("it explodes")
+    }
+}
+
+#[test]
+fn sem_g377_a_panic_at_the_end_of_a_service_is_told() {
+    replay(async |node| {
+        let heard = Port::new();
+        let hears = heard.clone();
+        let order = Causality::new("order").on_exception(move |exception| {
+            hears.post(exception.message().to_owned()).unwrap();
+            Ok(())
+        });
+        let bomb = node.create(Create::<Bomb>::of()).await.unwrap();
+        order.run(|| bomb.post(BombsRequest::Explode(())).unwrap());
+        assert_eq!(heard.recv().await, "it explodes");
+        let bomb = node.create(Create::<Bomb>::of()).await.unwrap();
+        let exploded = bomb.explode().capture().await.unwrap_err();
+        assert!(exploded.reason().contains("it explodes"), "{exploded}");
+        let bomb = node.create(Create::<Bomb>::of()).await.unwrap();
+        let fizzled = bomb.drop_service().await.unwrap_err();
+        assert!(fizzled.reason().contains("it fizzles"), "{fizzled}");
+        sleep(MS).await;
+        let log: LogsClient = node.client("/sys/log").unwrap();
+        let filter = LogFilter {
+            category: Some("panic".to_owned()),
+            ..LogFilter::default()
+        };
+        let texts: Vec<String> = log
+            .read(filter)
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|entry| entry.text)
+            .collect();
+        let twice = "the handler panicked: it explodes";
+        assert_eq!(texts, [twice, twice, "the stop panicked: it fizzles"]);
+        let debug: DebugClient = node.client("/sys/debug").unwrap();
+        let kept = debug.get().await.unwrap();
+        assert_eq!(kept.captured.len(), 1);
+        assert_eq!(kept.captured[0].fault, Some(exploded.to_string()));
     });
 }
 

@@ -4,6 +4,7 @@ use crate::clerk::{node_with, replay};
 use crate::shop::{CornerShop, Line, ShopClient, Stock, replay_with};
 use motet_dispatch::{Dispatcher, Replay, spawn};
 use motet_ports::timer::sleep;
+use motet_service::system::DebugClient;
 use motet_service::{
     Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Restart, Service, State,
     Store, Supervise, contract, data,
@@ -187,6 +188,26 @@ fn sem_g393_a_change_that_is_not_stored_is_not_answered_by_its_key() {
     });
 }
 
+#[test]
+fn sem_g428_a_captured_change_that_is_not_stored_is_kept() {
+    let replay = Replay::new(1);
+    let node = node_with(&replay, Full(motet_sync::Mutex::new(0)));
+    replay_with(&replay, &node, async |node| {
+        let create = Create::<CornerShop>::of()
+            .at("/shop")
+            .persist(Persist::Each);
+        let shop = node.create(create).await.unwrap();
+        let apples = Line::new("apples", 3);
+        let fault = shop.upsert(apples).key("k").capture().await.unwrap_err();
+        sleep(MS).await;
+        let debug: DebugClient = node.client("/sys/debug").unwrap();
+        let kept = debug.get().await.unwrap();
+        assert_eq!(kept.captured.len(), 1);
+        assert_eq!(kept.captured[0].operation, "upsert");
+        assert_eq!(kept.captured[0].fault, Some(fault.to_string()));
+    });
+}
+
 /// A store whose first commit panics.
 struct Fragile(AtomicBool);
 
@@ -240,6 +261,9 @@ trait Books {
     /// Two lines, between which it waits; then the book is stored.
     #[update]
     async fn enter(&mut self, line: u64, cx: &Cx);
+    /// A line, after which it fails.
+    #[update]
+    fn spoil(&mut self, line: u64, cx: &Cx) -> Result<(), Fault>;
 }
 
 #[derive(Service)]
@@ -258,6 +282,11 @@ impl Books for OneBook {
         cx.save();
         sleep(10 * MS).await;
         self.book.lines.push(line);
+    }
+    fn spoil(&mut self, line: u64, cx: &Cx) -> Result<(), Fault> {
+        self.book.lines.push(line);
+        cx.save();
+        Err(Fault::failed("the pen has broken"))
     }
 }
 
@@ -282,6 +311,36 @@ impl Books for BegunBook {
     }
     async fn enter(&mut self, line: u64, _: &Cx) {
         self.book.lines.push(line);
+    }
+    fn spoil(&mut self, _: u64, _: &Cx) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_change_that_fails_is_not_saved() {
+    for store in [None, Some(Memory::default())] {
+        let replay = Replay::new(1);
+        let builder = Node::builder("books").register::<OneBook>();
+        let node = match store.clone() {
+            None => builder.start(&replay).unwrap(),
+            Some(store) => builder.store(store).start(&replay).unwrap(),
+        };
+        let is_stored = store.is_some();
+        replay_with(&replay, &node, move |node| async move {
+            let create = Create::<OneBook>::of().at("/book");
+            let create = match is_stored {
+                true => create.persist(Persist::OnSave),
+                false => create,
+            };
+            let book = node.create(create).await.unwrap();
+            let fault = book.spoil(7).await.unwrap_err();
+            assert!(fault.reason().contains("the pen"), "{fault}");
+            assert_eq!(book.lines().await, Ok(vec![7]));
+        });
+        if let Some(store) = store {
+            assert_eq!(store.load("/book").unwrap(), None);
+        }
     }
 }
 

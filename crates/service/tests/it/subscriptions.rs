@@ -228,6 +228,22 @@ fn sem_g384_missed_changes_beyond_the_limit_end_the_subscription_or_are_one_stat
 }
 
 #[test]
+fn a_state_that_stands_for_what_a_slow_subscriber_has_lost_is_counted() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let three = Subscribe::all().count(3).limit(2, Slow::Coalesce);
+        let three = shop.subscribe(three).await.unwrap();
+        for _ in 0..5 {
+            shop.add(1).await.unwrap();
+        }
+        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
+        let last = three.recv().await;
+        assert_eq!((last.version, last.name()), (5, "replace"));
+        assert_eq!(three.item_count(), 0);
+    });
+}
+
+#[test]
 fn a_subscription_may_ask_for_all_the_time_and_for_any_version() {
     replayed(async |node| {
         let shop = shop(&node).await;

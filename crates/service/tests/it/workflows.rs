@@ -258,6 +258,24 @@ fn sem_g407_sem_g408_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
 }
 
 #[test]
+fn sem_g408_a_run_whose_job_is_cancelled_is_interrupted() {
+    with_flows(async |node, _, flows| {
+        let flow = r#"{"step": [{"name": "sum", "call": "/shop:sum", "with": 100}]}"#;
+        let job = flows.run(begin("one", flow)).await.unwrap();
+        let job: JobClient = node.client(&job.path).unwrap();
+        let status = async || flows.look("one".into()).await.unwrap().status;
+        sleep(20 * MS).await;
+        assert_eq!(status().await, RunStatus::Running);
+        job.cancel().await.unwrap();
+        sleep(20 * MS).await;
+        assert_eq!(status().await, RunStatus::Interrupted);
+        let job = flows.resume("one".into()).await.unwrap();
+        assert_eq!(ended(&node, &job.path).await.status, JobStatus::Done);
+        assert_eq!(status().await, RunStatus::Done);
+    });
+}
+
+#[test]
 fn sem_g527_the_rules_of_a_workflow_service_are_not_for_its_own_jobs() {
     let replay = Replay::new(1);
     replay_with(&replay, &node(&replay, Memory::default()), async |node| {
