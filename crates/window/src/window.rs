@@ -10,6 +10,8 @@ use motet_comm::{CommError, Communicator, Delegate, Local, Plain, Tag};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::future::Future;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Numbers of this rank that the others of a communicator read, write and lock, and this rank's way
@@ -83,7 +85,16 @@ impl<T: Plain> Window<T> {
     ///     .unwrap();
     /// assert_eq!(got, vec![vec![10, 11, 12]; 3]);
     /// ```
-    pub async fn create(comm: &Communicator, numbers: Vec<T>) -> Result<Self, WindowError> {
+    #[track_caller]
+    pub fn create(
+        comm: &Communicator,
+        numbers: Vec<T>,
+    ) -> impl Future<Output = Result<Self, WindowError>> {
+        let called = comm.called_from(Location::caller());
+        called.run(Window::made(comm, numbers))
+    }
+
+    async fn made(comm: &Communicator, numbers: Vec<T>) -> Result<Self, WindowError> {
         let comm = comm.dup().await?;
         let (rank, length) = (comm.rank(), numbers.len());
         let (memory, shared) = WindowMemory::of_all(&comm, numbers).await?;
@@ -212,11 +223,17 @@ impl<T: Plain> Window<T> {
     ///
     /// # Errors
     /// [`WindowError::Locked`] when this rank holds a lock; [`WindowError::Comm`].
-    pub async fn free(self) -> Result<Vec<T>, WindowError> {
+    #[track_caller]
+    pub fn free(self) -> impl Future<Output = Result<Vec<T>, WindowError>> {
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.freed())
+    }
+
+    async fn freed(self) -> Result<Vec<T>, WindowError> {
         if let Some(&rank) = self.locked.borrow().first() {
             return Err(WindowError::Locked { rank });
         }
-        self.fence().await?;
+        self.met().await?;
         // Nobody asks any more: all have left the fence, or wait for nothing but what is here.
         self.comm.barrier().await?;
         let numbers = self.own_memory().close();
