@@ -329,7 +329,7 @@ fn combine<T: Number>(there: &mut [T], brought: &[T], op: Op) {
     }
 }
 
-/// Fewer numbers than were asked for come from a window that is closed.
+/// Other than as many numbers as were asked for come from a window that is closed.
 fn whole<T>(numbers: Vec<T>, rank: usize, length: usize) -> Result<Vec<T>, WindowError> {
     match numbers.len() == length {
         true => Ok(numbers),

@@ -185,7 +185,7 @@ impl<T: Plain> WindowSite<T> {
         let copied = region
             .memory
             .with_part(offset, length, |there| there.to_vec());
-        self.answer(now, of_open(copied)?.unwrap_or_default());
+        self.answer(now, of_open(copied)?, length);
         Ok(())
     }
 
@@ -208,12 +208,16 @@ impl<T: Plain> WindowSite<T> {
             &collected
         };
         let before = exchanged(region, now.head, body)?;
-        self.answer(now, before.unwrap_or_default());
+        self.answer(now, before, body.len());
         Ok(())
     }
 
-    /// Answers with numbers: none if the window is closed.
-    fn answer(&self, now: Now<'_>, numbers: Vec<T>) {
+    /// Answers with numbers. If the window is closed they are not as many as were `wanted`.
+    fn answer(&self, now: Now<'_>, numbers: Option<Vec<T>>, wanted: usize) {
+        let numbers = numbers.unwrap_or_else(|| match wanted {
+            0 => vec![T::zeroed()],
+            _ => Vec::new(),
+        });
         let delegate = self.region(now.to).and_then(|region| region.delegate());
         if let Some(delegate) = delegate {
             // Who cannot be reached is not there any more, and the run ends.

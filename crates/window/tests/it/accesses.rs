@@ -229,6 +229,9 @@ fn sem_g353_a_window_that_was_dropped_is_closed_to_the_others() {
         comm.barrier().await?;
         let closed = Err(WindowError::Closed { rank: 0 });
         assert_eq!(window.get(0, 0, 2).await.map(drop), closed);
+        assert_eq!(window.get(0, 2, 0).await.map(drop), closed);
+        let nothing = window.get_accumulate(0, 0, &[], Op::Sum).await;
+        assert_eq!(nothing.map(drop), closed);
         assert_eq!(
             window.fetch_and_op(0, 0, 1, Op::Sum).await.map(drop),
             closed
