@@ -14,8 +14,8 @@ pub enum SendOverflow {
     /// It sends nothing and ends with [`CommError::Full`](crate::CommError::Full).
     Reject,
     /// It waits until one has been received, and then sends. What does not wait (`isend`,
-    /// `isend_slice`, the send of a `sendrecv`) sends all the same. The request of an `isend`, or
-    /// of a persistent send, ends when its own message has been received.
+    /// `isend_slice`, the send of a `sendrecv`) sends all the same. The request of an `isend` or
+    /// `isend_slice`, or of a persistent send, ends when its own message has been received.
     Wait,
 }
 

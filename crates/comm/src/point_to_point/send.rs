@@ -96,7 +96,8 @@ impl Communicator {
         PendingFuture::new(self.wait_site(), sending)
     }
 
-    /// Sends `value` and returns a request that has ended (MPI_ISEND).
+    /// Sends `value` and returns a request that has ended (MPI_ISEND). Under a
+    /// [`World::limit`](crate::World::limit) it may last until `value` is received.
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
@@ -156,8 +157,17 @@ impl Communicator {
         tag: Tag,
         numbers: &[T],
     ) -> Request<'_, ()> {
-        let location = Location::caller();
-        let mut sending = Sending::new(self, dest.into(), tag, numbers.to_vec(), location);
+        self.issend_slice_from(dest.into(), tag, numbers, Location::caller())
+    }
+
+    pub(super) fn issend_slice_from<T: Plain>(
+        &self,
+        dest: Dest,
+        tag: Tag,
+        numbers: &[T],
+        location: &'static Location<'static>,
+    ) -> Request<'_, ()> {
+        let mut sending = Sending::new(self, dest, tag, numbers.to_vec(), location);
         sending.length = numbers.len();
         sending.send();
         Request::new(self.wait_site(), sending)

@@ -40,7 +40,8 @@ impl Communicator {
         }
     }
 
-    /// Sends the numbers and returns a request that has ended; they may be changed at once.
+    /// Sends the numbers and returns a request that has ended; they may be changed at once. Under a
+    /// [`World::limit`](crate::World::limit) it may last until they are received.
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
@@ -51,7 +52,11 @@ impl Communicator {
         tag: Tag,
         numbers: &[T],
     ) -> Request<'_, ()> {
-        let sent = self.send_numbers(dest.into(), tag, numbers, Location::caller());
+        let dest = dest.into();
+        if self.waits_for_room(dest) {
+            return self.issend_slice_from(dest, tag, numbers, Location::caller());
+        }
+        let sent = self.send_numbers(dest, tag, numbers, Location::caller());
         Request::new(self.wait_site(), ReadyOutcome(Some(sent)))
     }
 
