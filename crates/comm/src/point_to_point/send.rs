@@ -157,17 +157,8 @@ impl Communicator {
         tag: Tag,
         numbers: &[T],
     ) -> Request<'_, ()> {
-        self.issend_slice_from(dest.into(), tag, numbers, Location::caller())
-    }
-
-    pub(super) fn issend_slice_from<T: Plain>(
-        &self,
-        dest: Dest,
-        tag: Tag,
-        numbers: &[T],
-        location: &'static Location<'static>,
-    ) -> Request<'_, ()> {
-        let mut sending = Sending::new(self, dest, tag, numbers.to_vec(), location);
+        let location = Location::caller();
+        let mut sending = Sending::new(self, dest.into(), tag, numbers.to_vec(), location);
         sending.length = numbers.len();
         sending.send();
         Request::new(self.wait_site(), sending)
