@@ -41,6 +41,7 @@
 //! | … between two groups of them | [`Communicator::intercommunicator`] |
 //! | lay numbers where processes of a machine use them together | [`share`](Communicator::share) |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
+//! | … and have it name who has called a library | [`Communicator::called_from`] |
 //! | see who waits for whom while it runs | [`World::watch`] |
 //! | learn where the time went | [`World::profile`] |
 //! | hear of ranks that have more to compute than others | [`World::on_imbalance`], [`Profile::imbalances`] |

@@ -181,7 +181,8 @@ impl<T: Plain> Window<T> {
     /// says so.
     ///
     /// # Panics
-    /// When `look` panics. A call of a window inside it blocks the thread for ever.
+    /// When `look` panics. A call of a window inside it blocks the thread for ever. Over several
+    /// processes so may one of a communicator, by which what others ask of this window comes.
     pub fn with<R>(&self, look: impl FnOnce(&[T]) -> R) -> R {
         let seen = self.own_memory().with(|numbers| look(numbers));
         seen.expect("its owner has not freed it")
