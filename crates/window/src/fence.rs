@@ -15,7 +15,7 @@ const COMPLETED: Tag = TAGS + 2;
 /// # Epochs
 impl<T: Plain> Window<T> {
     /// Ends when all ranks have called it, and everything that was done to this rank's window
-    /// before is done (MPI_WIN_FENCE).
+    /// before is done (MPI_WIN_FENCE). What a rank does while it waits belongs behind the fence.
     ///
     /// # Errors
     /// [`WindowError::Comm`].
@@ -30,12 +30,13 @@ impl<T: Plain> Window<T> {
             return Ok(self.comm.barrier().await?);
         }
         let sent = self.sent.replace(vec![0; self.processes]);
+        // What is asked while this rank waits is counted with the next epoch: it belongs there.
+        let next = self.epoch.get().wrapping_add(1);
+        self.epoch.set(next);
         let asked = self.pending.all_asked();
         let mut messages = vec![0; self.processes];
         let add = |a, b| a + b;
         self.comm.allreduce_into(&sent, &mut messages, add).await?;
-        let next = self.epoch.get().wrapping_add(1);
-        self.epoch.set(next);
         let here = messages[self.process_of[self.rank()]];
         let has_begun = self.site.ends(next, here, self.rank());
         if !has_begun.map_err(strange)? {

@@ -21,7 +21,7 @@ enum Place<T> {
 
 impl<T: Plain> WindowMemory<T> {
     /// Of this rank, in this process alone.
-    fn here(rank: usize, numbers: Option<Vec<T>>) -> Self {
+    pub(crate) fn here(rank: usize, numbers: Option<Vec<T>>) -> Self {
         let place = Place::Here(Mutex::new(numbers));
         WindowMemory { rank, place }
     }

@@ -1,6 +1,6 @@
 //! What the ranks of one process share of a window, and what comes to it from other processes.
 //!
-//! Messages carry the number of fences that their sender has left. One of an epoch that has not
+//! Messages carry the number of fences that their sender has come to. One of an epoch that has not
 //! begun here waits. Of what belongs to the epoch before, some may still be on its way from a third
 //! process.
 //!
@@ -98,8 +98,7 @@ impl<T: Plain> WindowSite<T> {
             length: asked.length,
         };
         let mut state = self.state.lock();
-        // Numbers go round.
-        if (now.head.epoch.wrapping_sub(state.begun) as i32) > 0 {
+        if is_behind(state.begun, now.head.epoch) {
             state.put_off.push(now.kept());
             return Ok(());
         }
@@ -129,8 +128,12 @@ impl<T: Plain> WindowSite<T> {
         }
         state.begun = state.known;
         for message in mem::take(&mut state.put_off) {
-            // Nobody is two epochs ahead.
-            self.carry_out(state, message.now())?;
+            // Who waits in its next fence is two epochs ahead of one that has not left the last.
+            if is_behind(state.begun, message.head.epoch) {
+                state.put_off.push(message);
+            } else {
+                self.carry_out(state, message.now())?;
+            }
         }
         for rank in mem::take(&mut state.waiting) {
             self.tell(rank, rank, BEGUN, true);
@@ -233,6 +236,12 @@ impl<T: Plain> WindowSite<T> {
     }
 }
 
+/// Whether an epoch comes after the one that has begun.
+fn is_behind(begun: u32, epoch: u32) -> bool {
+    // Numbers go round.
+    epoch.wrapping_sub(begun) as i32 > 0
+}
+
 /// Changes the bytes that a message is about, if the window is open.
 fn change<T: Plain>(
     region: &Region<T>,
@@ -315,6 +324,53 @@ impl Message {
             at: self.at,
             part: &self.part,
             length: self.length,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::WindowMemory;
+
+    /// A number is put into the window of rank 0 by rank 1, which has come to so many fences.
+    fn put(site: &WindowSite<u8>, epoch: u32, number: u8) {
+        let head = Head {
+            act: Act::Put,
+            op: 0,
+            kind: 0,
+            answers: false,
+            epoch,
+            tag: 0,
+            offset: 0,
+        };
+        let asked = Asked {
+            source: 1,
+            head: &head.written(),
+            part: &[number],
+            at: 0,
+            length: 1,
+        };
+        site.asked(0, asked).unwrap();
+    }
+
+    #[test]
+    fn what_is_of_later_epochs_waits_for_its_own() {
+        for begun in [0, u32::MAX - 1] {
+            let memory = WindowMemory::here(0, Some(vec![0]));
+            let site = WindowSite::new(vec![Arc::new(Region::new(0, memory))]);
+            {
+                let mut state = site.state.lock();
+                (state.begun, state.known) = (begun, begun);
+            }
+            let there = || site.regions[0].memory.with(|numbers| numbers[0]).unwrap();
+            for (ahead, number) in [(2, 30), (1, 20), (0, 10)] {
+                put(&site, begun.wrapping_add(ahead), number);
+            }
+            for (ahead, number) in [(1, 10), (2, 20), (3, 30)] {
+                assert_eq!(there(), number);
+                assert_eq!(site.ends(begun.wrapping_add(ahead), 1, 0), Ok(true));
+            }
         }
     }
 }

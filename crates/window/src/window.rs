@@ -44,7 +44,7 @@ pub struct Window<T: Plain> {
     /// The process of each rank.
     pub(crate) process_of: Vec<usize>,
     pub(crate) processes: usize,
-    /// How many fences this rank has left.
+    /// How many fences this rank has come to.
     pub(crate) epoch: Cell<u32>,
     /// Messages to each process since the last one.
     pub(crate) sent: RefCell<Vec<u64>>,
