@@ -41,7 +41,8 @@ struct State {
     expected: u64,
     done: u64,
     put_off: Vec<Message>,
-    /// Long ones that are carried out when they are whole, by receiver, sender and tag.
+    /// Long ones that are carried out when they are whole, by receiver, sender and tag. Of a put,
+    /// which has no tag, the beginning of the element whose rest comes next.
     collected: HashMap<(usize, usize, u32), Vec<u8>>,
     /// Ranks that wait for the next epoch.
     waiting: Vec<usize>,
@@ -149,10 +150,7 @@ impl<T: Plain> WindowSite<T> {
         let region = region.ok_or_else(|| format!("rank {} is not here", now.to))?;
         let Head { act, op, kind, .. } = now.head;
         match act {
-            Act::Put => change(region, now, |there| {
-                there.copy_from_slice(now.part);
-                Some(())
-            }),
+            Act::Put => self.put(state, region, now),
             Act::Accumulate => {
                 let op = known(op)?;
                 change(region, now, |there| {
@@ -179,6 +177,25 @@ impl<T: Plain> WindowSite<T> {
                 Ok(())
             }
         }
+    }
+
+    /// Puts what has come. An element that begins in one part and ends in another is put whole.
+    fn put(&self, state: &mut State, region: &Region<T>, now: Now<'_>) -> Result<(), String> {
+        let (size, key) = (size_of::<T>().max(1), (now.to, now.source, now.head.tag));
+        // Parts are cut at multiples of 64 bytes.
+        if 64 % size == 0 || now.part.len() == now.length {
+            return lay(region, now);
+        }
+        let mut bytes = state.collected.remove(&key).unwrap_or_default();
+        let at = now.at.checked_sub(bytes.len());
+        let at = at.ok_or("a part has lost the one before it")?;
+        bytes.extend_from_slice(now.part);
+        let rest = bytes.split_off(bytes.len() / size * size);
+        if !rest.is_empty() {
+            state.collected.insert(key, rest);
+        }
+        let part = &bytes;
+        lay(region, Now { at, part, ..now })
     }
 
     fn get(&self, region: &Region<T>, now: Now<'_>) -> Result<(), String> {
@@ -240,6 +257,14 @@ impl<T: Plain> WindowSite<T> {
 fn is_behind(begun: u32, epoch: u32) -> bool {
     // Numbers go round.
     epoch.wrapping_sub(begun) as i32 > 0
+}
+
+/// Puts whole elements.
+fn lay<T: Plain>(region: &Region<T>, now: Now<'_>) -> Result<(), String> {
+    change(region, now, |there| {
+        there.copy_from_slice(now.part);
+        Some(())
+    })
 }
 
 /// Changes the bytes that a message is about, if the window is open.
@@ -332,9 +357,10 @@ impl Message {
 mod tests {
     use super::*;
     use crate::memory::WindowMemory;
+    use std::ops::Range;
 
-    /// A number is put into the window of rank 0 by rank 1, which has come to so many fences.
-    fn put(site: &WindowSite<u8>, epoch: u32, number: u8) {
+    /// Rank 1, which has come to so many fences, puts a part of a body into the window of rank 0.
+    fn put<T: Plain>(site: &WindowSite<T>, epoch: u32, body: &[u8], part: Range<usize>) {
         let head = Head {
             act: Act::Put,
             op: 0,
@@ -347,17 +373,34 @@ mod tests {
         let asked = Asked {
             source: 1,
             head: &head.written(),
-            part: &[number],
-            at: 0,
-            length: 1,
+            part: &body[part.clone()],
+            at: part.start,
+            length: body.len(),
         };
         site.asked(0, asked).unwrap();
     }
 
     #[test]
+    fn sem_g345_an_element_that_two_parts_share_is_put_whole() {
+        let memory = WindowMemory::here(0, Some(vec![[0_u8; 3]; 44]));
+        let site = WindowSite::new(vec![Arc::new(Region::new(0, memory))]);
+        let body = [7; 3 * 44];
+        for part in [0..64, 64..128, 128..132] {
+            put(&site, 0, &body, part.clone());
+            let there = site.regions[0].memory.with(|elements| elements.to_vec());
+            let there = there.unwrap();
+            let (put, rest) = there.split_at(part.end / 3);
+            assert!(put.iter().all(|element| *element == [7; 3]), "{part:?}");
+            assert!(rest.iter().all(|element| *element == [0; 3]), "{part:?}");
+        }
+        let state = site.state.lock();
+        assert_eq!((state.done, state.collected.len()), (1, 0));
+    }
+
+    #[test]
     fn what_is_of_later_epochs_waits_for_its_own() {
         for begun in [0, u32::MAX - 1] {
-            let memory = WindowMemory::here(0, Some(vec![0]));
+            let memory = WindowMemory::here(0, Some(vec![0_u8]));
             let site = WindowSite::new(vec![Arc::new(Region::new(0, memory))]);
             {
                 let mut state = site.state.lock();
@@ -365,7 +408,7 @@ mod tests {
             }
             let there = || site.regions[0].memory.with(|numbers| numbers[0]).unwrap();
             for (ahead, number) in [(2, 30), (1, 20), (0, 10)] {
-                put(&site, begun.wrapping_add(ahead), number);
+                put(&site, begun.wrapping_add(ahead), &[number], 0..1);
             }
             for (ahead, number) in [(1, 10), (2, 20), (3, 30)] {
                 assert_eq!(there(), number);
