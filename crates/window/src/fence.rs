@@ -21,13 +21,19 @@ impl<T: Plain> Window<T> {
     /// [`WindowError::Comm`].
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<(), WindowError>> {
-        self.comm.called_from(Location::caller()).run(self.met())
+        // Here: a profile names its place.
+        let barrier = self.comm.barrier();
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.met(barrier))
     }
 
-    /// As [`Window::fence`], in a call of the window.
-    pub(crate) async fn met(&self) -> Result<(), WindowError> {
+    /// As [`Window::fence`], with a barrier that is used where no more is needed.
+    pub(crate) async fn met(
+        &self,
+        barrier: impl Future<Output = Result<(), CommError>>,
+    ) -> Result<(), WindowError> {
         if self.processes == 1 || self.shares_memory() {
-            return Ok(self.comm.barrier().await?);
+            return Ok(barrier.await?);
         }
         let sent = self.sent.replace(vec![0; self.processes]);
         // What is asked while this rank waits is counted with the next epoch: it belongs there.

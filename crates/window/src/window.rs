@@ -234,7 +234,7 @@ impl<T: Plain> Window<T> {
         if let Some(&rank) = self.locked.borrow().first() {
             return Err(WindowError::Locked { rank });
         }
-        self.met().await?;
+        self.met(self.comm.barrier()).await?;
         // Nobody asks any more: all have left the fence, or wait for nothing but what is here.
         self.comm.barrier().await?;
         let numbers = self.own_memory().close();
