@@ -6,6 +6,7 @@ use crate::memory::{WindowMemory, part};
 use crate::pending::PendingChanges;
 use crate::region::Region;
 use crate::site::WindowSite;
+use crate::turns::{Turn, Turns, give_way};
 use motet_comm::{CommError, Communicator, Delegate, Local, Plain, Tag};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -28,9 +29,10 @@ use std::sync::Arc;
 /// alone with their calls.
 ///
 /// # Cancellation
-/// A put or accumulate is sent when its future is first polled, or not at all. Dropping the future
-/// of a fetch, swap or get after that leaves it to be carried out, and its result is lost. Dropping
-/// that of `fence`, or of `free`, leaves this rank out of step.
+/// A put or accumulate is sent when its future is first polled, or not at all. (Where processes
+/// share memory and another one uses the numbers it waits for that, and takes place then.) Dropping
+/// the future of a fetch, swap or get after that leaves it to be carried out, and its result is
+/// lost. Dropping that of `fence`, or of `free`, leaves this rank out of step.
 pub struct Window<T: Plain> {
     /// The window's own.
     pub(crate) comm: Communicator,
@@ -54,6 +56,8 @@ pub struct Window<T: Plain> {
     pub(crate) locked: RefCell<BTreeSet<usize>>,
     /// Answers so far.
     tags: Cell<Tag>,
+    /// Accesses that wait for numbers which another process uses.
+    turns: Turns,
 }
 
 /// Tags above are for what is not an answer.
@@ -127,6 +131,7 @@ impl<T: Plain> Window<T> {
             pending: PendingChanges::default(),
             locked: RefCell::default(),
             tags: Cell::new(0),
+            turns: Turns::default(),
         })
     }
 
@@ -253,6 +258,36 @@ impl<T: Plain> Window<T> {
         match self.shares_memory() {
             true => self.shared.get(rank),
             false => self.site.region(rank).map(|region| &region.memory),
+        }
+    }
+
+    /// Has `use_it` use a part of numbers that can be used from here. Where another process uses
+    /// them for long the other ranks of this thread go on meanwhile.
+    pub(crate) async fn access<R>(
+        &self,
+        memory: &WindowMemory<T>,
+        (offset, length): (usize, usize),
+        use_it: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R, WindowError> {
+        if !self.shares_memory() {
+            return memory.with_part(offset, length, use_it);
+        }
+        let rank = memory.rank();
+        let mut act = move |numbers: &mut [T]| -> Result<R, WindowError> {
+            let range = part(rank, numbers.len(), offset, length)?;
+            Ok(use_it(&mut numbers[range]))
+        };
+        let mut turn: Option<Turn<'_>> = None;
+        loop {
+            let is_next = turn.as_ref().map_or(self.turns.is_free(), Turn::is_next);
+            if is_next {
+                match memory.with_soon(act) {
+                    Ok(used) => return used?,
+                    Err(again) => act = again,
+                }
+            }
+            turn.get_or_insert_with(|| self.turns.wait());
+            give_way().await;
         }
     }
 
