@@ -182,8 +182,8 @@ impl<T: Plain> Window<T> {
     }
 
     /// Has `look` look at this rank's own numbers, while nobody changes them. It is short: whoever
-    /// accesses them waits for it on its thread. What others have put is there after the call that
-    /// says so.
+    /// accesses them waits for it, in this process on its thread. What others have put is there
+    /// after the call that says so.
     ///
     /// # Panics
     /// When `look` panics. A call of a window inside it blocks the thread for ever. Over several
