@@ -137,8 +137,8 @@ class World:
 
         It holds for the runs that begin later; there is no limit before. With one message more
         `send` raises ``MPI.Exception`` and has sent nothing, or waits until one has been received.
-        So does `sendrecv`, which sends before it receives; the request of an `isend` ends when its
-        message has room. Collectives have bounds of their own.
+        `sendrecv` and `isend` do not wait, and send all the same with ``overflow="wait"``; the
+        request of an `isend` ends when its message has room. Collectives have bounds of their own.
 
         >>> from motet.mpi4py import MPI
         >>> def main(comm):

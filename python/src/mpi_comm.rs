@@ -28,17 +28,6 @@ impl MpiComm {
     pub(crate) fn handle(&self) -> CommHandle {
         self.0
     }
-
-    /// Sends bytes. It waits only where a limit says so, and then lets go of the interpreter: the
-    /// receiver may be a thread of it.
-    fn send_bytes(&self, py: Python<'_>, dest: Dest, tag: u32, bytes: &[u8]) -> PyResult<()> {
-        if sends_wait() {
-            let send = async |comm: Rc<RankCommunicator>| comm.send_slice(dest, tag, bytes).await;
-            return self.0.wait(py, send);
-        }
-        let member = self.0.member()?;
-        poll(pin!(member.send_slice(dest, tag, bytes))).map_err(mpi_error)
-    }
 }
 
 #[pymethods]
@@ -108,20 +97,29 @@ impl MpiComm {
             let call = async move |comm: Rc<RankCommunicator>| {
                 match sync {
                     true => comm.issend_slice(dest, tag, &bytes).wait().await?,
-                    false => comm.send_slice(dest, tag, &bytes).await?,
+                    // It goes now, so that no later one is before it.
+                    false => comm.isend_slice(dest, tag, &bytes).wait().await?,
                 }
                 Ok(CallResult::Nothing)
             };
             return self.0.call(py, start, None, call).map(Some);
         }
-        self.send_bytes(py, dest, tag, data.slice()?)?;
+        self.0.send(py, (dest, tag), data.slice()?, false)?;
         Ok(None)
     }
 
-    /// Sends an array of numpy from where it is; `false` when it is not such that it can be.
-    fn send_array(&self, buf: &Bound<'_, PyAny>, dest: usize, tag: u32) -> PyResult<bool> {
-        let dest = Dest::Rank(dest);
-        let sent = with_bytes(buf, |bytes| self.send_bytes(buf.py(), dest, tag, bytes));
+    /// Sends an array of numpy from where it is; `false` when it is not such that it can be. With
+    /// `at_once` it does not wait for room under a limit.
+    #[pyo3(signature = (buf, dest, tag, at_once=false))]
+    fn send_array(
+        &self,
+        buf: &Bound<'_, PyAny>,
+        dest: usize,
+        tag: u32,
+        at_once: bool,
+    ) -> PyResult<bool> {
+        let on = (Dest::Rank(dest), tag);
+        let sent = with_bytes(buf, |bytes| self.0.send(buf.py(), on, bytes, at_once));
         Ok(sent.transpose()?.is_some())
     }
 

@@ -3,9 +3,10 @@
 use crate::given::{BegunCall, CallResult, Raised};
 use crate::mpi_request::keep;
 use crate::mpi_world;
-use crate::own::{OWN, RankCommunicator, WaitFailure, here, poll};
+use crate::own::{OWN, RankCommunicator, WaitFailure, here, poll, sends_wait};
 use crate::started::mpi_error;
 use motet::CommError;
+use motet::comm::Dest;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -97,6 +98,30 @@ impl CommHandle {
             poll(pin!(call(member)))
         })
         .map_err(mpi_error)
+    }
+
+    /// Sends bytes. It waits only where a limit says so, and then lets go of the interpreter: the
+    /// receiver may be a thread of it. With `at_once` it does not wait even then.
+    pub(crate) fn send(
+        self,
+        py: Python<'_>,
+        (dest, tag): (Dest, u32),
+        bytes: &[u8],
+        at_once: bool,
+    ) -> PyResult<()> {
+        if at_once {
+            let member = self.member()?;
+            // It has gone: what would be waited for is that it is received.
+            let sent = member.isend_slice(dest, tag, bytes).test();
+            let sent = sent.unwrap_or(Ok(()));
+            return sent.map_err(|error| mpi_error(WaitFailure::Comm(error)));
+        }
+        if sends_wait() {
+            let send = async |comm: Rc<RankCommunicator>| comm.send_slice(dest, tag, bytes).await;
+            return self.wait(py, send);
+        }
+        let member = self.member()?;
+        poll(pin!(member.send_slice(dest, tag, bytes))).map_err(mpi_error)
     }
 
     /// A handle on a new communicator of this rank.

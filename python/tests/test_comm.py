@@ -255,3 +255,35 @@ def test_sem_g501_a_rank_sends_no_more_than_its_limit():
         world.limit(0)
     with pytest.raises(ValueError, match="'reject' or 'wait'"):
         world.limit(1, overflow="drop")
+
+
+def test_sem_g501_what_does_not_wait_for_room_is_sent_at_once():
+    def exchanges(comm):
+        other, came = 1 - comm.rank, numpy.empty(4)
+        numbers = numpy.arange(4.0) + comm.rank
+        comm.send("first", dest=other)
+        comm.Sendrecv(numbers, dest=other, sendtag=1, recvbuf=came, source=other, recvtag=1)
+        assert (came == numpy.arange(4.0) + other).all()
+        came[:] = -1
+        begun = comm.Isendrecv(
+            numbers, dest=other, sendtag=2, recvbuf=came, source=other, recvtag=2
+        )
+        begun.Wait()
+        assert (came == numpy.arange(4.0) + other).all()
+        assert comm.sendrecv(comm.rank, dest=other, sendtag=3, source=other, recvtag=3) == other
+        return comm.recv(source=other, tag=0)
+
+    def in_order(comm):
+        if comm.rank == 0:
+            comm.send(0, dest=1)
+            begun = comm.isend(1, dest=1)
+            comm.barrier()
+            comm.send(2, dest=1)
+            return begun.wait()
+        came = [comm.recv(source=0)]
+        comm.barrier()
+        return [*came, comm.recv(source=0), comm.recv(source=0)]
+
+    world = World.threads(2).limit(1, overflow="wait")
+    assert world.run(exchanges) == ["first", "first"]
+    assert world.run(in_order) == [None, [0, 1, 2]]

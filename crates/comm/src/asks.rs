@@ -43,14 +43,25 @@ impl Asks {
                 Some(left) => self.asked.wait_timeout(state, left).0,
             };
         }
-        state.told = Some(Instant::now());
-        std::mem::take(&mut state.open)
+        let asked = std::mem::take(&mut state.open);
+        if asked {
+            state.told = Some(Instant::now());
+        }
+        asked
     }
 }
 
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_has_waited_in_vain_has_told_nobody() {
+        let asks = Asks::default();
+        assert!(!asks.wait(Some(Duration::ZERO)));
+        asks.ask();
+        assert!(asks.wait(Some(Duration::ZERO)));
+    }
 
     #[test]
     fn requests_within_a_moment_are_one() {

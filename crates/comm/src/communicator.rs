@@ -4,6 +4,7 @@ use crate::CommError;
 use crate::buffer_pool::BufferPool;
 use crate::envelope::{Context, MessageKind};
 use crate::fabric::{AnyFabric, MeetingPoint, Team};
+use crate::layer_call::{LayerCall, LayerPlace};
 use crate::limit::Outstanding;
 use crate::pending::WaitSite;
 use crate::profile::{Called, EnteredCall, Recorder};
@@ -56,6 +57,9 @@ struct Seldom {
     buffer_pool: BufferPool,
     /// The memory of numbers that were sent from slices before their receiver came.
     free_buffers: motet_sync::Arc<FreeBuffers>,
+    /// Where the rank is in a call of a layer above, if there are such calls; all communicators
+    /// that were made of this one since share it.
+    layer_place: OnceCell<LayerPlace>,
 }
 
 impl Communicator {
@@ -153,6 +157,33 @@ impl Communicator {
         self.team.communicator
     }
 
+    /// For a library whose calls are made of calls of this communicator, or of others that are made
+    /// of it meanwhile. While such a call [runs](LayerCall::run), the report of a stuck run names
+    /// `location` where the rank waits, and not a line of the library.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, Communicator, World};
+    /// use std::panic::Location;
+    ///
+    /// /// The number of ranks. One that waits here for ever is reported where it has called this.
+    /// #[track_caller]
+    /// fn count(comm: &Communicator) -> impl Future<Output = Result<usize, CommError>> {
+    ///     let called = comm.called_from(Location::caller());
+    ///     called.run(async move {
+    ///         comm.barrier().await?;
+    ///         comm.allreduce(1_usize, |a, b| a + b).await
+    ///     })
+    /// }
+    ///
+    /// let counts = World::threads(3).run(async |comm| count(&comm).await).unwrap();
+    /// assert_eq!(counts, [3, 3, 3]);
+    /// ```
+    #[must_use]
+    pub fn called_from(&self, location: &'static Location<'static>) -> LayerCall {
+        let place = self.seldom().layer_place.get_or_init(LayerPlace::default);
+        LayerCall::new(LayerPlace::clone(place), location)
+    }
+
     #[inline]
     pub(crate) fn fabric(&self) -> &AnyFabric {
         &self.fabric
@@ -202,6 +233,8 @@ impl Communicator {
     ) -> Why {
         self.fabric.sleeps();
         let communicator = self.number();
+        let layer_place = self.seldom.get().and_then(|kept| kept.layer_place.get());
+        let location = layer_place.and_then(|at| at.get()).unwrap_or(location);
         Why {
             wait: Wait {
                 operation,
@@ -255,7 +288,13 @@ impl Communicator {
         let kept = self.seldom.get();
         let recorder = kept.and_then(|seldom| seldom.recorder.clone());
         let outstanding = kept.and_then(|seldom| seldom.outstanding.clone());
-        Communicator::new(self.fabric.clone(), team, rank).with(recorder, outstanding)
+        let member = Communicator::new(self.fabric.clone(), team, rank);
+        let member = member.with(recorder, outstanding);
+        if let Some(place) = kept.and_then(|seldom| seldom.layer_place.get()) {
+            // It is new: nothing is there.
+            let _ = member.seldom().layer_place.set(LayerPlace::clone(place));
+        }
+        member
     }
 }
 

@@ -41,6 +41,7 @@
 //! | … between two groups of them | [`Communicator::intercommunicator`] |
 //! | lay numbers where processes of a machine use them together | [`share`](Communicator::share) |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
+//! | … and have it name who has called a library | [`Communicator::called_from`] |
 //! | see who waits for whom while it runs | [`World::watch`] |
 //! | learn where the time went | [`World::profile`] |
 //! | hear of ranks that have more to compute than others | [`World::on_imbalance`], [`Profile::imbalances`] |
@@ -86,6 +87,7 @@ mod exchange;
 mod fabric;
 mod group;
 mod intercommunicator;
+mod layer_call;
 mod limit;
 mod outcome;
 mod pending;
@@ -123,6 +125,7 @@ pub use error::{CommError, RunError};
 pub use fabric::Asked;
 pub use group::Group;
 pub use intercommunicator::Intercommunicator;
+pub use layer_call::LayerCall;
 pub use limit::SendOverflow;
 pub use outcome::Outcome;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};

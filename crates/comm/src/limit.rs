@@ -15,7 +15,8 @@ pub enum SendOverflow {
     Reject,
     /// It waits until one has been received, and then sends. What does not wait (`isend`,
     /// `isend_slice`, the send of a `sendrecv`) sends all the same. The request of an `isend`, or
-    /// of a persistent send, ends when its own message has been received.
+    /// of a persistent send, ends when its own message has been received; that of an `isend_slice`
+    /// when there is room for its message.
     Wait,
 }
 
@@ -47,6 +48,14 @@ impl Outstanding {
         // Relaxed: others only take from it.
         let count = counts.get(&dest);
         count.is_none_or(|count| count.load(Ordering::Relaxed) < self.limit.messages)
+    }
+
+    /// Whether no more messages wait there than may.
+    pub(crate) fn fits(&self, dest: usize) -> bool {
+        let counts = self.counts.borrow();
+        // Relaxed: as above.
+        let count = counts.get(&dest);
+        count.is_none_or(|count| count.load(Ordering::Relaxed) <= self.limit.messages)
     }
 
     /// The receipt of a message that `sender` sends to a rank of the world.

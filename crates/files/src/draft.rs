@@ -9,7 +9,9 @@ use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
+use std::future::Future;
 use std::io::{self, ErrorKind};
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -64,15 +66,19 @@ impl<T: Plain> Draft<T> {
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
-    pub async fn create(comm: &Communicator, path: impl AsRef<Path>) -> Result<Self, FileError> {
-        Draft::begin(comm, path.as_ref(), |file, draft, path| {
+    #[track_caller]
+    pub fn create(
+        comm: &Communicator,
+        path: impl AsRef<Path>,
+    ) -> impl Future<Output = Result<Self, FileError>> {
+        let called = comm.called_from(Location::caller());
+        called.run(Self::begin(comm, path, |file, draft, path| {
             if let Ok(known) = fs::metadata(path) {
                 let set = file.set_permissions(known.permissions());
                 set.map_err(FileError::io("set_permissions", draft))?;
             }
             Ok(())
-        })
-        .await
+        }))
     }
 
     /// Begins with a copy of the file that is there (MPI_FILE_OPEN with MPI_MODE_RDWR): what is not
@@ -83,22 +89,26 @@ impl<T: Plain> Draft<T> {
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
-    pub async fn change(comm: &Communicator, path: impl AsRef<Path>) -> Result<Self, FileError> {
-        Draft::begin(comm, path.as_ref(), |_, draft, path| {
+    #[track_caller]
+    pub fn change(
+        comm: &Communicator,
+        path: impl AsRef<Path>,
+    ) -> impl Future<Output = Result<Self, FileError>> {
+        let called = comm.called_from(Location::caller());
+        called.run(Self::begin(comm, path, |_, draft, path| {
             let copied = fs::copy(path, draft);
             copied.map(drop).map_err(FileError::io("copy", path))
-        })
-        .await
+        }))
     }
 
     async fn begin(
         comm: &Communicator,
-        path: &Path,
+        path: impl AsRef<Path>,
         fill: impl FnOnce(&File, &Path, &Path) -> Result<(), FileError>,
     ) -> Result<Self, FileError> {
         let comm = comm.dup().await?;
         let made = (comm.rank() == 0).then(|| {
-            let target = followed(path)?;
+            let target = followed(path.as_ref())?;
             let (file, draft) = made_beside(&target)?;
             let removal = Removal(Some(draft.clone()));
             fill(&file, &draft, &target)?;
@@ -147,8 +157,14 @@ impl<T: Plain> Draft<T> {
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
-    pub async fn write_at_all(&self, offset: u64, elements: &[T]) -> Result<(), FileError> {
-        self.place.write_all(offset, elements).await
+    #[track_caller]
+    pub fn write_at_all(
+        &self,
+        offset: u64,
+        elements: &[T],
+    ) -> impl Future<Output = Result<(), FileError>> {
+        let called = self.place.comm.called_from(Location::caller());
+        called.run(self.place.write_all(offset, elements))
     }
 
     /// Writes what each rank has behind what is written so, in the order of the ranks
@@ -156,7 +172,13 @@ impl<T: Plain> Draft<T> {
     ///
     /// # Errors
     /// As [`Draft::write_at_all`]. The next one begins behind the place of the one that failed.
-    pub async fn write_ordered(&self, elements: &[T]) -> Result<(), FileError> {
+    #[track_caller]
+    pub fn write_ordered(&self, elements: &[T]) -> impl Future<Output = Result<(), FileError>> {
+        let called = self.place.comm.called_from(Location::caller());
+        called.run(self.write_next(elements))
+    }
+
+    async fn write_next(&self, elements: &[T]) -> Result<(), FileError> {
         let offset = ordered(&self.place.comm, &self.next, elements.len()).await?;
         self.place.write_all(offset, elements).await
     }
@@ -199,7 +221,13 @@ impl<T: Plain> Draft<T> {
     ///
     /// # Errors
     /// On all ranks, if one fails.
-    pub async fn resize(&self, elements: u64) -> Result<(), FileError> {
+    #[track_caller]
+    pub fn resize(&self, elements: u64) -> impl Future<Output = Result<(), FileError>> {
+        let called = self.place.comm.called_from(Location::caller());
+        called.run(self.set_length(elements))
+    }
+
+    async fn set_length(&self, elements: u64) -> Result<(), FileError> {
         let bytes = elements.checked_mul(size_of::<T>() as u64);
         let bytes = bytes.ok_or_else(|| FileError::View {
             problem: format!("no file has {elements} elements"),
@@ -228,8 +256,10 @@ impl<T: Plain> Draft<T> {
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
-    pub async fn commit(self) -> Result<(), FileError> {
-        self.finish(true).await
+    #[track_caller]
+    pub fn commit(self) -> impl Future<Output = Result<(), FileError>> {
+        let called = self.place.comm.called_from(Location::caller());
+        called.run(self.finish(true))
     }
 
     /// As [`Draft::commit`], without waiting for the disk. The file is whole for all that look at
@@ -237,8 +267,10 @@ impl<T: Plain> Draft<T> {
     ///
     /// # Errors
     /// As [`Draft::commit`].
-    pub async fn commit_without_sync(self) -> Result<(), FileError> {
-        self.finish(false).await
+    #[track_caller]
+    pub fn commit_without_sync(self) -> impl Future<Output = Result<(), FileError>> {
+        let called = self.place.comm.called_from(Location::caller());
+        called.run(self.finish(false))
     }
 
     async fn finish(mut self, syncs: bool) -> Result<(), FileError> {

@@ -65,7 +65,7 @@ impl<T: Plain> RankFile<T> {
     pub(crate) async fn write_all(&self, offset: u64, elements: &[T]) -> Result<(), FileError> {
         let pieces = agree(&self.comm, self.pieces(offset, elements.len())).await?;
         let bytes = bytemuck::cast_slice(elements);
-        let written = match Domains::of(&self.comm, &pieces).await? {
+        let written = match Domains::of(&self.comm, &pieces, size_of::<T>()).await? {
             None => self.write_pieces(&pieces, bytes),
             Some(domains) => {
                 let by = (&self.file, domains);
@@ -96,7 +96,7 @@ impl<T: Plain> RankFile<T> {
     pub(crate) async fn read_all(&self, offset: u64, room: &mut [T]) -> Result<(), FileError> {
         let pieces = agree(&self.comm, self.readable(offset, room.len())).await?;
         let room = bytemuck::cast_slice_mut(room);
-        let read = match Domains::of(&self.comm, &pieces).await? {
+        let read = match Domains::of(&self.comm, &pieces, size_of::<T>()).await? {
             None => self.read_pieces(&pieces, room),
             Some(domains) => {
                 let by = (&self.file, domains);

@@ -6,6 +6,8 @@ use motet_comm::{Communicator, Plain};
 use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
+use std::future::Future;
+use std::panic::Location;
 use std::path::Path;
 
 /// A file of numbers that ranks read. Offsets count elements of the rank's [`View`].
@@ -28,7 +30,16 @@ impl<T: Plain> Stored<T> {
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
-    pub async fn open(comm: &Communicator, path: impl AsRef<Path>) -> Result<Self, FileError> {
+    #[track_caller]
+    pub fn open(
+        comm: &Communicator,
+        path: impl AsRef<Path>,
+    ) -> impl Future<Output = Result<Self, FileError>> {
+        let called = comm.called_from(Location::caller());
+        called.run(Self::opened(comm, path))
+    }
+
+    async fn opened(comm: &Communicator, path: impl AsRef<Path>) -> Result<Self, FileError> {
         let (comm, path) = (comm.dup().await?, path.as_ref().to_owned());
         let file = File::open(&path).map_err(FileError::io("open", &path));
         let file = agree(&comm, file).await?;
@@ -82,8 +93,14 @@ impl<T: Plain> Stored<T> {
     ///
     /// # Cancellation
     /// As a collective: this rank is then out of step.
-    pub async fn read_at_all(&self, offset: u64, room: &mut [T]) -> Result<(), FileError> {
-        self.place.read_all(offset, room).await
+    #[track_caller]
+    pub fn read_at_all(
+        &self,
+        offset: u64,
+        room: &mut [T],
+    ) -> impl Future<Output = Result<(), FileError>> {
+        let called = self.place.comm.called_from(Location::caller());
+        called.run(self.place.read_all(offset, room))
     }
 
     /// Reads what is next for all ranks, in the order of the ranks (MPI_FILE_READ_ORDERED). The
@@ -91,7 +108,13 @@ impl<T: Plain> Stored<T> {
     ///
     /// # Errors
     /// As [`Stored::read_at_all`]. The next one begins behind the place of the one that failed.
-    pub async fn read_ordered(&self, room: &mut [T]) -> Result<(), FileError> {
+    #[track_caller]
+    pub fn read_ordered(&self, room: &mut [T]) -> impl Future<Output = Result<(), FileError>> {
+        let called = self.place.comm.called_from(Location::caller());
+        called.run(self.read_next(room))
+    }
+
+    async fn read_next(&self, room: &mut [T]) -> Result<(), FileError> {
         let offset = ordered(&self.place.comm, &self.next, room.len()).await?;
         self.place.read_all(offset, room).await
     }

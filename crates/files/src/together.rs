@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// Pieces that are shorter on average, in bytes, are put together.
 const SMALL: u64 = 16 * 1024;
-/// Domains begin at multiples of so many bytes.
+/// Domains begin at multiples of so many bytes, and with an element.
 const PAGE: u64 = 4096;
 /// So many bytes that nobody wants are read to go to the system once.
 const GAP: u64 = 16 * 1024;
@@ -33,10 +33,12 @@ pub(crate) struct Domains {
 pub(crate) type Pieces = [Range<u64>];
 
 impl Domains {
-    /// How all ranks cut, if that is worth it: all of them give what they access.
+    /// How all ranks cut, if that is worth it: all of them give what they access, in elements of so
+    /// many bytes.
     pub(crate) async fn of(
         comm: &Communicator,
         pieces: &Pieces,
+        element: usize,
     ) -> Result<Option<Domains>, FileError> {
         let bytes: u64 = pieces.iter().map(|piece| piece.end - piece.start).sum();
         let first = pieces.first().map_or(u64::MAX, |piece| piece.start);
@@ -49,10 +51,19 @@ impl Domains {
         if comm.size() == 1 || count == 0 || bytes / count >= SMALL {
             return Ok(None);
         }
-        let first = first / PAGE * PAGE;
-        let each = (last - first).div_ceil(comm.size() as u64);
-        let each = each.div_ceil(PAGE) * PAGE;
-        Ok(Some(Domains { first, each }))
+        Ok(Some(Domains::over(first..last, comm.size(), element)))
+    }
+
+    /// For so many ranks. No element is in two: of one that several ranks write, one rank's is there
+    /// whole.
+    fn over(all: Range<u64>, ranks: usize, element: usize) -> Domains {
+        let (element, pages) = (element.max(1) as u64, PAGE.trailing_zeros());
+        // The least common multiple of both.
+        let unit = element << (pages - element.trailing_zeros().min(pages));
+        let first = all.start / unit * unit;
+        let each = (all.end - first).div_ceil(ranks as u64);
+        let each = each.div_ceil(unit) * unit;
+        Domains { first, each }
     }
 
     /// Cuts pieces where domains end; each with the rank of its domain.
@@ -217,4 +228,26 @@ fn take_range(from: &[u8]) -> Option<(Range<u64>, &[u8])> {
     let (start, behind) = from.split_first_chunk::<8>()?;
     let (end, behind) = behind.split_first_chunk::<8>()?;
     Some((u64::from_le_bytes(*start)..u64::from_le_bytes(*end), behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sem_g356_no_element_is_cut_where_a_domain_ends() {
+        for element in [1_u64, 3, 8, 24, 4096, 5000] {
+            let all = 7 * element..100_000 * element;
+            let domains = Domains::over(all.clone(), 5, element as usize);
+            let parts: Vec<_> = domains.cut(std::slice::from_ref(&all)).collect();
+            let mut end = all.start;
+            for (at, (rank, part)) in parts.iter().enumerate() {
+                assert_eq!((*rank, part.start), (at, end), "of {element}");
+                assert_eq!(part.start % element, 0, "of {element}");
+                end = part.end;
+            }
+            assert_eq!(end, all.end);
+            assert!(parts.len() <= 5);
+        }
+    }
 }

@@ -125,6 +125,21 @@ impl<T: Plain> SharedNumbers<T> {
         self.hold().numbers().map(use_it)
     }
 
+    /// As [`SharedNumbers::with`], but waits for about a millisecond at most: for a thread that has
+    /// something else to do meanwhile.
+    ///
+    /// # Errors
+    /// `use_it`, which was not called: somebody else has used them all the time.
+    ///
+    /// # Panics
+    /// As [`SharedNumbers::with`].
+    pub fn with_soon<R, F: FnOnce(&mut [T]) -> R>(&self, use_it: F) -> Result<Option<R>, F> {
+        match self.take(true) {
+            true => Ok(Held(self).numbers().map(use_it)),
+            false => Err(use_it),
+        }
+    }
+
     /// Nobody uses them any more, in any process; what they are. `None` when they were closed.
     pub fn close(&self) -> Option<Vec<T>> {
         let mut held = self.hold();
@@ -141,18 +156,23 @@ impl<T: Plain> SharedNumbers<T> {
     /// Waits for the lock.
     #[inline]
     fn hold(&self) -> Held<'_, T> {
+        let taken = self.take(false);
+        debug_assert!(taken, "it was waited for");
+        Held(self)
+    }
+
+    /// Takes the lock; whether it has it: it has unless it `gives_up`.
+    #[inline]
+    fn take(&self, gives_up: bool) -> bool {
         let lock = &words_of(&*self.memory)[LOCK];
         let own = self.memory.process();
         // Acquire: as the module says.
         let taken = lock.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed);
-        if taken.is_err() {
-            self.wait_for(lock, own);
-        }
-        Held(self)
+        taken.is_ok() || self.wait_for(lock, own, gives_up)
     }
 
     #[cold]
-    fn wait_for(&self, lock: &AtomicU64, own: u64) {
+    fn wait_for(&self, lock: &AtomicU64, own: u64, gives_up: bool) -> bool {
         let mut looks = 0_u32;
         loop {
             // Relaxed: only to see whether it is worth asking for.
@@ -166,14 +186,19 @@ impl<T: Plain> SharedNumbers<T> {
                 let taken =
                     lock.compare_exchange(holder, own, Ordering::Acquire, Ordering::Relaxed);
                 if taken.is_ok() {
-                    return;
+                    return true;
                 }
             }
             match looks {
                 ..SPINS => spin_loop(),
                 SPINS..PATIENCE => thread::yield_now(),
                 // To yield offers the core to no thread that is less urgent.
-                PATIENCE.. => thread::park_timeout(NAP),
+                PATIENCE.. => {
+                    thread::park_timeout(NAP);
+                    if gives_up {
+                        return false;
+                    }
+                }
             }
         }
     }
@@ -310,6 +335,24 @@ mod tests {
         memory.gone.store(true, Ordering::Relaxed);
         assert_eq!(waiting.join().unwrap(), Some(0));
         assert_eq!(memory.words[LOCK].load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn who_does_not_wait_long_gets_what_it_wanted_to_do_again() {
+        let memory = words(FRONT + 1);
+        memory.words[LOCK].store(7, Ordering::Relaxed);
+        let numbers = seen::<u64>(&memory, 1, 1);
+        let add = |numbers: &mut [u64]| {
+            numbers[0] += 1;
+            numbers[0]
+        };
+        let Err(again) = numbers.with_soon(add) else {
+            panic!("7 uses them");
+        };
+        memory.gone.store(true, Ordering::Relaxed);
+        assert_eq!(numbers.with_soon(again).ok(), Some(Some(1)));
+        numbers.abandon();
+        assert_eq!(numbers.with_soon(add).ok(), Some(None));
     }
 
     #[test]

@@ -18,9 +18,11 @@ impl<T: Plain> Window<T> {
     pub async fn put(&self, rank: usize, offset: usize, numbers: &[T]) -> Result<(), WindowError> {
         self.part(rank, offset, numbers.len())?;
         match self.memory_of(rank) {
-            Some(memory) => memory.with_part(offset, numbers.len(), |there| {
-                there.copy_from_slice(numbers);
-            }),
+            Some(memory) => {
+                let part = (offset, numbers.len());
+                let put = |there: &mut [T]| there.copy_from_slice(numbers);
+                self.access(memory, part, put).await
+            }
             None => self.ask(
                 rank,
                 self.head(Act::Put, offset),
@@ -45,7 +47,8 @@ impl<T: Plain> Window<T> {
         async move {
             self.part(rank, offset, length)?;
             if let Some(memory) = self.memory_of(rank) {
-                return memory.with_part(offset, length, |there| there.to_vec());
+                let copy = |there: &mut [T]| there.to_vec();
+                return self.access(memory, (offset, length), copy).await;
             }
             let head = self.answered(self.head(Act::Get, offset), tag);
             self.ask(rank, head, &(length as u64).to_le_bytes())?;
@@ -67,7 +70,9 @@ impl<T: Plain> Window<T> {
         let got = self.get(rank, offset, room.len());
         async move {
             if let Some(memory) = self.memory_of(rank) {
-                return memory.with_part(offset, room.len(), |there| room.copy_from_slice(there));
+                let part = (offset, room.len());
+                let copy = |there: &mut [T]| room.copy_from_slice(there);
+                return self.access(memory, part, copy).await;
             }
             room.copy_from_slice(&got.await?);
             Ok(())
@@ -154,13 +159,14 @@ impl<T: Plain> Window<T> {
         async move {
             self.part(rank, offset, 1)?;
             if let Some(memory) = self.memory_of(rank) {
-                return memory.with_part(offset, 1, |there| {
+                let swap = |there: &mut [T]| {
                     let before = there[0];
                     if bytemuck::bytes_of(&before) == bytemuck::bytes_of(&expected) {
                         there[0] = new;
                     }
                     before
-                });
+                };
+                return self.access(memory, (offset, 1), swap).await;
             }
             let head = self.answered(self.head(Act::Swap, offset), tag);
             self.ask(rank, head, bytemuck::cast_slice(&[expected, new]))?;
@@ -217,9 +223,11 @@ impl<T: Number> Window<T> {
         self.part(rank, offset, numbers.len())?;
         has::<T>(op)?;
         match self.memory_of(rank) {
-            Some(memory) => memory.with_part(offset, numbers.len(), |there| {
-                combine(there, numbers, op);
-            }),
+            Some(memory) => {
+                let part = (offset, numbers.len());
+                let change = |there: &mut [T]| combine(there, numbers, op);
+                self.access(memory, part, change).await
+            }
             None => {
                 let head = self.combined(Act::Accumulate, offset, op);
                 self.ask(rank, head, bytemuck::cast_slice(numbers))
@@ -246,11 +254,12 @@ impl<T: Number> Window<T> {
             self.part(rank, offset, numbers.len())?;
             has::<T>(op)?;
             if let Some(memory) = self.memory_of(rank) {
-                return memory.with_part(offset, numbers.len(), |there| {
+                let change = |there: &mut [T]| {
                     let before = there.to_vec();
                     combine(there, numbers, op);
                     before
-                });
+                };
+                return self.access(memory, (offset, numbers.len()), change).await;
             }
             let head = self.answered(self.combined(Act::Fetch, offset, op), tag);
             self.ask(rank, head, bytemuck::cast_slice(numbers))?;
@@ -295,11 +304,12 @@ impl<T: Number> Window<T> {
             self.part(rank, offset, 1)?;
             has::<T>(op)?;
             if let Some(memory) = self.memory_of(rank) {
-                return memory.with_part(offset, 1, |there| {
+                let change = |there: &mut [T]| {
                     let before = there[0];
                     combine(there, &[number], op);
                     before
-                });
+                };
+                return self.access(memory, (offset, 1), change).await;
             }
             let head = self.answered(self.combined(Act::Fetch, offset, op), tag);
             self.ask(rank, head, bytemuck::bytes_of(&number))?;
@@ -329,7 +339,7 @@ fn combine<T: Number>(there: &mut [T], brought: &[T], op: Op) {
     }
 }
 
-/// Fewer numbers than were asked for come from a window that is closed.
+/// Other than as many numbers as were asked for come from a window that is closed.
 fn whole<T>(numbers: Vec<T>, rank: usize, length: usize) -> Result<Vec<T>, WindowError> {
     match numbers.len() == length {
         true => Ok(numbers),

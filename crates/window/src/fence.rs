@@ -5,6 +5,7 @@ use crate::window::TAGS;
 use crate::{Window, WindowError};
 use motet_comm::{ANY_SOURCE, CommError, Plain, Tag};
 use std::future::Future;
+use std::panic::Location;
 
 /// A window is open to a rank.
 const POSTED: Tag = TAGS + 1;
@@ -14,35 +15,43 @@ const COMPLETED: Tag = TAGS + 2;
 /// # Epochs
 impl<T: Plain> Window<T> {
     /// Ends when all ranks have called it, and everything that was done to this rank's window
-    /// before is done (MPI_WIN_FENCE).
+    /// before is done (MPI_WIN_FENCE). What a rank does while it waits belongs behind the fence.
     ///
     /// # Errors
     /// [`WindowError::Comm`].
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<(), WindowError>> {
-        let met = self.comm.barrier();
-        let begun = self.comm.recv::<bool>(ANY_SOURCE, BEGUN);
-        async move {
-            if self.processes == 1 || self.shares_memory() {
-                return Ok(met.await?);
-            }
-            let sent = self.sent.replace(vec![0; self.processes]);
-            let asked = self.pending.all_asked();
-            let mut messages = vec![0; self.processes];
-            let add = |a, b| a + b;
-            self.comm.allreduce_into(&sent, &mut messages, add).await?;
-            let next = self.epoch.get().wrapping_add(1);
-            self.epoch.set(next);
-            let here = messages[self.process_of[self.rank()]];
-            let has_begun = self.site.ends(next, here, self.rank());
-            if !has_begun.map_err(strange)? {
-                begun.await?;
-            }
-            for (rank, count) in asked {
-                self.pending.are_done(rank, count);
-            }
-            Ok(())
+        // Here: a profile names its place.
+        let barrier = self.comm.barrier();
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.met(barrier))
+    }
+
+    /// As [`Window::fence`], with a barrier that is used where no more is needed.
+    pub(crate) async fn met(
+        &self,
+        barrier: impl Future<Output = Result<(), CommError>>,
+    ) -> Result<(), WindowError> {
+        if self.processes == 1 || self.shares_memory() {
+            return Ok(barrier.await?);
         }
+        let sent = self.sent.replace(vec![0; self.processes]);
+        // What is asked while this rank waits is counted with the next epoch: it belongs there.
+        let next = self.epoch.get().wrapping_add(1);
+        self.epoch.set(next);
+        let asked = self.pending.all_asked();
+        let mut messages = vec![0; self.processes];
+        let add = |a, b| a + b;
+        self.comm.allreduce_into(&sent, &mut messages, add).await?;
+        let here = messages[self.process_of[self.rank()]];
+        let has_begun = self.site.ends(next, here, self.rank());
+        if !has_begun.map_err(strange)? {
+            self.comm.recv::<bool>(ANY_SOURCE, BEGUN).await?;
+        }
+        for (rank, count) in asked {
+            self.pending.are_done(rank, count);
+        }
+        Ok(())
     }
 
     /// Opens this rank's window to these ranks, each of which calls [`start`](Window::start)
@@ -50,7 +59,13 @@ impl<T: Plain> Window<T> {
     ///
     /// # Errors
     /// [`WindowError::Comm`]: no such rank.
-    pub async fn post(&self, origins: &[usize]) -> Result<(), WindowError> {
+    #[track_caller]
+    pub fn post(&self, origins: &[usize]) -> impl Future<Output = Result<(), WindowError>> {
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.posted(origins))
+    }
+
+    async fn posted(&self, origins: &[usize]) -> Result<(), WindowError> {
         for &rank in origins {
             self.comm.send(rank, POSTED, ()).await?;
         }
@@ -61,7 +76,13 @@ impl<T: Plain> Window<T> {
     ///
     /// # Errors
     /// [`WindowError::Comm`]: no such rank.
-    pub async fn start(&self, targets: &[usize]) -> Result<(), WindowError> {
+    #[track_caller]
+    pub fn start(&self, targets: &[usize]) -> impl Future<Output = Result<(), WindowError>> {
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.started(targets))
+    }
+
+    async fn started(&self, targets: &[usize]) -> Result<(), WindowError> {
         for &rank in targets {
             self.comm.recv::<()>(rank, POSTED).await?;
         }
@@ -73,7 +94,13 @@ impl<T: Plain> Window<T> {
     ///
     /// # Errors
     /// As [`Window::flush`].
-    pub async fn complete(&self, targets: &[usize]) -> Result<(), WindowError> {
+    #[track_caller]
+    pub fn complete(&self, targets: &[usize]) -> impl Future<Output = Result<(), WindowError>> {
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.completed(targets))
+    }
+
+    async fn completed(&self, targets: &[usize]) -> Result<(), WindowError> {
         for &rank in targets {
             self.flush(rank).await?;
             self.comm.send(rank, COMPLETED, ()).await?;
@@ -108,7 +135,13 @@ impl<T: Plain> Window<T> {
     ///     .unwrap();
     /// assert_eq!(got, [[0], [7], [0]]);
     /// ```
-    pub async fn wait(&self, origins: &[usize]) -> Result<(), WindowError> {
+    #[track_caller]
+    pub fn wait(&self, origins: &[usize]) -> impl Future<Output = Result<(), WindowError>> {
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.waited(origins))
+    }
+
+    async fn waited(&self, origins: &[usize]) -> Result<(), WindowError> {
         for &rank in origins {
             self.comm.recv::<()>(rank, COMPLETED).await?;
         }

@@ -31,7 +31,7 @@ pub(crate) struct Head {
     pub(crate) kind: u8,
     /// Whether an answer is wanted.
     pub(crate) answers: bool,
-    /// How many fences the rank had left that asks.
+    /// How many fences the rank had come to that asks.
     pub(crate) epoch: u32,
     /// With which the answer comes.
     pub(crate) tag: u32,

@@ -71,6 +71,7 @@ mod passive;
 mod pending;
 mod region;
 mod site;
+mod turns;
 mod window;
 
 pub use error::WindowError;

@@ -21,7 +21,7 @@ enum Place<T> {
 
 impl<T: Plain> WindowMemory<T> {
     /// Of this rank, in this process alone.
-    fn here(rank: usize, numbers: Option<Vec<T>>) -> Self {
+    pub(crate) fn here(rank: usize, numbers: Option<Vec<T>>) -> Self {
         let place = Place::Here(Mutex::new(numbers));
         WindowMemory { rank, place }
     }
@@ -45,6 +45,11 @@ impl<T: Plain> WindowMemory<T> {
         })
     }
 
+    /// Whose they are.
+    pub(crate) fn rank(&self) -> usize {
+        self.rank
+    }
+
     /// Has `use_it` use the numbers. It must not use a window.
     #[inline]
     pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut [T]) -> R) -> Result<R, WindowError> {
@@ -55,7 +60,20 @@ impl<T: Plain> WindowMemory<T> {
         used.ok_or(WindowError::Closed { rank: self.rank })
     }
 
-    /// The same with a part of them.
+    /// As [`WindowMemory::with`], but where another process uses the numbers for long `use_it`
+    /// comes back.
+    pub(crate) fn with_soon<R, F: FnOnce(&mut [T]) -> R>(
+        &self,
+        use_it: F,
+    ) -> Result<Result<R, WindowError>, F> {
+        let Place::Shared(numbers) = &self.place else {
+            return Ok(self.with(use_it));
+        };
+        let used = numbers.with_soon(use_it)?;
+        Ok(used.ok_or(WindowError::Closed { rank: self.rank }))
+    }
+
+    /// As [`WindowMemory::with`], with a part of them.
     #[inline]
     pub(crate) fn with_part<R>(
         &self,

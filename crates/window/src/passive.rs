@@ -202,11 +202,19 @@ impl<T: Plain> LockedAll<'_, T> {
     ///
     /// # Errors
     /// As [`Window::flush`].
-    pub async fn unlock_all(mut self) -> Result<(), WindowError> {
-        for lock in mem::take(&mut self.0) {
-            lock.unlock().await?;
+    #[track_caller]
+    pub fn unlock_all(self) -> impl Future<Output = Result<(), WindowError>> {
+        let mut unlocks = Vec::with_capacity(self.0.len());
+        // Not in a closure: that does not know the caller.
+        for lock in self.0 {
+            unlocks.push(lock.unlock());
         }
-        Ok(())
+        async move {
+            for unlock in unlocks {
+                unlock.await?;
+            }
+            Ok(())
+        }
     }
 }
 

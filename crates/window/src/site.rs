@@ -1,6 +1,6 @@
 //! What the ranks of one process share of a window, and what comes to it from other processes.
 //!
-//! Messages carry the number of fences that their sender has left. One of an epoch that has not
+//! Messages carry the number of fences that their sender has come to. One of an epoch that has not
 //! begun here waits. Of what belongs to the epoch before, some may still be on its way from a third
 //! process.
 //!
@@ -41,7 +41,8 @@ struct State {
     expected: u64,
     done: u64,
     put_off: Vec<Message>,
-    /// Long ones that are carried out when they are whole, by receiver, sender and tag.
+    /// Long ones that are carried out when they are whole, by receiver, sender and tag. Of a put,
+    /// which has no tag, the beginning of the element whose rest comes next.
     collected: HashMap<(usize, usize, u32), Vec<u8>>,
     /// Ranks that wait for the next epoch.
     waiting: Vec<usize>,
@@ -98,8 +99,7 @@ impl<T: Plain> WindowSite<T> {
             length: asked.length,
         };
         let mut state = self.state.lock();
-        // Numbers go round.
-        if (now.head.epoch.wrapping_sub(state.begun) as i32) > 0 {
+        if is_behind(state.begun, now.head.epoch) {
             state.put_off.push(now.kept());
             return Ok(());
         }
@@ -129,8 +129,12 @@ impl<T: Plain> WindowSite<T> {
         }
         state.begun = state.known;
         for message in mem::take(&mut state.put_off) {
-            // Nobody is two epochs ahead.
-            self.carry_out(state, message.now())?;
+            // Who waits in its next fence is two epochs ahead of one that has not left the last.
+            if is_behind(state.begun, message.head.epoch) {
+                state.put_off.push(message);
+            } else {
+                self.carry_out(state, message.now())?;
+            }
         }
         for rank in mem::take(&mut state.waiting) {
             self.tell(rank, rank, BEGUN, true);
@@ -146,10 +150,7 @@ impl<T: Plain> WindowSite<T> {
         let region = region.ok_or_else(|| format!("rank {} is not here", now.to))?;
         let Head { act, op, kind, .. } = now.head;
         match act {
-            Act::Put => change(region, now, |there| {
-                there.copy_from_slice(now.part);
-                Some(())
-            }),
+            Act::Put => self.put(state, region, now),
             Act::Accumulate => {
                 let op = known(op)?;
                 change(region, now, |there| {
@@ -178,6 +179,25 @@ impl<T: Plain> WindowSite<T> {
         }
     }
 
+    /// Puts what has come. An element that begins in one part and ends in another is put whole.
+    fn put(&self, state: &mut State, region: &Region<T>, now: Now<'_>) -> Result<(), String> {
+        let (size, key) = (size_of::<T>().max(1), (now.to, now.source, now.head.tag));
+        // Parts are cut at multiples of 64 bytes.
+        if 64 % size == 0 || now.part.len() == now.length {
+            return lay(region, now);
+        }
+        let mut bytes = state.collected.remove(&key).unwrap_or_default();
+        let at = now.at.checked_sub(bytes.len());
+        let at = at.ok_or("a part has lost the one before it")?;
+        bytes.extend_from_slice(now.part);
+        let rest = bytes.split_off(bytes.len() / size * size);
+        if !rest.is_empty() {
+            state.collected.insert(key, rest);
+        }
+        let part = &bytes;
+        lay(region, Now { at, part, ..now })
+    }
+
     fn get(&self, region: &Region<T>, now: Now<'_>) -> Result<(), String> {
         let length = now.part.try_into().map(u64::from_le_bytes);
         let length = length.map_err(|_| "a get has no length")? as usize;
@@ -185,7 +205,7 @@ impl<T: Plain> WindowSite<T> {
         let copied = region
             .memory
             .with_part(offset, length, |there| there.to_vec());
-        self.answer(now, of_open(copied)?.unwrap_or_default());
+        self.answer(now, of_open(copied)?, length);
         Ok(())
     }
 
@@ -208,12 +228,16 @@ impl<T: Plain> WindowSite<T> {
             &collected
         };
         let before = exchanged(region, now.head, body)?;
-        self.answer(now, before.unwrap_or_default());
+        self.answer(now, before, body.len());
         Ok(())
     }
 
-    /// Answers with numbers: none if the window is closed.
-    fn answer(&self, now: Now<'_>, numbers: Vec<T>) {
+    /// Answers with numbers. If the window is closed they are not as many as were `wanted`.
+    fn answer(&self, now: Now<'_>, numbers: Option<Vec<T>>, wanted: usize) {
+        let numbers = numbers.unwrap_or_else(|| match wanted {
+            0 => vec![T::zeroed()],
+            _ => Vec::new(),
+        });
         let delegate = self.region(now.to).and_then(|region| region.delegate());
         if let Some(delegate) = delegate {
             // Who cannot be reached is not there any more, and the run ends.
@@ -227,6 +251,20 @@ impl<T: Plain> WindowSite<T> {
             let _ = delegate.send(to, tag, told);
         }
     }
+}
+
+/// Whether an epoch comes after the one that has begun.
+fn is_behind(begun: u32, epoch: u32) -> bool {
+    // Numbers go round.
+    epoch.wrapping_sub(begun) as i32 > 0
+}
+
+/// Puts whole elements.
+fn lay<T: Plain>(region: &Region<T>, now: Now<'_>) -> Result<(), String> {
+    change(region, now, |there| {
+        there.copy_from_slice(now.part);
+        Some(())
+    })
 }
 
 /// Changes the bytes that a message is about, if the window is open.
@@ -311,6 +349,71 @@ impl Message {
             at: self.at,
             part: &self.part,
             length: self.length,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::WindowMemory;
+    use std::ops::Range;
+
+    /// Rank 1, which has come to so many fences, puts a part of a body into the window of rank 0.
+    fn put<T: Plain>(site: &WindowSite<T>, epoch: u32, body: &[u8], part: Range<usize>) {
+        let head = Head {
+            act: Act::Put,
+            op: 0,
+            kind: 0,
+            answers: false,
+            epoch,
+            tag: 0,
+            offset: 0,
+        };
+        let asked = Asked {
+            source: 1,
+            head: &head.written(),
+            part: &body[part.clone()],
+            at: part.start,
+            length: body.len(),
+        };
+        site.asked(0, asked).unwrap();
+    }
+
+    #[test]
+    fn sem_g345_an_element_that_two_parts_share_is_put_whole() {
+        let memory = WindowMemory::here(0, Some(vec![[0_u8; 3]; 44]));
+        let site = WindowSite::new(vec![Arc::new(Region::new(0, memory))]);
+        let body = [7; 3 * 44];
+        for part in [0..64, 64..128, 128..132] {
+            put(&site, 0, &body, part.clone());
+            let there = site.regions[0].memory.with(|elements| elements.to_vec());
+            let there = there.unwrap();
+            let (put, rest) = there.split_at(part.end / 3);
+            assert!(put.iter().all(|element| *element == [7; 3]), "{part:?}");
+            assert!(rest.iter().all(|element| *element == [0; 3]), "{part:?}");
+        }
+        let state = site.state.lock();
+        assert_eq!((state.done, state.collected.len()), (1, 0));
+    }
+
+    #[test]
+    fn what_is_of_later_epochs_waits_for_its_own() {
+        for begun in [0, u32::MAX - 1] {
+            let memory = WindowMemory::here(0, Some(vec![0_u8]));
+            let site = WindowSite::new(vec![Arc::new(Region::new(0, memory))]);
+            {
+                let mut state = site.state.lock();
+                (state.begun, state.known) = (begun, begun);
+            }
+            let there = || site.regions[0].memory.with(|numbers| numbers[0]).unwrap();
+            for (ahead, number) in [(2, 30), (1, 20), (0, 10)] {
+                put(&site, begun.wrapping_add(ahead), &[number], 0..1);
+            }
+            for (ahead, number) in [(1, 10), (2, 20), (3, 30)] {
+                assert_eq!(there(), number);
+                assert_eq!(site.ends(begun.wrapping_add(ahead), 1, 0), Ok(true));
+            }
         }
     }
 }

@@ -6,10 +6,13 @@ use crate::memory::{WindowMemory, part};
 use crate::pending::PendingChanges;
 use crate::region::Region;
 use crate::site::WindowSite;
+use crate::turns::{Turn, Turns, give_way};
 use motet_comm::{CommError, Communicator, Delegate, Local, Plain, Tag};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::future::Future;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// Numbers of this rank that the others of a communicator read, write and lock, and this rank's way
@@ -26,9 +29,10 @@ use std::sync::Arc;
 /// alone with their calls.
 ///
 /// # Cancellation
-/// A put or accumulate is sent when its future is first polled, or not at all. Dropping the future
-/// of a fetch, swap or get after that leaves it to be carried out, and its result is lost. Dropping
-/// that of `fence`, or of `free`, leaves this rank out of step.
+/// A put or accumulate is sent when its future is first polled, or not at all. (Where processes
+/// share memory and another one uses the numbers it waits for that, and takes place then.) Dropping
+/// the future of a fetch, swap or get after that leaves it to be carried out, and its result is
+/// lost. Dropping that of `fence`, or of `free`, leaves this rank out of step.
 pub struct Window<T: Plain> {
     /// The window's own.
     pub(crate) comm: Communicator,
@@ -42,7 +46,7 @@ pub struct Window<T: Plain> {
     /// The process of each rank.
     pub(crate) process_of: Vec<usize>,
     pub(crate) processes: usize,
-    /// How many fences this rank has left.
+    /// How many fences this rank has come to.
     pub(crate) epoch: Cell<u32>,
     /// Messages to each process since the last one.
     pub(crate) sent: RefCell<Vec<u64>>,
@@ -52,6 +56,8 @@ pub struct Window<T: Plain> {
     pub(crate) locked: RefCell<BTreeSet<usize>>,
     /// Answers so far.
     tags: Cell<Tag>,
+    /// Accesses that wait for numbers which another process uses.
+    turns: Turns,
 }
 
 /// Tags above are for what is not an answer.
@@ -83,7 +89,16 @@ impl<T: Plain> Window<T> {
     ///     .unwrap();
     /// assert_eq!(got, vec![vec![10, 11, 12]; 3]);
     /// ```
-    pub async fn create(comm: &Communicator, numbers: Vec<T>) -> Result<Self, WindowError> {
+    #[track_caller]
+    pub fn create(
+        comm: &Communicator,
+        numbers: Vec<T>,
+    ) -> impl Future<Output = Result<Self, WindowError>> {
+        let called = comm.called_from(Location::caller());
+        called.run(Window::made(comm, numbers))
+    }
+
+    async fn made(comm: &Communicator, numbers: Vec<T>) -> Result<Self, WindowError> {
         let comm = comm.dup().await?;
         let (rank, length) = (comm.rank(), numbers.len());
         let (memory, shared) = WindowMemory::of_all(&comm, numbers).await?;
@@ -116,6 +131,7 @@ impl<T: Plain> Window<T> {
             pending: PendingChanges::default(),
             locked: RefCell::default(),
             tags: Cell::new(0),
+            turns: Turns::default(),
         })
     }
 
@@ -166,11 +182,12 @@ impl<T: Plain> Window<T> {
     }
 
     /// Has `look` look at this rank's own numbers, while nobody changes them. It is short: whoever
-    /// accesses them waits for it on its thread. What others have put is there after the call that
-    /// says so.
+    /// accesses them waits for it, in this process on its thread. What others have put is there
+    /// after the call that says so.
     ///
     /// # Panics
-    /// When `look` panics. A call of a window inside it blocks the thread for ever.
+    /// When `look` panics. A call of a window inside it blocks the thread for ever. Over several
+    /// processes so may one of a communicator, by which what others ask of this window comes.
     pub fn with<R>(&self, look: impl FnOnce(&[T]) -> R) -> R {
         let seen = self.own_memory().with(|numbers| look(numbers));
         seen.expect("its owner has not freed it")
@@ -212,11 +229,17 @@ impl<T: Plain> Window<T> {
     ///
     /// # Errors
     /// [`WindowError::Locked`] when this rank holds a lock; [`WindowError::Comm`].
-    pub async fn free(self) -> Result<Vec<T>, WindowError> {
+    #[track_caller]
+    pub fn free(self) -> impl Future<Output = Result<Vec<T>, WindowError>> {
+        let called = self.comm.called_from(Location::caller());
+        called.run(self.freed())
+    }
+
+    async fn freed(self) -> Result<Vec<T>, WindowError> {
         if let Some(&rank) = self.locked.borrow().first() {
             return Err(WindowError::Locked { rank });
         }
-        self.fence().await?;
+        self.met(self.comm.barrier()).await?;
         // Nobody asks any more: all have left the fence, or wait for nothing but what is here.
         self.comm.barrier().await?;
         let numbers = self.own_memory().close();
@@ -235,6 +258,36 @@ impl<T: Plain> Window<T> {
         match self.shares_memory() {
             true => self.shared.get(rank),
             false => self.site.region(rank).map(|region| &region.memory),
+        }
+    }
+
+    /// Has `use_it` use a part of numbers that can be used from here. Where another process uses
+    /// them for long the other ranks of this thread go on meanwhile.
+    pub(crate) async fn access<R>(
+        &self,
+        memory: &WindowMemory<T>,
+        (offset, length): (usize, usize),
+        use_it: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R, WindowError> {
+        if !self.shares_memory() {
+            return memory.with_part(offset, length, use_it);
+        }
+        let rank = memory.rank();
+        let mut act = move |numbers: &mut [T]| -> Result<R, WindowError> {
+            let range = part(rank, numbers.len(), offset, length)?;
+            Ok(use_it(&mut numbers[range]))
+        };
+        let mut turn: Option<Turn<'_>> = None;
+        loop {
+            let is_next = turn.as_ref().map_or(self.turns.is_free(), Turn::is_next);
+            if is_next {
+                match memory.with_soon(act) {
+                    Ok(used) => return used?,
+                    Err(again) => act = again,
+                }
+            }
+            turn.get_or_insert_with(|| self.turns.wait());
+            give_way().await;
         }
     }
 

@@ -80,8 +80,7 @@ class PointToPoint:
         status: Status | None = None,
     ) -> None:
         """Send the items of a buffer, and receive into another meanwhile."""
-        # A send does not wait for the receiver.
-        self.Send(sendbuf, dest, sendtag)
+        self._sent_at_once(sendbuf, dest, sendtag)
         self.Recv(recvbuf, source, recvtag, status)
 
     def Sendrecv_replace(
@@ -94,13 +93,20 @@ class PointToPoint:
         status: Status | None = None,
     ) -> None:
         """Send the items of a buffer, and receive into it after that."""
-        self.Send(buf, dest, sendtag)
+        self._sent_at_once(buf, dest, sendtag)
         self.Recv(buf, source, recvtag, status)
 
     def _sent(self, buf: Any, dest: int, tag: int, sync: bool = False) -> Call:
         if not somebody(dest, tag):
             return Call(None)
         return Call(self._h.send(simple(buf).pack(), dest, tag, sync, True))
+
+    def _sent_at_once(self, buf: Any, dest: int, tag: int) -> None:
+        # Also where a limit has a send wait: the receiver may wait for this rank to receive.
+        if not somebody(dest, tag):
+            return
+        if type(buf) is not ndarray or not self._h.send_array(buf, dest, tag, True):
+            self._sent(buf, dest, tag).leave()
 
     def _posted(self, buf: Any, source: int, tag: int) -> Call:
         if source == PROC_NULL:
@@ -133,7 +139,7 @@ class PointToPoint:
         recvtag: int = ANY_TAG,
     ) -> Request:
         """Send the items of a buffer, and post a receive into another."""
-        self.Send(sendbuf, dest, sendtag)
+        self._sent_at_once(sendbuf, dest, sendtag)
         return self.Irecv(recvbuf, source, recvtag)
 
     def Isendrecv_replace(
@@ -145,7 +151,7 @@ class PointToPoint:
         recvtag: int = ANY_TAG,
     ) -> Request:
         """Send the items of a buffer, and post a receive into it."""
-        self.Send(buf, dest, sendtag)
+        self._sent_at_once(buf, dest, sendtag)
         return self.Irecv(buf, source, recvtag)
 
     def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
@@ -258,7 +264,8 @@ class PointToPoint:
         status: Status | None = None,
     ) -> Any:
         """Send an object, and receive one meanwhile."""
-        self.send(sendobj, dest, sendtag)
+        if somebody(dest, sendtag):
+            Call(self._h.send(pickle.dumps(sendobj), dest, sendtag, False, True)).leave()
         return PointToPoint.recv(self, recvbuf, source, recvtag, status)
 
     def _sent_object(self, obj: Any, dest: int, tag: int, sync: bool = False) -> Request:

@@ -47,7 +47,7 @@ impl Communicator {
     /// # Errors
     /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `part` has not its
     /// length. [`CommError::Mismatch`] when a rank is in another collective or brings another type
-    /// or length.
+    /// or other lengths.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -88,7 +88,7 @@ impl Communicator {
                 let both = (numbers, ExchangeBuffer::There(part));
                 Either::Other(SliceExchange::new(
                     self,
-                    call.length(length),
+                    call.length(length).parts(counts),
                     fine,
                     both,
                     op,
@@ -139,7 +139,7 @@ impl Communicator {
             .and_then(|_| super::allreduce::same_length(name, counts[rank], part.len()))
             .map(|()| numbers.to_vec());
         let read = move |all: &Vec<T>| copy(name, &all[begin..begin + part.len()], part);
-        let call = call.length(numbers.len());
+        let call = call.length(numbers.len()).parts(counts);
         CollectivePart::new(self, call, value, each(op), |all| all, read)
     }
 

@@ -16,7 +16,9 @@ pub(crate) struct RankCall {
     type_name: fn() -> &'static str,
     /// The number of elements, where all ranks must have the same number.
     length: u64,
+    /// The root; or what stands for the lengths of the parts, where all ranks must pass the same.
     root: u32,
+    has_parts: bool,
     bare: bool,
 }
 
@@ -41,6 +43,7 @@ impl RankCall {
             type_name: type_name::<T>,
             length: ANY_LENGTH,
             root: NONE,
+            has_parts: false,
             bare: false,
         }
     }
@@ -71,13 +74,25 @@ impl RankCall {
         self
     }
 
+    /// With parts of these lengths on every rank; such a call has no root.
+    pub(crate) fn parts(mut self, lengths: &[usize]) -> Self {
+        /// Odd, and its bits are as if by chance: each length changes the upper half.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let digest = lengths.iter().fold(SPREAD, |digest, &length| {
+            (digest.rotate_left(5) ^ length as u64).wrapping_mul(SPREAD)
+        });
+        self.root = (digest >> 32) as u32;
+        self.has_parts = true;
+        self
+    }
+
     /// Appends it for other processes, as the call of a rank: first what is the same on all ranks.
     pub(crate) fn write(&self, rank: usize, to: &mut Vec<u8>) {
         let begin = to.len();
         put_text(to, self.name);
         put_text(to, (self.type_name)());
         put_number(to, self.length);
-        put_number(to, u64::from(self.root));
+        put_number(to, u64::from(self.has_parts) << 32 | u64::from(self.root));
         put_number(to, (to.len() - begin) as u64);
         put_text(to, self.location.file());
         let place = u64::from(self.location.line()) << 32 | u64::from(self.location.column());
@@ -101,12 +116,16 @@ impl RankCall {
     }
 
     pub(crate) fn operation(&self) -> WaitOperation {
-        operation(self.name, self.root)
+        operation(self.name, self.shown_root())
     }
 
     /// The same of a call that was started, which waits for others that were.
     pub(crate) fn started_operation(&self) -> WaitOperation {
-        operation(started_name(self.name), self.root)
+        operation(started_name(self.name), self.shown_root())
+    }
+
+    fn shown_root(&self) -> u32 {
+        if self.has_parts { NONE } else { self.root }
     }
 
     fn described(&self) -> Described<'static> {
@@ -115,6 +134,7 @@ impl RankCall {
             site: self.location.into(),
             type_name: (self.type_name)(),
             length: self.length,
+            parts: self.has_parts.then_some(self.root),
         }
     }
 }
@@ -165,15 +185,17 @@ impl<'a> WrittenCall<'a> {
     #[cold]
     fn described(&self) -> Described<'a> {
         let mut common = Tail(self.common);
-        let root = common.number().and_then(|root| u32::try_from(root).ok());
+        let root = common.number().unwrap_or(u64::from(NONE));
         let (length, type_name) = (common.number(), common.text());
         let name = common.text().map_or("a collective", known);
         let file = known(&String::from_utf8_lossy(self.file));
         Described {
-            operation: operation(name, root.unwrap_or(NONE)),
+            operation: operation(name, u32::try_from(root).unwrap_or(NONE)),
             site: CallSite::new(file, (self.place >> 32) as u32, self.place as u32),
             type_name: type_name.unwrap_or("a type without a name"),
             length: length.unwrap_or(ANY_LENGTH),
+            // Where there are parts there is no root.
+            parts: (root > u64::from(u32::MAX)).then_some(root as u32),
         }
     }
 }
@@ -185,6 +207,7 @@ struct Described<'a> {
     site: CallSite,
     type_name: &'a str,
     length: u64,
+    parts: Option<u32>,
 }
 
 impl Described<'_> {
@@ -207,11 +230,13 @@ impl Described<'_> {
         if self.operation != other.operation {
             return Some(Described::mismatch(ranks, both, |_| String::new()));
         }
-        (self.length != other.length).then(|| {
-            Described::mismatch(ranks, both, |call| {
+        if self.length != other.length {
+            return Some(Described::mismatch(ranks, both, |call| {
                 format!(" with {} elements", call.length)
-            })
-        })
+            }));
+        }
+        (self.parts != other.parts)
+            .then(|| Described::mismatch(ranks, both, |_| " in parts of other lengths".to_owned()))
     }
 
     fn other_type(&self, ranks: [usize; 2], other: &Described<'_>) -> Box<CommError> {

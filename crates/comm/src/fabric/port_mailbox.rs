@@ -23,9 +23,6 @@ pub(crate) struct PortMailbox {
     order: Mutex<Order>,
     /// Receipts of messages that receives have got, until their senders are told.
     signed: Arc<Mutex<Signed>>,
-    /// What receives have got that nobody waits for, until it is dropped under no lock: values may
-    /// be anything.
-    left: Arc<Mutex<Vec<Envelope>>>,
     /// Goes up with each message, so that a waiting rank need not take the lock to look.
     arrivals: AtomicU32,
 }
@@ -37,6 +34,8 @@ struct Order {
     arrived: u64,
     /// The receives whose outcome nobody has seen, oldest first.
     posted: Vec<Registered>,
+    /// How many of them nobody waits for.
+    left: usize,
 }
 
 /// A receive at a rank's port.
@@ -44,6 +43,8 @@ struct Registered {
     wanted: ReceivePattern,
     came: ReceivedSlot,
     receive: Activation,
+    /// Nobody waits for it any more: what it gets is dropped.
+    left: bool,
 }
 
 /// Where a handler keeps what its receive has got.
@@ -61,16 +62,18 @@ impl PortMailbox {
             inline: Inline::new("receives"),
             order: Mutex::default(),
             signed: Arc::default(),
-            left: Arc::default(),
             arrivals: AtomicU32::new(0),
         }
     }
 
     /// Uses the port; receipts of messages that receives get by it are `signed`.
     fn signing<R>(&self, signed: &mut Signed, act: impl FnOnce(&mut Order) -> R) -> R {
-        let result = act(&mut self.order.lock());
+        let (result, left) = {
+            let mut order = self.order.lock();
+            (act(&mut order), order.take_left())
+        };
         signed.append(&mut self.signed.lock());
-        let left = std::mem::take(&mut *self.left.lock());
+        // Under no lock: values may be anything.
         drop(left);
         result
     }
@@ -78,17 +81,10 @@ impl PortMailbox {
     /// Has the port keep the next message that is wanted in `came`.
     fn register(&self, wanted: ReceivePattern, came: &ReceivedSlot) -> Activation {
         let (came, signed) = (Arc::clone(came), Arc::clone(&self.signed));
-        self.receive(wanted, move |mut envelope: Envelope| {
+        let keep_it = move |mut envelope: Envelope| {
             signed.lock().extend(wanted.receipt_of(&mut envelope));
             *came.lock() = Some(envelope);
-        })
-    }
-
-    fn receive(
-        &self,
-        wanted: ReceivePattern,
-        keep_it: impl FnOnce(Envelope) + Send + 'static,
-    ) -> Activation {
+        };
         let receive =
             Receive::once(&self.port, keep_it).when(move |envelope| wanted.matches(envelope));
         let receive = apart(|| receive.activate(&self.inline));
@@ -103,6 +99,7 @@ impl PortMailbox {
                 wanted: *wanted,
                 came: Arc::clone(&came),
                 receive,
+                left: false,
             });
             PortTicket { came }
         })
@@ -180,24 +177,16 @@ impl Mail for PortMailbox {
         was_free
     }
 
-    /// Another receive takes its place, which the port keeps until it has got the message, and
-    /// nobody else knows.
     fn leave(&self, mut ticket: PostedReceive) {
         let ticket = ticket.at_port();
         let came = {
             let mut order = self.order.lock();
-            let Some(registered) = order.remove(ticket) else {
-                return;
-            };
-            registered.receive.cleanup();
-            let came = ticket.came.lock().take();
-            if came.is_none() {
-                let left = Arc::clone(&self.left);
-                self.receive(registered.wanted, move |envelope| {
-                    left.lock().push(envelope)
-                });
+            // It keeps its place among the others until it has got its message.
+            if let Some(at) = order.find(ticket) {
+                order.posted[at].left = true;
+                order.left += 1;
             }
-            came
+            order.take_left()
         };
         drop(came);
     }
@@ -259,9 +248,30 @@ impl PostedReceive {
 impl Order {
     /// The receive is over.
     fn remove(&mut self, ticket: &PortTicket) -> Option<Registered> {
-        let is_it = |registered: &Registered| Arc::ptr_eq(&registered.came, &ticket.came);
-        let at = self.posted.iter().position(is_it)?;
+        let at = self.find(ticket)?;
         Some(self.posted.remove(at))
+    }
+
+    fn find(&self, ticket: &PortTicket) -> Option<usize> {
+        let is_it = |registered: &Registered| Arc::ptr_eq(&registered.came, &ticket.came);
+        self.posted.iter().position(is_it)
+    }
+
+    /// What receives have got that nobody waits for; they are over.
+    fn take_left(&mut self) -> Vec<Envelope> {
+        let mut came = Vec::new();
+        if self.left == 0 {
+            return came;
+        }
+        self.posted.retain(|registered| {
+            let got = registered.left.then(|| registered.came.lock().take());
+            let got = got.flatten();
+            let is_over = got.is_some();
+            came.extend(got);
+            !is_over
+        });
+        self.left -= came.len();
+        came
     }
 }
 
@@ -274,4 +284,67 @@ pub(super) fn apart<R>(work: impl FnOnce() -> R) -> R {
 /// A port without a bound, whose receivers' queues have none, takes every item.
 pub(super) fn keep<E>(posted: &Result<(), E>) {
     debug_assert!(posted.is_ok(), "a port without a bound refuses nothing");
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::address::{Source, Status, TagMatch};
+    use crate::envelope::{Context, MessageKind};
+    use std::panic::Location;
+
+    const CONTEXT: Context = Context {
+        communicator: 0,
+        kind: MessageKind::User,
+    };
+
+    fn push(mail: &PortMailbox, tag: u32, value: u32) {
+        let status = Status { source: 0, tag };
+        let message = || Envelope::new(CONTEXT, status, Location::caller(), value);
+        mail.push(message, &mut Signed::new());
+    }
+
+    fn posted(mail: &PortMailbox, tag: u32) -> PostedReceive {
+        let wanted = ReceivePattern {
+            context: CONTEXT,
+            source: Source::Rank(0),
+            tag: TagMatch::Only(tag),
+            signs: true,
+        };
+        mail.request(&wanted, &mut Signed::new())
+    }
+
+    fn value(mail: &PortMailbox, ticket: &mut PostedReceive) -> Option<u32> {
+        mail.collect(ticket)?.open().ok()
+    }
+
+    #[test]
+    fn a_receive_that_nobody_waits_for_keeps_its_place_when_a_message_comes_back() {
+        let mail = PortMailbox::new();
+        let (mut first, left) = (posted(&mail, 1), posted(&mail, 1));
+        let (mut last, given_up) = (posted(&mail, 1), posted(&mail, 2));
+        mail.leave(left);
+        push(&mail, 2, 9);
+        let was_free = mail.withdraw(given_up, &mut Signed::new());
+        assert!(!was_free, "it had got its message");
+        for value in [1, 2, 3] {
+            push(&mail, 1, value);
+        }
+        assert_eq!(value(&mail, &mut first), Some(1));
+        assert_eq!(value(&mail, &mut last), Some(3), "the second is dropped");
+        assert_eq!(mail.order.lock().posted.len(), 0);
+        assert_eq!(mail.unmatched(0, 9).len(), 1, "the one that has come back");
+    }
+
+    #[test]
+    fn what_a_receive_has_got_when_it_is_left_is_dropped() {
+        let mail = PortMailbox::new();
+        let left = posted(&mail, 1);
+        push(&mail, 1, 1);
+        push(&mail, 1, 2);
+        mail.leave(left);
+        assert_eq!(value(&mail, &mut posted(&mail, 1)), Some(2));
+        let order = mail.order.lock();
+        assert_eq!((order.posted.len(), order.left), (0, 0));
+    }
 }

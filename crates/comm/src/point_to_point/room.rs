@@ -109,3 +109,44 @@ impl PendingCall for RoomOf<'_> {
         Some(Called::new("send", self.location))
     }
 }
+
+/// A message that was sent though there was no room for it; ends when there is.
+pub(super) struct SentBeyond<'c>(RoomOf<'c>);
+
+impl<'c> SentBeyond<'c> {
+    pub(super) fn new(
+        comm: &'c Communicator,
+        dest: usize,
+        tag: Tag,
+        location: &'static Location<'static>,
+    ) -> Self {
+        SentBeyond(RoomOf {
+            comm,
+            dest,
+            tag,
+            location,
+        })
+    }
+}
+
+impl PendingCall for SentBeyond<'_> {
+    type Output = Result<(), CommError>;
+
+    fn look(&mut self) -> Option<Self::Output> {
+        let RoomOf { comm, dest, .. } = self.0;
+        let to = comm.team().world_rank(dest);
+        let fits = || comm.outstanding().is_none_or(|sent| sent.fits(to));
+        if !fits() {
+            comm.fabric().poll();
+        }
+        fits().then_some(Ok(()))
+    }
+
+    fn why(&self) -> Whys {
+        self.0.why()
+    }
+
+    fn called(&self) -> Option<Called> {
+        self.0.called()
+    }
+}

@@ -96,7 +96,8 @@ impl Communicator {
         PendingFuture::new(self.wait_site(), sending)
     }
 
-    /// Sends `value` and returns a request that has ended (MPI_ISEND).
+    /// Sends `value` and returns a request that has ended (MPI_ISEND). Under a
+    /// [`World::limit`](crate::World::limit) it may last until `value` is received.
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].

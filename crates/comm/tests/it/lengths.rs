@@ -49,6 +49,38 @@ fn sem_g90_every_collective_of_numbers_tells_different_lengths() {
 }
 
 #[test]
+fn sem_g90_parts_of_other_lengths_are_told_also_if_they_make_up_as_many() {
+    everywhere(
+        async |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            if size == 1 {
+                return Ok(());
+            }
+            for each in [1, 3000] {
+                let mut counts = vec![each; size];
+                if rank + 1 == size {
+                    (counts[0], counts[rank]) = (each + 1, each - 1);
+                }
+                let all = vec![1.0; each * size];
+                let mut part = vec![0.0; counts[rank]];
+                let sum = comm.reduce_scatter_into(&all, &counts, &mut part, |a, b| a + b);
+                let outcome = sum.await;
+                let Err(CommError::Mismatch { one, other }) = outcome else {
+                    panic!("no mismatch: {outcome:?}");
+                };
+                for (told, of) in [(one, 0), (other, size - 1)] {
+                    let start = format!("rank {of} calls reduce_scatter_into at ");
+                    let is_told = told.starts_with(&start) && told.ends_with(" of other lengths");
+                    assert!(is_told, "{told}");
+                }
+            }
+            comm.barrier().await
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
 fn lengths_that_cannot_be_added_up_are_refused() {
     everywhere(
         async |comm| {

@@ -185,6 +185,25 @@ fn sem_g116_a_persistent_send_over_the_limit_ends_when_its_message_was_received(
 }
 
 #[test]
+fn sem_g116_the_request_of_a_slice_over_the_limit_ends_when_there_is_room_for_it() {
+    let world = World::solo().limit(1, SendOverflow::Wait);
+    let ended = world.run(async |comm| -> Result<(), CommError> {
+        comm.isend_slice(0, 0, &[1_u8, 2]).wait().await?;
+        let second = comm.isend_slice(0, 0, &[3_u8, 4, 5]);
+        let second = second.test().expect_err("there is no room for it");
+        assert_eq!(comm.recv::<Vec<u8>>(0, 0).await?, [1, 2]);
+        second.wait().await?;
+        // It was sent when it was called: it has the room.
+        let third = comm.isend_slice(0, 0, &[6_u8]);
+        assert_eq!(comm.recv::<Vec<u8>>(0, 0).await?, [3, 4, 5]);
+        third.wait().await?;
+        assert_eq!(comm.recv::<Vec<u8>>(0, 0).await?, [6]);
+        Ok(())
+    });
+    ended.unwrap();
+}
+
+#[test]
 fn sem_g116_a_send_of_a_layout_that_waits_is_reported_where_it_was_called() {
     let world = World::threads(2).limit(LIMIT, SendOverflow::Wait);
     let ended = world.run(async |comm| {

@@ -7,6 +7,7 @@ use motet_comm::{
 use motet_dispatch::Replay;
 use motet_testkit::{Log, patience, within};
 use std::future::Future;
+use std::panic::Location;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
@@ -128,6 +129,35 @@ fn without_columns(report: &str) -> String {
         _ => line.to_owned(),
     };
     report.lines().map(cut).collect::<Vec<_>>().join("\n")
+}
+
+/// A call of a library, which waits in its second step.
+#[track_caller]
+fn library_call(comm: &Communicator) -> impl Future<Output = Result<(), CommError>> {
+    let called = comm.called_from(Location::caller());
+    called.run(async move {
+        let own = comm.dup().await?;
+        own.recv::<()>(0, 3).await
+    })
+}
+
+#[test]
+fn sem_g72_a_call_of_a_library_is_named_where_the_program_has_made_it() {
+    let lines = Log::new();
+    let noted = lines.clone();
+    stuck(
+        1,
+        async move |comm| {
+            noted.push(line!() + 1);
+            library_call(&comm).await
+        },
+        move |report| {
+            let lines = lines.take_sorted();
+            let expected = format!("{}:{}", file!(), lines[0]);
+            assert_eq!(place(&report.ranks[0]), expected);
+            assert_eq!(operations(report), [recv(0, 3)]);
+        },
+    );
 }
 
 #[test]

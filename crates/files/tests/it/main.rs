@@ -5,3 +5,4 @@ mod model;
 #[allow(dead_code, reason = "some of it is for other tests")]
 #[path = "../../../comm/tests/it/network.rs"]
 mod network;
+mod places;

@@ -3,6 +3,7 @@
 use crate::network::{Endpoint, sharing};
 use crate::worlds::{everywhere, over};
 use motet_comm::{CommError, Layout, RunError, World};
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
 use motet_window::{Op, Window, WindowError};
@@ -229,6 +230,9 @@ fn sem_g353_a_window_that_was_dropped_is_closed_to_the_others() {
         comm.barrier().await?;
         let closed = Err(WindowError::Closed { rank: 0 });
         assert_eq!(window.get(0, 0, 2).await.map(drop), closed);
+        assert_eq!(window.get(0, 2, 0).await.map(drop), closed);
+        let nothing = window.get_accumulate(0, 0, &[], Op::Sum).await;
+        assert_eq!(nothing.map(drop), closed);
         assert_eq!(
             window.fetch_and_op(0, 0, 1, Op::Sum).await.map(drop),
             closed
@@ -287,6 +291,44 @@ fn sem_g519_where_processes_share_memory_an_access_is_done_when_it_has_ended() {
             });
             assert!(ended.iter().all(Result::is_ok), "{ended:?}");
         }
+    });
+}
+
+/// A rank of another process has its numbers until the other rank of this thread goes on.
+#[test]
+fn sem_g519_who_waits_for_another_process_to_use_numbers_lets_the_ranks_of_its_thread_go_on() {
+    static HELD: AtomicBool = AtomicBool::new(false);
+    static ENOUGH: AtomicBool = AtomicBool::new(false);
+    let wait_for = |flag: &AtomicBool| {
+        while !flag.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+    };
+    within(patience(), move || {
+        let ended = sharing(2, move |end: Arc<Endpoint>| {
+            let world = World::over(end, 2).workers(1);
+            world.run(async |comm| -> Result<Vec<i32>, WindowError> {
+                let window = Window::create(&comm, vec![0]).await?;
+                match comm.rank() {
+                    0 => {
+                        wait_for(&HELD);
+                        comm.send(1, 0, ()).await?;
+                        window.put(2, 0, &[5]).await?;
+                    }
+                    1 => {
+                        comm.recv::<()>(0, 0).await?;
+                        ENOUGH.store(true, Ordering::Release);
+                    }
+                    2 => window.with(|_| {
+                        HELD.store(true, Ordering::Release);
+                        wait_for(&ENOUGH);
+                    }),
+                    _ => {}
+                }
+                window.free().await
+            })
+        });
+        assert_eq!(ended[1].as_ref().unwrap()[0], [5]);
     });
 }
 

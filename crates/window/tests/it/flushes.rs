@@ -98,6 +98,35 @@ fn sem_g350_a_fetch_that_was_given_up_is_waited_for() {
     });
 }
 
+#[test]
+fn sem_g345_what_is_put_while_a_fence_is_waited_for_belongs_behind_it() {
+    within(patience(), || {
+        let ended = over(2, 1, false, async |comm| {
+            let window = Window::create(&comm, vec![0_i32; 2]).await?;
+            if comm.rank() == 0 {
+                window.put(1, 0, &[1]).await?;
+                let mut fence = pin!(window.fence());
+                assert!(waits(fence.as_mut()).await);
+                window.put(1, 1, &[2]).await?;
+                comm.send(1, 0, ()).await?;
+                fence.await?;
+            } else {
+                // What was put before it was sent has come.
+                comm.recv::<()>(0, 0).await?;
+                window.fence().await?;
+                window.with(|numbers| assert_eq!(numbers[0], 1));
+            }
+            window.fence().await?;
+            if comm.rank() == 1 {
+                window.with(|numbers| assert_eq!(numbers, [1, 2]));
+            }
+            window.free().await?;
+            Ok(())
+        });
+        assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+    });
+}
+
 /// One that has brought its answer is done, and so is what was asked before.
 #[test]
 fn sem_g350_what_has_brought_its_answer_is_done() {
