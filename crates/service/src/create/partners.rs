@@ -109,7 +109,7 @@ async fn create(shared: &Arc<NodeShared>, partner: &Partner, own: bool) -> Resul
         let reason = format!("no registered type has the contract {}", partner.contract);
         return Err(Fault::new(FaultCode::UnknownService, reason));
     };
-    let mut spec = Spec::of_kind(kind.name());
+    let spec = Spec::of_kind(kind.name());
     if own {
         if is_endless(shared, &**kind, &mut Vec::new()) {
             let reason = format!(
