@@ -131,8 +131,7 @@ impl DispatcherQueue {
         &self,
         call: impl FnOnce() -> T + Send + 'static,
     ) -> RunBlocking<T> {
-        let pool = &self.core.pool;
-        pool.blocking.run(call, &pool.exceptions)
+        self.core.pool.blocking.run(call)
     }
 
     /// Tells `handler` of each panic of a task of this queue, instead of the dispatcher's handler
