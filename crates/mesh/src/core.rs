@@ -236,6 +236,10 @@ impl Core {
         for topic in local {
             topic.attach(&Arc::clone(&subscription).any(), id)?;
             self.detach_if_ended(&*topic, id);
+            // A topic that ended while it was attached could not find the subscription.
+            if !self.state.lock().topics.contains_key(&topic.id()) {
+                subscription.closed(&FlowSource::Here(topic.id()));
+            }
         }
         made.ok_or(MeshError::Left)
     }
