@@ -201,6 +201,10 @@ impl Enqueue for DispatcherQueue {
         self.core.hold();
     }
 
+    fn leaves(&self) {
+        self.core.leaves();
+    }
+
     fn may_start(&self) -> bool {
         self.core.may_start()
     }
@@ -285,6 +289,14 @@ impl Enqueue for QueueCore {
 
     fn hold(&self) {
         self.returns();
+    }
+
+    fn leaves(&self) {
+        if let Some(line) = self.line()
+            && line.leave()
+        {
+            line.serve();
+        }
     }
 
     fn may_start(&self) -> bool {

@@ -2,10 +2,12 @@
 
 use super::{Three, until, with_three};
 use crate::support::{on_dispatchers, post_all};
-use motet_dispatch::{Causalities, Causality, QueueConfig};
+use motet_dispatch::{
+    Causalities, Causality, ExecutionPolicy, QueueConfig, QueueError, Rate, Replay,
+};
 use motet_ports::{
     CausalityPorts, Choice, Fairness, Interleave, JoinedReceive, MultipleItemReceive, Port,
-    Receive, timer,
+    PostRefusal, Receive, timer,
 };
 use motet_testkit::{Log, Overlap, explore};
 use std::time::Duration;
@@ -196,4 +198,30 @@ fn sem_g286_replays_of_an_interleave_keep_its_rules() {
         assert_eq!((log.len(), log.last()), (11, Some(&1000)));
         assert!(log.iter().filter(|n| **n < 100).is_sorted(), "{log:?}");
     });
+}
+
+#[test]
+fn sem_g46_exclusive_handlers_are_no_more_than_the_rate_of_their_queue() {
+    let replay = Replay::new(1);
+    let rate = Rate::per_second(1.0).unwrap();
+    let queue = replay.queue(QueueConfig {
+        policy: ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate },
+        ..QueueConfig::named("slow")
+    });
+    let (port, log) = (Port::new(), Log::new());
+    let ran = log.clone();
+    Interleave::new()
+        .exclusive(Receive::persistent(&port, move |n: u32| ran.push(n)))
+        .activate(&queue)
+        .unwrap();
+    replay.run();
+    for n in 0..3 {
+        replay.run_for(Duration::from_secs(2));
+        port.post(n).unwrap();
+        replay.run();
+        assert_eq!(log.take(), [n]);
+        let refused = port.post(n).unwrap_err();
+        let reason = PostRefusal::Queue(QueueError::RateExceeded);
+        assert_eq!(refused.reason, reason, "one a second");
+    }
 }
