@@ -1,7 +1,7 @@
 //! What each delivery class promises.
 
 use crate::nodes::{Net, waiting};
-use motet_dispatch::{Dispatcher, Inline, QueueConfig, Replay};
+use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, Replay, Task};
 use motet_mesh::{Ack, Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
 use motet_ports::{JoinedReceive, Overflow, Port, PortConfig, Receive};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -495,6 +495,33 @@ fn sem_g494_what_a_port_took_before_it_was_closed_is_not_lost() {
     assert_eq!(heard.take(), [0, 1, 2]);
     let lost = more.losses().test().expect("the third one");
     assert_eq!(lost.gap, Gap { from: 3, to: 3 });
+}
+
+#[test]
+fn a_node_whose_queue_is_full_goes_on() {
+    let net = Net::new(7);
+    let narrow = net.replay.queue(QueueConfig::bounded("b", 1));
+    let (a, b) = (net.node("a", 1), net.network.carrier("b"));
+    let b = Node::join(&b, 1, Arc::new(narrow.clone()));
+    let config = SubscribeConfig::default();
+    let samples = b.subscribe::<u32>("n", &config).unwrap();
+    let topic = a.topic::<u32>("n", Qos::acknowledged(2)).unwrap();
+    let log = Log::new();
+    let heard = log.clone();
+    let fills = move |sample: Sample<u32>| {
+        heard.push(*sample.value);
+        // The queue has room for one task.
+        let _ = narrow.enqueue(Task::new(|| ()));
+    };
+    Receive::persistent(samples.port(), fills)
+        .activate(&Inline::new("here"))
+        .unwrap();
+    net.replay.run();
+    for n in 0..6 {
+        topic.publish(n).unwrap();
+        net.replay.run();
+    }
+    assert_eq!(log.take(), [0, 1, 2, 3, 4, 5]);
 }
 
 #[test]
