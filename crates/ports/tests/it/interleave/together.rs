@@ -3,7 +3,8 @@
 use super::{Three, until, with_three};
 use crate::support::{on_dispatchers, post_all};
 use motet_dispatch::{
-    Causalities, Causality, ExecutionPolicy, QueueConfig, QueueError, Rate, Replay,
+    Causalities, Causality, ExecutionPolicy, Inline, QueueConfig, QueueError, Rate, Replay,
+    ReplayConfig,
 };
 use motet_ports::{
     CausalityPorts, Choice, Fairness, Interleave, JoinedReceive, MultipleItemReceive, Port,
@@ -224,4 +225,38 @@ fn sem_g46_exclusive_handlers_are_no_more_than_the_rate_of_their_queue() {
         let reason = PostRefusal::Queue(QueueError::RateExceeded);
         assert_eq!(refused.reason, reason, "one a second");
     }
+}
+
+#[test]
+fn sem_g287_what_runs_inside_a_handler_that_was_let_in_waits_for_exclusive_work() {
+    let replay = Replay::with(ReplayConfig {
+        threads: 1,
+        ..ReplayConfig::default()
+    });
+    let queue = replay.queue(QueueConfig::named("outside"));
+    let (held, alone, inner, log) = (Port::new(), Port::new(), Port::new(), Log::new());
+    let (own, posts, inside) = (log.clone(), alone.clone(), inner.clone());
+    let (exclusive, nested) = (log.clone(), log.clone());
+    let begins = move |n: u32| {
+        own.push(format!("C{n}"));
+        posts.post(2).unwrap();
+        inside.post(n).unwrap();
+        own.push(format!("-C{n}"));
+    };
+    let alone_says = move |n: u32| exclusive.push(format!("E{n}"));
+    let nested_says = move |n: u32| nested.push(format!("I{n}"));
+    let interleave = Interleave::new()
+        .concurrent(Receive::persistent(&held, begins))
+        .exclusive(Receive::persistent(&alone, alone_says))
+        .activate(&queue)
+        .unwrap();
+    replay.run();
+    let private = Interleave::new().concurrent(Receive::persistent(&inner, nested_says));
+    let here = Inline::new("inside");
+    interleave.combine_with(private, &here).unwrap();
+    // The first is held while the second runs, and let in after it.
+    held.post(1).unwrap();
+    alone.post(1).unwrap();
+    replay.run();
+    assert_eq!(log.take(), ["E1", "C1", "-C1", "E2", "I1"]);
 }
