@@ -148,7 +148,7 @@ impl<T: Send + 'static> BatchCore<T> {
         deferred.carry_out();
     }
 
-    /// Takes up to as many as it wants. If the queue has no room they stay, but for the `last` ones,
+    /// Takes up to as many as it wants. If the queue has no room they stay, but for the `last`,
     /// which nothing would have it take later. `false` when the arbiter leaves the port.
     fn take_fewer(
         self: &Arc<Self>,
