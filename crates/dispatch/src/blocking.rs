@@ -3,6 +3,7 @@
 //! A call goes to an idle thread, or to a new one as long as there are fewer than the limit, or
 //! waits. A thread that has been idle for a while ends.
 
+use crate::causality::{self, Causalities};
 use crate::exception::Exception;
 use crate::route::{self, ExceptionRoute};
 use crate::task::{Task, TaskBody, TaskBox};
@@ -25,6 +26,8 @@ pub(crate) struct Blocking {
     name: String,
     limit: usize,
     keep: Duration,
+    /// The dispatcher's.
+    pub(crate) exceptions: Arc<ExceptionRoute>,
     state: Mutex<State>,
     /// There is a call, or the end has come.
     called: Condvar,
@@ -44,6 +47,7 @@ struct State {
 /// result of the call.
 pub struct RunBlocking<T> {
     answer: Arc<Mutex<Answer<T>>>,
+    exceptions: Arc<ExceptionRoute>,
     created: &'static Location<'static>,
 }
 
@@ -55,7 +59,8 @@ struct Answer<T> {
 }
 
 enum Failure {
-    Panicked(Box<dyn Any + Send>),
+    /// With what was active where the panic began.
+    Panicked(Box<dyn Any + Send>, Causalities),
     NotRun(QueueError),
 }
 
@@ -77,6 +82,7 @@ impl Blocking {
             name: format!("{name}-blocking"),
             limit: limit.max(1),
             keep,
+            exceptions: Arc::default(),
             state: Mutex::default(),
             called: Condvar::new(),
             ended: Condvar::new(),
@@ -88,7 +94,6 @@ impl Blocking {
     pub(crate) fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce() -> T + Send + 'static,
-        exceptions: &Arc<ExceptionRoute>,
     ) -> RunBlocking<T> {
         let answer = Arc::new(Mutex::new(Answer {
             result: None,
@@ -98,11 +103,12 @@ impl Blocking {
         let call = TaskBox::new(Call {
             work,
             answer: Arc::clone(&answer),
-            exceptions: Arc::clone(exceptions),
+            exceptions: Arc::clone(&self.exceptions),
         });
         self.call(call.into_task());
         RunBlocking {
             answer,
+            exceptions: Arc::clone(&self.exceptions),
             created: Location::caller(),
         }
     }
@@ -141,7 +147,7 @@ impl Blocking {
 
     /// A call catches its own panic; this is for the destructors of what it holds, and for wakers.
     fn guarded(&self, body: impl FnOnce()) {
-        route::guarded(&self.name, &[], body);
+        route::guarded(&self.name, &[&self.exceptions], body);
     }
 
     /// The life of a thread.
@@ -217,6 +223,21 @@ impl<T> Answer<T> {
     }
 }
 
+impl Failure {
+    /// Nobody awaits the call: its panic is not lost.
+    fn tell(self, exceptions: &ExceptionRoute) {
+        if let Failure::Panicked(payload, causalities) = self {
+            let name = "run_blocking";
+            route::route_under(
+                Exception::new(payload, name),
+                &causalities,
+                name,
+                &[exceptions],
+            );
+        }
+    }
+}
+
 impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Call<T, F> {
     /// Whoever waits is told first: a destructor of what the call holds may panic.
     fn give_up(self, reason: QueueError) {
@@ -235,10 +256,10 @@ impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> TaskBody for Call<T, 
         if answer.lock().abandoned {
             return;
         }
-        let result = catch_unwind(AssertUnwindSafe(work)).map_err(Failure::Panicked);
-        if let Some(Err(Failure::Panicked(payload))) = Answer::settle(&answer, result) {
-            let name = "run_blocking";
-            route::route(Exception::new(payload, name), name, &[&exceptions]);
+        let result = catch_unwind(AssertUnwindSafe(work))
+            .map_err(|payload| Failure::Panicked(payload, causality::failed()));
+        if let Some(Err(failure)) = Answer::settle(&answer, result) {
+            failure.tell(&exceptions);
         }
     }
 
@@ -265,7 +286,7 @@ impl<T: Send + 'static> Future for RunBlocking<T> {
                 Poll::Ready(match result {
                     Ok(value) => Ok(value),
                     Err(Failure::NotRun(error)) => Err(error),
-                    Err(Failure::Panicked(payload)) => resume_unwind(payload),
+                    Err(Failure::Panicked(payload, _)) => resume_unwind(payload),
                 })
             }
             None => {
@@ -309,9 +330,12 @@ impl<T> Drop for RunBlocking<T> {
     fn drop(&mut self) {
         let mut answer = self.answer.lock();
         answer.abandoned = true;
-        let left = (answer.result.take(), answer.waker.take());
+        let (result, waker) = (answer.result.take(), answer.waker.take());
         drop(answer);
-        drop(left);
+        if let Some(Err(failure)) = result {
+            failure.tell(&self.exceptions);
+        }
+        drop(waker);
     }
 }
 

@@ -67,9 +67,16 @@ pub trait Enqueue: Any + Send + Sync {
     fn readmit(&self, task: Task);
 
     /// Counts the room of a task that a worker has taken and an arbiter now holds, whether there is
-    /// any or not. [`release`](Enqueue::release) gives it back, before the task is
+    /// any or not. [`leaves`](Enqueue::leaves) gives it back, before the task is
     /// [readmitted](Enqueue::readmit). (Does nothing, unless overridden.)
     fn hold(&self) {}
+
+    /// A task that has claimed room, or that was [held](Enqueue::hold), goes on otherwise than by a
+    /// worker that takes it from here. It leaves its room to others; a rate has let it through.
+    /// Called under no lock. (As [`release`](Enqueue::release), unless overridden.)
+    fn leaves(&self) {
+        self.release();
+    }
 
     /// Whether tasks of this queue may start now: not while it is suspended, nor once it is
     /// stopped. One that does the work of several looks in between. (`true`, unless overridden.)

@@ -228,8 +228,11 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         bomb.0 = None;
         match polled {
             Poll::Ready(()) => {
+                // As above, if the destructor panics.
+                let reference = Reference(prefix);
                 // SAFETY: this thread runs the task.
                 unsafe { Self::drop_future(node) };
+                let _kept = ManuallyDrop::new(reference);
                 After::Done
             }
             Poll::Pending if again => After::Again,

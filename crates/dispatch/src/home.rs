@@ -103,6 +103,10 @@ impl Enqueue for Home {
         self.queue.returns();
     }
 
+    fn leaves(&self) {
+        self.queue.leaves();
+    }
+
     fn may_start(&self) -> bool {
         self.queue.runs()
     }

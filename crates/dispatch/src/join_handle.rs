@@ -15,7 +15,7 @@ mod error;
 pub use error::JoinError;
 
 use crate::waiting::{Awaited, WaitPart, Waiter, watch_here};
-use crate::{Causalities, Enqueue, Exception, Refused, inside_task, spawn};
+use crate::{Causalities, Enqueue, Exception, Refused, causality, inside_task, spawn};
 use motet_sync::Mutex;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -122,7 +122,7 @@ async fn run<T>(shared: &Shared<T>, future: impl Future<Output = T>) -> Outcome<
             Ok(polled) => polled.map(Outcome::Value),
             Err(payload) => {
                 let exception = Exception::new(payload, shared.queue.name());
-                Poll::Ready(Outcome::Panicked(exception, Causalities::active()))
+                Poll::Ready(Outcome::Panicked(exception, causality::failed()))
             }
         }
     })
@@ -182,9 +182,9 @@ impl<T> Shared<T> {
         if let Some(joiner) = joiner {
             joiner.wake();
         }
-        if let Some(Outcome::Panicked(exception, _)) = unwanted {
+        if let Some(Outcome::Panicked(exception, causalities)) = unwanted {
             // In the task: the panic takes the way of every other.
-            resume_unwind(exception.into_payload());
+            causalities.run(|| resume_unwind(exception.into_payload()));
         }
     }
 }

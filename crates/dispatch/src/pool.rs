@@ -54,15 +54,17 @@ impl Pool {
         watch: Option<Arc<StallWatch>>,
         wake_cost: Duration,
     ) -> Self {
+        let exceptions = Arc::clone(&blocking.exceptions);
+        let registry = Arc::new(WaitRegistry::new(workers, &exceptions));
         Pool {
             workers,
             sleep: WorkerSleep::new(workers),
-            exceptions: Arc::default(),
+            exceptions,
             blocking,
             watch,
             stolen: (0..workers).map(|_| CachePadded::default()).collect(),
             wake_cost,
-            registry: Arc::new(WaitRegistry::new(workers)),
+            registry,
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             idle: Idle::default(),

@@ -131,8 +131,7 @@ impl DispatcherQueue {
         &self,
         call: impl FnOnce() -> T + Send + 'static,
     ) -> RunBlocking<T> {
-        let pool = &self.core.pool;
-        pool.blocking.run(call, &pool.exceptions)
+        self.core.pool.blocking.run(call)
     }
 
     /// Tells `handler` of each panic of a task of this queue, instead of the dispatcher's handler
@@ -200,6 +199,10 @@ impl Enqueue for DispatcherQueue {
 
     fn hold(&self) {
         self.core.hold();
+    }
+
+    fn leaves(&self) {
+        self.core.leaves();
     }
 
     fn may_start(&self) -> bool {
@@ -286,6 +289,14 @@ impl Enqueue for QueueCore {
 
     fn hold(&self) {
         self.returns();
+    }
+
+    fn leaves(&self) {
+        if let Some(line) = self.line()
+            && line.leave()
+        {
+            line.serve();
+        }
     }
 
     fn may_start(&self) -> bool {

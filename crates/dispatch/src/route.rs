@@ -85,12 +85,13 @@ pub(crate) fn guarded(queue: &str, routes: &[&ExceptionRoute], body: impl FnOnce
 /// Tells those causalities that hear of panics of what was active where the panic began. If there
 /// are none, tells the first of `routes` that has a handler, else standard error.
 pub(crate) fn route(exception: Exception, queue: &str, routes: &[&ExceptionRoute]) {
-    tell_causalities(exception, &causality::failed(), queue, routes);
+    route_under(exception, &causality::failed(), queue, routes);
 }
 
-/// Tells each of the innermost of `causalities` that hear of panics. One that hands the exception
-/// back, or panics itself, is left out: those outside of it are told of what it leaves.
-fn tell_causalities(
+/// As [`route`], for a panic that began under `causalities`. Tells each of the innermost of them
+/// that hear of panics. One that hands the exception back, or panics itself, is left out: those
+/// outside of it are told of what it leaves.
+pub(crate) fn route_under(
     exception: Exception,
     causalities: &Causalities,
     queue: &str,
@@ -118,7 +119,7 @@ fn tell_causalities(
             Err(payload) => Exception::new(payload, queue),
         };
         causality::forget_failure();
-        tell_causalities(left, &outside, queue, routes);
+        route_under(left, &outside, queue, routes);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::frame::{Data, Frame, FrameError};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::unwinding::on_panic;
 use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName};
-use motet_dispatch::{Clock, Enqueue, spawn};
+use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
 use motet_sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -236,6 +236,10 @@ impl Core {
         for topic in local {
             topic.attach(&Arc::clone(&subscription).any(), id)?;
             self.detach_if_ended(&*topic, id);
+            // A topic that ended while it was attached could not find the subscription.
+            if !self.state.lock().topics.contains_key(&topic.id()) {
+                subscription.closed(&FlowSource::Here(topic.id()));
+            }
         }
         made.ok_or(MeshError::Left)
     }
@@ -289,9 +293,8 @@ impl Hub for Core {
         &self.name
     }
 
-    /// Runs a task of the node. A queue that is stopped drops it: the node has ended.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        let _ = spawn(&self.queue, task);
+        self.begin(task);
     }
 
     fn send_data(

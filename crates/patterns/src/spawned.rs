@@ -5,7 +5,7 @@
 //! Then their messages may overtake each other.
 
 use crate::program::{Pattern, PatternProgram, Work};
-use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, QueueConfig};
+use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, Exception, QueueConfig};
 use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Messages carry nothing: latency is measured, not bandwidth.
 type Message = ();
+
+/// How a program ends: so many computations have, or a handler has panicked.
+type End = Result<usize, Exception>;
 
 /// What each handler of a computation needs.
 #[derive(Clone)]
@@ -61,7 +64,7 @@ impl<W: Work> Computation<W> {
 ///
 /// # Panics
 /// For [`Pattern::ExchangeTwoShifts`]: a handler has no second half of a stage to wait in. When the
-/// threads do not start.
+/// threads do not start, and when a stage panics.
 pub fn run<W: Work>(program: &PatternProgram<W>) -> Duration {
     on_dispatcher(program, |queue, end, told| match program.pattern {
         Pattern::Pipeline | Pattern::Shift => {
@@ -79,7 +82,8 @@ pub fn run<W: Work>(program: &PatternProgram<W>) -> Duration {
 /// taken.
 ///
 /// # Panics
-/// For patterns of several messages per stage. When the threads do not start.
+/// For patterns of several messages per stage. When the threads do not start, and when a stage or
+/// `on_message` panics.
 pub fn run_carrying<W: Work, M: Send + 'static>(
     program: &PatternProgram<W>,
     first: &dyn Fn(usize) -> M,
@@ -97,7 +101,7 @@ pub fn run_carrying<W: Work, M: Send + 'static>(
 /// A dispatcher with the final reduction, and what `run` does there.
 fn on_dispatcher<W>(
     program: &PatternProgram<W>,
-    run: impl FnOnce(&DispatcherQueue, &Port<usize>, &mpsc::Receiver<usize>) -> Duration,
+    run: impl FnOnce(&DispatcherQueue, &Port<usize>, &mpsc::Receiver<End>) -> Duration,
 ) -> Duration {
     if program.stages == 0 {
         // No handler would be that of the last stage.
@@ -111,10 +115,15 @@ fn on_dispatcher<W>(
     let dispatcher = Dispatcher::with(config).expect("the threads start");
     let queue = dispatcher.queue(QueueConfig::named("stages"));
     let (tell, told) = mpsc::channel();
+    // What it would have posted is missing: the others come to no end.
+    let failed = tell.clone();
+    dispatcher.on_exception(move |exception| {
+        let _ = failed.send(Err(exception));
+    });
     let end = Port::new();
     // The final reduction (papers R041): one handler gathers one message per computation.
     MultipleItemReceive::once(&end, program.parallel, move |done: Vec<usize>| {
-        let _ = tell.send(done.len());
+        let _ = tell.send(Ok(done.len()));
     })
     .activate(&queue)
     .expect("the queue is open");
@@ -126,7 +135,7 @@ fn on_dispatcher<W>(
 /// One message per stage, to the own port or the next one: Pipeline and Shift.
 fn single<W: Work, M: Send + 'static>(
     program: &PatternProgram<W>,
-    (queue, end, told): (&DispatcherQueue, &Port<usize>, &mpsc::Receiver<usize>),
+    (queue, end, told): (&DispatcherQueue, &Port<usize>, &mpsc::Receiver<End>),
     first: &dyn Fn(usize) -> M,
     on_message: impl Fn(usize, M) -> M + Clone + Send + Sync + 'static,
 ) -> Duration {
@@ -165,7 +174,7 @@ fn double<W: Work>(
     program: &PatternProgram<W>,
     queue: &DispatcherQueue,
     end: &Port<usize>,
-    told: &mpsc::Receiver<usize>,
+    told: &mpsc::Receiver<End>,
 ) -> Duration {
     let ports = ports(program.parallel);
     for (i, computation) in Computation::all(program, end).into_iter().enumerate() {
@@ -192,7 +201,7 @@ fn joined<W: Work>(
     program: &PatternProgram<W>,
     queue: &DispatcherQueue,
     end: &Port<usize>,
-    told: &mpsc::Receiver<usize>,
+    told: &mpsc::Receiver<End>,
 ) -> Duration {
     let count = program.parallel;
     let (from_left, from_right) = (ports(program.parallel), ports(program.parallel));
@@ -227,11 +236,12 @@ fn post<T: Send>(port: &Port<T>, item: T) {
     port.post(item).expect("the queue is open");
 }
 
-fn start(parallel: usize, told: &mpsc::Receiver<usize>, post: impl FnOnce()) -> Duration {
+fn start(parallel: usize, told: &mpsc::Receiver<End>, post: impl FnOnce()) -> Duration {
     let started = Instant::now();
     post();
-    let done = told.recv().expect("the final handler tells");
+    let end = told.recv().expect("the final handler tells");
     let time = started.elapsed();
+    let done = end.unwrap_or_else(|exception| panic!("{exception}"));
     assert_eq!(done, parallel, "every computation has come to its end");
     time
 }
@@ -320,5 +330,30 @@ mod tests {
         let first = |_| Large(caller, Arc::clone(&here));
         run_carrying(&program(Pattern::Shift, 3), &first, |_, large| large);
         assert_eq!(here.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn a_stage_that_panics_ends_the_program_with_its_panic() {
+        #[derive(Clone)]
+        struct Fails;
+        impl Work for Fails {
+            fn stage(&self) {
+                panic!("no stage");
+            }
+        }
+        for pattern in [Pattern::Pipeline, Pattern::TwoShifts, Pattern::Exchange] {
+            let program = PatternProgram {
+                pattern,
+                parallel: 3,
+                stages: 5,
+                threads: 2,
+                pin: false,
+                work: Fails,
+            };
+            let ended = std::panic::catch_unwind(|| run(&program));
+            let payload = ended.unwrap_err();
+            let message = payload.downcast_ref::<String>().unwrap();
+            assert_eq!(message, "a handler of queue 'stages' panicked: no stage");
+        }
     }
 }

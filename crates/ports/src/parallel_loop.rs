@@ -17,7 +17,7 @@ mod tasks;
 pub use error::LoopError;
 
 use crate::reply::{Reply, reply};
-use motet_dispatch::{Enqueue, Task};
+use motet_dispatch::{Causalities, Enqueue, Task};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use std::fmt;
@@ -95,6 +95,9 @@ pub enum Schedule {
 pub struct LoopRun<R: Send + 'static> {
     reply: Reply<Outcome<R>>,
     given_up: Arc<AtomicBool>,
+    queue: Arc<dyn Enqueue>,
+    /// Those under which the bodies run.
+    causalities: Causalities,
 }
 
 impl ParallelLoop {
@@ -214,7 +217,12 @@ impl ParallelLoop {
                 break;
             }
         }
-        LoopRun { reply, given_up }
+        LoopRun {
+            reply,
+            given_up,
+            queue: Arc::clone(&self.queue),
+            causalities: Causalities::active(),
+        }
     }
 
     /// Cuts the blocks into chunks of the schedule.
@@ -247,6 +255,11 @@ impl<R: Send + 'static> Future for LoopRun<R> {
 impl<R: Send + 'static> Drop for LoopRun<R> {
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::Relaxed);
+        if let Some(Err(LoopError::Panicked(exception))) = self.reply.give_up() {
+            // It has come before, and nobody has looked: the panic goes the way of a task's.
+            let causalities = std::mem::take(&mut self.causalities);
+            causalities.run(|| self.queue.raise(exception));
+        }
     }
 }
 

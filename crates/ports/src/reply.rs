@@ -177,6 +177,19 @@ impl<T: Send + 'static> Drop for ReplyPort<T> {
     }
 }
 
+impl<T: Send + 'static> Reply<T> {
+    /// Gives up the answer: what has come and was not looked at.
+    pub(crate) fn give_up(&mut self) -> Option<T> {
+        let slot = self.slot.take()?;
+        // Dropped after the lock is released: a destructor of the answer may answer others.
+        let unread = std::mem::replace(&mut *slot.state.lock(), State::Done);
+        match unread {
+            State::Answered(answer) => Some(answer),
+            State::Open(_) | State::NoReply | State::Done => None,
+        }
+    }
+}
+
 impl<T> AnswerCell<T> {
     /// Sets what has come and wakes who waits. Gives it back when nobody waits any more.
     fn settle(&self, news: State<T>) -> Result<(), State<T>> {
@@ -255,11 +268,7 @@ impl<T: Send + 'static> Waiter for AnswerCell<T> {
 
 impl<T: Send + 'static> Drop for Reply<T> {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            // The answer is dropped after the lock is released: its destructor may answer others.
-            let unread = std::mem::replace(&mut *slot.state.lock(), State::Done);
-            drop(unread);
-        }
+        drop(self.give_up());
     }
 }
 

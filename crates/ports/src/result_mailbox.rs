@@ -7,7 +7,9 @@
 
 use crate::activation::Active;
 use crate::recv::adopt;
-use motet_dispatch::{Awaited, Clock, Enqueue, Exception, QueueError, Task, Waiter, watch_here};
+use motet_dispatch::{
+    Awaited, Clock, Enqueue, Exception, Inline, QueueError, Task, Waiter, watch_here,
+};
 use motet_sync::{Mutex, renew_waker};
 use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
@@ -92,13 +94,15 @@ impl<R: Send + 'static> ResultMailbox<R> {
         watch_here(Arc::downgrade(self) as Weak<dyn Waiter>, created);
     }
 
-    /// The future is gone: a task that has come, or still comes, is cleaned up.
+    /// The future is gone: a task that has come, or still comes, is cleaned up. So far as nobody
+    /// has heard of a predicate's panic, it is told.
     pub(crate) fn close(&self) {
-        let task = {
+        let (task, exception) = {
             let mut slot = self.slot.lock();
             slot.closed = true;
-            slot.task.take()
+            (slot.task.take(), slot.exception.take())
         };
+        exception.into_iter().for_each(tell);
         if let Some(task) = task {
             task.cleanup();
         }
@@ -174,6 +178,19 @@ impl<R: Send + 'static> Enqueue for ResultMailbox<R> {
     }
 
     fn raise(&self, exception: Exception) {
-        self.deliver(|slot| slot.exception = slot.exception.take().or(Some(exception)));
+        let mut exception = Some(exception);
+        self.deliver(|slot| {
+            // The future panics once.
+            if !slot.closed && slot.exception.is_none() {
+                slot.exception = exception.take();
+            }
+        });
+        exception.into_iter().for_each(tell);
     }
+}
+
+/// No future panics with it: the causalities are told, else standard error.
+#[cold]
+fn tell(exception: Exception) {
+    Inline::new("await").raise(exception);
 }

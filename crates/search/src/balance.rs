@@ -119,13 +119,13 @@ pub(crate) struct SearchEnd<A> {
 }
 
 /// Searches the tree below `root` together with the other ranks of `comm`, which is the search's
-/// own.
+/// own. A rank that could not make its job tells the others why.
 pub(crate) async fn run<J: NodeWork>(
     comm: &Communicator,
     search: &Search,
     (began, earlier): (Instant, EarlierRounds),
     root: impl FnOnce() -> J::Node,
-    job: &mut J,
+    job: Result<&mut J, SearchFault>,
 ) -> Result<SearchEnd<J::Part>, SearchError> {
     let (parent, children) = neighbours(comm.rank(), comm.size());
     let mut balance = Balance {
@@ -150,6 +150,13 @@ pub(crate) async fn run<J: NodeWork>(
         ended: false,
     };
     balance.worker.beside = earlier.nodes;
+    let job = match job {
+        Ok(job) => job,
+        Err(fault) => {
+            balance.stop(&SearchStop::Fault(fault), None)?;
+            return balance.finish(comm, None).await;
+        }
+    };
     if comm.rank() == 0 {
         match guarded(0, root) {
             Ok(root) => balance.pieces.push_back(Piece::root(WHOLE, root)),
@@ -157,7 +164,7 @@ pub(crate) async fn run<J: NodeWork>(
         }
     }
     balance.all(job).await?;
-    balance.finish(comm, job).await
+    balance.finish(comm, Some(job)).await
 }
 
 impl<J: NodeWork> Balance<'_, '_, J> {

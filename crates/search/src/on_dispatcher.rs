@@ -257,7 +257,8 @@ impl OnDispatcher {
         let _given_up = GivenUp(&shared);
         let mut tasks = Vec::new();
         for number in 0..self.tasks {
-            let task = shared::task(Arc::clone(&shared), number, make());
+            let job = guarded(number, &make)?;
+            let task = shared::task(Arc::clone(&shared), number, job);
             let spawned = spawn_with_handle(&self.queue, task);
             tasks.push(spawned.map_err(|refused| not_run(&refused.reason))?);
         }

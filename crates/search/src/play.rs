@@ -135,7 +135,7 @@ impl<G: Game> Player<'_, '_, '_, G> {
         // Every rank does this itself, and finds the same.
         let Some((mut line, value)) = self.guarded(|player| player.first_line(game.root(), depth))
         else {
-            return Ok(());
+            return self.tell_stop();
         };
         self.best.value = value;
         if self.link.rank() > 0 {
@@ -156,6 +156,18 @@ impl<G: Game> Player<'_, '_, '_, G> {
             }
             if self.stop.is_some() {
                 break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rank 0 has no line of first moves: whoever has one is not to wait for what it hands out.
+    fn tell_stop(&mut self) -> Result<(), CommError> {
+        if self.link.rank() == 0
+            && let Some(stop) = &self.stop
+        {
+            for rank in 1..self.link.size() {
+                self.link.send(rank, Message::Stop(stop.clone()))?;
             }
         }
         Ok(())

@@ -99,14 +99,15 @@ impl Search {
         join: impl FnMut(A, A) -> A,
     ) -> Result<Outcome<A>, SearchError> {
         let (comm, began) = (comm.dup().await?, Instant::now());
-        let mut fold = Fold {
+        let mut fold = guarded(comm.rank(), &zero).map(|value| Fold {
             tree,
-            value: zero(),
+            value,
             zero: &zero,
             visit,
-        };
+        });
         let begin = (began, EarlierRounds::default());
-        let ended = balance::run(&comm, self, begin, || tree.root(), &mut fold).await?;
+        let job = fold.as_mut().map_err(|fault| fault.clone());
+        let ended = balance::run(&comm, self, begin, || tree.root(), job).await?;
         let segments = comm.gather(0, ended.segments).await?;
         let total = segments.map(|all| {
             let segments = all.into_iter().flatten();
@@ -150,7 +151,7 @@ impl Search {
         }
         let mut job = Maximum::new(problem, self.order.is_first());
         let begin = (began, EarlierRounds::default());
-        let ended = balance::run(&comm, self, begin, || problem.root(), &mut job).await?;
+        let ended = balance::run(&comm, self, begin, || problem.root(), Ok(&mut job)).await?;
         let best = greatest(&comm, job.take_own()).await?;
         Ok(outcome(best, ended.report, ended.stopped))
     }
@@ -188,15 +189,17 @@ impl Search {
         let (comm, began) = (comm.dup().await?, Instant::now());
         let (mut report, mut earlier) = (Report::default(), EarlierRounds::default());
         // Every rank finds the same; a panic here is told by the first round.
-        let mut limit = guarded(comm.rank(), || problem.bound(&problem.root()))?;
+        let mut limit = guarded(comm.rank(), || problem.bound(&problem.root()));
         loop {
-            let mut round = DeepeningRound::new(problem, self.order.is_first(), limit);
+            let round = |limit| DeepeningRound::new(problem, self.order.is_first(), limit);
+            let mut round = limit.map(round);
+            let job = round.as_mut().map_err(|fault| fault.clone());
             let begin = (began, earlier);
-            let ended = balance::run(&comm, self, begin, || problem.root(), &mut round).await?;
+            let ended = balance::run(&comm, self, begin, || problem.root(), job).await?;
             report.add_round(&ended.report);
             earlier = earlier.with(&ended.report, ended.shown_at);
             let generated = ended.report.nodes + ended.report.pruned;
-            let (beyond, own) = round.into_parts();
+            let (beyond, own) = round?.into_parts();
             // The least value is the greatest of the reversed ones.
             let own = own.map(|own| own.map(Reverse));
             if let Some(best) = greatest(&comm, own).await? {
@@ -216,7 +219,7 @@ impl Search {
             match next {
                 Some(next) if stopped.is_none() => {
                     report.before_last_round += generated;
-                    limit = next;
+                    limit = Ok(next);
                 }
                 _ => return Ok(outcome(None, report, stopped)),
             }

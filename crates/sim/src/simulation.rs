@@ -37,7 +37,7 @@ pub use timeline::timeline;
 
 use self::calendar::Calendar;
 use self::outside::Outside;
-use self::process::{Number, ProcessEntry, Woken};
+use self::process::{Number, ProcessEntry, RunningProcess, Woken};
 use self::report::Facility;
 use crate::Time;
 use crate::draw::{draw, uniform};
@@ -144,7 +144,7 @@ impl Simulation {
     /// [`Stuck`] when some have not and nothing is scheduled: who waits for what.
     ///
     /// # Panics
-    /// As the processes do.
+    /// As the processes do. One that has panicked has ended; the next run goes on with the others.
     pub fn run(&self) -> Result<(), Stuck> {
         self.run_until(Time::MAX)
     }
@@ -327,9 +327,9 @@ impl Core {
         let Some((mut future, waker)) = self.take_future(number) else {
             return;
         };
-        self.current.set(number);
+        let running = RunningProcess::begin(self, number);
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
-        self.current.set(Number::NONE);
+        running.came_back();
         match polled {
             Poll::Pending => self.put_back(number, future, waker),
             Poll::Ready(()) => self.ended(number, waker),

@@ -2,6 +2,7 @@
 
 use crate::{Parker, Unparker};
 use std::future::Future;
+use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -22,7 +23,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Like [`block_on`], but sleeps no longer than `limit`: `None` when the time is up, and the future
-/// has been dropped. What is ready at once is got also with a limit of zero.
+/// has been dropped. What is ready at once is got also with a limit of zero. A future that wakes
+/// itself again and again has its limit as others have.
 ///
 /// ```
 /// use motet_sync::block_on_for;
@@ -32,9 +34,11 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// assert_eq!(block_on_for(std::future::pending::<u32>(), Duration::ZERO), None);
 /// ```
 pub fn block_on_for<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
-    let begin = Instant::now();
+    let (begin, mut is_last) = (Instant::now(), false);
     poll_until(future, |parker| {
-        parker.park_timeout(limit.saturating_sub(begin.elapsed()))
+        let left = limit.saturating_sub(begin.elapsed());
+        // Who was woken in time is polled once more, and only once: it may wake itself for ever.
+        !mem::replace(&mut is_last, left.is_zero()) && parker.park_timeout(left)
     })
 }
 
@@ -94,5 +98,25 @@ mod tests {
             Poll::Pending
         }));
         assert_eq!(woken, 3);
+    }
+
+    #[test]
+    fn a_future_that_wakes_itself_again_and_again_has_its_limit() {
+        let ready_after = |times: u32| {
+            let mut polls = 0;
+            std::future::poll_fn(move |cx| {
+                polls += 1;
+                if polls > times {
+                    return Poll::Ready(polls);
+                }
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            })
+        };
+        for limit in [0, 1] {
+            let limit = Duration::from_millis(limit);
+            assert_eq!(block_on_for(ready_after(u32::MAX), limit), None);
+            assert_eq!(block_on_for(ready_after(1), limit), Some(2));
+        }
     }
 }

@@ -97,11 +97,12 @@ impl ReplayCore {
             candidates: Vec::new(),
             closed: false,
         };
+        let exceptions = Arc::default();
         ReplayCore {
             config,
             time: Arc::new(VirtualTime::new()),
-            exceptions: Arc::default(),
-            registry: Arc::new(WaitRegistry::new(0)),
+            registry: Arc::new(WaitRegistry::new(0, &exceptions)),
+            exceptions,
             running: Mutex::default(),
             state: Mutex::new(state),
         }

@@ -134,6 +134,14 @@ impl Enqueue for ReplayQueue {
         }
     }
 
+    fn leaves(&self) {
+        if let Some(room) = self.room()
+            && room.leave()
+        {
+            room.serve();
+        }
+    }
+
     fn may_start(&self) -> bool {
         !self.is_suspended()
     }

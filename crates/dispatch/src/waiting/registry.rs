@@ -13,11 +13,11 @@
 //! time and the line.
 
 use super::{Wait, Waiter, Waiting};
-use crate::route;
+use crate::route::{self, ExceptionRoute};
 use motet_sync::{CachePadded, Mutex};
 use std::panic::Location;
 use std::ptr;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// The waiters of one dispatcher.
@@ -25,6 +25,8 @@ pub(crate) struct WaitRegistry {
     /// One per worker, and the last for everyone else.
     shards: Box<[CachePadded<Mutex<Shard>>]>,
     made: Instant,
+    /// The dispatcher's, or the replay's.
+    exceptions: Arc<ExceptionRoute>,
 }
 
 #[derive(Default)]
@@ -49,10 +51,11 @@ struct Run {
 }
 
 impl WaitRegistry {
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(workers: usize, exceptions: &Arc<ExceptionRoute>) -> Self {
         WaitRegistry {
             shards: (0..=workers).map(|_| CachePadded::default()).collect(),
             made: Instant::now(),
+            exceptions: Arc::clone(exceptions),
         }
     }
 
@@ -68,7 +71,7 @@ impl WaitRegistry {
         let mut shard = self.shards[index.unwrap_or(last)].lock();
         if shard.ended {
             drop(shard);
-            return tell(&waiter);
+            return self.tell(&waiter);
         }
         shard.enter(waiter, since, created);
     }
@@ -83,7 +86,7 @@ impl WaitRegistry {
                 shard.runs.clear();
                 std::mem::take(&mut shard.waiters)
             };
-            waiters.iter().for_each(tell);
+            waiters.iter().for_each(|waiter| self.tell(waiter));
         }
     }
 
@@ -110,15 +113,15 @@ impl WaitRegistry {
             created: run.created,
         })
     }
-}
 
-/// Wakers are others' code: a panic of one does not keep the rest from being told.
-fn tell(waiter: &Weak<dyn Waiter>) {
-    route::guarded("the end of a dispatcher", &[], || {
-        if let Some(waiter) = waiter.upgrade() {
-            waiter.dispatcher_ended();
-        }
-    });
+    /// Wakers are others' code: a panic of one does not keep the rest from being told.
+    fn tell(&self, waiter: &Weak<dyn Waiter>) {
+        route::guarded("the end of a dispatcher", &[&self.exceptions], || {
+            if let Some(waiter) = waiter.upgrade() {
+                waiter.dispatcher_ended();
+            }
+        });
+    }
 }
 
 impl Shard {
@@ -353,7 +356,10 @@ mod loom_tests {
     #[test]
     fn loom_the_end_of_a_dispatcher_against_the_begin_of_a_wait() {
         loom::model(|| {
-            let (registry, told) = (Arc::new(WaitRegistry::new(0)), Arc::new(Told::default()));
+            let (registry, told) = (
+                Arc::new(WaitRegistry::new(0, &Arc::default())),
+                Arc::new(Told::default()),
+            );
             let waiting = thread::spawn({
                 let (registry, told) = (Arc::clone(&registry), Arc::clone(&told));
                 move || {

@@ -234,6 +234,37 @@ fn sem_g34_sem_g50_a_destructor_that_panics_keeps_no_answer_and_no_thread_waitin
 }
 
 #[test]
+fn sem_g34_sem_g50_no_panic_of_a_call_goes_past_the_handler_of_the_dispatcher() {
+    within(patience(), || {
+        let (dispatcher, queue) = with(DispatcherConfig {
+            threads: 1,
+            blocking_threads: 1,
+            ..DispatcherConfig::default()
+        });
+        let told = Log::new();
+        let log = told.clone();
+        dispatcher.on_exception(move |e| log.push(e.message().to_owned()));
+        let fails: RunBlocking<()> = queue.run_blocking(|| panic!("before the drop"));
+        assert_eq!(block_on(queue.run_blocking(|| 1)), Ok(1), "both have ended");
+        assert!(told.is_empty());
+        drop(fails);
+        assert_eq!(told.take(), ["before the drop"]);
+        let (gate, running) = standing(&queue);
+        gate.wait_for(1);
+        let fragile = Fragile;
+        let call = queue.run_blocking(move || drop(fragile));
+        let opener = thread::spawn(move || {
+            assert_eq!(block_on(call), Err(QueueError::Stopped));
+            gate.open();
+        });
+        drop(dispatcher);
+        assert_eq!(told.take(), ["a call that has not run is dropped"]);
+        opener.join().unwrap();
+        assert_eq!(block_on(running), Ok(()));
+    });
+}
+
+#[test]
 fn sem_g50_sem_g65_a_call_that_was_cancelled_before_it_began_says_so() {
     within(patience(), || {
         let (_dispatcher, queue) = with(DispatcherConfig {

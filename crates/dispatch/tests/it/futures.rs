@@ -4,7 +4,8 @@ use crate::support::{Bell, go, here, hold, note, until, with_queue};
 use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, spawn, spawn_here};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Log};
-use std::task::{Poll, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 /// Starts a future that keeps a value and waits for the bell.
 fn start_waiting(queue: &impl Enqueue, bell: &Bell, drops: &Drops) {
@@ -260,4 +261,33 @@ fn a_future_dropped_by_inline_within_a_poll_is_dropped_after_it() {
     });
     assert_eq!(log.take(), [0]);
     assert_eq!(drops.dropped(), 1);
+}
+
+/// Ends at once, and panics when it is dropped.
+struct BadEnd;
+
+impl Future for BadEnd {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+}
+
+impl Drop for BadEnd {
+    fn drop(&mut self) {
+        panic!("a bad end");
+    }
+}
+
+#[test]
+fn a_future_that_panics_as_it_is_dropped_leaves_nothing_behind() {
+    let (inline, told) = (Inline::new("here"), Log::new());
+    let log = told.clone();
+    inline.on_exception(move |exception| log.push(exception.message().to_owned()));
+    let queue = inline.handle();
+    let before = Arc::strong_count(&queue);
+    spawn(&queue, BadEnd).unwrap();
+    assert_eq!(told.take(), ["a bad end"]);
+    assert_eq!(Arc::strong_count(&queue), before, "its task is gone");
 }

@@ -8,8 +8,8 @@ use motet_dispatch::{
 use motet_sync::{Arc, Mutex};
 use motet_testkit::{Drops, Log, explore};
 use std::future::{Future, pending};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// A future that waits for the bell and keeps a value of `drops`.
 fn waiting(bell: &Bell, drops: &Drops) -> impl Future<Output = u32> + Send + 'static {
@@ -127,6 +127,64 @@ fn sem_g59_a_panic_that_no_handle_takes_goes_the_way_of_the_others() {
         dispatcher.wait_idle();
         drop(handle);
         assert_eq!((heard.take(), told.len()), (vec!["third".to_owned()], 0));
+    });
+}
+
+#[test]
+fn sem_g59_sem_g62_the_innermost_scope_in_a_future_hears_of_a_panic_that_no_handle_takes() {
+    with_queue(1, |dispatcher, queue| {
+        let heard = Log::new();
+        let hearing = |name: &'static str| {
+            let ear = heard.clone();
+            Causality::new(name).on_exception(move |exception| {
+                ear.push((name, exception.message().to_owned()));
+                Ok(())
+            })
+        };
+        for early in [true, false] {
+            let (outer, inner) = (hearing("outer"), hearing("inner"));
+            let gate = hold(&queue);
+            let handle = outer.run(|| {
+                spawn_with_handle(&queue.handle(), async move {
+                    inner.run(|| panic!("inside"));
+                })
+            });
+            let kept = (!early).then_some(handle);
+            gate.open();
+            dispatcher.wait_idle();
+            drop(kept);
+            assert_eq!(heard.take(), [("inner", "inside".to_owned())], "{early}");
+        }
+    });
+}
+
+/// Panics when it is woken.
+struct Unwilling;
+
+impl Wake for Unwilling {
+    fn wake(self: Arc<Self>) {
+        panic!("not now");
+    }
+}
+
+#[test]
+fn sem_g34_a_waker_that_panics_at_the_end_of_a_dispatcher_is_told() {
+    with_queue(1, |dispatcher, queue| {
+        let told = Log::new();
+        let log = told.clone();
+        dispatcher.on_exception(move |exception| log.push(exception.message().to_owned()));
+        let handle = spawn_with_handle(&queue.handle(), pending::<()>()).unwrap();
+        let handle = Arc::new(Mutex::new(handle));
+        let waits = Arc::clone(&handle);
+        go(&queue, move || {
+            let waker = Waker::from(Arc::new(Unwilling));
+            let mut cx = Context::from_waker(&waker);
+            assert!(Pin::new(&mut *waits.lock()).poll(&mut cx).is_pending());
+        });
+        dispatcher.wait_idle();
+        drop(dispatcher);
+        assert_eq!(told.take(), ["not now"]);
+        drop(handle);
     });
 }
 

@@ -126,7 +126,7 @@ impl Shared {
         let replicas = self.config.replicas;
         let count = match ask {
             HolderRequest::Keep(_) | HolderRequest::Dropped(_) => replicas,
-            HolderRequest::Version(_) | HolderRequest::Get(_) => 2 * replicas,
+            HolderRequest::Version(_) | HolderRequest::Get(_) => replicas.saturating_mul(2),
         };
         let holders = self.holders(key, count);
         let asked: Vec<_> = holders
@@ -375,6 +375,33 @@ mod tests {
             let key = "key".to_owned();
             assert_eq!(told.take(), [Err(OverlayError::Last { key })]);
         }
+    }
+
+    #[test]
+    fn every_member_holds_every_key_where_that_is_asked_for() {
+        let replay = Replay::new(6);
+        let network = SimulatedNetwork::new(6, LinkConfig::default(), replay.clock());
+        let members = ["a", "b", "c"].map(|name| {
+            let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named(name)));
+            let config = OverlayConfig {
+                replicas: usize::MAX,
+                ..OverlayConfig::default()
+            };
+            let node = Node::join(&network.carrier(name), 1, queue);
+            Overlay::join(&node, "o", config).expect("a name")
+        });
+        replay.run_for(Duration::from_secs(1));
+        let told = Log::new();
+        let (log, puts, gets) = (told.clone(), members[0].clone(), members[2].clone());
+        let task = async move {
+            let copies = puts.put("key", &7_u32).await.map(|put| put.copies);
+            log.push((copies, gets.get::<u32>("key").await));
+        };
+        let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::named("task")));
+        spawn(&queue, task).expect("the queue is open");
+        replay.run_for(Duration::from_secs(1));
+        assert_eq!(told.take(), [(Ok(3), Ok(Some(7)))]);
+        assert!(members.iter().all(|member| member.kept() == 1));
     }
 
     #[test]

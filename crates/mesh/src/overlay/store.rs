@@ -293,7 +293,8 @@ fn size(key: &str, entry: &Entry) -> usize {
 /// (rendezvous hashing, Thaler and Ravishankar 1998). When a member comes or goes only the keys
 /// that it holds move.
 pub(super) fn ranked(key: &str, members: &[PeerName], count: usize) -> Vec<PeerName> {
-    let mut best: Vec<(u64, &PeerName)> = Vec::with_capacity(count + 1);
+    let room = count.min(members.len()) + 1;
+    let mut best: Vec<(u64, &PeerName)> = Vec::with_capacity(room);
     for member in members {
         let ranked = (hash(key, member.as_str()), member);
         let at = best.partition_point(|other| *other > ranked);
@@ -394,6 +395,17 @@ mod tests {
             .map(|(key, _)| &key[..])
             .collect();
         assert_eq!((missing, pass.dropped.len()), (vec!["b"], 0));
+    }
+
+    #[test]
+    fn more_copies_than_members_are_all_members() {
+        let names: Vec<PeerName> = (0..3).map(|n| PeerName::new(format!("m{n}"))).collect();
+        for count in [3, 4, usize::MAX] {
+            let mut all = ranked("key", &names, count);
+            all.sort();
+            assert_eq!(all, names, "{count}");
+        }
+        assert!(ranked("key", &[], usize::MAX).is_empty());
     }
 
     #[test]

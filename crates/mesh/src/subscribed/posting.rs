@@ -86,6 +86,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                         return;
                     }
                     Err(_) => {
+                        let told = self.accept_all(&mut self.state.lock(), &mut posted);
+                        self.tell_all(told);
                         self.end();
                         return;
                     }
@@ -169,10 +171,14 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }));
     }
 
-    /// The port is closed: nobody wants more.
+    /// The port is closed: nobody wants more. The caller was the one who posts.
     fn end(&self) {
+        let came = {
+            let mut state = self.state.lock();
+            state.posting = false;
+            std::mem::take(&mut state.came)
+        };
         // Dropped outside of the lock: a sample may accept itself then.
-        let came = std::mem::take(&mut self.state.lock().came);
         drop(came);
         self.unsubscribe();
     }

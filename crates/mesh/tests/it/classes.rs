@@ -1,10 +1,13 @@
 //! What each delivery class promises.
 
 use crate::nodes::{Net, waiting};
-use motet_dispatch::QueueConfig;
+use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, Replay, Task};
 use motet_mesh::{Ack, Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
 use motet_ports::{JoinedReceive, Overflow, Port, PortConfig, Receive};
-use motet_testkit::Log;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::thread;
+use motet_testkit::{Log, patience, within};
+use std::sync::Arc;
 use std::time::Duration;
 
 fn values(port: &Port<Sample<u32>>) -> Vec<u32> {
@@ -462,4 +465,87 @@ fn sem_g494_what_was_accepted_is_not_lost_with_a_subscription_that_ends() {
         net.replay.run();
         assert_eq!(topic.losses().test(), None, "leaves: {leaves}");
     }
+}
+
+#[test]
+fn sem_g494_what_a_port_took_before_it_was_closed_is_not_lost() {
+    let replay = Replay::new(6);
+    let node = Node::alone("a", Arc::new(replay.queue(QueueConfig::named("a"))));
+    let config = SubscribeConfig::default();
+    let samples = node.subscribe::<u32>("*", &config).unwrap();
+    let first = node.topic::<u32>("first", Qos::reliable(8)).unwrap();
+    let more = node.topic::<u32>("more", Qos::reliable(8)).unwrap();
+    let heard = Log::new();
+    let (log, port, publishes) = (heard.clone(), samples.port().clone(), more.clone());
+    let handler = move |sample: Sample<u32>| {
+        log.push(*sample.value);
+        match *sample.value {
+            // They come together, behind this one.
+            0 => (1..=3).for_each(|n| {
+                publishes.publish(n).unwrap();
+            }),
+            2 => port.close(),
+            _ => {}
+        }
+    };
+    Receive::persistent(samples.port(), handler)
+        .activate(&Inline::new("here"))
+        .unwrap();
+    first.publish(0).unwrap();
+    assert_eq!(heard.take(), [0, 1, 2]);
+    let lost = more.losses().test().expect("the third one");
+    assert_eq!(lost.gap, Gap { from: 3, to: 3 });
+}
+
+#[test]
+fn a_node_whose_queue_is_full_goes_on() {
+    let net = Net::new(7);
+    let narrow = net.replay.queue(QueueConfig::bounded("b", 1));
+    let (a, b) = (net.node("a", 1), net.network.carrier("b"));
+    let b = Node::join(&b, 1, Arc::new(narrow.clone()));
+    let config = SubscribeConfig::default();
+    let samples = b.subscribe::<u32>("n", &config).unwrap();
+    let topic = a.topic::<u32>("n", Qos::acknowledged(2)).unwrap();
+    let log = Log::new();
+    let heard = log.clone();
+    let fills = move |sample: Sample<u32>| {
+        heard.push(*sample.value);
+        // The queue has room for one task.
+        let _ = narrow.enqueue(Task::new(|| ()));
+    };
+    Receive::persistent(samples.port(), fills)
+        .activate(&Inline::new("here"))
+        .unwrap();
+    net.replay.run();
+    for n in 0..6 {
+        topic.publish(n).unwrap();
+        net.replay.run();
+    }
+    assert_eq!(log.take(), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_topic_that_ends_while_somebody_subscribes_is_none_of_its_publishers() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(1);
+        let queue = Arc::new(dispatcher.queue(QueueConfig::named("a")));
+        let node = Node::alone("a", queue);
+        for round in 0..10_000 {
+            let topic = node.topic::<u32>("n", Qos::reliable(1)).unwrap();
+            let begun = Arc::new(AtomicBool::new(false));
+            let begins = Arc::clone(&begun);
+            let ends = thread::spawn(move || {
+                while !begins.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                (0..round % 100).for_each(|_| std::hint::spin_loop());
+                drop(topic);
+            });
+            begun.store(true, Ordering::Release);
+            let config = SubscribeConfig::default();
+            let samples = node.subscribe::<u32>("n", &config).unwrap();
+            ends.join().unwrap();
+            assert_eq!(samples.publisher_count(), 0, "round {round}");
+        }
+    });
 }

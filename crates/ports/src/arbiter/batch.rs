@@ -139,7 +139,7 @@ impl<T: Send + 'static> BatchCore<T> {
         let mut deferred = Deferred::default();
         port.locked(|state| {
             if patience.is_over(number) && self.place.is_open() {
-                let stays = self.take_fewer(state, &mut deferred);
+                let stays = self.take_fewer(state, false, &mut deferred);
                 if stays && state.item_count() > 0 {
                     self.wait_for_more(patience, &mut deferred);
                 }
@@ -148,19 +148,33 @@ impl<T: Send + 'static> BatchCore<T> {
         deferred.carry_out();
     }
 
-    /// Takes up to as many as it wants. If the queue has no room they stay. `false` when the
-    /// arbiter leaves the port.
-    fn take_fewer(self: &Arc<Self>, state: &mut PortState<T>, deferred: &mut Deferred) -> bool {
+    /// Takes up to as many as it wants. If the queue has no room they stay, but for the `last`,
+    /// which nothing would have it take later. `false` when the arbiter leaves the port.
+    fn take_fewer(
+        self: &Arc<Self>,
+        state: &mut PortState<T>,
+        last: bool,
+        deferred: &mut Deferred,
+    ) -> bool {
         let (outlet, count) = (self.place.outlet(), state.item_count().min(self.count));
         if count == 0 {
             return true;
         }
         let room = deferred.claim_room(outlet.queue());
-        if room.is_err_and(QueueError::is_want_of_room) {
+        let full = room.is_err_and(QueueError::is_want_of_room);
+        if full {
             drop(deferred.take_full());
-            return true;
+            if !last {
+                return true;
+            }
         }
-        let granted = room.is_ok() && outlet.claim(deferred);
+        let granted = match room {
+            Ok(()) => outlet.claim(deferred),
+            Err(_) => full && outlet.is_granted(),
+        };
+        if full && granted {
+            outlet.queue().hold();
+        }
         let leaves = !granted || self.place.taken_unoffered();
         if leaves && let Some(this) = state.remove(&**self) {
             deferred.drop_later(this);
@@ -224,7 +238,12 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
             && self.patience.is_some()
         {
             let mut deferred = Deferred::default();
-            port.locked(|state| this.take_fewer(state, &mut deferred));
+            port.locked(|state| {
+                // A cleanup may have come in between.
+                if this.place.is_open() {
+                    this.take_fewer(state, true, &mut deferred);
+                }
+            });
             deferred.carry_out();
         }
         self.place.ended();

@@ -2,12 +2,12 @@
 
 use crate::support::{dispatcher, here, port_with, take_all};
 use futures_util::{SinkExt, StreamExt};
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Replay, spawn};
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, QueueError, Replay, Task, spawn};
 use motet_ports::{
     BlockingError, BroadcastPort, Choice, Closed, Interleave, JoinedReceive, MultipleItemGather,
     MultipleItemReceive, Overflow, Port, PostRefusal, Receive, join, select, wait_blocking,
 };
-use motet_testkit::within;
+use motet_testkit::{Log, within};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(600);
@@ -211,6 +211,27 @@ fn sem_g280_several_items_of_a_closed_port_all_or_none_but_up_to() {
     let open = port_with([1, 2]);
     let wait = open.recv_up_to(3, LONG).or_closed();
     assert_eq!(while_closing(wait, || open.close()), Ok(vec![1, 2]));
+}
+
+#[test]
+fn sem_g280_a_receive_of_up_to_n_takes_what_is_left_also_when_its_queue_is_full() {
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::bounded("narrow", 1));
+    let (port, log) = (Port::new(), Log::new());
+    let took = log.clone();
+    MultipleItemReceive::persistent(&port, 3, move |items: Vec<u32>| took.push(items))
+        .or_after(LONG)
+        .activate(&queue)
+        .unwrap();
+    replay.run();
+    port.post(1).unwrap();
+    port.post(2).unwrap();
+    queue.enqueue(Task::new(|| ())).unwrap();
+    assert_eq!(queue.reserve(), Err(QueueError::Full));
+    port.close();
+    replay.run();
+    assert_eq!((log.take(), port.item_count()), (vec![vec![1, 2]], 0));
+    assert_eq!(queue.reserve(), Ok(()), "the room is there again");
 }
 
 #[test]

@@ -132,6 +132,23 @@ fn sem_g32_a_loop_that_is_not_awaited_drops_its_blocks_and_tells_its_panic() {
         gate.open();
         dispatcher.wait_idle();
         assert_eq!((drops.dropped(), told.take()), (40, vec!["bad".to_owned()]));
+        // The panic comes first.
+        let bad = ParallelLoop::new(queue).for_each(0..1, |_| panic!("worse"));
+        dispatcher.wait_idle();
+        assert!(told.is_empty());
+        drop(bad);
+        assert_eq!(told.take(), ["worse"]);
+        let order = Causality::new("order").on_exception({
+            let heard = told.clone();
+            move |exception| {
+                heard.push(format!("order: {}", exception.message()));
+                Ok(())
+            }
+        });
+        let bad = order.run(|| ParallelLoop::new(queue).for_each(0..1, |_| panic!("worst")));
+        dispatcher.wait_idle();
+        drop(bad);
+        assert_eq!(told.take(), ["order: worst"]);
     });
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{
     Wakes, here, in_parallel, on_dispatchers, poll, port_with, post_all, take_all,
 };
-use motet_dispatch::{DispatcherQueue, Enqueue, spawn};
+use motet_dispatch::{Causality, DispatcherQueue, Enqueue, spawn};
 use motet_ports::{FromHandler, Port, Receive, join, select};
 use motet_sync::thread;
 use motet_testkit::{Log, patience, within};
@@ -383,5 +383,26 @@ fn sem_g19_selects_on_shared_ports_in_opposite_orders_lose_and_double_nothing() 
         all.extend([&a, &b, &c].into_iter().flat_map(take_all));
         all.sort_unstable();
         assert!(all.into_iter().eq(0..3 * EACH));
+    });
+}
+
+#[test]
+fn sem_g14_the_panics_of_predicates_of_a_wait_that_is_dropped_are_told() {
+    let (p, q, told) = (Port::<u32>::new(), Port::<u32>::new(), Log::new());
+    let log = told.clone();
+    let order = Causality::new("order").on_exception(move |exception| {
+        log.push(exception.message().to_owned());
+        Ok(())
+    });
+    order.run(|| {
+        let (_wakes, waker) = Wakes::new();
+        let mut both = select().join((p.when(|_| panic!("unlucky")), &q), |both| both);
+        assert!(poll(&mut both, &waker).is_pending());
+        post_all(&p, [13]);
+        assert!(told.is_empty(), "the wait panics with it");
+        post_all(&p, [14]);
+        assert_eq!(told.take(), ["unlucky"]);
+        drop(both);
+        assert_eq!(told.take(), ["unlucky"]);
     });
 }

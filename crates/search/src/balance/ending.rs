@@ -97,16 +97,17 @@ impl<J: NodeWork> Balance<'_, '_, J> {
     pub(super) async fn finish(
         mut self,
         comm: &Communicator,
-        job: &mut J,
+        mut job: Option<&mut J>,
     ) -> Result<SearchEnd<J::Part>, SearchError> {
         if self.has_work
+            && let Some(job) = &mut job
             && let Err(fault) = self.end_piece(job)
         {
             // All hear of it below.
             self.stop = Some(SearchStop::Fault(fault));
         }
         self.link.drain().await?;
-        self.report.pruned = job.pruned();
+        self.report.pruned = job.map_or(0, |job| job.pruned());
         let done = self.worker.done;
         let (report, stopped) = sum_up(comm, self.report, done, self.stop).await?;
         Ok(SearchEnd {

@@ -6,6 +6,7 @@ use motet_problems::{Fifteen, Golomb, Graph, Knapsack, QueenRows, Queens, Tour, 
 use motet_search::{
     Limit, Limits, OnDispatcher, OnProgress, Order, Outcome, Search, SearchError, SearchFault, Tree,
 };
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, block_on, block_on_for};
 use motet_testkit::{patience, within};
 use std::sync::Arc;
@@ -173,6 +174,24 @@ fn sem_g206_a_panic_of_the_operator_is_told() {
     let folded = block_on(search.fold(Fragile(&[99]), || 0, count, join));
     let told = folded.unwrap_err().to_string();
     assert!(told.contains("too much"), "{told}");
+}
+
+#[test]
+fn sem_g206_a_panic_of_a_zero_is_told_whichever_it_is() {
+    within(patience(), || {
+        for allowed in [0, 1] {
+            let (_dispatcher, search) = on(1, &Search::default());
+            let asked = Arc::new(AtomicUsize::new(0));
+            let zero = move || {
+                assert!(asked.fetch_add(1, Ordering::Relaxed) < allowed, "no zero");
+                0_u64
+            };
+            let count = |sum: &mut u64, _: &Vec<u32>| *sum += 1;
+            let folded = block_on(search.fold(Fragile(&[99]), zero, count, |a, b| a + b));
+            let told = folded.unwrap_err().to_string();
+            assert!(told.contains("no zero"), "{allowed}: {told}");
+        }
+    });
 }
 
 #[test]

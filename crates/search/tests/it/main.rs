@@ -8,6 +8,7 @@ mod games;
 #[allow(dead_code, reason = "those tests use more of it")]
 #[path = "../../../comm/tests/it/network.rs"]
 mod network;
+mod one_rank;
 mod over_processes;
 mod progress;
 mod promises;

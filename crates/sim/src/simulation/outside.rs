@@ -5,6 +5,7 @@ use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Unparker};
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::vec;
 
 type Act = Box<dyn FnOnce(&Sim) + Send>;
 
@@ -109,7 +110,25 @@ impl Outside {
         self.any.store(false, Ordering::Relaxed);
         let acts = std::mem::take(&mut *waiting);
         drop(waiting);
-        acts.into_iter().for_each(|act| act(sim));
+        let mut left = ActsLeft(self, acts.into_iter());
+        for act in left.1.by_ref() {
+            act(sim);
+        }
+    }
+}
+
+/// Acts to be carried out. Those that are left when one panics wait again, before all others.
+struct ActsLeft<'o>(&'o Outside, vec::IntoIter<Act>);
+
+impl Drop for ActsLeft<'_> {
+    fn drop(&mut self) {
+        let ActsLeft(outside, left) = self;
+        if !left.as_slice().is_empty() {
+            let mut acts = outside.acts.lock();
+            drop(acts.splice(0..0, left));
+            // Relaxed: the lock orders it.
+            outside.any.store(true, Ordering::Relaxed);
+        }
     }
 }
 

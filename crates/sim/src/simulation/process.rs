@@ -146,6 +146,37 @@ pub(super) fn spawn<R: Clone + 'static>(
     }
 }
 
+/// A process that runs now. One that does not come back from there has panicked, and has ended.
+pub(super) struct RunningProcess<'c> {
+    core: &'c Core,
+    number: Number,
+    is_back: bool,
+}
+
+impl<'c> RunningProcess<'c> {
+    pub(super) fn begin(core: &'c Core, number: Number) -> Self {
+        core.current.set(number);
+        RunningProcess {
+            core,
+            number,
+            is_back: false,
+        }
+    }
+
+    pub(super) fn came_back(mut self) {
+        self.is_back = true;
+    }
+}
+
+impl Drop for RunningProcess<'_> {
+    fn drop(&mut self) {
+        self.core.current.set(Number::NONE);
+        if !self.is_back {
+            self.core.leaves(self.number, "panics");
+        }
+    }
+}
+
 impl Default for ProcessEntry {
     fn default() -> Self {
         ProcessEntry {
@@ -195,8 +226,12 @@ impl Core {
     }
 
     pub(super) fn ended(&self, number: Number, waker: Waker) {
-        self.tell(number, || "ends".to_owned());
         drop(waker);
+        self.leaves(number, "ends");
+    }
+
+    fn leaves(&self, number: Number, how: &str) {
+        self.tell(number, || how.to_owned());
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[number.slot as usize];
         slot.alive = false;

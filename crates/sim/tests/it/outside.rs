@@ -4,7 +4,8 @@ use motet_ports::Port;
 use motet_sim::{Sim, Simulation, Time};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
-use motet_testkit::{patience, within};
+use motet_testkit::{Log, patience, within};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -166,6 +167,26 @@ fn sem_g191_an_act_takes_place_before_processes_go_on() {
     );
     drop(simulation);
     assert!(!injector.inject(|_| ()), "it is gone");
+}
+
+#[test]
+fn sem_g191_an_act_that_panics_takes_none_with_it_that_was_injected_later() {
+    let (simulation, acts) = (Simulation::new(1), Log::new());
+    let injector = simulation.injector();
+    for number in 0..4 {
+        let log = acts.clone();
+        assert!(injector.inject(move |_| {
+            log.push(number);
+            assert!(number != 1, "no act");
+        }));
+    }
+    let ended = catch_unwind(AssertUnwindSafe(|| simulation.run()));
+    assert!(ended.is_err());
+    assert_eq!(acts.take(), [0, 1]);
+    let log = acts.clone();
+    assert!(injector.inject(move |_| log.push(4)));
+    simulation.run().unwrap();
+    assert_eq!(acts.take(), [2, 3, 4]);
 }
 
 #[test]

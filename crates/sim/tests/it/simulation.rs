@@ -541,3 +541,24 @@ fn a_panic_of_a_process_ends_the_run() {
     let run = std::panic::AssertUnwindSafe(|| simulation.run());
     assert!(std::panic::catch_unwind(run).is_err());
 }
+
+#[test]
+fn sem_g187_after_a_panic_of_a_process_the_next_run_goes_on_with_the_others() {
+    let simulation = Simulation::new(1);
+    let desk = simulation.resource("desk", 1);
+    let held = desk.clone();
+    let fool = simulation.spawn("fool", async move |sim| {
+        let _desk = held.request().await;
+        sim.sleep(3).await;
+        assert!(sim.now() < 3, "no way");
+    });
+    simulation.spawn("next", async move |sim| {
+        let _desk = desk.request().await;
+        sim.sleep(4).await;
+    });
+    let run = std::panic::AssertUnwindSafe(|| simulation.run());
+    assert!(std::panic::catch_unwind(run).is_err());
+    assert!(!fool.interrupt("late"), "it has ended");
+    simulation.run().unwrap();
+    assert_eq!(simulation.now(), 7);
+}

@@ -93,6 +93,9 @@ impl Parent for Group {
                 shared.carry_out(next);
                 return None;
             }
+            // The task that was let in is this one, also where that was not asked: what runs inside
+            // of its handler enters as others do.
+            shared.was_admitted();
         }
         Some(above.pass(None))
     }

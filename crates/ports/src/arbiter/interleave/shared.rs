@@ -141,7 +141,7 @@ impl Shared {
             Next::Admit(held) => {
                 for (queue, task) in held {
                     let pass = AdmittedPass(Arc::clone(self));
-                    queue.guarded(|| queue.release());
+                    queue.guarded(|| queue.leaves());
                     let admitted = Admitted { task, pass };
                     // The task has its own causalities.
                     queue.readmit(TaskBox::under(Causalities::none(), admitted).into_task());
@@ -209,7 +209,7 @@ impl Shared {
         left: &mut TaskList,
         node: &mut Option<TaskBox<Turn>>,
     ) -> bool {
-        queue.guarded(|| queue.release());
+        queue.guarded(|| queue.leaves());
         queue.start(task);
         self.exclusion.ran(queue, left, node)
     }

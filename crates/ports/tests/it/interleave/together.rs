@@ -2,10 +2,13 @@
 
 use super::{Three, until, with_three};
 use crate::support::{on_dispatchers, post_all};
-use motet_dispatch::{Causalities, Causality, QueueConfig};
+use motet_dispatch::{
+    Causalities, Causality, ExecutionPolicy, Inline, QueueConfig, QueueError, Rate, Replay,
+    ReplayConfig,
+};
 use motet_ports::{
     CausalityPorts, Choice, Fairness, Interleave, JoinedReceive, MultipleItemReceive, Port,
-    Receive, timer,
+    PostRefusal, Receive, timer,
 };
 use motet_testkit::{Log, Overlap, explore};
 use std::time::Duration;
@@ -196,4 +199,64 @@ fn sem_g286_replays_of_an_interleave_keep_its_rules() {
         assert_eq!((log.len(), log.last()), (11, Some(&1000)));
         assert!(log.iter().filter(|n| **n < 100).is_sorted(), "{log:?}");
     });
+}
+
+#[test]
+fn sem_g46_exclusive_handlers_are_no_more_than_the_rate_of_their_queue() {
+    let replay = Replay::new(1);
+    let rate = Rate::per_second(1.0).unwrap();
+    let queue = replay.queue(QueueConfig {
+        policy: ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate },
+        ..QueueConfig::named("slow")
+    });
+    let (port, log) = (Port::new(), Log::new());
+    let ran = log.clone();
+    Interleave::new()
+        .exclusive(Receive::persistent(&port, move |n: u32| ran.push(n)))
+        .activate(&queue)
+        .unwrap();
+    replay.run();
+    for n in 0..3 {
+        replay.run_for(Duration::from_secs(2));
+        port.post(n).unwrap();
+        replay.run();
+        assert_eq!(log.take(), [n]);
+        let refused = port.post(n).unwrap_err();
+        let reason = PostRefusal::Queue(QueueError::RateExceeded);
+        assert_eq!(refused.reason, reason, "one a second");
+    }
+}
+
+#[test]
+fn sem_g287_what_runs_inside_a_handler_that_was_let_in_waits_for_exclusive_work() {
+    let replay = Replay::with(ReplayConfig {
+        threads: 1,
+        ..ReplayConfig::default()
+    });
+    let queue = replay.queue(QueueConfig::named("outside"));
+    let (held, alone, inner, log) = (Port::new(), Port::new(), Port::new(), Log::new());
+    let (own, posts, inside) = (log.clone(), alone.clone(), inner.clone());
+    let (exclusive, nested) = (log.clone(), log.clone());
+    let begins = move |n: u32| {
+        own.push(format!("C{n}"));
+        posts.post(2).unwrap();
+        inside.post(n).unwrap();
+        own.push(format!("-C{n}"));
+    };
+    let alone_says = move |n: u32| exclusive.push(format!("E{n}"));
+    let nested_says = move |n: u32| nested.push(format!("I{n}"));
+    let interleave = Interleave::new()
+        .concurrent(Receive::persistent(&held, begins))
+        .exclusive(Receive::persistent(&alone, alone_says))
+        .activate(&queue)
+        .unwrap();
+    replay.run();
+    let private = Interleave::new().concurrent(Receive::persistent(&inner, nested_says));
+    let here = Inline::new("inside");
+    interleave.combine_with(private, &here).unwrap();
+    // The first is held while the second runs, and let in after it.
+    held.post(1).unwrap();
+    alone.post(1).unwrap();
+    replay.run();
+    assert_eq!(log.take(), ["E1", "C1", "-C1", "E2", "I1"]);
 }
