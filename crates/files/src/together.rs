@@ -54,8 +54,8 @@ impl Domains {
         Ok(Some(Domains::over(first..last, comm.size(), element)))
     }
 
-    /// For so many ranks. No element is in two: of one that several ranks write, one rank's is there
-    /// whole.
+    /// For so many ranks. No element is in two: of one that several ranks write, one rank's is
+    /// there, whole.
     fn over(all: Range<u64>, ranks: usize, element: usize) -> Domains {
         let (element, pages) = (element.max(1) as u64, PAGE.trailing_zeros());
         // The least common multiple of both.

@@ -9,13 +9,13 @@
 //! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the
 //! core's lock: frames go into the outbox under it, so that they leave in that order.
 
+mod outbox;
 mod state;
 
 use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarget, Hub};
-use crate::frame::{Data, Frame, FrameError};
+use crate::frame::{Data, Frame};
 use crate::peers::{KnownPeer, PeerChange};
-use crate::unwinding::on_panic;
 use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue};
 use motet_ports::{BroadcastPort, Overflow};
@@ -107,47 +107,6 @@ impl Core {
         let result = body(&mut self.state.lock());
         self.flush();
         result
-    }
-
-    /// Sends what lies in the outbox. One thread at a time does, so frames leave in their order.
-    fn flush(&self) {
-        let mut state = self.state.lock();
-        if std::mem::replace(&mut state.sending, true) {
-            return;
-        }
-        while let Some((peer, frame)) = state.outbox.pop_front() {
-            drop(state);
-            // The next change goes on if this panics: a predicate may have published.
-            let panicked = on_panic(|| self.state.lock().sending = false);
-            self.send_now(&peer, frame.to_bytes(), frame.priority());
-            panicked.did_not();
-            state = self.state.lock();
-        }
-        state.sending = false;
-    }
-
-    /// `false`: it is not on its way.
-    fn send_now(
-        &self,
-        peer: &PeerName,
-        bytes: Result<Vec<u8>, FrameError>,
-        priority: FramePriority,
-    ) -> bool {
-        let Some(carrier) = &self.carrier else {
-            return false;
-        };
-        let sent = match bytes {
-            Ok(bytes) => carrier.send(peer, bytes, priority),
-            Err(why) => Err(CarrierError::Refused(why.to_string())),
-        };
-        self.is_sent(peer, &sent)
-    }
-
-    fn is_sent(&self, peer: &PeerName, sent: &Result<(), CarrierError>) -> bool {
-        if let Err(CarrierError::Refused(why)) = sent {
-            self.tell_change(PeerChange::Refused(peer.clone(), why.clone()));
-        }
-        sent.is_ok()
     }
 
     /// Enters a topic, and opens flows to all who subscribe already.
