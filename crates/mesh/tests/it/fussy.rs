@@ -67,13 +67,13 @@ fn sem_g229_a_call_whose_reading_panics_is_refused_and_others_are_answered() {
 
 /// A number that looks at the topic to which it was published when it is dropped.
 #[derive(Serialize, Deserialize)]
-struct Curious {
+struct LooksAtTopic {
     number: u32,
     #[serde(skip)]
-    topic: Option<Topic<Curious>>,
+    topic: Option<Topic<LooksAtTopic>>,
 }
 
-impl Drop for Curious {
+impl Drop for LooksAtTopic {
     fn drop(&mut self) {
         if let Some(topic) = &self.topic {
             assert_eq!(topic.subscribers().len(), 1);
@@ -88,12 +88,12 @@ fn a_value_may_use_its_topic_as_it_is_dropped() {
             let net = Net::new(11);
             let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
             let samples = subscriber
-                .subscribe::<Curious>("n", &waiting(8, 8))
+                .subscribe::<LooksAtTopic>("n", &waiting(8, 8))
                 .unwrap();
-            let topic = publisher.topic::<Curious>("n", qos).unwrap();
+            let topic = publisher.topic::<LooksAtTopic>("n", qos).unwrap();
             net.replay.run();
             for number in 1..=2 {
-                let value = Curious {
+                let value = LooksAtTopic {
                     number,
                     topic: Some(topic.clone()),
                 };
