@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod arrivals;
+mod beyond;
 mod caller;
 mod calling;
 mod calls;

@@ -354,7 +354,7 @@ impl Shared {
         said: Subscription<Option<String>>,
         asked: Port<HolderCall>,
     ) -> Result<Vec<JoinHandle<()>>, OverlayError> {
-        let queue = shared.node.queue();
+        let queue = &crate::beyond::for_tasks(shared.node.queue());
         let weak = || Arc::downgrade(shared);
         let started = [
             spawn_with_handle(queue, holding::answer(weak(), asked)),

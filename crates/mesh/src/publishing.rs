@@ -114,12 +114,18 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             }
         }
         let is_read = retains || !state.flows.keys().all(FlowTarget::is_there);
+        let (value, unread) = match is_read {
+            true => (Some(Arc::new(value)), None),
+            false => (None, Some(value)),
+        };
         let payload = Payload {
-            value: is_read.then(|| Arc::new(value)),
+            value,
             bytes: is_written.then(|| state.written()),
         };
         let dropped = state.push(number, payload, self.qos.retain as usize);
         self.send_from(state);
+        // Outside of the lock: its destructor may use the topic.
+        drop(unread);
         published(dropped)
     }
 

@@ -90,7 +90,8 @@ pub enum Schedule {
 /// The future of a loop: its result.
 ///
 /// # Cancellation
-/// Dropping it drops the blocks that no task has taken; bodies that run end.
+/// Dropping it drops the blocks that no task has taken; bodies that run end. A panic goes the way
+/// of a task's, also if it has come before.
 #[must_use = "a loop whose result is not awaited is given up"]
 pub struct LoopRun<R: Send + 'static> {
     reply: Reply<Outcome<R>>,

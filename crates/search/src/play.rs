@@ -161,14 +161,18 @@ impl<G: Game> Player<'_, '_, '_, G> {
         Ok(())
     }
 
-    /// Rank 0 has no line of first moves: whoever has one is not to wait for what it hands out.
+    /// This rank has no line of first moves: nobody is to wait for what rank 0 hands out, nor to
+    /// search what is of no use.
     fn tell_stop(&mut self) -> Result<(), CommError> {
-        if self.link.rank() == 0
-            && let Some(stop) = &self.stop
-        {
-            for rank in 1..self.link.size() {
-                self.link.send(rank, Message::Stop(stop.clone()))?;
-            }
+        let Some(stop) = self.stop.clone() else {
+            return Ok(());
+        };
+        let others = match self.link.rank() {
+            0 => 1..self.link.size(),
+            _ => 0..1,
+        };
+        for rank in others {
+            self.link.send(rank, Message::Stop(stop.clone()))?;
         }
         Ok(())
     }

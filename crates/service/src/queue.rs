@@ -17,6 +17,10 @@ impl Enqueue for Queue {
         self.0.is_free()
     }
 
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+
     fn release(&self) {
         self.0.release();
     }
@@ -35,6 +39,10 @@ impl Enqueue for Queue {
 
     fn hold(&self) {
         self.0.hold();
+    }
+
+    fn leaves(&self) {
+        self.0.leaves();
     }
 
     fn may_start(&self) -> bool {
@@ -81,5 +89,28 @@ impl Enqueue for Queue {
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Queue").field(&self.name()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_dispatch::{ExecutionPolicy, QueueConfig, Rate, Replay};
+    use std::time::Duration;
+
+    #[test]
+    fn what_goes_on_otherwise_counts_in_the_rate_of_the_queue() {
+        let replay = Replay::new(1);
+        let rate = Rate::per_second(1.0).unwrap();
+        let policy = ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate };
+        let slow = replay.queue(QueueConfig {
+            policy,
+            ..QueueConfig::named("slow")
+        });
+        replay.run_for(Duration::from_secs(2));
+        let queue = Queue(slow.handle());
+        assert_eq!(queue.reserve(), Ok(()));
+        queue.leaves();
+        assert_eq!(queue.reserve(), Err(QueueError::RateExceeded));
     }
 }

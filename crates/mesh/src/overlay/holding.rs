@@ -3,6 +3,7 @@
 
 use super::store::{Entry, Pass, Version, ranked};
 use super::{OverlayError, Shared};
+use crate::beyond::for_tasks;
 use crate::flow::BeforeLeaving;
 use crate::subscription::Subscription;
 use crate::{CallError, PeerChange, PeerName, Request};
@@ -128,14 +129,14 @@ impl Shared {
             HolderRequest::Keep(_) | HolderRequest::Dropped(_) => replicas,
             HolderRequest::Version(_) | HolderRequest::Get(_) => replicas.saturating_mul(2),
         };
-        let holders = self.holders(key, count);
+        let (holders, queue) = (self.holders(key, count), for_tasks(self.node.queue()));
         let asked: Vec<_> = holders
             .into_iter()
             .map(|member| {
                 let losses = self.store.lock().losses(&member);
                 let (shared, ask, to) = (Arc::clone(self), ask.clone(), member.clone());
                 let call = async move { shared.ask(&to, &ask).await };
-                (member, losses, spawn_with_handle(self.node.queue(), call))
+                (member, losses, spawn_with_handle(&queue, call))
             })
             .collect();
         let (mut told, mut failed, mut is_known) = (Vec::new(), None, false);

@@ -38,6 +38,9 @@ impl<T> Clone for Payload<T> {
 /// How many samples go to a peer before another flow has its turn.
 const TURN: usize = 16;
 
+/// A turn is over when it has so many bytes: its frames lie in one buffer.
+const TURN_BYTES: usize = ROOM / 2;
+
 impl<T: Send + Sync + 'static> Flow<T> {
     /// Puts the flow into the list of those that may send, if it may and is not there.
     pub(super) fn list(&mut self, to: &FlowTarget, ready: &mut VecDeque<FlowTarget>) {
@@ -46,13 +49,21 @@ impl<T: Send + Sync + 'static> Flow<T> {
         }
     }
 
-    /// The next samples of a flow that has left the list: to a subscription of this node one.
+    /// The next samples of a flow that has left the list: to a subscription of this node one. There
+    /// are no entries before.
     pub(super) fn take(&mut self, entries: &mut Vec<Entry<Payload<T>>>) {
         self.listed = false;
         let is_there = self.subscription.is_none();
         let most = if is_there { TURN } else { 1 };
-        let next = || self.out.next(is_there);
-        entries.extend(std::iter::from_fn(next).take(most));
+        let mut length = 0;
+        while entries.len() < most
+            && length < TURN_BYTES
+            && let Some(entry) = self.out.next(is_there)
+        {
+            let bytes = entry.payload.bytes.as_ref();
+            length += bytes.map_or(0, |bytes| bytes.len());
+            entries.push(entry);
+        }
     }
 }
 
@@ -207,7 +218,31 @@ impl<T: Send + Sync + 'static> State<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Qos;
     use motet_ports::reply;
+
+    #[test]
+    fn a_turn_of_long_samples_is_no_longer_than_one_of_many_short_ones() {
+        for (length, count) in [(1, 16), (TURN_BYTES / 2, 2), (MAX_PAYLOAD, 1)] {
+            let mut out = Outgoing::new(&Qos::reliable(64));
+            out.accepted(0, 64);
+            let bytes: Arc<[u8]> = vec![0_u8; length].into();
+            for number in 1..=20 {
+                let (value, bytes) = (None, Some(Arc::clone(&bytes)));
+                out.push(number, Payload { value, bytes });
+            }
+            let mut flow = Flow::<u32> {
+                subscription: None,
+                out,
+                link: 0,
+                listed: true,
+            };
+            let mut entries = Vec::new();
+            flow.take(&mut entries);
+            let numbers = entries.iter().map(|entry| entry.number);
+            assert!(numbers.eq(1..=count), "of {length} bytes");
+        }
+    }
 
     #[test]
     fn who_waits_for_room_no_more_takes_no_memory() {

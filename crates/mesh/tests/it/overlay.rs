@@ -191,6 +191,17 @@ fn sem_g231_a_value_that_was_put_is_found_by_every_member_until_it_is_replaced_o
 }
 
 #[test]
+fn members_on_a_queue_that_has_room_for_one_task_keep_values() {
+    let net = Net::new(15);
+    let narrow = net.replay.queue(QueueConfig::bounded("narrow", 1));
+    let members = Members::on_queue(net, Some(Arc::new(narrow)), 3);
+    assert_eq!(members.put(0, "key", 7), 2);
+    for at in 0..3 {
+        assert_eq!(members.get(at, "key"), Some(7), "at {at}");
+    }
+}
+
+#[test]
 fn sem_g231_a_value_whose_holders_do_not_answer_is_not_said_to_be_missing() {
     let members = Members::new(14, 6);
     members.put(0, "key", 7);

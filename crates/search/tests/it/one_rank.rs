@@ -1,6 +1,7 @@
 //! Code of the program that panics on one rank and nowhere else.
 
 use crate::on;
+use motet_comm::World;
 use motet_search::{Bounded, Game, Search, SearchError, SearchFault, Tree};
 use motet_testkit::{patience, within};
 use std::fmt::Debug;
@@ -46,6 +47,32 @@ impl Game for Unlucky {
     }
 }
 
+/// A game that no search gets through; whether whoever asks is out of luck.
+struct WideGame(bool);
+
+impl Tree for WideGame {
+    type Node = u64;
+
+    fn root(&self) -> u64 {
+        1
+    }
+
+    fn children(&self, node: &u64, out: &mut Vec<u64>) {
+        out.extend([2 * node, 2 * node + 1]);
+    }
+}
+
+impl Game for WideGame {
+    fn leaf(&self, node: &u64, depth: u32) -> Option<i32> {
+        assert!(!self.0, "out of luck");
+        (depth == 0).then_some((node.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as i32)
+    }
+
+    fn key(&self, node: &u64) -> u64 {
+        *node
+    }
+}
+
 /// What a search has come to that ends on the rank which is out of luck.
 fn told<R: Debug>(found: Result<R, SearchError>, unlucky: usize) -> Result<String, SearchError> {
     match found {
@@ -81,6 +108,21 @@ fn sem_g202_a_panic_before_the_first_node_on_one_rank_ends_the_search_on_every_r
                 told(search.play(&comm, &game, 7).await, unlucky)
             });
             assert_eq!([zero, bound, leaf], ["out of luck"; 3], "on {ranks}");
+        }
+    });
+}
+
+#[test]
+fn sem_g202_nobody_searches_on_for_a_rank_whose_first_move_panics() {
+    within(patience(), || {
+        for unlucky in [0, 1] {
+            // A rank that searches gives its thread to no other.
+            let world = World::threads(2).workers(2);
+            let messages = world.run(async |comm| {
+                let game = WideGame(comm.rank() == unlucky);
+                told(Search::default().play(&comm, &game, 60).await, unlucky)
+            });
+            assert_eq!(messages.unwrap(), ["out of luck"; 2]);
         }
     });
 }
