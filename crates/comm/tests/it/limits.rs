@@ -204,6 +204,25 @@ fn sem_g116_the_request_of_a_slice_over_the_limit_ends_when_there_is_room_for_it
 }
 
 #[test]
+fn sem_g116_the_request_of_a_slice_over_the_limit_ends_when_its_message_was_received() {
+    let world = World::solo().limit(1, SendOverflow::Wait);
+    let ended = world.run(async |comm| -> Result<(), CommError> {
+        comm.isend_slice(0, 0, &[1_u8]).wait().await?;
+        let [second, third] = [1, 2].map(|tag| comm.isend_slice(0, tag, &[2_u8]));
+        let second = second.test().expect_err("there is no room for it");
+        // The two others wait there still.
+        assert_eq!(comm.recv::<Vec<u8>>(0, 1).await?, [2]);
+        second.wait().await?;
+        let third = third.test().expect_err("there is no room for it");
+        assert_eq!(comm.recv::<Vec<u8>>(0, 0).await?, [1]);
+        third.wait().await?;
+        assert_eq!(comm.recv::<Vec<u8>>(0, 2).await?, [2]);
+        Ok(())
+    });
+    ended.unwrap();
+}
+
+#[test]
 fn sem_g116_a_send_of_a_layout_that_waits_is_reported_where_it_was_called() {
     let world = World::threads(2).limit(LIMIT, SendOverflow::Wait);
     let ended = world.run(async |comm| {
