@@ -138,7 +138,8 @@ class World:
         It holds for the runs that begin later; there is no limit before. With one message more
         `send` raises ``MPI.Exception`` and has sent nothing, or waits until one has been received.
         `sendrecv` and `isend` do not wait, and send all the same with ``overflow="wait"``; the
-        request of an `isend` ends when its message has room. Collectives have bounds of their own.
+        request of an `isend` ends when its message has room, or has been received. Collectives have
+        bounds of their own.
 
         >>> from motet.mpi4py import MPI
         >>> def main(comm):

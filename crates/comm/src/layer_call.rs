@@ -55,3 +55,43 @@ impl fmt::Debug for LayerCall {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    fn polled(call: Pin<&mut impl Future<Output = ()>>) -> Poll<()> {
+        call.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn each_of_several_calls_has_its_place_while_it_is_polled() {
+        let place = LayerPlace::default();
+        let (here, there) = (Location::caller(), Location::caller());
+        let call = |at: &'static Location<'static>| LayerCall::new(Rc::clone(&place), at);
+        let looks = |at: &'static Location<'static>| {
+            let place = Rc::clone(&place);
+            poll_fn(move |_| -> Poll<()> {
+                assert_eq!(place.get(), Some(at));
+                Poll::Pending
+            })
+        };
+        let mut one = Box::pin(call(here).run(looks(here)));
+        let mut other = Box::pin(call(there).run(looks(there)));
+        let mut within = Box::pin(call(here).run(call(there).run(looks(here))));
+        for _ in 0..2 {
+            assert!(polled(one.as_mut()).is_pending() && place.get().is_none());
+            assert!(polled(other.as_mut()).is_pending() && place.get().is_none());
+            assert!(polled(within.as_mut()).is_pending() && place.get().is_none());
+        }
+        drop((one, within));
+        assert!(polled(other.as_mut()).is_pending() && place.get().is_none());
+        let panics = poll_fn(|_| -> Poll<()> { panic!("as the test wants") });
+        let mut panics = Box::pin(call(here).run(panics));
+        assert!(catch_unwind(AssertUnwindSafe(|| polled(panics.as_mut()))).is_err());
+        assert!(place.get().is_none());
+    }
+}

@@ -16,7 +16,7 @@ pub enum SendOverflow {
     /// It waits until one has been received, and then sends. What does not wait (`isend`,
     /// `isend_slice`, the send of a `sendrecv`) sends all the same. The request of an `isend`, or
     /// of a persistent send, ends when its own message has been received; that of an `isend_slice`
-    /// when there is room for its message.
+    /// when there is room for its message, or that has been received.
     Wait,
 }
 

@@ -15,7 +15,8 @@ const COMPLETED: Tag = TAGS + 2;
 /// # Epochs
 impl<T: Plain> Window<T> {
     /// Ends when all ranks have called it, and everything that was done to this rank's window
-    /// before is done (MPI_WIN_FENCE). What a rank does while it waits belongs behind the fence.
+    /// before is done (MPI_WIN_FENCE). What a rank does while it waits belongs behind the fence; to
+    /// a window of its process, or in shared memory, it is done at once.
     ///
     /// # Errors
     /// [`WindowError::Comm`].

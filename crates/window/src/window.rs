@@ -30,9 +30,10 @@ use std::sync::Arc;
 ///
 /// # Cancellation
 /// A put or accumulate is sent when its future is first polled, or not at all. (Where processes
-/// share memory and another one uses the numbers it waits for that, and takes place then.) Dropping
-/// the future of a fetch, swap or get after that leaves it to be carried out, and its result is
-/// lost. Dropping that of `fence`, or of `free`, leaves this rank out of step.
+/// share memory and another one uses the numbers it waits for that, and takes place then. This
+/// rank's later accesses take place behind it: it is to be polled on, or dropped.) Dropping the
+/// future of a fetch, swap or get after that leaves it to be carried out, and its result is lost.
+/// Dropping that of `fence`, or of `free`, leaves this rank out of step.
 pub struct Window<T: Plain> {
     /// The window's own.
     pub(crate) comm: Communicator,

@@ -1,14 +1,16 @@
 //! Sends under a limit: whether there is room for a message, and the wait for it.
 
 use crate::address::{Dest, Tag};
-use crate::envelope::{Envelope, MessageKind};
+use crate::envelope::{Envelope, MessageKind, Receipt};
 use crate::limit::{Outstanding, SendOverflow};
-use crate::pending::{PendingCall, PendingFuture, Whys};
+use crate::pending::{PendingCall, PendingFuture, ReadyOutcome, Whys};
 use crate::profile::Called;
 use crate::report::WaitOperation;
-use crate::{CommError, Communicator};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
 use std::panic::Location;
 use std::pin::Pin;
+use std::sync::{Arc, Weak};
 
 impl Communicator {
     /// Whether there is no room for a message to `dest`, under a limit with this overflow.
@@ -80,6 +82,37 @@ impl Communicator {
         }
         self.fabric().send(to, || envelope)
     }
+
+    /// Sends numbers though there is no room for them, and counts them.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_beyond<T: Plain>(
+        &self,
+        outstanding: &Outstanding,
+        (dest, tag): (usize, Tag),
+        numbers: &[T],
+        location: &'static Location<'static>,
+    ) -> Request<'_, ()> {
+        let to = self.team().world_rank(dest);
+        let counted = outstanding.receipt(self.fabric().world_rank(), to);
+        let receipt = Arc::downgrade(&counted);
+        let sent = self.deliver(Dest::Rank(dest), location, || {
+            let mut envelope = self.message(MessageKind::User, tag, numbers.to_vec(), location);
+            envelope.label.length = numbers.len();
+            envelope.receipt = Some(counted);
+            || envelope
+        });
+        let room = RoomOf {
+            comm: self,
+            dest,
+            tag,
+            location,
+        };
+        match sent {
+            Ok(()) => Request::new(self.wait_site(), SentBeyond { room, receipt }),
+            Err(error) => Request::new(self.wait_site(), ReadyOutcome(Some(Err(error)))),
+        }
+    }
 }
 
 /// A send that waits until one more message may wait at its receiver.
@@ -110,43 +143,34 @@ impl PendingCall for RoomOf<'_> {
     }
 }
 
-/// A message that was sent though there was no room for it; ends when there is.
-pub(super) struct SentBeyond<'c>(RoomOf<'c>);
-
-impl<'c> SentBeyond<'c> {
-    pub(super) fn new(
-        comm: &'c Communicator,
-        dest: usize,
-        tag: Tag,
-        location: &'static Location<'static>,
-    ) -> Self {
-        SentBeyond(RoomOf {
-            comm,
-            dest,
-            tag,
-            location,
-        })
-    }
+/// A message that was sent though there was no room for it; ends when there is, or when it has been
+/// received.
+struct SentBeyond<'c> {
+    room: RoomOf<'c>,
+    /// Gone when the message is.
+    receipt: Weak<Receipt>,
 }
 
 impl PendingCall for SentBeyond<'_> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Self::Output> {
-        let RoomOf { comm, dest, .. } = self.0;
+        let RoomOf { comm, dest, .. } = self.room;
         let to = comm.team().world_rank(dest);
         let fits = || comm.outstanding().is_none_or(|sent| sent.fits(to));
-        if !fits() {
+        let is_received = || self.receipt.upgrade().is_none_or(|it| it.is_signed());
+        let ends = || fits() || is_received();
+        if !ends() {
             comm.fabric().poll();
         }
-        fits().then_some(Ok(()))
+        ends().then_some(Ok(()))
     }
 
     fn why(&self) -> Whys {
-        self.0.why()
+        self.room.why()
     }
 
     fn called(&self) -> Option<Called> {
-        self.0.called()
+        self.room.called()
     }
 }

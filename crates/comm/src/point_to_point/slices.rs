@@ -1,7 +1,6 @@
 //! Slices of plain numbers, sent from where they are and received where they shall be.
 
 use super::recv::{Receiving, Unused, Use, Whole, unopened};
-use super::room::SentBeyond;
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Behind, Envelope, MessageKind, NotCopied};
 use crate::pending::{PendingFuture, ReadyOutcome};
@@ -42,7 +41,8 @@ impl Communicator {
     }
 
     /// Sends the numbers and returns a request that has ended; they may be changed at once. Under a
-    /// [`World::limit`](crate::World::limit) it may last until there is room for them.
+    /// [`World::limit`](crate::World::limit) it may last until there is room for them, or they are
+    /// received.
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
@@ -54,15 +54,13 @@ impl Communicator {
         numbers: &[T],
     ) -> Request<'_, ()> {
         let (dest, location) = (dest.into(), Location::caller());
-        let is_full = self.waits_for_room(dest);
-        let sent = self.send_numbers(dest, tag, numbers, location);
-        match dest {
-            Dest::Rank(dest) if is_full && sent.is_ok() => {
-                let beyond = SentBeyond::new(self, dest, tag, location);
-                Request::new(self.wait_site(), beyond)
-            }
-            _ => Request::new(self.wait_site(), ReadyOutcome(Some(sent))),
+        if let (Dest::Rank(rank), Some(outstanding)) = (dest, self.outstanding())
+            && self.waits_for_room(dest)
+        {
+            return self.send_beyond(outstanding, (rank, tag), numbers, location);
         }
+        let sent = self.send_numbers(dest, tag, numbers, location);
+        Request::new(self.wait_site(), ReadyOutcome(Some(sent)))
     }
 
     /// Receives numbers into the beginning of `room`; how many they were, and who sent them. From

@@ -204,6 +204,50 @@ fn sem_g116_the_request_of_a_slice_over_the_limit_ends_when_there_is_room_for_it
 }
 
 #[test]
+fn sem_g116_the_request_of_a_slice_over_the_limit_ends_when_its_message_was_received() {
+    let world = World::solo().limit(1, SendOverflow::Wait);
+    let ended = world.run(async |comm| -> Result<(), CommError> {
+        comm.isend_slice(0, 0, &[1_u8]).wait().await?;
+        let [second, third] = [1, 2].map(|tag| comm.isend_slice(0, tag, &[2_u8]));
+        let second = second.test().expect_err("there is no room for it");
+        // The two others wait there still.
+        assert_eq!(comm.recv::<Vec<u8>>(0, 1).await?, [2]);
+        second.wait().await?;
+        let third = third.test().expect_err("there is no room for it");
+        assert_eq!(comm.recv::<Vec<u8>>(0, 0).await?, [1]);
+        third.wait().await?;
+        assert_eq!(comm.recv::<Vec<u8>>(0, 2).await?, [2]);
+        Ok(())
+    });
+    ended.unwrap();
+}
+
+#[test]
+fn sem_g116_who_waits_for_a_slice_over_the_limit_hears_that_it_was_received() {
+    everywhere(SendOverflow::Wait, async |comm, _| {
+        if comm.rank() == 0 {
+            for _ in 0..LIMIT {
+                comm.isend_slice(1, 0, &[1_u8]).wait().await?;
+            }
+            let beyond = comm.isend_slice(1, 1, &[2_u8]);
+            let last = comm.isend_slice(1, 2, &[3_u8]);
+            beyond.wait().await?;
+            comm.ssend(1, 3, ()).await?;
+            last.wait().await?;
+        } else if comm.rank() == 1 {
+            assert_eq!(comm.recv::<Vec<u8>>(0, 1).await?, [2]);
+            // Of the others none is received before this.
+            comm.recv::<()>(0, 3).await?;
+            for _ in 0..LIMIT {
+                assert_eq!(comm.recv::<Vec<u8>>(0, 0).await?, [1]);
+            }
+            assert_eq!(comm.recv::<Vec<u8>>(0, 2).await?, [3]);
+        }
+        comm.barrier().await
+    });
+}
+
+#[test]
 fn sem_g116_a_send_of_a_layout_that_waits_is_reported_where_it_was_called() {
     let world = World::threads(2).limit(LIMIT, SendOverflow::Wait);
     let ended = world.run(async |comm| {

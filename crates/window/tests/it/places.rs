@@ -1,4 +1,5 @@
-//! Ranks that wait in a call of a window for ever are reported where they have called it.
+//! Ranks that wait in a call of a window for ever are reported where they have called it, and a
+//! profile names that place.
 
 use motet_comm::{RankState, RunError, SendOverflow, World};
 use motet_testkit::{patience, within};
@@ -75,5 +76,24 @@ fn sem_g72_who_posts_beyond_the_limit_is_reported_where_it_called() {
             }
             Ok(comm.recv(0, 7).await?)
         }));
+    });
+}
+
+#[test]
+fn a_profile_names_where_a_fence_was_called() {
+    within(patience(), || {
+        let world = World::threads(2).profile();
+        let outcome = world.run_outcome(async |comm| -> Result<(), WindowError> {
+            let window = Window::create(&comm, vec![0]).await?;
+            window.fence().await?;
+            window.free().await.map(drop)
+        });
+        let profile = outcome.unwrap().profile.unwrap();
+        let is_fence = |call: &str, site: &str| call == "barrier" && site.contains("it/places.rs:");
+        for rank in &profile.ranks {
+            let mut stages = rank.stages.iter();
+            let told = stages.any(|stage| is_fence(&stage.call, &stage.site));
+            assert!(told, "{profile}");
+        }
     });
 }
