@@ -3,7 +3,7 @@
 use super::client::{Client, begin, begin_wait, no_answer, timeout};
 use super::direct::gives_way;
 use super::slot::{Common, OperationBody, ServiceSlot};
-use crate::context::CallContext;
+use crate::context::{CallContext, Chain};
 use crate::deadlines::{ServiceWait, WaitEntry};
 use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
@@ -161,8 +161,12 @@ pub(crate) fn call_out(
         return Ok(remote.call(name, body, options));
     };
     options.within = Some(within);
-    if let Some(chain) = chain {
-        options.chain = Some(chain.written().into());
+    if let Some(waiting) = chain {
+        let all = match options.chain.take() {
+            None => waiting,
+            Some(told) => Chain::told(told, Some(waiting)),
+        };
+        options.chain = Some(all.written().into());
     }
     let sent = remote.call(name, body, options);
     let path = remote.path().to_owned();
