@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a call says beside its body. [`Call`](crate::Call) has a method for each.
+/// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain`.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
