@@ -3,7 +3,7 @@
 use super::client::{Client, begin, begin_wait, no_answer, timeout};
 use super::direct::gives_way;
 use super::slot::{Common, OperationBody, ServiceSlot};
-use crate::context::{CallContext, Chain};
+use crate::context::CallContext;
 use crate::deadlines::{ServiceWait, WaitEntry};
 use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
@@ -156,18 +156,12 @@ pub(crate) fn call_out(
     mut options: Options,
 ) -> Result<Answering, Fault> {
     let context = CallContext::current();
-    let chain = context.link();
+    let waiting = context.link();
     let Some((own, until, within)) = context.call_out(remote.path(), options.within)? else {
         return Ok(remote.call(name, body, options));
     };
     options.within = Some(within);
-    if let Some(waiting) = chain {
-        let all = match options.chain.take() {
-            None => waiting,
-            Some(told) => Chain::told(told, Some(waiting)),
-        };
-        options.chain = Some(all.written().into());
-    }
+    options.add_waiting(waiting);
     let sent = remote.call(name, body, options);
     let path = remote.path().to_owned();
     Ok(Box::pin(async move {
