@@ -286,10 +286,7 @@ impl Host for NarrowHost {
 }
 
 #[contract(uri = "test:bare/1", state = Nothing)]
-trait Bares {
-    #[query]
-    fn look(&self) -> u64;
-}
+trait Bares {}
 
 static BARE: AtomicUsize = AtomicUsize::new(0);
 
@@ -317,11 +314,7 @@ struct OneBare {
     _count: LivingCount,
 }
 
-impl Bares for OneBare {
-    fn look(&self) -> u64 {
-        0
-    }
-}
+impl Bares for OneBare {}
 
 #[test]
 fn a_service_for_which_the_queue_has_no_room_is_not_kept() {
