@@ -17,6 +17,10 @@ impl Enqueue for Queue {
         self.0.is_free()
     }
 
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+
     fn release(&self) {
         self.0.release();
     }
@@ -35,6 +39,10 @@ impl Enqueue for Queue {
 
     fn hold(&self) {
         self.0.hold();
+    }
+
+    fn leaves(&self) {
+        self.0.leaves();
     }
 
     fn may_start(&self) -> bool {
@@ -65,6 +73,10 @@ impl Enqueue for Queue {
         self.0.clock()
     }
 
+    fn arbiter_ended(&self) {
+        self.0.arbiter_ended();
+    }
+
     fn raise(&self, exception: Exception) {
         self.0.raise(exception);
     }
@@ -81,5 +93,24 @@ impl Enqueue for Queue {
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Queue").field(&self.name()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_dispatch::{Dispatcher, QueueConfig};
+    use motet_ports::{Port, Receive};
+
+    #[test]
+    fn no_arbiter_is_put_to_work_on_the_queue_of_a_host_that_has_ended() {
+        let dispatcher = Dispatcher::new(1);
+        let queue = Queue(dispatcher.queue(QueueConfig::named("ends")).handle());
+        let port = Port::<u8>::new();
+        let begun = Receive::persistent(&port, |_| ()).activate(&queue);
+        assert!(begun.unwrap().is_active());
+        drop(dispatcher);
+        let refused = Receive::persistent(&port, |_| ()).activate(&queue);
+        assert!(matches!(refused, Err(QueueError::Stopped)));
     }
 }
