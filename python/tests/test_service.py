@@ -355,3 +355,23 @@ def test_sem_g456_a_call_that_nobody_waits_for_warns():
         with pytest.warns(RuntimeWarning, match="neither awaited nor blocked for"):
             till.deposit(40)
         assert till.get().blocking(60).state["cents"] in (0, 40)
+
+
+@service
+class Turns:
+    """Asks itself, by the network."""
+
+    def __init__(self, url):
+        self.state, self.url = {"turns": 0}, url
+
+    @update
+    async def turn(self):
+        return await connect(self.url)["/turns"].turn()
+
+
+def test_sem_g381_a_service_that_waits_for_itself_by_the_network_is_told():
+    with Node() as node:
+        node.add("/turns", Turns(node.url))
+        with pytest.raises(Fault) as raised:
+            connect(node.url)["/turns"].turn().blocking(60)
+        assert raised.value.code == "SelfCall"
