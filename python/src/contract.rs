@@ -125,6 +125,7 @@ impl Contract for Written {
             let mut ask = Options::default();
             ask.within = options.within;
             ask.principal.clone_from(&options.principal);
+            ask.chain.clone_from(&options.chain);
             let found = Arc::new(OnceLock::new());
             let find = ServiceMessage::Find(name, Arc::clone(&found));
             client.call(find, ask).await?;
