@@ -72,6 +72,7 @@ impl Contract for Written {
     const REPLACE: bool = false;
     const PATCH: bool = false;
     const OPERATIONS: &'static [Operation] = &[];
+    const IS_OPEN: bool = true;
     type State = Value;
     type Request = ServiceMessage;
     type Reply = ReplyPort<Result<Value, Fault>>;

@@ -4,6 +4,8 @@ import json
 import logging
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -375,3 +377,13 @@ def test_sem_g381_a_service_that_waits_for_itself_by_the_network_is_told():
         with pytest.raises(Fault) as raised:
             connect(node.url)["/turns"].turn().blocking(60)
         assert raised.value.code == "SelfCall"
+
+
+def test_sem_g529_an_operation_is_called_by_post():
+    with Node() as node:
+        node.add("/till", Till())
+        for path, methods in [("/till/-/deposit", "POST"), ("/till/-/save", "")]:
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(node.url + path, timeout=60)
+            assert refused.value.code == 405
+            assert refused.value.headers["Allow"] == methods
