@@ -72,6 +72,7 @@ impl Contract for Written {
     const REPLACE: bool = false;
     const PATCH: bool = false;
     const OPERATIONS: &'static [Operation] = &[];
+    const IS_OPEN: bool = true;
     type State = Value;
     type Request = ServiceMessage;
     type Reply = ReplyPort<Result<Value, Fault>>;
@@ -125,6 +126,7 @@ impl Contract for Written {
             let mut ask = Options::default();
             ask.within = options.within;
             ask.principal.clone_from(&options.principal);
+            ask.chain.clone_from(&options.chain);
             let found = Arc::new(OnceLock::new());
             let find = ServiceMessage::Find(name, Arc::clone(&found));
             client.call(find, ask).await?;

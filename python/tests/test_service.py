@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import http.client
 import json
 import logging
 import subprocess
@@ -355,3 +356,34 @@ def test_sem_g456_a_call_that_nobody_waits_for_warns():
         with pytest.warns(RuntimeWarning, match="neither awaited nor blocked for"):
             till.deposit(40)
         assert till.get().blocking(60).state["cents"] in (0, 40)
+
+
+@service
+class Turns:
+    """Asks itself, by the network."""
+
+    def __init__(self, url):
+        self.state, self.url = {"turns": 0}, url
+
+    @update
+    async def turn(self):
+        return await connect(self.url)["/turns"].turn()
+
+
+def test_sem_g381_a_service_that_waits_for_itself_by_the_network_is_told():
+    with Node() as node:
+        node.add("/turns", Turns(node.url))
+        with pytest.raises(Fault) as raised:
+            connect(node.url)["/turns"].turn().blocking(60)
+        assert raised.value.code == "SelfCall"
+
+
+def test_sem_g529_an_operation_is_called_by_post():
+    with Node() as node:
+        node.add("/till", Till())
+        for path, methods in [("/till/-/deposit", "POST"), ("/till/-/save", "")]:
+            asking = http.client.HTTPConnection(node.url.removeprefix("http://"), timeout=60)
+            with contextlib.closing(asking):
+                asking.request("GET", path)
+                answer = asking.getresponse()
+                assert (answer.status, answer.getheader("Allow")) == (405, methods)

@@ -152,6 +152,10 @@ impl Peer {
 
     /// Calls an operation by its name; a uniform one by the name of its verb.
     pub fn call(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
+        self.send(path, operation, body, options.told_on())
+    }
+
+    fn send(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
         let (answer, answered) = oneshot::channel();
         let ask = Ask::Call(Asked {
             path: path.to_owned(),
@@ -229,7 +233,8 @@ impl Remote for RemoteService {
     }
 
     fn call(&self, operation: &str, body: Value, options: Options) -> Answering {
-        self.peer.call(&self.path, operation, body, options)
+        // Who waits is told already.
+        self.peer.send(&self.path, operation, body, options)
     }
 }
 

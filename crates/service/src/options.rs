@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a call says beside its body. [`Call`](crate::Call) has a method for each.
+/// What a call says beside its body. [`Call`](crate::Call) has a method for each but `chain`.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -27,12 +27,35 @@ pub struct Options {
     pub capture: bool,
     /// The services that wait for this call, as another process has told them: a call that comes
     /// back to one of them is a [`SelfCall`](crate::FaultCode::SelfCall). For whoever carries calls
-    /// between processes; what the caller here knows is added by itself.
+    /// between processes. Those that wait where the call is made are added by
+    /// [`Client`](crate::Client), and for other calls by [`Options::told_on`].
     pub chain: Option<Arc<str>>,
     /// Whether the service calls itself, by its job: its rules are for others.
     pub(crate) is_own: bool,
     /// Headers, found by their types.
     pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Options {
+    /// Adds to `chain` the services that wait for what is called here: their handlers await it. For
+    /// a call to another process that is not made by a [`Client`](crate::Client).
+    #[must_use]
+    pub fn told_on(mut self) -> Self {
+        self.add_waiting(CallContext::current().link());
+        self
+    }
+
+    /// Adds services that wait here, outside of those that have been told.
+    pub(crate) fn add_waiting(&mut self, waiting: Option<Arc<Chain>>) {
+        let Some(waiting) = waiting else {
+            return;
+        };
+        let all = match self.chain.take() {
+            None => waiting,
+            Some(told) => Chain::told(told, Some(waiting)),
+        };
+        self.chain = Some(all.written().into());
+    }
 }
 
 /// What an item carries beside its body.

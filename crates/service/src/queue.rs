@@ -73,6 +73,10 @@ impl Enqueue for Queue {
         self.0.clock()
     }
 
+    fn arbiter_ended(&self) {
+        self.0.arbiter_ended();
+    }
+
     fn raise(&self, exception: Exception) {
         self.0.raise(exception);
     }
@@ -95,7 +99,8 @@ impl std::fmt::Debug for Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motet_dispatch::{ExecutionPolicy, QueueConfig, Rate, Replay};
+    use motet_dispatch::{Dispatcher, ExecutionPolicy, QueueConfig, Rate, Replay};
+    use motet_ports::{Port, Receive};
     use std::time::Duration;
 
     #[test]
@@ -112,5 +117,17 @@ mod tests {
         assert_eq!(queue.reserve(), Ok(()));
         queue.leaves();
         assert_eq!(queue.reserve(), Err(QueueError::RateExceeded));
+    }
+
+    #[test]
+    fn no_arbiter_is_put_to_work_on_the_queue_of_a_host_that_has_ended() {
+        let dispatcher = Dispatcher::new(1);
+        let queue = Queue(dispatcher.queue(QueueConfig::named("ends")).handle());
+        let port = Port::<u8>::new();
+        let begun = Receive::persistent(&port, |_| ()).activate(&queue);
+        assert!(begun.unwrap().is_active());
+        drop(dispatcher);
+        let refused = Receive::persistent(&port, |_| ()).activate(&queue);
+        assert!(matches!(refused, Err(QueueError::Stopped)));
     }
 }

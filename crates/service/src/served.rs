@@ -200,8 +200,16 @@ impl<S: Service> Served<S> {
                 three.teardown(item)
             }))
             .activate(&queue);
+        let interleave = match interleave {
+            Ok(interleave) => interleave,
+            Err(why) => {
+                // Its ports and its timers would keep it, and its threads.
+                self.leave_ports();
+                return Err(no_queue(why));
+            }
+        };
         // It serves once.
-        let _again = self.interleave.set(interleave.map_err(no_queue)?);
+        let _again = self.interleave.set(interleave);
         if !slot.common.shared.deadlines.clock().is_virtual() {
             let served: Arc<dyn AtOnce<ContractOf<S>>> = Arc::clone(self) as _;
             slot.direct.serve(Arc::downgrade(&served));
@@ -284,8 +292,9 @@ impl<S: Service> Served<S> {
     }
 }
 
-impl<S: Service> Abandon for Served<S> {
-    fn abandon(&self) {
+impl<S: Service> Served<S> {
+    /// Nothing more is taken, and no timer comes.
+    fn leave_ports(&self) {
         // Not its threads, on which a handler may wait for its commit.
         let (independent, timers) = {
             let mut work = self.work.lock();
@@ -300,6 +309,12 @@ impl<S: Service> Abandon for Served<S> {
         if let Some(independent) = independent {
             independent.cleanup();
         }
+    }
+}
+
+impl<S: Service> Abandon for Served<S> {
+    fn abandon(&self) {
+        self.leave_ports();
         // Before the cell is empty: what is built anew does not come into it.
         *self.slot.common.life.lock() = Lifecycle::Dropped;
         let service = self.cell.lock().take();

@@ -180,9 +180,7 @@ fn unknown(name: &str) -> Fault {
 impl Workflows for Workflow {
     async fn run(cx: Cx, begin: Begin) -> Result<Run, Fault> {
         let own = cx.own::<WorkflowsClient>()?;
-        let name = begin.name.clone();
-        own.enter(begin).by_itself().await?;
-        run::go_on(&cx, &own, &name).await
+        run::begin(&cx, &own, begin).await
     }
 
     async fn resume(cx: Cx, name: String) -> Result<Run, Fault> {

@@ -271,6 +271,9 @@ trait Turns {
     /// Has the first of these nodes take a turn with the others, and takes one.
     #[update]
     async fn turn(&mut self, way: Vec<String>) -> Result<u64, Fault>;
+    /// As that, by its name.
+    #[update]
+    async fn turn_by_name(&mut self, way: Vec<String>) -> Result<u64, Fault>;
 }
 
 #[derive(Service)]
@@ -286,6 +289,17 @@ impl Turns for OneTurn {
         if let Some(next) = way.next() {
             let next: TurnsClient = Peer::at(&next)?.client("/turn");
             next.turn(way.collect()).await?;
+        }
+        self.taken.turns += 1;
+        Ok(self.taken.turns)
+    }
+    async fn turn_by_name(&mut self, way: Vec<String>) -> Result<u64, Fault> {
+        let mut way = way.into_iter();
+        if let Some(next) = way.next() {
+            let (peer, rest) = (Peer::at(&next)?, way.collect::<Vec<_>>());
+            let options = Options::default();
+            peer.call("/turn", "turn_by_name", rest.into(), options)
+                .await?;
         }
         self.taken.turns += 1;
         Ok(self.taken.turns)
@@ -312,6 +326,10 @@ fn sem_g381_a_call_that_comes_back_by_other_processes_is_a_self_call() {
     assert_eq!(turn(&[&other.1]), Ok(1));
     for back in [&one.1, &other.1] {
         let fault = turn(&[&other.1, back]).unwrap_err();
+        assert_eq!(fault.code(), FaultCode::SelfCall, "{fault}");
+        let way = vec![other.1.clone(), back.clone()];
+        let called = wait_blocking(one.0.turn_by_name(way).into_future());
+        let fault = called.unwrap().unwrap_err();
         assert_eq!(fault.code(), FaultCode::SelfCall, "{fault}");
     }
     assert_eq!(turn(&[&other.1]), Ok(2));

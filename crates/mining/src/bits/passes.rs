@@ -189,12 +189,12 @@ impl<'a> Field<'a> {
 
     /// The step of log₂ Z, a power of two, the same on all ranks: [`FINE`], or a coarser one where
     /// the sum over all rows might leave the whole numbers, as at the lowest temperatures.
-    fn fine(&self, base: &[f64], heat: Heat) -> f64 {
-        // The sum of a row has less than 2³¹ steps; Z has a term of each cluster.
+    pub(super) fn fine(&self, base: &[f64], heat: Heat) -> f64 {
+        // A row has `most` bits at most, and a centre is 1 at most; Z has a term of each cluster.
         let most = base.iter().fold(0.0_f64, |most, term| most.max(term.abs()))
-            + self.factor(heat) * (1_u64 << 31) as f64
+            + 2.0 * LOG2_E / heat.temperature * self.most as f64
             + base.len() as f64;
-        let fit = (1_u64 << 61) as f64 / (most * self.bits.len() as f64);
+        let fit = (1_u64 << 62) as f64 / (most * self.bits.len() as f64);
         let power = f64::from_bits(fit.to_bits() & f64::INFINITY.to_bits());
         FINE.min(power)
     }

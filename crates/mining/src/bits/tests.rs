@@ -1,6 +1,6 @@
 //! Against plain formulae, the same bits on any number of ranks, laws, bad input.
 
-use super::kernel::{GROUP, WHOLE, total};
+use super::kernel::{FINE, GROUP, WHOLE, total};
 use super::passes::{Cluster, Expectation, Field, Heat};
 use super::phases::{Phases, Tolerance};
 use super::*;
@@ -185,6 +185,22 @@ fn sem_g136_sums_at_the_lowest_temperatures_stay_in_range() {
             (found.free_energy, nearest)
         });
         assert!((free - nearest).abs() < 1e-6, "{free}, {nearest}");
+    }
+}
+
+#[test]
+fn logarithms_whose_sum_fits_have_the_finest_step() {
+    // Rows of few bits: their centres have room for far longer sums than theirs.
+    let bits = families(2_000, 30, 3);
+    let heat = |temperature: f64| Heat {
+        temperature,
+        ..HEAT
+    };
+    for (temperature, is_finest) in [(4.0, true), (2e-6, true), (2e-8, false)] {
+        let fine = on_field(1, &bits, async |field| {
+            field.fine(&[0.0], heat(temperature))
+        });
+        assert_eq!(fine == FINE, is_finest, "{temperature}");
     }
 }
 

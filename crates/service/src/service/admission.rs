@@ -70,7 +70,8 @@ pub(crate) fn admit<C: Contract>(
 
 impl AnyClient {
     /// Whether the service takes the operation of this name: one of its contract that clients may
-    /// call, or one that all services have and this one does not refuse.
+    /// call, or one that all services have and this one does not refuse. Where the contract
+    /// [does not list all](crate::Contract::IS_OPEN) it may be any other.
     #[must_use]
     pub fn takes(&self, operation: &str) -> bool {
         self.0.takes(operation)
@@ -87,7 +88,7 @@ impl<C: Contract> ServiceSlot<C> {
             "patch" | "patch_json" => C::PATCH,
             name => {
                 let mut called = C::OPERATIONS.iter().filter(|own| own.called);
-                called.any(|own| own.name == name)
+                C::IS_OPEN || called.any(|own| own.name == name)
             }
         }
     }

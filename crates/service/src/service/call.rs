@@ -156,14 +156,12 @@ pub(crate) fn call_out(
     mut options: Options,
 ) -> Result<Answering, Fault> {
     let context = CallContext::current();
-    let chain = context.link();
+    let waiting = context.link();
     let Some((own, until, within)) = context.call_out(remote.path(), options.within)? else {
         return Ok(remote.call(name, body, options));
     };
     options.within = Some(within);
-    if let Some(chain) = chain {
-        options.chain = Some(chain.written().into());
-    }
+    options.add_waiting(waiting);
     let sent = remote.call(name, body, options);
     let path = remote.path().to_owned();
     Ok(Box::pin(async move {

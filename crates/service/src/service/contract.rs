@@ -20,6 +20,8 @@ pub trait Contract: Sized + Send + Sync + 'static {
     const PATCH: bool;
     /// Its operations, beside the uniform ones that all have.
     const OPERATIONS: &'static [Operation];
+    /// Whether it has others, too, which [`Contract::call_named`] alone finds.
+    const IS_OPEN: bool = false;
     /// The state of services that have it.
     type State: StateType;
     /// An operation with its body.

@@ -108,7 +108,8 @@ impl NodeShared {
         let begun = deadlines.clock().now();
         NodeShared {
             name,
-            token: RandomState::new().hash_one(0_u8),
+            // A process that was forked goes on with the random state of the other.
+            token: RandomState::new().hash_one(std::process::id()),
             queue,
             own,
             blocking,

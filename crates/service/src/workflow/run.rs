@@ -1,7 +1,7 @@
 //! How a run is carried out.
 
 use super::flow::{Reference, Step};
-use super::{Done, Run, RunEnded, RunStatus, StepDone, WorkflowsClient, WorkflowsRequest};
+use super::{Begin, Done, Run, RunEnded, RunStatus, StepDone, WorkflowsClient, WorkflowsRequest};
 use crate::system::{JobClient, JobStatus};
 use crate::{Cx, Fault, FaultCode, JobRef, Options, Subscribe, Value};
 use motet_ports::timer::sleep;
@@ -13,15 +13,29 @@ use std::time::{Duration, Instant};
 /// A step that is being carried out: its name, and the fault that it ends with.
 type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
 
+/// Notes a run that begins, and carries it out.
+pub(super) async fn begin(cx: &Cx, own: &WorkflowsClient, begin: Begin) -> Result<Run, Fault> {
+    let name = begin.name.clone();
+    // A job that is cancelled while it waits, or that waits in vain, may have noted it.
+    let mut given_up = GivenUp(Some((own, name.as_str())));
+    let entered = own.enter(begin).by_itself().await;
+    let fault = entered.as_ref().err().map(Fault::code);
+    if fault != Some(FaultCode::ResponseTimeout) {
+        given_up.0 = None;
+    }
+    entered?;
+    go_on(cx, own, &name).await
+}
+
 /// Carries out what is left of a run: each step as soon as those have ended that it needs.
 pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fault> {
+    let mut given_up = GivenUp(Some((own, name)));
     let status = |status| {
         let run = name.to_owned();
         own.set_status(RunEnded { run, status }).by_itself()
     };
     let flow = own.look(name.to_owned()).by_itself().await?.flow;
     status(RunStatus::Running).await?;
-    let mut given_up = GivenUp(Some((own, name)));
     let mut begun = vec![false; flow.steps.len()];
     let mut running: Vec<Running<'_>> = Vec::new();
     let mut failed = None;

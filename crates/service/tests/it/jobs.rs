@@ -2,14 +2,20 @@
 
 use crate::shop::{replay_with, replayed, shop};
 use motet_comm::{CommError, World};
-use motet_dispatch::{Dispatcher, Enqueue, Replay, spawn};
+use motet_dispatch::{
+    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig, Replay, spawn,
+};
 use motet_ports::timer::sleep;
 use motet_ports::{ReplyPort, reply};
 use motet_service::system::{JobClient, JobStatus};
 use motet_service::{
-    Create, Cx, Event, Fault, FaultCode, Node, Service, State, Subscribe, contract, data,
+    Create, Cx, Event, Fault, FaultCode, Host, Node, Service, State, Subscribe, contract, data,
 };
-use std::future::IntoFuture;
+use std::future::{Future, IntoFuture};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 #[test]
@@ -261,6 +267,69 @@ fn sem_g391_threads_of_a_service_end_with_it_and_with_what_still_runs_on_them() 
         })
         .unwrap();
     });
+}
+
+/// A host whose queue for services takes no task while one waits.
+struct NarrowHost(Replay);
+
+impl Host for NarrowHost {
+    fn queue(&self, mut config: QueueConfig) -> Arc<dyn Enqueue> {
+        if config.name.ends_with("services") {
+            config.policy = ExecutionPolicy::RejectTasks { depth: 1 };
+        }
+        Host::queue(&self.0, config)
+    }
+
+    fn blocking(&self) -> Option<DispatcherQueue> {
+        None
+    }
+}
+
+#[contract(uri = "test:bare/1", state = Nothing)]
+trait Bares {}
+
+static BARE: AtomicUsize = AtomicUsize::new(0);
+
+/// How many services there are.
+struct LivingCount;
+
+impl Default for LivingCount {
+    fn default() -> Self {
+        BARE.fetch_add(1, Ordering::Relaxed);
+        LivingCount
+    }
+}
+
+impl Drop for LivingCount {
+    fn drop(&mut self) {
+        BARE.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Service)]
+#[service(contract = Bares, name = "bare")]
+struct OneBare {
+    #[state]
+    state: State<Nothing>,
+    _count: LivingCount,
+}
+
+impl Bares for OneBare {}
+
+#[test]
+fn a_service_for_which_the_queue_has_no_room_is_not_kept() {
+    let host = NarrowHost(Replay::new(1));
+    let node = Node::builder("narrow").register::<OneBare>();
+    let node = node.start(&host).unwrap();
+    host.0.run_for(Duration::from_millis(1));
+    spawn(&node.queue(), async {}).unwrap();
+    let created = pin!(node.create(Create::<OneBare>::of()));
+    let Poll::Ready(Err(fault)) = created.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("it is refused at once");
+    };
+    assert_eq!(fault.code(), FaultCode::InsufficientResources, "{fault}");
+    host.0.run_for(Duration::from_millis(1));
+    assert_eq!(BARE.load(Ordering::Relaxed), 0);
 }
 
 async fn ended(node: &Node, path: &str) -> motet_service::system::JobState {

@@ -24,6 +24,19 @@ fn far() -> ShopClient {
     Client::elsewhere(Arc::new(Far)).into()
 }
 
+/// Another one, which answers with how many services it has been told that wait.
+struct CountingFar;
+
+impl Remote for CountingFar {
+    fn path(&self) -> &str {
+        "/far"
+    }
+    fn call(&self, _: &str, _: Value, options: Options) -> Answering {
+        let waiting = options.chain.map_or(0, |told| told.split(',').count());
+        Box::pin(async move { Ok(Value::from(waiting)) })
+    }
+}
+
 #[data]
 #[derive(Default)]
 struct Nothing {}
@@ -35,6 +48,9 @@ trait Agent {
     async fn read_far(&self) -> Result<i64, Fault>;
     #[update]
     async fn change_far(&mut self) -> Result<i64, Fault>;
+    /// For one that another process has told of.
+    #[update]
+    async fn relay_far(&mut self) -> Result<i64, Fault>;
     #[submit]
     async fn ask_far(cx: Cx) -> Result<i64, Fault>;
     #[submit(job)]
@@ -57,6 +73,12 @@ impl Agent for Buyer {
     }
     async fn change_far(&mut self) -> Result<i64, Fault> {
         far().add(1).await
+    }
+    async fn relay_far(&mut self) -> Result<i64, Fault> {
+        let far: ShopClient = Client::elsewhere(Arc::new(CountingFar)).into();
+        let mut options = Options::default();
+        options.chain = Some("1.2".into());
+        far.add(1).with(options).await
     }
     async fn ask_far(_: Cx) -> Result<i64, Fault> {
         far().count("apples".to_owned()).await
@@ -94,6 +116,7 @@ fn dss_102_sem_g400_a_service_without_the_network_calls_here_only() {
             let (home, abroad) = (agent("/home"), agent("/abroad"));
             assert_eq!(abroad.read_far().await, Ok(7));
             assert_eq!(abroad.change_far().await, Ok(7));
+            assert_eq!(abroad.relay_far().await, Ok(2));
             for refused in [
                 home.read_far().await,
                 home.change_far().await,

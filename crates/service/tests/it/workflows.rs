@@ -272,6 +272,14 @@ fn sem_g408_a_run_whose_job_is_cancelled_is_interrupted() {
         let job = flows.resume("one".into()).await.unwrap();
         assert_eq!(ended(&node, &job.path).await.status, JobStatus::Done);
         assert_eq!(status().await, RunStatus::Done);
+        // One that is cancelled as it begins may have noted its run, and no more.
+        let job = flows.run(begin("two", flow)).await.unwrap();
+        let job: JobClient = node.client(&job.path).unwrap();
+        job.cancel().await.unwrap();
+        sleep(20 * MS).await;
+        if let Ok(run) = flows.look("two".into()).await {
+            assert_eq!(run.status, RunStatus::Interrupted);
+        }
     });
 }
 
