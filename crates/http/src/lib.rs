@@ -74,6 +74,7 @@ mod access;
 mod answer;
 mod body;
 mod caller;
+mod carry;
 mod cbor;
 mod config;
 mod console;

@@ -1,22 +1,19 @@
 //! The other side: calls of services of another node.
 
 use crate::access::{Access, Encryption, cannot};
-use crate::lines::{Failed, LARGEST, Lines, encode, fault_of, send, whole};
+use crate::carry::carry;
+use crate::lines::{Lines, encode};
 use crate::watch::{RemoteNotification, Watch, watch};
-use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
-use hyper::{Method, StatusCode, Uri};
+use hyper::Uri;
+use hyper::header::HeaderValue;
 use motet_service::{Answering, Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
 use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::AtomicBool;
 use motet_sync::thread::spawn_named;
-use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout_at};
 
 /// Another node, by its address: what gives clients of its services. Cheap to clone.
 ///
@@ -59,12 +56,6 @@ struct RemoteService {
     path: String,
 }
 
-/// A call that does not say how long it may take.
-const LIMIT: Duration = Duration::from_secs(30);
-/// Before a call is sent again, at least, whatever its fault says.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-/// A call without an end ends then: a year.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// So many calls may wait for the thread.
 const DEPTH: usize = 1024;
 /// So many notifications are read ahead of who takes them.
@@ -262,160 +253,8 @@ async fn carried(lines: Arc<Lines>, ask: Ask) {
     }
 }
 
-/// Sends a call, again and again if it may be, until it is answered or its time is over.
-async fn carry(
-    lines: &Lines,
-    path: &str,
-    operation: &str,
-    body: &Value,
-    options: &Options,
-) -> Result<Value, Fault> {
-    let until = Instant::now() + options.within.unwrap_or(LIMIT).min(LONGEST);
-    let is_repeatable = matches!(operation, "get" | "lookup") || options.key.is_some();
-    let mut pause = FIRST_PAUSE;
-    let over = || {
-        let reason = format!("no answer from {} in the time of the call", lines.host);
-        Fault::new(FaultCode::ResponseTimeout, reason).of_service(path)
-    };
-    loop {
-        let sent = timeout_at(until, once(lines, path, operation, body, options, until)).await;
-        let fault = match sent.map_err(|_| over())? {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(fault)) if fault.retry_in().is_none() => return Err(fault),
-            Ok(Err(fault)) => fault,
-            Err(Failed::Before(why)) => {
-                let reason = format!(
-                    "cannot reach {}: {why}; see whether the node runs there",
-                    lines.host
-                );
-                Fault::new(FaultCode::Unavailable, reason).of_service(path)
-            }
-            Err(Failed::Refused(why)) => {
-                let reason = format!("no connection with {}: {why}", lines.host);
-                return Err(cannot(reason).of_service(path));
-            }
-            Err(Failed::After(why)) => {
-                let reason = format!(
-                    "the connection to {} failed: {why}; {operation} may have been carried out: \
-                     call with a key to repeat safely",
-                    lines.host
-                );
-                Fault::new(FaultCode::NoAnswer, reason).of_service(path)
-            }
-        };
-        pause = fault
-            .retry_in()
-            .unwrap_or(pause * 2)
-            .clamp(FIRST_PAUSE, Duration::from_secs(1));
-        // Nothing says that there is such a node.
-        let is_unknown = !lines.reached.load(Ordering::Relaxed);
-        if is_unknown || !is_repeatable || Instant::now() + pause >= until {
-            return Err(fault);
-        }
-        sleep(pause).await;
-    }
-}
-
-/// One try.
-async fn once(
-    lines: &Lines,
-    path: &str,
-    operation: &str,
-    body: &Value,
-    options: &Options,
-    until: Instant,
-) -> Result<Result<Value, Fault>, Failed> {
-    let is_get = operation == "get";
-    let (method, place) = match operation {
-        "get" => (Method::GET, encode(path)),
-        "lookup" => (Method::GET, format!("{}/-/lookup", encode(path))),
-        name => (Method::POST, format!("{}/-/{}", encode(path), encode(name))),
-    };
-    let left = until.saturating_duration_since(Instant::now()).as_millis();
-    let mut request = lines
-        .request(&method, place)
-        .header("motet-timeout", left.to_string());
-    if let Some(key) = &options.key {
-        request = request.header("idempotency-key", &**key);
-    }
-    if let Some(version) = options.if_version {
-        request = request.header(IF_MATCH, format!("\"v{version}\""));
-    }
-    if options.capture {
-        request = request.header("motet-capture", "1");
-    }
-    if let Some(chain) = &options.chain {
-        request = request.header("motet-chain", &**chain);
-    }
-    let bytes = match method {
-        Method::GET => Bytes::new(),
-        _ => {
-            request = request.header(CONTENT_TYPE, "application/json");
-            Bytes::from(body.to_string())
-        }
-    };
-    let request = request.body(Full::new(bytes));
-    let request =
-        request.map_err(|why| Failed::Before(format!("the call is no request: {why}")))?;
-    let (response, line) = send(lines, request).await?;
-    let (head, body) = response.into_parts();
-    let tag = head.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
-    let version = tag.and_then(version_of);
-    let bytes = match whole(body, LARGEST).await? {
-        Ok(bytes) => bytes,
-        Err(fault) => return Ok(Err(fault.of_service(path))),
-    };
-    lines.give_back(line);
-    let answer: Value = match serde_json::from_slice(&bytes) {
-        Ok(answer) => answer,
-        Err(_) if head.status == StatusCode::SERVICE_UNAVAILABLE => Value::Null,
-        Err(why) => {
-            let why = format!("its answer, {}, is no JSON: {why}", head.status);
-            return Err(Failed::After(why));
-        }
-    };
-    Ok(match (head.status.is_success(), version) {
-        (true, Some(version)) if is_get => Ok(json!({"version": version, "state": answer})),
-        (true, None) if is_get => Err(no_version(&lines.host).of_service(path)),
-        (true, _) => Ok(answer),
-        (false, _) => Err(fault_of(&answer, &head)),
-    })
-}
-
-/// The version that an ETag tells. A proxy that compresses an answer makes the tag a weak one.
-fn version_of(tag: &str) -> Option<u64> {
-    let tag = tag.strip_prefix("W/").unwrap_or(tag);
-    tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
-}
-
-/// Of a state without its version: changes that ask for that would ask for another one.
-fn no_version(host: &str) -> Fault {
-    let reason = format!(
-        "{host} answers Get without the ETag of a version: it is no node of motet, or whoever stands \
-         between takes the header out"
-    );
-    Fault::new(FaultCode::UnknownService, reason)
-}
-
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Peer").field(&self.0.url).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_read_of_a_tag_that_was_made_weak_too() {
-        for (tag, version) in [
-            ("\"v17\"", Some(17)),
-            ("W/\"v17\"", Some(17)),
-            ("\"17\"", None),
-            ("", None),
-        ] {
-            assert_eq!(version_of(tag), version, "{tag}");
-        }
     }
 }
