@@ -49,6 +49,7 @@
 //! Read next: [`Task`] (the one allocation), `worker.rs` and `local.rs` (the loop and the order in
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
+mod beyond;
 mod blocking;
 mod causality;
 mod clock;
@@ -100,6 +101,7 @@ pub mod timer;
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
+pub use beyond::beyond_depth;
 pub use blocking::RunBlocking;
 pub use causality::{Cancelled, Causalities, Causality, UntilCancelled};
 pub use clock::{Clock, Timer, Timescale};

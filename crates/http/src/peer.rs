@@ -1,8 +1,8 @@
 //! The other side: calls of services of another node.
 
 use crate::access::{Access, Encryption, cannot};
-use crate::carry::carry;
 use crate::lines::{Lines, encode};
+use crate::retry::until_answered;
 use crate::watch::{RemoteNotification, Watch, watch};
 use hyper::Uri;
 use hyper::header::HeaderValue;
@@ -234,7 +234,7 @@ async fn carried(lines: Arc<Lines>, ask: Ask) {
     match ask {
         Ask::Call(mut ask) => {
             let (path, operation) = (&ask.path, &ask.operation);
-            let carried = carry(&lines, path, operation, &ask.body, &ask.options);
+            let carried = until_answered(&lines, path, operation, &ask.body, &ask.options);
             tokio::select! {
                 carried = carried => drop(ask.answer.send(carried)),
                 () = ask.answer.closed() => {}

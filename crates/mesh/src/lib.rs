@@ -29,7 +29,6 @@
 #![forbid(unsafe_code)]
 
 mod arrivals;
-mod beyond;
 mod caller;
 mod calling;
 mod calls;

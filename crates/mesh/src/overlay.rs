@@ -29,7 +29,7 @@ use crate::topic::Topic;
 use crate::{Key, PeerName, Qos, Server};
 use holding::{HolderAnswer, HolderCall, HolderRequest};
 use members::Members;
-use motet_dispatch::{JoinHandle, spawn_with_handle};
+use motet_dispatch::{JoinHandle, beyond_depth, spawn_with_handle};
 use motet_ports::{BroadcastPort, Overflow, Port, PortConfig, Subscription as Changes};
 use motet_sync::Mutex;
 use serde::Serialize;
@@ -354,7 +354,7 @@ impl Shared {
         said: Subscription<Option<String>>,
         asked: Port<HolderCall>,
     ) -> Result<Vec<JoinHandle<()>>, OverlayError> {
-        let queue = &crate::beyond::for_tasks(shared.node.queue());
+        let queue = &beyond_depth(shared.node.queue());
         let weak = || Arc::downgrade(shared);
         let started = [
             spawn_with_handle(queue, holding::answer(weak(), asked)),

@@ -69,7 +69,6 @@
 
 mod activation;
 mod arbiter;
-mod beyond;
 mod blocking;
 mod broadcast;
 mod causality_ports;

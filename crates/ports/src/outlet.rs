@@ -13,12 +13,11 @@
 //!                        leave (the pass is dropped) <── handler <── parent: enter <──┘
 //! ```
 
-use crate::beyond::Beyond;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::parent::{Above, Pass};
 use crate::readers::Readers;
-use motet_dispatch::{Enqueue, Task};
+use motet_dispatch::{Enqueue, Task, beyond_depth};
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,7 +46,7 @@ impl Outlet {
     /// The same, but its tasks ask for no room.
     pub(crate) fn beyond(self) -> Self {
         Outlet {
-            queue: Beyond::queue(&self.queue),
+            queue: beyond_depth(&self.queue),
             above: self.above,
         }
     }

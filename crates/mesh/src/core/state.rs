@@ -5,7 +5,7 @@ use crate::calls::{Calls, HAS_LEFT};
 use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving};
 use crate::frame::Frame;
 use crate::{MeshError, PeerName};
-use motet_dispatch::{Task, spawn, spawn_here};
+use motet_dispatch::{beyond_depth, spawn};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
@@ -13,13 +13,7 @@ impl Core {
     /// Runs a task of the node, whatever room its queue has: nobody would bring it again. A queue
     /// that is stopped drops it: the node has ended.
     pub(super) fn begin(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        let queue = self.queue();
-        if queue.is_free() {
-            let _ = spawn(queue, task);
-            return;
-        }
-        let own = Arc::clone(queue);
-        queue.readmit(Task::new(move || spawn_here(&own, task)));
+        let _ = spawn(&beyond_depth(self.queue()), task);
     }
 
     /// Asks `who`, if it is there then, before the node leaves.

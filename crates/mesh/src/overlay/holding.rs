@@ -3,11 +3,10 @@
 
 use super::store::{Entry, Pass, Version, ranked};
 use super::{OverlayError, Shared};
-use crate::beyond::for_tasks;
 use crate::flow::BeforeLeaving;
 use crate::subscription::Subscription;
 use crate::{CallError, PeerChange, PeerName, Request};
-use motet_dispatch::{Causality, spawn_with_handle};
+use motet_dispatch::{Causality, beyond_depth, spawn_with_handle};
 use motet_ports::{Port, Subscription as Changes, timer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -129,7 +128,7 @@ impl Shared {
             HolderRequest::Keep(_) | HolderRequest::Dropped(_) => replicas,
             HolderRequest::Version(_) | HolderRequest::Get(_) => replicas.saturating_mul(2),
         };
-        let (holders, queue) = (self.holders(key, count), for_tasks(self.node.queue()));
+        let (holders, queue) = (self.holders(key, count), beyond_depth(self.node.queue()));
         let asked: Vec<_> = holders
             .into_iter()
             .map(|member| {

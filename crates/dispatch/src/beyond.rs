@@ -1,21 +1,34 @@
-//! The queue of a node for tasks that nobody would bring again: it is never full.
+//! A queue that is never full: for tasks that nobody can be asked to bring again.
 
-use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task, Waiter};
+use crate::{Clock, Enqueue, Exception, QueueError, Task, Waiter};
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// Queues its tasks beyond the depth of the queue behind it, as tasks that come back are.
-struct QueueOfTasks(Arc<dyn Enqueue>);
+struct BeyondDepth(Arc<dyn Enqueue>);
 
-/// The queue itself, if it has no limit.
-pub(crate) fn for_tasks(queue: &Arc<dyn Enqueue>) -> Arc<dyn Enqueue> {
+/// The same queue for tasks that nobody would bring again: it has room for them whatever its limits
+/// are. They count in its depth. Refused are those that come when it is stopped.
+///
+/// ```
+/// use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, beyond_depth};
+///
+/// let dispatcher = Dispatcher::new(1);
+/// let queue = dispatcher.queue(QueueConfig::bounded("short", 1));
+/// queue.suspend();
+/// assert_eq!(queue.reserve(), Ok(()));
+/// assert!(queue.reserve().is_err());
+/// assert_eq!(beyond_depth(&queue.handle()).reserve(), Ok(()));
+/// ```
+#[must_use]
+pub fn beyond_depth(queue: &Arc<dyn Enqueue>) -> Arc<dyn Enqueue> {
     match queue.is_free() {
         true => Arc::clone(queue),
-        false => Arc::new(QueueOfTasks(Arc::clone(queue))),
+        false => Arc::new(BeyondDepth(Arc::clone(queue))),
     }
 }
 
-impl Enqueue for QueueOfTasks {
+impl Enqueue for BeyondDepth {
     fn reserve(&self) -> Result<(), QueueError> {
         match self.0.is_stopped() {
             true => Err(QueueError::Stopped),
@@ -42,7 +55,7 @@ impl Enqueue for QueueOfTasks {
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
-        Arc::new(QueueOfTasks(Arc::clone(&self.0)))
+        Arc::new(BeyondDepth(Arc::clone(&self.0)))
     }
 
     fn name(&self) -> &str {
@@ -55,6 +68,10 @@ impl Enqueue for QueueOfTasks {
 
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
         self.0.watch(waiter, created);
+    }
+
+    fn arbiter_ended(&self) {
+        self.0.arbiter_ended();
     }
 
     fn raise(&self, exception: Exception) {

@@ -20,7 +20,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Sends a call, again and again if it may be, until it is answered or its time is over.
-pub(crate) async fn carry(
+pub(crate) async fn until_answered(
     lines: &Lines,
     path: &str,
     operation: &str,
