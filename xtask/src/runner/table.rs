@@ -35,17 +35,10 @@ pub(super) struct Row {
     pub(super) time: Option<Duration>,
 }
 
-/// First the last lines of what failed, when they are to be `repeated`. Then the table with the
-/// time of all, then what was left out and why.
+/// First the table with the time of all, then what was left out and why. At the end, which is what
+/// a shortened log keeps, the last lines of what failed, when they are to be `repeated`.
 pub(super) fn table(rows: &[Row], all: Duration, left_out: &[String], repeated: bool) -> String {
     let mut lines = Vec::new();
-    for row in rows.iter().filter(|_| repeated) {
-        if let Outcome::Failed(said) = &row.outcome {
-            lines.push(format!("--- {} failed; its last lines:", row.name));
-            lines.extend(said.lines().map(|line| format!("    {line}")));
-            lines.push(String::new());
-        }
-    }
     let widths = rows.iter().map(|row| row.name.chars().count());
     let width = widths.max().unwrap_or(0).max("step".len());
     let line = |name: &str, result: &str, time: &str| {
@@ -61,6 +54,12 @@ pub(super) fn table(rows: &[Row], all: Duration, left_out: &[String], repeated: 
     if !left_out.is_empty() {
         lines.push("\nLeft out:".to_owned());
         lines.extend(left_out.iter().map(|what| format!("  - {what}")));
+    }
+    for row in rows.iter().filter(|_| repeated) {
+        if let Outcome::Failed(said) = &row.outcome {
+            lines.push(format!("\n--- {} failed; its last lines:", row.name));
+            lines.extend(said.lines().map(|line| format!("    {line}")));
+        }
     }
     lines.join("\n") + "\n"
 }
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_come_first_and_reasons_last() {
+    fn failures_come_last_behind_what_was_left_out() {
         let rows = [
             row("fmt", Outcome::Passed, Some(1500)),
             row(
@@ -88,13 +87,14 @@ mod tests {
             ),
             row("loom", Outcome::NotRun, None),
         ];
-        let wanted = "--- doc tests failed; its last lines:\n    assertion failed\n\n\
+        let wanted = "\
             step       result         time\n\
             fmt        ok            1.5 s\n\
             doc tests  FAILED       60.0 s\n\
             loom       not run\n\
             total                   61.0 s\n\n\
-            Left out:\n  - 2 tests: no data\n";
+            Left out:\n  - 2 tests: no data\n\n\
+            --- doc tests failed; its last lines:\n    assertion failed\n";
         let left_out = ["2 tests: no data".to_owned()];
         let all = Duration::from_secs(61);
         assert_eq!(table(&rows, all, &left_out, true), wanted);
