@@ -2,7 +2,8 @@
 
 use crate::worlds::{fails_everywhere, worlds, worlds_of};
 use motet_comm::{CommError, Communicator, Local, RunError, World};
-use motet_testkit::{Drops, patience, within};
+use motet_dispatch::Causality;
+use motet_testkit::{Drops, Log, patience, within};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -237,6 +238,18 @@ fn sem_g71_a_panic_in_a_destructor_ends_the_run() {
     );
 }
 
+/// What the run gives, and the panics of ranks that nobody but a causality hears of.
+fn hearing<R>(run: impl FnOnce() -> R) -> (R, Vec<String>) {
+    let heard = Log::new();
+    let hears = heard.clone();
+    let causality = Causality::new("hears").on_exception(move |exception| {
+        hears.push(exception.message().to_owned());
+        Ok(())
+    });
+    let ended = causality.run(run);
+    (ended, heard.take())
+}
+
 /// A rank that ends well, and whose future then panics when it is dropped.
 struct EndsWithBomb(Bomb);
 
@@ -251,32 +264,38 @@ impl Future for EndsWithBomb {
 #[test]
 fn sem_g71_a_future_that_panics_when_it_is_dropped_ends_the_run() {
     within(patience(), || {
-        for world in worlds() {
-            let error = world
-                .run(|_| EndsWithBomb(Bomb))
-                .expect_err("its end panics");
+        for (at, world) in worlds().into_iter().enumerate() {
+            let (ended, heard) = hearing(|| world.run(|_| EndsWithBomb(Bomb)));
+            let error = ended.expect_err("its end panics");
             assert!(
                 matches!(error, RunError::Panicked { .. }),
                 "{world:?}: {error}"
             );
+            // The first world is one rank alone: its panic is the error.
+            assert_eq!(heard.is_empty(), at == 0, "{world:?}: {heard:?}");
+            assert!(heard.iter().all(|text| text == "a destructor"), "{heard:?}");
         }
     });
 }
 
 #[test]
 fn sem_g71_a_destructor_that_panics_while_the_run_ends_changes_nothing() {
-    fails_everywhere(
-        2,
-        async |comm| {
-            let _bomb = (comm.rank() == 0).then(|| Bomb);
-            comm.barrier().await?;
-            if comm.rank() == 1 {
-                return Err(REFUSED);
-            }
-            comm.recv::<()>(comm.rank(), 0).await
-        },
-        |_, error| assert!(matches!(error, RunError::Rank { rank: 1, .. }), "{error}"),
-    );
+    within(patience(), || {
+        for world in worlds().into_iter().filter(|world| world.size() > 1) {
+            let body = async |comm: Communicator| {
+                let _bomb = (comm.rank() == 0).then(|| Bomb);
+                comm.barrier().await?;
+                if comm.rank() == 1 {
+                    return Err(REFUSED);
+                }
+                comm.recv::<()>(comm.rank(), 0).await
+            };
+            let (ended, heard) = hearing(|| world.run(body));
+            let error = ended.expect_err("rank 1 refuses");
+            assert!(matches!(error, RunError::Rank { rank: 1, .. }), "{error}");
+            assert_eq!(heard, ["a destructor"], "{world:?}");
+        }
+    });
 }
 
 #[test]
