@@ -2,10 +2,11 @@
 
 use crate::worlds::{fails_everywhere, worlds, worlds_of};
 use motet_comm::{CommError, Communicator, Local, RunError, World};
-use motet_dispatch::Causality;
+use motet_dispatch::{Causality, Exception};
 use motet_testkit::{Drops, Log, patience, within};
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 /// The calls in which a rank can wait for others.
@@ -190,6 +191,27 @@ fn sem_g71_a_panic_in_an_operator_ends_the_run() {
         async |comm| comm.allreduce(1, |_, _| panic!("it does not add")).await,
         |_, error| assert!(error.to_string().ends_with(" panicked: it does not add")),
     );
+}
+
+/// Whoever reads a total that could not be made is told why, not only the rank that was to make it.
+#[test]
+fn sem_g71_a_panic_in_an_operator_is_told_on_every_rank_of_ports() {
+    within(patience(), || {
+        let told = World::ports(2).run(async |comm| {
+            let mut call = pin!(comm.allreduce(1, |_, _| panic!("it does not add")));
+            let told = poll_fn(|cx| {
+                let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+                match polled {
+                    Ok(polled) => polled.map(|total| format!("{total:?}")),
+                    Err(payload) => {
+                        Poll::Ready(Exception::new(payload, "ranks").message().to_owned())
+                    }
+                }
+            });
+            Ok::<_, CommError>(told.await)
+        });
+        assert_eq!(told.unwrap(), ["it does not add"; 2]);
+    });
 }
 
 #[test]
