@@ -4,7 +4,7 @@ use crate::worlds::{everywhere, over};
 use motet_comm::{RankState, RunError, World};
 use motet_testkit::{patience, within};
 use motet_window::{Lock, Window, WindowError};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
