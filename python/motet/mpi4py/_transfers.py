@@ -86,7 +86,8 @@ class Transfers:
         reads = does == self._read
         file = self._readable(part) if reads else self._writable(part)
         lengths = file.comm.allgather(part.nbytes)
-        rank, base = file.comm.Get_rank(), None
+        rank = file.comm.Get_rank()
+        base: Any = None
         if rank == 0:
             total = sum(lengths)
             base = file.draw(total)[0] if reads else file.advance(total)
