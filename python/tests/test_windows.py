@@ -221,6 +221,41 @@ def test_sem_g500_ranks_write_one_behind_the_other_and_share_a_place(tmp_path):
     assert path.read_bytes() == b"rank 0\nrank 1\nrank 2\n" + b"shared\n" * 3
 
 
+def test_sem_g500_the_common_place_moves_by_what_was_read(tmp_path):
+    path = tmp_path / "six"
+    path.write_bytes(b"012345")
+
+    def main(comm):
+        file = MPI.File.Open(comm, path)
+        common, room, status = file._file, bytearray(4), MPI.Status()
+        advance = common.advance
+
+        def look(by):
+            at = advance(by)
+            # Both ranks have looked before one goes on.
+            comm.Barrier()
+            return at
+
+        common.advance = look
+        file.Read_shared(room, status)
+        common.advance = advance
+        comm.Barrier()
+        got = status.Get_count(), bytes(room[: status.Get_count()])
+        places = [file.Get_position_shared()]
+        for call in file.Read_ordered, file.Read_shared:
+            call(room, status)
+            places += status.Get_count(), file.Get_position_shared()
+        with pytest.raises(MPI.Exception, match="MODE_RDONLY"):
+            file.Write_shared(b"x")
+        places.append(file.Get_position_shared())
+        file.Close()
+        return got, places
+
+    found = on(2, main)
+    assert sorted(got for got, _ in found) == [(2, b"45"), (4, b"0123")]
+    assert [places for _, places in found] == [[6, 0, 6, 0, 6, 6]] * 2
+
+
 def test_sem_g500_what_cannot_be_opened_or_written_is_an_error_of_mpi(tmp_path):
     path = tmp_path / "file"
 

@@ -158,8 +158,8 @@ impl Communicator {
     }
 
     /// For a library whose calls are made of calls of this communicator, or of others that are made
-    /// of it meanwhile. While such a call [runs](LayerCall::run), the report of a stuck run names
-    /// `location` where the rank waits, and not a line of the library.
+    /// of it meanwhile. While such a call [runs](LayerCall::run), the report of a stuck run and the
+    /// profile name `location`, and not a line of the library.
     ///
     /// ```
     /// use motet_comm::{CommError, Communicator, World};
@@ -180,8 +180,9 @@ impl Communicator {
     /// ```
     #[must_use]
     pub fn called_from(&self, location: &'static Location<'static>) -> LayerCall {
-        let place = self.seldom().layer_place.get_or_init(LayerPlace::default);
-        LayerCall::new(LayerPlace::clone(place), location)
+        let seldom = self.seldom();
+        let place = seldom.layer_place.get_or_init(LayerPlace::default);
+        LayerCall::new(LayerPlace::clone(place), seldom.recorder.clone(), location)
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! Where the program has called what is made of calls of a communicator.
 
+use crate::profile::Recorder;
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -14,6 +15,8 @@ pub(crate) type LayerPlace = Rc<Cell<Option<&'static Location<'static>>>>;
 /// [`Communicator::called_from`](crate::Communicator::called_from).
 pub struct LayerCall {
     place: LayerPlace,
+    /// If the run is profiled.
+    recorder: Option<Rc<Recorder>>,
     location: &'static Location<'static>,
 }
 
@@ -24,21 +27,40 @@ struct PlaceBefore<'a> {
 }
 
 impl LayerCall {
-    pub(crate) fn new(place: LayerPlace, location: &'static Location<'static>) -> Self {
-        LayerCall { place, location }
+    pub(crate) fn new(
+        place: LayerPlace,
+        recorder: Option<Rc<Recorder>>,
+        location: &'static Location<'static>,
+    ) -> Self {
+        LayerCall {
+            place,
+            recorder,
+            location,
+        }
     }
 
     /// Runs the call. If it is a part of another such call, that one's place is named.
     pub async fn run<F: Future>(self, call: F) -> F::Output {
         let mut call = pin!(call);
         poll_fn(|cx| {
-            let before = self.place.get();
-            self.place.set(before.or(Some(self.location)));
-            let place = &*self.place;
-            let _before = PlaceBefore { place, before };
+            let _before = PlaceBefore::new(&self.place, self.location);
+            let profiled = self.recorder.as_deref().map(Recorder::layer);
+            let _profiled = profiled.map(|place| PlaceBefore::new(place, self.location));
             call.as_mut().poll(cx)
         })
         .await
+    }
+}
+
+impl<'a> PlaceBefore<'a> {
+    /// From here on a call is in one of this place, if in none of another.
+    fn new(
+        place: &'a Cell<Option<&'static Location<'static>>>,
+        location: &'static Location<'static>,
+    ) -> Self {
+        let before = place.get();
+        place.set(before.or(Some(location)));
+        PlaceBefore { place, before }
     }
 }
 
@@ -71,7 +93,7 @@ mod tests {
     fn each_of_several_calls_has_its_place_while_it_is_polled() {
         let place = LayerPlace::default();
         let (here, there) = (Location::caller(), Location::caller());
-        let call = |at: &'static Location<'static>| LayerCall::new(Rc::clone(&place), at);
+        let call = |at: &'static Location<'static>| LayerCall::new(Rc::clone(&place), None, at);
         let looks = |at: &'static Location<'static>| {
             let place = Rc::clone(&place);
             poll_fn(move |_| -> Poll<()> {

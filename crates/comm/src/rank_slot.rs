@@ -183,9 +183,16 @@ impl RankSlot {
         }
     }
 
-    /// The number of wakers left here.
-    pub(crate) fn waker_count(&self) -> usize {
-        self.with_left(|left| left.wakers.len()).unwrap_or_default()
+    /// Takes away what was left here of this waker. (Its data tells: `will_wake` may say no of a
+    /// waker that was made in another crate.)
+    pub(crate) fn take_wakers(&self, waker: &Waker) -> Vec<Waker> {
+        let taken = self.with_left(|Left { wakers, .. }| {
+            let is_own = |left: &Waker| left.data() == waker.data();
+            let (own, others) = mem::take(wakers).into_iter().partition(is_own);
+            *wakers = others;
+            own
+        });
+        taken.unwrap_or_default()
     }
 
     /// Does something with what the rank has left, if it has ever slept.
@@ -193,7 +200,8 @@ impl RankSlot {
         self.left.lock().as_deref_mut().map(act)
     }
 
-    fn leave_waker(&self, cx: &Context<'_>) {
+    /// Leaves the waker of this context, unless it is that of the rank's task.
+    pub(crate) fn leave_waker(&self, cx: &Context<'_>) {
         if self.task.get().is_some_and(|task| task.is_context(cx)) {
             return;
         }

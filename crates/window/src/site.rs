@@ -8,6 +8,10 @@
 //!  asked ──► of this epoch? ──► carried out, counted ──► all of the epoch? ──► the next begins
 //!                 └── no: put off ◄──────────────────────────────┘
 //! ```
+//!
+//! An unlock and a flush are only about what their sender asked before. Where none of that waits
+//! they are carried out at once, and counted with their epoch: others may wait for the lock before
+//! they come to the fence.
 
 use crate::WindowError;
 use crate::head::{Act, Head};
@@ -41,6 +45,8 @@ struct State {
     expected: u64,
     done: u64,
     put_off: Vec<Message>,
+    /// The epochs of messages that were carried out before those had begun.
+    ahead: Vec<u32>,
     /// Long ones that are carried out when they are whole, by receiver, sender and tag. Of a put,
     /// which has no tag, the beginning of the element whose rest comes next.
     collected: HashMap<(usize, usize, u32), Vec<u8>>,
@@ -100,6 +106,10 @@ impl<T: Plain> WindowSite<T> {
         };
         let mut state = self.state.lock();
         if is_behind(state.begun, now.head.epoch) {
+            if state.is_ahead(now) {
+                state.ahead.push(now.head.epoch);
+                return self.act(&mut state, now);
+            }
             state.put_off.push(now.kept());
             return Ok(());
         }
@@ -128,6 +138,9 @@ impl<T: Plain> WindowSite<T> {
             return Ok(());
         }
         state.begun = state.known;
+        let (begun, before) = (state.begun, state.ahead.len());
+        state.ahead.retain(|epoch| is_behind(begun, *epoch));
+        state.done += (before - state.ahead.len()) as u64;
         for message in mem::take(&mut state.put_off) {
             // Who waits in its next fence is two epochs ahead of one that has not left the last.
             if is_behind(state.begun, message.head.epoch) {
@@ -146,6 +159,11 @@ impl<T: Plain> WindowSite<T> {
         if now.at + now.part.len() == now.length {
             state.done += 1;
         }
+        self.act(state, now)
+    }
+
+    /// Carries out what is asked, uncounted.
+    fn act(&self, state: &mut State, now: Now<'_>) -> Result<(), String> {
         let region = self.region(now.to);
         let region = region.ok_or_else(|| format!("rank {} is not here", now.to))?;
         let Head { act, op, kind, .. } = now.head;
@@ -250,6 +268,16 @@ impl<T: Plain> WindowSite<T> {
         if let Some(delegate) = self.region(from).and_then(|region| region.delegate()) {
             let _ = delegate.send(to, tag, told);
         }
+    }
+}
+
+impl State {
+    /// Whether a message of an epoch that has not begun is to be carried out before it.
+    fn is_ahead(&self, now: Now<'_>) -> bool {
+        let Now { to, source, .. } = now;
+        let mut put_off = self.put_off.iter();
+        matches!(now.head.act, Act::Unlock | Act::Flush)
+            && !put_off.any(|it| (it.to, it.source) == (to, source))
     }
 }
 
@@ -395,6 +423,66 @@ mod tests {
         }
         let state = site.state.lock();
         assert_eq!((state.done, state.collected.len()), (1, 0));
+    }
+
+    /// Rank 1, which has come to so many fences, asks this of rank 0.
+    fn ask(site: &WindowSite<u8>, epoch: u32, act: Act) {
+        let head = Head {
+            act,
+            op: u8::from(act == Act::Lock),
+            kind: 0,
+            answers: false,
+            epoch,
+            tag: 5,
+            offset: 0,
+        };
+        let body: &[u8] = if act == Act::Put { &[9] } else { &[] };
+        let asked = Asked {
+            source: 1,
+            head: &head.written(),
+            part: body,
+            at: 0,
+            length: body.len(),
+        };
+        site.asked(0, asked).unwrap();
+    }
+
+    /// Whether rank 2 would get the lock of rank 0 now.
+    fn is_free(site: &WindowSite<u8>) -> bool {
+        let (rank, tag, lock) = (2, 0, Lock::Exclusive);
+        let is_free = site.regions[0].lock(Holder { rank, tag, lock });
+        site.regions[0].release(rank, tag);
+        is_free
+    }
+
+    #[test]
+    fn sem_g348_an_unlock_of_a_later_epoch_waits_only_for_what_was_asked_before_it() {
+        for puts in [false, true] {
+            let memory = WindowMemory::here(0, Some(vec![0_u8]));
+            let site = WindowSite::new(vec![Arc::new(Region::new(0, memory))]);
+            ask(&site, 0, Act::Lock);
+            assert!(!is_free(&site));
+            if puts {
+                ask(&site, 1, Act::Put);
+            }
+            ask(&site, 1, Act::Unlock);
+            assert_eq!(is_free(&site), !puts);
+            // It is counted with its epoch.
+            assert_eq!(site.ends(1, 1, 0), Ok(true));
+            assert!(is_free(&site));
+            assert_eq!(site.ends(2, 1 + u64::from(puts), 0), Ok(true));
+        }
+    }
+
+    #[test]
+    fn a_lock_of_a_later_epoch_that_is_given_up_stays_behind_its_wish() {
+        let memory = WindowMemory::here(0, Some(vec![0_u8]));
+        let site = WindowSite::new(vec![Arc::new(Region::new(0, memory))]);
+        ask(&site, 1, Act::Lock);
+        ask(&site, 1, Act::Unlock);
+        assert_eq!(site.ends(1, 0, 0), Ok(true));
+        assert!(is_free(&site));
+        assert_eq!(site.ends(2, 2, 0), Ok(true));
     }
 
     #[test]

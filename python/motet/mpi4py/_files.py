@@ -91,6 +91,20 @@ class _File(Shared):
         there = self.common.combine(Place(0, 0, 8), by_bytes, ("sum", "i8"))
         return int(numpy.frombuffer(there, numpy.int64)[0])
 
+    def draw(self, by: int) -> tuple[int, int]:
+        """Move the common place by some bytes, not past the end; where it was, and by how many."""
+        end = self.view.seen(self.handle.size())
+        at = self.advance(0)
+        while True:
+            nbytes = max(0, min(by, end - at))
+            new, old = (numpy.array([it], numpy.int64).tobytes() for it in (at + nbytes, at))
+            there = self.common.swap(Place(0, 0, 8), new, old)
+            found = int(numpy.frombuffer(there, numpy.int64)[0])
+            if found == at:
+                return at, nbytes
+            # Another rank has moved it meanwhile.
+            at = found
+
     def move(self, to: int) -> None:
         """Set the common place, with all ranks."""
         self.comm.Barrier()

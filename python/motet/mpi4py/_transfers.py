@@ -25,16 +25,31 @@ class Transfers:
     def _valid(self) -> Any:
         raise NotImplementedError
 
-    def _read(self, at: int, part: Part, together: bool) -> int:
-        """Read from a byte of the view on, as much as there is; how many bytes."""
+    def _readable(self, part: Part) -> Any:
+        """Give the file, if it may be read into this part."""
         file = self._valid()
         if file.amode & constants.MODE_WRONLY:
             fail("ERR_ACCESS", "the file was opened with MODE_WRONLY")
+        part.check_writable()
+        return file
+
+    def _writable(self, part: Part) -> Any:
+        """Give the file, if this part may be written to it."""
+        file = self._valid()
+        if file.amode & constants.MODE_RDONLY:
+            fail("ERR_READ_ONLY", "the file was opened with MODE_RDONLY")
+        if part.nbytes and file.view.is_empty:
+            fail("ERR_ARG", "the view of this rank shows nothing of the file: it writes no item")
+        return file
+
+    def _read(self, at: int, part: Part, together: bool, most: int | None = None) -> int:
+        """Read from a byte of the view on, as much as there is; how many bytes."""
+        file = self._readable(part)
         if at < 0:
             fail("ERR_ARG", f"the offset is {at} bytes: it cannot be negative")
-        part.check_writable()
+        most = part.nbytes if most is None else most
         with file.apart():
-            nbytes = max(0, min(part.nbytes, file.view.seen(file.handle.size()) - at))
+            nbytes = max(0, min(most, file.view.seen(file.handle.size()) - at))
             room = part.room()
             data = numpy.empty(nbytes, numpy.uint8) if room is None else room[:nbytes]
             file.handle.read(at, data, together and not file.atomic)
@@ -43,13 +58,9 @@ class Transfers:
         return nbytes
 
     def _write(self, at: int, part: Part, together: bool) -> int:
-        file = self._valid()
-        if file.amode & constants.MODE_RDONLY:
-            fail("ERR_READ_ONLY", "the file was opened with MODE_RDONLY")
+        file = self._writable(part)
         if at < 0:
             fail("ERR_ARG", f"the offset is {at} bytes: it cannot be negative")
-        if part.nbytes and file.view.is_empty:
-            fail("ERR_ARG", "the view of this rank shows nothing of the file: it writes no item")
         with file.apart():
             file.handle.write(at, part.pack(), together and not file.atomic)
         return part.nbytes
@@ -64,18 +75,23 @@ class Transfers:
         return done
 
     def _common(self, does: Any, buf: Any) -> int:
-        file, part = self._valid(), simple(buf)
-        length = part.nbytes
+        part = simple(buf)
         if does == self._read:
-            # No more than there is.
-            length = max(0, min(length, file.view.seen(file.handle.size()) - file.advance(0)))
-        return does(file.advance(length), part, False)
+            at, nbytes = self._readable(part).draw(part.nbytes)
+            return self._read(at, part, False, nbytes)
+        return does(self._writable(part).advance(part.nbytes), part, False)
 
     def _ordered(self, does: Any, buf: Any) -> int:
-        file, part = self._valid(), simple(buf)
+        part = simple(buf)
+        reads = does == self._read
+        file = self._readable(part) if reads else self._writable(part)
         lengths = file.comm.allgather(part.nbytes)
         rank = file.comm.Get_rank()
-        base = file.comm.bcast(file.advance(sum(lengths)) if rank == 0 else None)
+        base: Any = None
+        if rank == 0:
+            total = sum(lengths)
+            base = file.draw(total)[0] if reads else file.advance(total)
+        base = file.comm.bcast(base)
         return does(base + sum(lengths[:rank]), part, True)
 
     def _begin(self, name: str, call: Callable[[], int]) -> None:

@@ -2,6 +2,7 @@
 //! there, which goes along as the places are combined. So a long reduction needs little room, and
 //! what comes is still in the caches when it is used.
 
+use super::PIECE;
 use crate::Plain;
 use crate::buffer_pool::{BufferPool, PooledBuffer};
 use crate::fabric::FOLDED;
@@ -13,7 +14,7 @@ pub(super) struct Windows<T> {
     each: usize,
 }
 
-/// Bytes of a window, at most.
+/// Bytes of a window, at most, if that has room for a block and a piece.
 const WINDOW: usize = 256 * 1024;
 
 impl<T: Plain> Windows<T> {
@@ -25,7 +26,9 @@ impl<T: Plain> Windows<T> {
 
     /// Windows into so many rows of so many elements.
     pub(super) fn new(buffer_pool: &BufferPool, rows: usize, length: usize) -> Self {
-        let most = (WINDOW / size_of::<T>() / FOLDED).max(1) * FOLDED;
+        let block = FOLDED * size_of::<T>();
+        // Where there is no room for another piece a whole block has come, and can be combined.
+        let most = (WINDOW / block).max(1 + PIECE.div_ceil(block)) * FOLDED;
         let each = length.min(most);
         let memory = Some(buffer_pool.room(rows * each));
         Windows { memory, each }
@@ -103,5 +106,26 @@ mod tests {
         }
         windows.end(&buffer_pool);
         assert_eq!(buffer_pool.room::<u64>(1).len(), 1);
+    }
+
+    /// No more of a row is read where there is no room for a piece.
+    fn is_never_full_without_a_block<T: Plain>() {
+        let buffer_pool = BufferPool::default();
+        let windows = Windows::<T>::new(&buffer_pool, 1, 1 << 20);
+        for combined in [0, 3 * FOLDED] {
+            let room = windows.free(0, combined);
+            let came = room - (PIECE - 1);
+            assert!(windows.free(came, combined) < PIECE);
+            assert!(came / size_of::<T>() >= combined + FOLDED);
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_read_no_further_has_a_block_to_combine() {
+        is_never_full_without_a_block::<u8>();
+        is_never_full_without_a_block::<f64>();
+        is_never_full_without_a_block::<[u64; 32]>();
+        is_never_full_without_a_block::<[[u64; 6]; 6]>();
+        is_never_full_without_a_block::<[u64; 256]>();
     }
 }

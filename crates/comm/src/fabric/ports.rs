@@ -20,11 +20,12 @@ use super::order;
 use super::port_mailbox::{PortMailbox, apart, keep};
 use super::threads::Threads;
 use crate::CommError;
-use motet_dispatch::Inline;
+use motet_dispatch::{Exception, Inline};
 use motet_ports::{MultipleItemReceive, Port};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering, fence};
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// One rank among others, each of which has a port, its [`PortMailbox`].
@@ -56,6 +57,9 @@ enum Laid {
     Items(Vec<Brought>),
     Total(Box<dyn Any + Send + Sync>),
     Failed(CommError),
+    /// The program's code has panicked with this where they were combined: it does so on every rank
+    /// that reads.
+    Panicked(String),
 }
 
 impl Gathering {
@@ -126,17 +130,20 @@ impl Gathering {
         let mut laid = self.table.laid.lock();
         if let Laid::Items(items) = &mut *laid {
             let items = std::mem::take(items);
-            *laid = match combine(items, &operators.combine) {
-                Ok(value) => {
-                    let finish = operators.finish.take().expect("a rank reads once");
-                    Laid::Total(Box::new(finish(value)))
+            let finish = operators.finish.take().expect("a rank reads once");
+            let total = || combine(items, &operators.combine).map(finish);
+            *laid = match catch_unwind(AssertUnwindSafe(total)) {
+                Ok(Ok(total)) => Laid::Total(Box::new(total)),
+                Ok(Err(failed)) => Laid::Failed(failed),
+                Err(payload) => {
+                    Laid::Panicked(Exception::new(payload, "ranks").message().to_owned())
                 }
-                Err(failed) => Laid::Failed(failed),
             };
         }
         match &*laid {
             Laid::Total(total) => Ok(read(total.downcast_ref().expect("the total is an S"))),
             Laid::Failed(failed) => Err(failed.clone()),
+            Laid::Panicked(message) => resume_unwind(Box::new(message.clone())),
             Laid::Items(_) => unreachable!("they have been combined"),
         }
     }

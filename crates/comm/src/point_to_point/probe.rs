@@ -118,6 +118,8 @@ impl Communicator {
     ) -> Result<Option<Message<'_>>, CommError> {
         let wanted = self.taken(source.into(), tag.into());
         self.check_source(wanted.source)?;
+        // As `iprobe` does: what comes from other processes need not come by itself.
+        self.fabric().poll();
         Ok(match self.fabric().post(&wanted) {
             Ok(envelope) => Some(Message {
                 comm: self,

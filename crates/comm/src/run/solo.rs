@@ -12,7 +12,7 @@ use motet_sync::thread;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Runs `body` as the only rank, on the calling thread.
@@ -53,7 +53,7 @@ fn drive<R, E>(
         woken: AtomicBool::new(false),
         thread: thread::current(),
     });
-    let waker = Waker::from(Arc::clone(&caller));
+    let (mut waker, mut held) = Caller::waker(&caller);
     loop {
         let mut cx = Context::from_waker(&waker);
         match catch_unwind(AssertUnwindSafe(|| rank.as_mut().poll(&mut cx))) {
@@ -62,20 +62,25 @@ fn drive<R, E>(
             Ok(Poll::Pending) => recorder.into_iter().for_each(Recorder::suspend),
             Err(payload) => return Err(RunError::panicked(0, payload)),
         }
-        // Wakers held elsewhere than in the rank's own slot (and here, twice) may still wake it.
-        let hopeless = || Arc::strong_count(&caller) == 2 + fabric.slot().waker_count();
-        while !caller.woken.swap(false, Ordering::AcqRel) {
-            let hopeless = hopeless();
-            // Whoever has dropped the last of them may have woken the rank before.
-            fence(Ordering::Acquire);
-            if hopeless && !caller.woken.load(Ordering::Acquire) {
+        if !caller.is_woken() {
+            // By those that are held here and in the rank's own slot nobody wakes it now.
+            let own = fabric.slot().take_wakers(&waker);
+            let is_left = !own.is_empty();
+            drop((own, waker));
+            if !caller.sleep(&held) {
                 let waits = RankState::Waiting(fabric.slot().waits());
                 return Err(RunError::Stuck(WaitReport {
                     ranks: vec![waits],
                     unmatched: fabric.mail().unmatched(0, usize::MAX),
                 }));
             }
-            thread::park();
+            (waker, held) = match held.upgrade() {
+                Some(way) => (Waker::from(way), held),
+                None => Caller::waker(&caller),
+            };
+            if is_left {
+                fabric.slot().leave_waker(&Context::from_waker(&waker));
+            }
         }
         recorder.into_iter().for_each(Recorder::resume);
     }
@@ -87,17 +92,50 @@ struct Caller {
     thread: thread::Thread,
 }
 
-impl Wake for Caller {
+/// What all wakers of the rank hold. The thread is told when the last of them is gone, on whichever
+/// thread: nobody can wake the rank then.
+struct WayToCaller(Arc<Caller>);
+
+impl Caller {
+    /// A waker of the rank, and how to see whether there is any.
+    fn waker(caller: &Arc<Caller>) -> (Waker, Weak<WayToCaller>) {
+        let way = Arc::new(WayToCaller(Arc::clone(caller)));
+        let held = Arc::downgrade(&way);
+        (Waker::from(way), held)
+    }
+
+    /// Whether the rank was woken since this was asked last.
+    fn is_woken(&self) -> bool {
+        self.woken.swap(false, Ordering::AcqRel)
+    }
+
+    /// Sleeps until the rank is woken; `false` if no waker is left that could.
+    fn sleep(&self, held: &Weak<WayToCaller>) -> bool {
+        while !self.is_woken() {
+            if held.strong_count() == 0 {
+                // Whoever has dropped the last of them may have woken the rank before.
+                fence(Ordering::Acquire);
+                return self.is_woken();
+            }
+            thread::park();
+        }
+        true
+    }
+}
+
+impl Wake for WayToCaller {
     fn wake(self: Arc<Self>) {
-        let thread = self.thread.clone();
-        self.woken.store(true, Ordering::Release);
-        // This waker is gone before the thread looks whether any is left.
-        drop(self);
-        thread.unpark();
+        self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
-        self.thread.unpark();
+        self.0.woken.store(true, Ordering::Release);
+        self.0.thread.unpark();
+    }
+}
+
+impl Drop for WayToCaller {
+    fn drop(&mut self) {
+        self.0.thread.unpark();
     }
 }

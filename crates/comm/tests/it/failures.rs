@@ -2,9 +2,11 @@
 
 use crate::worlds::{fails_everywhere, worlds, worlds_of};
 use motet_comm::{CommError, Communicator, Local, RunError, World};
-use motet_testkit::{Drops, patience, within};
-use std::future::Future;
-use std::pin::Pin;
+use motet_dispatch::{Causality, Exception};
+use motet_testkit::{Drops, Log, patience, within};
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 /// The calls in which a rank can wait for others.
@@ -191,6 +193,27 @@ fn sem_g71_a_panic_in_an_operator_ends_the_run() {
     );
 }
 
+/// Whoever reads a total that could not be made is told why, not only the rank that was to make it.
+#[test]
+fn sem_g71_a_panic_in_an_operator_is_told_on_every_rank_of_ports() {
+    within(patience(), || {
+        let told = World::ports(2).run(async |comm| {
+            let mut call = pin!(comm.allreduce(1, |_, _| panic!("it does not add")));
+            let told = poll_fn(|cx| {
+                let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+                match polled {
+                    Ok(polled) => polled.map(|total| format!("{total:?}")),
+                    Err(payload) => {
+                        Poll::Ready(Exception::new(payload, "ranks").message().to_owned())
+                    }
+                }
+            });
+            Ok::<_, CommError>(told.await)
+        });
+        assert_eq!(told.unwrap(), ["it does not add"; 2]);
+    });
+}
+
 #[test]
 fn sem_g71_a_panic_in_clone_ends_the_run() {
     struct Unique;
@@ -237,6 +260,18 @@ fn sem_g71_a_panic_in_a_destructor_ends_the_run() {
     );
 }
 
+/// What the run gives, and the panics of ranks that nobody but a causality hears of.
+fn hearing<R>(run: impl FnOnce() -> R) -> (R, Vec<String>) {
+    let heard = Log::new();
+    let hears = heard.clone();
+    let causality = Causality::new("hears").on_exception(move |exception| {
+        hears.push(exception.message().to_owned());
+        Ok(())
+    });
+    let ended = causality.run(run);
+    (ended, heard.take())
+}
+
 /// A rank that ends well, and whose future then panics when it is dropped.
 struct EndsWithBomb(Bomb);
 
@@ -251,32 +286,38 @@ impl Future for EndsWithBomb {
 #[test]
 fn sem_g71_a_future_that_panics_when_it_is_dropped_ends_the_run() {
     within(patience(), || {
-        for world in worlds() {
-            let error = world
-                .run(|_| EndsWithBomb(Bomb))
-                .expect_err("its end panics");
+        for (at, world) in worlds().into_iter().enumerate() {
+            let (ended, heard) = hearing(|| world.run(|_| EndsWithBomb(Bomb)));
+            let error = ended.expect_err("its end panics");
             assert!(
                 matches!(error, RunError::Panicked { .. }),
                 "{world:?}: {error}"
             );
+            // The first world is one rank alone: its panic is the error.
+            assert_eq!(heard.is_empty(), at == 0, "{world:?}: {heard:?}");
+            assert!(heard.iter().all(|text| text == "a destructor"), "{heard:?}");
         }
     });
 }
 
 #[test]
 fn sem_g71_a_destructor_that_panics_while_the_run_ends_changes_nothing() {
-    fails_everywhere(
-        2,
-        async |comm| {
-            let _bomb = (comm.rank() == 0).then(|| Bomb);
-            comm.barrier().await?;
-            if comm.rank() == 1 {
-                return Err(REFUSED);
-            }
-            comm.recv::<()>(comm.rank(), 0).await
-        },
-        |_, error| assert!(matches!(error, RunError::Rank { rank: 1, .. }), "{error}"),
-    );
+    within(patience(), || {
+        for world in worlds().into_iter().filter(|world| world.size() > 1) {
+            let body = async |comm: Communicator| {
+                let _bomb = (comm.rank() == 0).then(|| Bomb);
+                comm.barrier().await?;
+                if comm.rank() == 1 {
+                    return Err(REFUSED);
+                }
+                comm.recv::<()>(comm.rank(), 0).await
+            };
+            let (ended, heard) = hearing(|| world.run(body));
+            let error = ended.expect_err("rank 1 refuses");
+            assert!(matches!(error, RunError::Rank { rank: 1, .. }), "{error}");
+            assert_eq!(heard, ["a destructor"], "{world:?}");
+        }
+    });
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::worlds::{Outcome, TREES, everywhere, on, with_ranks, worlds_of};
 use motet_comm::{CommError, Communicator, World};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
+use std::array;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -491,5 +492,28 @@ fn sem_g75_pieces_of_who_sleeps_or_has_left_go_on_without_it() {
             ended.unwrap()
         });
         assert_eq!(outcomes, [[true], [true]]);
+    });
+}
+
+fn add_matrices(a: [[u64; 6]; 6], b: [[u64; 6]; 6]) -> [[u64; 6]; 6] {
+    array::from_fn(|row| array::from_fn(|column| a[row][column] + b[row][column]))
+}
+
+/// A share is longer than what a rank has room for of each row at once.
+#[test]
+fn long_vectors_of_large_elements_are_combined_between_processes() {
+    within(patience(), || {
+        let ended = processes(2, |end| {
+            World::over(end, 1).run(async |comm| -> Outcome<_> {
+                let mine = vec![[[comm.rank() as u64 + 1; 6]; 6]; 1200];
+                let mut totals = vec![[[0; 6]; 6]; mine.len()];
+                comm.allreduce_into(&mine, &mut totals, add_matrices)
+                    .await?;
+                Ok(totals.iter().all(|total| *total == [[3; 6]; 6]))
+            })
+        });
+        for ended in ended {
+            assert_eq!(ended.unwrap(), [true]);
+        }
     });
 }

@@ -7,6 +7,7 @@
 use motet_comm::{Gone, Header, MemoryOffer, SharedMemory, Transport, TransportError};
 use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -65,6 +66,16 @@ pub(crate) struct Endpoint {
     bytes: AtomicUsize,
     /// Those of the longest message.
     longest: AtomicUsize,
+}
+
+std::thread_local! {
+    /// How often this thread has looked for what comes.
+    static LOOKS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How often this thread has looked for what comes from other processes.
+pub(crate) fn looks() -> usize {
+    LOOKS.get()
 }
 
 /// The ends of a network of so many processes.
@@ -239,6 +250,7 @@ impl Transport for Endpoint {
         leave: &mut dyn FnMut(&Header) -> bool,
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError> {
+        LOOKS.set(LOOKS.get() + 1);
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) as usize;
         if self.is_killed(self.process) {
             // Its thread is to end.

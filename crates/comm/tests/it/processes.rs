@@ -1,8 +1,10 @@
 //! What is special about a world over processes. (That all operations do the same there, the other
 //! tests show.)
 
-use crate::network::processes;
-use motet_comm::{CommError, Local, RankState, RunError, Transport, WaitOperation, World};
+use crate::network::{looks, processes};
+use motet_comm::{
+    ANY_SOURCE, ANY_TAG, CommError, Local, RankState, RunError, Transport, WaitOperation, World,
+};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{patience, within};
@@ -502,5 +504,25 @@ fn sem_g315_who_waits_for_whom_is_told_for_all_processes() {
             report.to_string().contains("tests/it/processes.rs"),
             "{report}"
         );
+    });
+}
+
+/// A rank that asks again and again, and waits for nothing, is brought what comes by its asking.
+#[test]
+fn sem_g85_probes_that_do_not_wait_look_between_processes() {
+    within(patience(), || {
+        let ended = processes(2, |end| {
+            let world = World::over(end, 1);
+            world.run(async |comm| -> Result<_, CommError> {
+                let before = looks();
+                assert!(comm.iprobe(ANY_SOURCE, ANY_TAG)?.is_none());
+                let between = looks();
+                assert!(between > before, "iprobe");
+                assert!(comm.improbe(ANY_SOURCE, ANY_TAG)?.is_none());
+                assert!(looks() > between, "improbe");
+                comm.barrier().await
+            })
+        });
+        ended.into_iter().for_each(|ended| drop(ended.unwrap()));
     });
 }

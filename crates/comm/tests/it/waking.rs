@@ -444,6 +444,38 @@ impl Drop for Stays {
     }
 }
 
+/// Whoever drops the last waker, and when, the rank that has gone to sleep is told.
+#[test]
+fn sem_g72_a_rank_alone_whose_last_waker_goes_on_another_thread_is_stuck() {
+    within(patience(), || {
+        for naps in [0, 1, 20] {
+            let waits = Gate::new();
+            let handed = Arc::new(Handed::<()>::default());
+            let (holder, gate) = (Arc::clone(&handed), waits.clone());
+            let thread = thread::spawn(move || {
+                gate.pass();
+                // Mostly long enough for the rank to fall asleep; another time it is as well.
+                for _ in 0..naps {
+                    thread::park_timeout(Duration::from_millis(2));
+                }
+                drop(holder.0.lock().1.take());
+            });
+            let ended = World::solo().run(async |_| {
+                let mut get = pin!(handed.get());
+                poll_fn(|cx| {
+                    let polled = get.as_mut().poll(cx);
+                    waits.open();
+                    polled
+                })
+                .await;
+                Ok::<_, CommError>(())
+            });
+            assert!(matches!(ended, Err(RunError::Stuck(_))), "{ended:?}");
+            thread.join().expect("it drops a waker");
+        }
+    });
+}
+
 /// What a rank holds need not be `Send`: it is dropped on the rank's thread before the run returns,
 /// and who has kept the rank's waker wakes nobody later.
 #[test]

@@ -8,7 +8,7 @@
 
 use super::{RankProfile, StageProfile};
 use crate::CallSite;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,8 @@ impl Called {
 #[derive(Debug)]
 pub struct Recorder {
     clock: ProfileClock,
+    /// The place of the call of a library that is being polled.
+    layer: Cell<Option<&'static Location<'static>>>,
     state: RefCell<State>,
 }
 
@@ -130,11 +132,25 @@ impl Recorder {
             last: OUTSIDE,
             stages: vec![Stage::new(None)],
         });
-        Recorder { clock, state }
+        let layer = Cell::new(None);
+        Recorder {
+            clock,
+            layer,
+            state,
+        }
+    }
+
+    /// Where the program has called the library whose calls begin from here on, if there is one:
+    /// they stand at that place.
+    #[must_use]
+    pub fn layer(&self) -> &Cell<Option<&'static Location<'static>>> {
+        &self.layer
     }
 
     /// A call begins, unless it is inside another.
     pub fn enter(&self, called: Called) {
+        let location = self.layer.get().unwrap_or(called.location);
+        let called = Called { location, ..called };
         let mut state = self.state.borrow_mut();
         state.open += 1;
         if state.open == 1 {
@@ -328,7 +344,6 @@ impl Stage {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use std::cell::Cell;
 
     thread_local! {
         /// The tests' own time, in milliseconds.
@@ -444,5 +459,26 @@ mod tests {
         let (rank, _) = recorder.finish(0, 0);
         let counts: Vec<u64> = rank.stages.iter().map(|stage| stage.count).collect();
         assert_eq!(counts, [3, 2, 4, 3, 1]);
+    }
+
+    #[test]
+    fn calls_of_a_library_stand_where_that_was_called() {
+        let (recorder, here) = (recorder(), Location::caller());
+        recorder.layer().set(Some(here));
+        recorder.enter(called("recv"));
+        recorder.leave();
+        recorder.layer().set(None);
+        recorder.enter(called("recv"));
+        recorder.leave();
+        let (profile, _) = recorder.finish(0, 0);
+        let mut sites = profile.stages.iter().map(|stage| &*stage.site);
+        assert!(sites.any(|site| site == CallSite::from(here).to_string()));
+        assert_eq!(
+            profile.stages[..2]
+                .iter()
+                .filter(|it| it.call == "recv")
+                .count(),
+            2
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Locks: who holds them, who waits, and what becomes of those that are given up.
 
-use crate::worlds::everywhere;
+use crate::worlds::{everywhere, over};
 use motet_comm::{RankState, RunError, World};
 use motet_testkit::{patience, within};
 use motet_window::{Lock, Window, WindowError};
@@ -94,6 +94,53 @@ fn sem_g348_a_lock_that_is_not_waited_for_any_more_is_not_taken() {
         window.free().await?;
         Ok(())
     });
+}
+
+/// Rank 0 has come to the fence when it gives the lock of rank 1 back, for which rank 2 waits
+/// before it.
+fn is_given_back_in_a_fence(drops: bool) {
+    within(patience(), move || {
+        for share in [false, true] {
+            let ended = over(3, 1, share, async move |comm| {
+                let window = Window::create(&comm, vec![0_u8]).await?;
+                if comm.rank() == 0 {
+                    let lock = window.lock(1, Lock::Exclusive).await?;
+                    window.put(1, 0, &[7]).await?;
+                    comm.send(2, 0, ()).await?;
+                    let mut fence = pin!(window.fence());
+                    let waits = poll_fn(|cx| Poll::Ready(fence.as_mut().poll(cx).is_pending()));
+                    assert!(waits.await, "rank 2 has not come");
+                    if drops {
+                        drop(lock);
+                    } else {
+                        lock.unlock().await?;
+                    }
+                    fence.await?;
+                } else {
+                    if comm.rank() == 2 {
+                        comm.recv::<()>(0, 0).await?;
+                        let lock = window.lock(1, Lock::Exclusive).await?;
+                        assert_eq!(window.get(1, 0, 1).await?, [7]);
+                        lock.unlock().await?;
+                    }
+                    window.fence().await?;
+                }
+                window.free().await?;
+                Ok(())
+            });
+            assert!(ended.iter().all(Result::is_ok), "{ended:?}");
+        }
+    });
+}
+
+#[test]
+fn sem_g348_a_lock_that_is_dropped_in_a_fence_is_given_back() {
+    is_given_back_in_a_fence(true);
+}
+
+#[test]
+fn sem_g350_an_unlock_in_a_fence_needs_no_call_of_others() {
+    is_given_back_in_a_fence(false);
 }
 
 #[test]

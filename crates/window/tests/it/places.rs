@@ -1,7 +1,8 @@
 //! Ranks that wait in a call of a window for ever are reported where they have called it, and a
 //! profile names that place.
 
-use motet_comm::{RankState, RunError, SendOverflow, World};
+use crate::network::processes;
+use motet_comm::{Profile, RankState, RunError, SendOverflow, World};
 use motet_testkit::{patience, within};
 use motet_window::{Window, WindowError};
 
@@ -95,5 +96,43 @@ fn a_profile_names_where_a_fence_was_called() {
             let told = stages.any(|stage| is_fence(&stage.call, &stage.site));
             assert!(told, "{profile}");
         }
+    });
+}
+
+/// Every call of a window, in every world, stands in this file.
+#[test]
+fn sem_g326_a_profile_names_no_line_of_the_crate_itself() {
+    async fn calls(comm: motet_comm::Communicator) -> Result<(), WindowError> {
+        let (rank, size) = (comm.rank(), comm.size());
+        let (left, right) = ((rank + size - 1) % size, (rank + 1) % size);
+        let window = Window::create(&comm, vec![0]).await?;
+        window.put(right, 0, &[rank]).await?;
+        window.fence().await?;
+        window.lock_all().await?.unlock_all().await?;
+        window.post(&[left]).await?;
+        window.start(&[right]).await?;
+        window.put(right, 0, &[rank]).await?;
+        window.complete(&[right]).await?;
+        window.wait(&[left]).await?;
+        window.get(right, 0, 1).await?;
+        window.free().await.map(drop)
+    }
+    let check = |profile: &Profile| {
+        let stages = profile.ranks.iter().flat_map(|rank| &rank.stages);
+        for stage in stages.filter(|stage| !stage.site.is_empty()) {
+            assert!(stage.site.contains("it/places.rs:"), "{profile}");
+        }
+    };
+    within(patience(), move || {
+        let near = World::threads(2).profile().run_outcome(calls);
+        check(&near.unwrap().profile.unwrap());
+        let ended = processes(2, |end| {
+            let outcome = World::over(end, 1).profile().run_outcome(calls);
+            outcome.unwrap().profile
+        });
+        let told: Vec<Profile> = ended.into_iter().flatten().collect();
+        assert_eq!(told.len(), 1, "process 0 has that of all");
+        assert_eq!(told[0].ranks.len(), 2);
+        check(&told[0]);
     });
 }
