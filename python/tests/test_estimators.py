@@ -134,7 +134,8 @@ def test_rows_of_other_numbers_and_in_other_memory_are_the_same_rows(groups, met
     fixed = rows.copy()
     fixed.flags.writeable = False
     plain = fresh(method).fit(rows)
-    name = next(name for name in ("labels_", "embedding_", "means_", "transmat_") if hasattr(plain, name))
+    names = ("labels_", "embedding_", "means_", "transmat_")
+    name = next(name for name in names if hasattr(plain, name))
     for given in (
         fixed,
         numpy.asfortranarray(rows),
