@@ -37,6 +37,8 @@ class _Waits:
         except RuntimeError:
             if not self._loop.is_closed():
                 raise
+        if self._loop.is_closed():
+            # Also where it was closed between its own look and now: then it keeps the turn.
             self.give_up()
 
     @property
@@ -51,10 +53,14 @@ class _Waits:
             waiting.cancel()
 
     def wake(self) -> None:
+        told = False
         for number in self._alarm.take():
             future, _ = self._pending.get(number, (None, None))
             if future is not None and not future.done():
                 future.set_result(None)
+                told = True
+        if told:
+            self._loop.call_soon(_AfterTurn(self))
 
     async def given(self, waiting: _motet.Waiting) -> Any:
         waiting.begin()
@@ -88,6 +94,15 @@ class _Turn:
     def __del__(self) -> None:
         if self._waits is not None and self._waits.is_over:
             self._waits.give_up()
+
+
+class _AfterTurn(_Turn):
+    """What a loop calls after the tasks that go on; one that is closed before drops it, too."""
+
+    __slots__ = ()
+
+    def __call__(self) -> None:
+        self._waits = None
 
 
 def _on_loop(waiting: _motet.Waiting, loop: asyncio.AbstractEventLoop) -> Coroutine[Any, Any, Any]:

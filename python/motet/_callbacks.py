@@ -28,10 +28,33 @@ HUNDREDTHS = 100
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
-def told(fit: Fit) -> Fit:
-    """A fit whose begin and end are told to the callbacks that the estimator has."""
+def _whole_or_nothing(fit: Fit) -> Any:
+    """A fit that leaves its estimator as it was when it fails."""
 
     @functools.wraps(fit)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            own = vars(self)
+            # A parameter that a callback has changed stays so.
+            before.update((name, own[name]) for name in self.get_params(deep=False) if name in own)
+            own.clear()
+            own.update(before)
+            raise
+
+    return run
+
+
+def told(method: Fit) -> Fit:
+    """A fit whose begin and end are told to the callbacks that the estimator has.
+
+    One that fails leaves the estimator as it was.
+    """
+    fit = _whole_or_nothing(method)
+
+    @functools.wraps(method)
     def run(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         has_callbacks = bool(getattr(self, "_skl_callbacks", None))
         if not has_callbacks and not hasattr(self, "_parent_callback_ctx"):

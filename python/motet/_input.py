@@ -117,7 +117,26 @@ def weights(sample_weight: Any, X: numpy.ndarray) -> numpy.ndarray | None:
     sample_weight = unmasked("sample_weight", table(sample_weight))
     if SKLEARN:
         return _check_sample_weight(sample_weight, X, dtype=numpy.float64, ensure_non_negative=True)
-    return numpy.ascontiguousarray(sample_weight, dtype=numpy.float64)
+    return _weights(sample_weight, len(X))
+
+
+def _weights(sample_weight: Any, rows: int) -> numpy.ndarray:
+    """As `weights`, without scikit-learn."""
+    given = numpy.asarray(sample_weight)
+    if numpy.iscomplexobj(given):
+        raise ValueError("sample_weight is complex: give real numbers")
+    found = numpy.ascontiguousarray(given, dtype=numpy.float64)
+    if given.ndim == 0:
+        found = numpy.full(rows, found)
+    if found.shape != (rows,):
+        raise ValueError(f"sample_weight is of shape {found.shape}, and there are {rows} rows")
+    wrong = ~((found >= 0) & numpy.isfinite(found))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(
+            f"row {row} of sample_weight is {found[row]}: a weight is 0 or more, and finite"
+        )
+    return found
 
 
 def centres(init: Any, clusters: int, X: numpy.ndarray) -> numpy.ndarray:

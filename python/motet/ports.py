@@ -213,9 +213,9 @@ class Activation:
 class Arbiter:
     """What takes items and runs a handler, once it is activated on a queue.
 
-    At work it keeps its handler, and is kept by its ports. Python's garbage collector does not see
-    that. Where a handler keeps its port in turn, as a method of an object that has the port does,
-    call `Activation.cleanup` or `Port.close`: neither goes before.
+    Python's garbage collector sees its handler until then. At work it keeps its handler and is kept
+    by its ports, which the collector does not see. Where a handler keeps its port in turn, as a
+    method of an object that has the port does, call `Activation.cleanup` or `Port.close`.
     """
 
     def __init__(self, arbiter: _motet.Arbiter) -> None:

@@ -347,7 +347,8 @@ _open = closed_at_exit()
 class Node:
     """Serves objects of classes that are `@service`, by HTTP; a context manager.
 
-    `listen` is an address of this machine; port 0 is any that is free, and `url` says which.
+    `listen` is an address of this machine; port 0 is any that is free, and `url` says which. A node
+    that nobody has any more ends; where what it serves has it, the garbage collector finds that.
     """
 
     def __init__(

@@ -12,11 +12,18 @@ use motet::{
 use motet_sync::{Arc, Mutex};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pyclass::{PyTraverseError, PyVisit};
 use std::time::Duration;
 
 /// An arbiter that has been built and is not at work yet.
 #[pyclass(frozen, module = "motet._motet")]
-pub(crate) struct Arbiter(Mutex<Option<Plan>>);
+pub(crate) struct Arbiter(Mutex<Option<BuiltPlan>>);
+
+/// A plan, and the functions of Python that it alone keeps until it is at work.
+struct BuiltPlan {
+    plan: Plan,
+    functions: Vec<Handler>,
+}
 
 /// Which one. Each activates once.
 enum Plan {
@@ -30,19 +37,19 @@ enum Plan {
 }
 
 impl Arbiter {
-    fn new(plan: Plan) -> Arbiter {
-        Arbiter(Mutex::new(Some(plan)))
+    fn new(plan: Plan, functions: Vec<Handler>) -> Arbiter {
+        Arbiter(Mutex::new(Some(BuiltPlan { plan, functions })))
     }
 
     fn take(&self) -> PyResult<Plan> {
-        self.take_if(|_| Ok(()))
+        Ok(self.take_if(|_| Ok(()))?.plan)
     }
 
     /// The plan, if it fits; one that does not stays.
-    fn take_if(&self, fits: PlanCheck) -> PyResult<Plan> {
+    fn take_if(&self, fits: PlanCheck) -> PyResult<BuiltPlan> {
         let mut held = self.0.lock();
-        if let Some(plan) = &*held {
-            fits(plan)?;
+        if let Some(built) = &*held {
+            fits(&built.plan)?;
         }
         held.take().ok_or_else(|| {
             PyValueError::new_err("the arbiter is at work already, or is a part of another")
@@ -88,8 +95,8 @@ fn each<'a>(
     arbiters.iter().map(move |arbiter| (&**arbiter, fits))
 }
 
-/// The plans of arbiters, of all or of none.
-fn taken(arbiters: &[(&Arbiter, PlanCheck)]) -> PyResult<Vec<Plan>> {
+/// The plans of arbiters and their functions, of all or of none.
+fn taken(arbiters: &[(&Arbiter, PlanCheck)]) -> PyResult<(Vec<Plan>, Vec<Handler>)> {
     let mut plans = Vec::with_capacity(arbiters.len());
     for (arbiter, fits) in arbiters {
         match arbiter.take_if(*fits) {
@@ -102,7 +109,9 @@ fn taken(arbiters: &[(&Arbiter, PlanCheck)]) -> PyResult<Vec<Plan>> {
             }
         }
     }
-    Ok(plans)
+    let each = plans.into_iter().map(|built| (built.plan, built.functions));
+    let (plans, functions): (Vec<Plan>, Vec<Vec<Handler>>) = each.unzip();
+    Ok((plans, functions.into_iter().flatten().collect()))
 }
 
 impl Attach for Plan {
@@ -151,6 +160,25 @@ impl Arbiter {
         let work = started.map_err(|error| MotetError::new_err(error.to_string()))?;
         Ok(Activation(Outside::new(work)))
     }
+
+    /// Shows Python's garbage collector what the arbiter alone keeps. One at work keeps nothing:
+    /// that is the part of its ports.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Nobody has the lock for longer than the interpreter.
+        let Some(held) = self.0.try_lock() else {
+            return Ok(());
+        };
+        for function in held.iter().flat_map(|built| &built.functions) {
+            visit.call(&**function)?;
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        let built = self.0.lock().take();
+        // Outside the lock: what is freed runs code of Python.
+        drop(built);
+    }
 }
 
 /// An arbiter at work, or done.
@@ -191,6 +219,7 @@ pub(crate) fn receive(
     guard: Option<Py<PyAny>>,
 ) -> PyResult<Arbiter> {
     let handler: Handler = Arc::new(handler);
+    let mut functions = vec![Arc::clone(&handler)];
     let run = move |item: Item| handle(Arc::clone(&handler), vec![item]);
     let mut receive = match once {
         true => Receive::once_async(port.inner(), run),
@@ -207,9 +236,11 @@ pub(crate) fn receive(
         None => {}
     }
     if let Some(guard) = guard {
-        receive = receive.when(wants(Arc::new(guard)));
+        let guard = Arc::new(guard);
+        functions.push(Arc::clone(&guard));
+        receive = receive.when(wants(guard));
     }
-    Ok(Arbiter::new(Plan::Receive(receive)))
+    Ok(Arbiter::new(Plan::Receive(receive), functions))
 }
 
 /// Handles several items of a port at a time, or what is there when the time is over.
@@ -225,6 +256,7 @@ pub(crate) fn several(
         return Err(PyValueError::new_err("count is at least 1"));
     }
     let handler: Handler = Arc::new(handler);
+    let functions = vec![Arc::clone(&handler)];
     let run = move |items: Vec<Item>| handle(Arc::clone(&handler), listed(vec![items]));
     let mut receive = match once {
         true => MultipleItemReceive::once_async(port.inner(), count, run),
@@ -233,7 +265,7 @@ pub(crate) fn several(
     if let Some(seconds) = seconds {
         receive = receive.or_after(span(seconds)?);
     }
-    Ok(Arbiter::new(Plan::Several(receive)))
+    Ok(Arbiter::new(Plan::Several(receive), functions))
 }
 
 /// Handles items of several ports together.
@@ -254,6 +286,7 @@ pub(crate) fn join(
         ));
     }
     let handler: Handler = Arc::new(handler);
+    let functions = vec![Arc::clone(&handler)];
     if parts.iter().all(|part| part.count.is_none()) {
         let row: Vec<_> = parts.iter().map(|part| part.single()).collect();
         let run = move |items: Vec<Item>| handle(Arc::clone(&handler), items);
@@ -261,7 +294,7 @@ pub(crate) fn join(
             true => MultiplePortReceive::once_async(row, run),
             false => MultiplePortReceive::persistent_async(row, run),
         };
-        return Ok(Arbiter::new(Plan::Join(join)));
+        return Ok(Arbiter::new(Plan::Join(join), functions));
     }
     let row: Vec<_> = parts.iter().map(|part| part.batch()).collect();
     let alone: Vec<bool> = parts.iter().map(|part| part.count.is_none()).collect();
@@ -279,7 +312,7 @@ pub(crate) fn join(
         true => MultiplePortReceive::once_async(row, run),
         false => MultiplePortReceive::persistent_async(row, run),
     };
-    Ok(Arbiter::new(Plan::JoinSeveral(join)))
+    Ok(Arbiter::new(Plan::JoinSeveral(join), functions))
 }
 
 /// Lists of Python.
@@ -303,22 +336,25 @@ fn span(seconds: f64) -> PyResult<Duration> {
 /// Handles the end of a time.
 #[pyfunction]
 pub(crate) fn after(seconds: f64, handler: Py<PyAny>) -> PyResult<Arbiter> {
-    let run = move || handle(Arc::new(handler), Vec::new());
+    let handler: Handler = Arc::new(handler);
+    let functions = vec![Arc::clone(&handler)];
+    let run = move || handle(handler, Vec::new());
     let after = After::new_async(span(seconds)?, run);
-    Ok(Arbiter::new(Plan::After(after)))
+    Ok(Arbiter::new(Plan::After(after), functions))
 }
 
 /// The first of several arbiters that can run.
 #[pyfunction]
 pub(crate) fn choice(branches: Vec<PyRef<'_, Arbiter>>) -> PyResult<Arbiter> {
     let branches: Vec<_> = each(&branches, is_branch).collect();
-    let plans = taken(&branches)?;
+    let (plans, functions) = taken(&branches)?;
     if plans.is_empty() {
         return Err(PyValueError::new_err(
             "a choice is among one branch at least",
         ));
     }
-    Ok(Arbiter::new(Plan::Choice(Choice::any(plans))))
+    let choice = Plan::Choice(Choice::any(plans));
+    Ok(Arbiter::new(choice, functions))
 }
 
 /// Arbiters of which some run together, some alone, and one last.
@@ -330,7 +366,8 @@ pub(crate) fn interleave(
 ) -> PyResult<Arbiter> {
     let together = each(&concurrent, is_part).chain(each(&exclusive, is_part));
     let parts: Vec<_> = together.chain(each(&teardown, is_teardown)).collect();
-    let mut plans = taken(&parts)?.into_iter();
+    let (plans, functions) = taken(&parts)?;
+    let mut plans = plans.into_iter();
     let mut made = Interleave::new();
     for plan in plans.by_ref().take(concurrent.len()) {
         made = made.concurrent(plan);
@@ -341,5 +378,5 @@ pub(crate) fn interleave(
     for plan in plans {
         made = made.teardown(plan);
     }
-    Ok(Arbiter::new(Plan::Interleave(made)))
+    Ok(Arbiter::new(Plan::Interleave(made), functions))
 }

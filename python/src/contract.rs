@@ -4,15 +4,15 @@
 //! A call by name asks the service first which operation that is; then it is posted to the group of
 //! the operation.
 
-use crate::handlers::Handler;
 use motet::ports::ReplyPort;
 use motet_service::{
     Answering, Client, Contract, ContractClient, Fault, FaultCode, Group, Operation, Options,
     Value, Verb,
 };
+use pyo3::{Py, PyAny};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// The contract.
 #[derive(Debug)]
@@ -22,11 +22,14 @@ pub(crate) enum Written {}
 /// notifications.
 pub(crate) type Operations = BTreeMap<String, &'static Operation>;
 
+/// An object that serves. Its node keeps it.
+pub(crate) type ServingObject = Weak<Py<PyAny>>;
+
 /// What is asked of a service.
 #[derive(Clone)]
 pub(crate) enum ServiceMessage {
     /// Comes first, and once: the object that serves.
-    Serve(Handler, Arc<Operations>),
+    Serve(ServingObject, Arc<Operations>),
     /// Which operation has this name? Answered with nothing; the operation is left here.
     Find(String, Arc<OnceLock<&'static Operation>>),
     Call(&'static Operation, Value),

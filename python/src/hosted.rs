@@ -1,6 +1,6 @@
 //! A node whose services are objects of Python, and its server.
 
-use crate::contract::{Operations, ServiceMessage, Written, find, kept};
+use crate::contract::{Operations, ServiceMessage, ServingObject, Written, find, kept};
 use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
 use crate::handlers::{Handler, Item, call};
@@ -17,6 +17,8 @@ use motet_sync::{Arc, Mutex, thread};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pyclass::{PyTraverseError, PyVisit};
+use std::mem;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -25,14 +27,14 @@ use std::time::Duration;
 /// A service whose operations are carried out by an object of Python.
 struct Hosted {
     state: State<Value>,
-    object: Option<(Handler, Arc<Operations>)>,
+    object: Option<(ServingObject, Arc<Operations>)>,
 }
 
 /// What the object says of a call: its answer or its fault as JSON, and its state after it.
 type ObjectAnswer = (bool, String, String);
 
 impl Hosted {
-    fn object(&self) -> Result<&(Handler, Arc<Operations>), Fault> {
+    fn object(&self) -> Result<&(ServingObject, Arc<Operations>), Fault> {
         self.object.as_ref().ok_or_else(|| {
             let fault = Fault::new(FaultCode::Unavailable, "the service is being started");
             fault.retry_after(Duration::from_millis(10))
@@ -42,7 +44,7 @@ impl Hosted {
     /// Has the object carry out an operation; also the state that it has now.
     async fn carry_out(&self, name: &str, body: &Value) -> (Result<Value, Fault>, Option<Value>) {
         let told = match self.object() {
-            Ok((object, _)) => asked(Arc::clone(object), name, body.to_string()).await,
+            Ok((object, _)) => asked(object.clone(), name, body.to_string()).await,
             Err(fault) => Err(fault),
         };
         match told {
@@ -52,13 +54,20 @@ impl Hosted {
     }
 }
 
-async fn asked(object: Handler, name: &str, text: String) -> Result<ObjectAnswer, Fault> {
+async fn asked(object: ServingObject, name: &str, text: String) -> Result<ObjectAnswer, Fault> {
     let failed = |error: PyErr| Fault::failed(error.to_string());
-    let arguments = Python::try_attach(|py| -> PyResult<Vec<Item>> {
-        Ok(vec![name.into_py_any(py)?, text.into_py_any(py)?])
+    // The object is taken with the interpreter: see `Node::__traverse__`.
+    let begun = Python::try_attach(|py| -> PyResult<Option<(Handler, Vec<Item>)>> {
+        let Some(object) = object.upgrade() else {
+            return Ok(None);
+        };
+        let arguments = vec![name.into_py_any(py)?, text.into_py_any(py)?];
+        Ok(Some((object, arguments)))
     });
-    let arguments = arguments.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
-    let given = call(object, arguments.map_err(failed)?).await;
+    let begun = begun.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
+    let gone = || Fault::new(FaultCode::Gone, "the node of the service has been freed");
+    let (object, arguments) = begun.map_err(failed)?.ok_or_else(gone)?;
+    let given = call(object, arguments).await;
     let given = given.map_err(failed)?;
     let told = Python::try_attach(|py| given.extract::<ObjectAnswer>(py));
     let told = told.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
@@ -163,6 +172,8 @@ fn elsewhere() -> Fault {
 #[pyclass(frozen, module = "motet._motet")]
 pub(crate) struct Node {
     running: Mutex<Option<Running>>,
+    /// What it serves. The services themselves keep none of it.
+    objects: Mutex<Vec<Handler>>,
     /// Whether it has ended well, from its end on.
     ended: Port<bool>,
     /// Where it answers.
@@ -207,6 +218,7 @@ impl Node {
         }));
         Ok(Node {
             running,
+            objects: Mutex::default(),
             ended: Port::new(),
             url,
             maker: Maker::new(),
@@ -235,16 +247,38 @@ impl Node {
             let operation = kept(name, about, *changes);
             (name.clone(), operation)
         });
-        let asked = ServiceMessage::Serve(Arc::new(object), Arc::new(operations.collect()));
+        let object = Arc::new(object);
+        let serving = Arc::downgrade(&object);
+        let asked = ServiceMessage::Serve(serving, Arc::new(operations.collect()));
         let mut created = pin!(async move {
             let service = Create::<Hosted>::of().at(&path).state(&state);
             let client = node.create(service).await?;
             client.call(asked, Options::default()).await
         });
         let created: Result<Value, Fault> = blocked(py, None, created.as_mut())?;
-        created
-            .map(drop)
-            .map_err(|fault| MotetError::new_err(fault.to_string()))
+        created.map_err(|fault| MotetError::new_err(fault.to_string()))?;
+        self.objects.lock().push(object);
+        Ok(())
+    }
+
+    /// Shows Python's garbage collector what the node alone keeps. An object that is being called
+    /// is kept by its call, which takes it with the interpreter: none begins while this looks.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Nobody has the lock for longer than the interpreter.
+        let Some(objects) = self.objects.try_lock() else {
+            return Ok(());
+        };
+        for object in &*objects {
+            if Arc::strong_count(object) == 1 {
+                visit.call(&**object)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody has the node any more, nor what it serves: its drop ends it.
+    fn __clear__(&self) {
+        self.release();
     }
 
     /// Answers no more, and ends the services. One that is being closed is waited for.
@@ -264,7 +298,9 @@ impl Node {
         if let Some(running) = running {
             self.begin_end(running)?;
         }
-        match seen(py, &self.ended)? {
+        let is_well = seen(py, &self.ended)?;
+        self.release();
+        match is_well {
             true => Ok(()),
             false => Err(MotetError::new_err(
                 "the node has not ended as it should: see standard error",
@@ -274,6 +310,13 @@ impl Node {
 }
 
 impl Node {
+    /// Keeps nothing of what it serves any more.
+    fn release(&self) {
+        let objects = mem::take(&mut *self.objects.lock());
+        // Outside the lock: what is freed runs code of Python.
+        drop(objects);
+    }
+
     /// Ends it on a thread that may wait for the services.
     fn begin_end(&self, running: Running) -> PyResult<()> {
         let tell = self.ended.clone();
@@ -310,8 +353,14 @@ impl Drop for Node {
             return leave(running);
         }
         if let Some(running) = running {
+            let objects = mem::take(&mut *self.objects.lock());
+            let body = move || {
+                end(running);
+                // What was asked before has been carried out.
+                drop(objects);
+            };
             // This may be a thread of it.
-            drop(thread::spawn_named("motet-end", move || end(running)));
+            drop(thread::spawn_named("motet-end", body));
         }
     }
 }

@@ -227,6 +227,8 @@ impl Wake for Ring {
             // Without an interpreter nobody waits any more.
             Python::try_attach(|py| {
                 if let Err(error) = self.bell.ring.call0(py) {
+                    // The next one tells of this one, too.
+                    self.bell.ready.lock().told = false;
                     error.write_unraisable(py, None);
                 }
             });

@@ -105,6 +105,50 @@ def test_an_estimator_that_has_been_heard_of_is_freed(groups, method):
 
 
 @pytest.mark.parametrize("method", ALL, ids=named)
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(groups, method):
+    rows = data(method, groups[::3])
+    # Of other columns, or of another length where there is one column.
+    others = numpy.hstack([rows, rows]) if rows.ndim == 2 else rows[:-10]
+
+    def wrong(_):
+        raise ZeroDivisionError
+
+    for estimator in (fresh(method), fresh(method).fit(rows)):
+        before = dict(vars(estimator))
+        with pytest.raises(ZeroDivisionError):
+            estimator.set_params(callback=wrong).fit(others)
+        assert estimator.callback is wrong
+        estimator.set_params(callback=None)
+        with pytest.raises(ValueError):
+            estimator.fit(others[:0])
+        after = vars(estimator)
+        assert after.keys() == before.keys()
+        assert all(after[name] is before[name] for name in before)
+        if hasattr(estimator, "predict") and "n_features_in_" in before:
+            assert len(estimator.predict(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("method", ALL, ids=named)
+def test_rows_of_other_numbers_and_in_other_memory_are_the_same_rows(groups, method):
+    rows = data(method, groups[::6].round()).astype(float)
+    fixed = rows.copy()
+    fixed.flags.writeable = False
+    plain = fresh(method).fit(rows)
+    names = ("labels_", "embedding_", "means_", "transmat_")
+    name = next(name for name in names if hasattr(plain, name))
+    for given in (
+        fixed,
+        numpy.asfortranarray(rows),
+        numpy.repeat(rows, 2, axis=0)[::2],
+        rows[::-1].copy()[::-1],
+        rows.astype(numpy.float16),
+        rows.astype(numpy.int8),
+    ):
+        found = fresh(method).fit(given)
+        numpy.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
+
+
+@pytest.mark.parametrize("method", ALL, ids=named)
 def test_any_fit_shows_a_bar(groups, method, capfd):
     pytest.importorskip("tqdm")
     fresh(method, verbose=1).fit(data(method, groups[::3]))

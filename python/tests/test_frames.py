@@ -173,6 +173,8 @@ class Frame:
         return self.numbers
 
 named = KMeans(2).fit(Frame(["x", "y"], rows))
+twice = named.score(rows, sample_weight=2), named.score(rows, sample_weight=[2] * 40)
+assert twice[0] == twice[1] < named.score(rows) < 0
 assert named.feature_names_in_.tolist() == ["x", "y"]
 
 class Stream:
@@ -190,6 +192,10 @@ for call, kind, words in [
     (lambda: named.predict(rows[:, :1]), ValueError, "1 columns"),
     (lambda: named.predict(Frame(["y", "x"], rows)), ValueError, "at the fit"),
     (lambda: KMeans(2).predict(rows), NotFittedError, "call fit"),
+    (lambda: named.score(rows, sample_weight=[2.0]), ValueError, "shape (1,)"),
+    (lambda: named.score(rows, sample_weight=numpy.ones((40, 1))), ValueError, "shape (40, 1)"),
+    (lambda: named.score(rows, sample_weight=-rows[:, 0] - 1), ValueError, "row 0 of sample_wei"),
+    (lambda: KMeans(2).fit(rows, sample_weight=holed[:, 1]), ValueError, "row 3 of sample_weight"),
     (lambda: KMeans(2).set_params(k=3), ValueError, "no parameter 'k'"),
 ]:
     try:

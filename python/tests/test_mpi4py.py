@@ -107,6 +107,9 @@ def test_sem_g464_what_is_lacking_says_what_it_is():
     for name in ("Shrink", "Revoke", "Psend_init"):
         with pytest.raises(NotImplementedError, match="motet has no .*; (use|a process)"):
             getattr(comm, name)()
+    for name in ("Get_remote_group", "Get_remote_size", "Merge", "remote_size", "remote_group"):
+        with pytest.raises(NotImplementedError, match=r"intercommunicators.*Split"):
+            getattr(MPI.Intercomm(), name)()
     with pytest.raises(NotImplementedError, match="partitions"):
         MPI.Prequest().Pready(0)
     with pytest.raises(NotImplementedError, match="T_INIT"):
@@ -115,6 +118,19 @@ def test_sem_g464_what_is_lacking_says_what_it_is():
         _ = MPI.no_such_name
     with pytest.raises(TypeError, match="no option"):
         rc(no_such_option=1)
+
+
+def test_some_ranks_may_be_in_no_part_of_a_split():
+    def main(_):
+        comm = MPI.COMM_WORLD
+        is_out = comm.rank == 1
+        made = [
+            comm.Split(MPI.UNDEFINED if is_out else 7, -comm.rank),
+            comm.Split_type(MPI.UNDEFINED if is_out else MPI.COMM_TYPE_SHARED, -comm.rank),
+        ]
+        return [part.allgather(comm.rank) if part else part == MPI.COMM_NULL for part in made]
+
+    assert of_three(main) == [[[2, 0]] * 2, [True] * 2, [[2, 0]] * 2]
 
 
 def test_wrong_arguments_are_errors_of_mpi():

@@ -141,6 +141,19 @@ def test_matrices_and_masked_arrays_are_buffers():
     assert found == [([0, 1, 2, 3], [True, False, False, False])]
 
 
+def test_letters_are_not_added():
+    def main(comm):
+        letters, came = numpy.array([b"a", b"b"]), numpy.zeros(2, "S1")
+        for op in (MPI.SUM, MPI.MAX, MPI.LAND, MPI.BXOR):
+            with pytest.raises(MPI.Exception, match="not defined") as raised:
+                MPI.COMM_WORLD.Allreduce(letters, came, op)
+            assert raised.value == MPI.ERR_OP
+        MPI.COMM_WORLD.Allreduce(letters, came, MPI.REPLACE)
+        return came.tolist()
+
+    assert World.threads(2).run(main) == [[b"a", b"b"]] * 2
+
+
 def test_complex_numbers_have_no_largest():
     def main(comm):
         numbers, totals = numpy.ones(2, complex), numpy.zeros(2, complex)

@@ -295,6 +295,33 @@ def test_a_guard_that_has_its_part_is_freed():
     assert gone() is None
 
 
+def test_an_arbiter_that_is_not_at_work_is_freed_with_its_handlers():
+    class Handles:
+        def __init__(self, build):
+            self.port, self.other = Port(), Port()
+            self.arbiter = build(self)
+
+        def __call__(self, *items):
+            return True
+
+    for build in (
+        lambda it: receive(it.port, it, when=it),
+        lambda it: receive_several(it.port, 2, it),
+        lambda it: join([it.port, it.other], it),
+        lambda it: join([it.port.times(2), it.other], it),
+        lambda it: after(60, it),
+        lambda it: choice(receive(it.port, it, once=True), after(60, it)),
+        lambda it: interleave(exclusive=[receive(it.port, it)], concurrent=[it_too(it)]),
+    ):
+        gone = weakref.ref(Handles(build))
+        gc.collect()
+        assert gone() is None
+
+
+def it_too(handles):
+    return receive(handles.other, handles)
+
+
 def test_what_is_no_function_is_refused(dispatcher):
     port = Port()
     for wrong in (

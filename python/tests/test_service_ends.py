@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import threading
+import weakref
 
 import pytest
 
@@ -101,3 +103,30 @@ def test_sem_g517_ctrl_c_ends_the_wait_of_close_and_another_call_waits_on():
     # Its answer may have come too late for the server.
     with contextlib.suppress(Fault):
         assert call.blocking(60) is None
+
+
+def test_sem_g517_a_node_in_a_cycle_with_what_it_serves_is_freed_and_ends():
+    ends = Ends()
+    ends.node = Node()
+    ends.node.add("/ends", ends)
+    ends.node.add("/kept", Kept())
+    kept = connect(ends.node.url)["/kept"]
+    assert kept.item(1).blocking(60) == 1
+    gc.collect()
+    assert kept.item(2).blocking(60) == 2, "somebody has the node"
+    gone = weakref.ref(ends)
+    del ends
+    gc.collect()
+    assert gone() is None
+    with pytest.raises(Fault):
+        kept.item(3).blocking(60)
+
+
+def test_sem_g517_a_node_that_was_closed_keeps_nothing_of_what_it_has_served():
+    node, kept = Node(), Kept()
+    node.add("/kept", kept)
+    node.close()
+    gone = weakref.ref(kept)
+    del kept
+    gc.collect()
+    assert gone() is None

@@ -211,15 +211,18 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         return COMM_NULL if made is None else KINDS["intra"]._of(made)
 
     def Split_type(self, split_type: int, key: int = 0, info: Info = INFO_NULL) -> Any:
-        """Make a communicator of the ranks on this machine."""
-        if split_type == constants.UNDEFINED:
-            return self.Split(constants.UNDEFINED, key)
-        if split_type != constants.COMM_TYPE_SHARED:
+        """Make a communicator of the ranks on this machine.
+
+        It is `COMM_NULL` where the type is `UNDEFINED`.
+        """
+        if split_type not in (constants.UNDEFINED, constants.COMM_TYPE_SHARED):
             raise lacks(f"split of type {split_type}", "use COMM_TYPE_SHARED")
         from motet.mpi4py._environment import Get_processor_name
 
+        # All ranks make the same calls, whatever their types are.
         names = self.allgather(Get_processor_name())
-        return self.Split(names.index(names[self.Get_rank()]), key)
+        first = names.index(names[self.Get_rank()])
+        return self.Split(first if split_type != constants.UNDEFINED else split_type, key)
 
     def Free(self) -> None:
         """Give the communicator up."""

@@ -12,7 +12,7 @@ import numpy
 from motet.mpi4py import _constants as constants
 from motet.mpi4py import _handles
 from motet.mpi4py._comm import COMM_NULL, KINDS, PREDEFINED, Comm
-from motet.mpi4py._errors import fail, lacks
+from motet.mpi4py._errors import fail, lacks, not_there
 from motet.mpi4py._groups import Group
 from motet.mpi4py._info import INFO_NULL, Info
 
@@ -193,6 +193,12 @@ class Intercomm(Comm):
     def Create_from_groups(cls, *_: Any, **__: Any) -> NoReturn:
         """Not there."""
         raise lacks("intercommunicators", "Split a communicator that holds both groups")
+
+    Get_remote_group = Get_remote_size = Merge = not_there(
+        "intercommunicators", "Split a communicator that holds both groups"
+    )
+    remote_group = property(Get_remote_group, doc="Not there.")
+    remote_size = property(Get_remote_size, doc="Not there.")
 
 
 COMM_WORLD: Intracomm = Intracomm._of(_handles.WORLD)

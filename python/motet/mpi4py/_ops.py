@@ -217,6 +217,9 @@ class Op:
             fail("ERR_OP", f"{does.name} is not defined for {datatype!r}")
         if number.kind == "c" and does.name in ("MAX", "MIN"):
             fail("ERR_OP", f"{does.name} is not defined for {datatype!r}: they have no order")
+        if number.kind in "SU" and does.name not in ("REPLACE", "NO_OP"):
+            # numpy would put texts one after the other.
+            fail("ERR_OP", f"{does.name} is not defined for {datatype!r}: letters are no numbers")
         name, kind = does.name.lower(), number.str[1:]
         if not pair and _motet.reduce_local(name, kind, b"", b"") is not None:
             return name, kind
