@@ -106,7 +106,9 @@ fn prepare(
     let folder = match (&task.results.out, first) {
         (Some(out), true) => {
             let names = task.files(true);
-            Some(ResultsFolder::check(out, &names)?.not_overwriting(task.file, &names)?)
+            let folder = ResultsFolder::check(out, &names)?;
+            let mut read = [task.file].into_iter().chain(task.model);
+            Some(read.try_fold(folder, |folder, file| folder.not_overwriting(file, &names))?)
         }
         _ => None,
     };
@@ -188,11 +190,15 @@ fn fit(
         let (fitted, start) = parts.first()?.0.clone()?;
         let found = join(fitted.model, parts)?;
         let fitted = Some((fitted.trace, fitted.converged, start));
-        Some(seen.in_columns(Found { fitted, ..found }))
+        Some(Found { fitted, ..found })
     };
     let found = measured(world, (results.scaling, results.profile), job, join);
     bar.clear();
-    found.map_err(|error| error.of("states"))
+    let Some(mut found) = found.map_err(|error| error.of("states"))? else {
+        return Ok(None);
+    };
+    found.found = seen.in_columns(found.found)?;
+    Ok(Some(found))
 }
 
 /// Scores and, if wanted, paths by a model that is there already.

@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::clear;
-use crate::model::{StoredModel, request};
+use crate::model::{StoredModel, beyond_numbers, distinct, request};
 use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
 use crate::read;
@@ -93,7 +93,9 @@ fn prepare(
     let first = world.process().0 == 0;
     let folder = match (&args.results.out, first) {
         (Some(out), true) => {
-            Some(ResultsFolder::check(out, names)?.not_overwriting(&args.file, names)?)
+            let folder = ResultsFolder::check(out, names)?;
+            let mut read = [&args.file].into_iter().chain(&args.model);
+            Some(read.try_fold(folder, |folder, file| folder.not_overwriting(file, names))?)
         }
         _ => None,
     };
@@ -117,7 +119,11 @@ fn prepare(
     let table = read::read_table(&request, |rows| bar.read(rows));
     // An error must not be printed beside the bar.
     bar.clear();
-    let placed = Placed::new(table?, false, args.table.standardise)?;
+    let table = table?;
+    if stored.is_none() && args.results.out.is_some() {
+        distinct(&table.file, &table.names)?;
+    }
+    let placed = Placed::new(table, false, args.table.standardise)?;
     Ok(Ready {
         folder,
         placed,
@@ -192,7 +198,12 @@ fn fit(
     let results = &args.results;
     let found = measured(world, (results.scaling, results.profile), job, join);
     bar.clear();
-    found.map_err(|error| error.of("components"))
+    let found = found.map_err(|error| error.of("components"))?;
+    let sound = |found: &Measured<Chosen>| found.found.0.check().is_ok();
+    match found.as_ref().is_none_or(sound) {
+        true => Ok(found),
+        false => Err(beyond_numbers(&placed.file)),
+    }
 }
 
 /// The components of all rows by a model that is there already.
