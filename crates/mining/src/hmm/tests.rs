@@ -4,6 +4,7 @@ use super::*;
 use crate::DataError;
 use motet_comm::World;
 
+mod edges;
 mod lost;
 
 fn close(a: f64, b: f64) {
