@@ -22,6 +22,7 @@ use crate::keep::clear;
 use crate::model::{ModelArgs, StoredModel};
 use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
+use crate::remark::remark;
 use crate::stdout::print;
 use args::Task;
 use found::summarise;
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &HmmArgs) -> Result<(), CliError> {
     };
     let cancel = cancel_on_interrupt();
     let quiet = results.quiet || world.process().0 > 0;
+    remark(quiet, &seen.left_out);
     let found = match (task.fit, &stored) {
         (Some(args), _) => fit(args, results, &world, &seen, (&cancel, quiet))?,
         (None, Some(model)) => apply(&task, &world, &seen, model, &cancel)?,

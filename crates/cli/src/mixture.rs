@@ -21,6 +21,7 @@ use crate::model::{StoredModel, beyond_numbers, distinct, request};
 use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
 use crate::read;
+use crate::remark::{KEEP, left_out, remark};
 use crate::space::Placed;
 use crate::stdout::print;
 use found::{in_columns, summarise};
@@ -36,6 +37,8 @@ struct Ready {
     folder: Option<ResultsFolder>,
     placed: Placed,
     stored: Option<MixtureModel>,
+    /// What is to be said of columns that are left out.
+    left_out: String,
 }
 
 /// Runs the command to its end.
@@ -59,6 +62,7 @@ pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
     };
     let cancel = cancel_on_interrupt();
     let quiet = args.results.quiet || world.process().0 > 0;
+    remark(quiet, &ready.left_out);
     let found = match &ready.stored {
         Some(model) => predict(args, &world, model, &ready.placed, &cancel)?,
         None => fit(args, &world, &ready.placed, &cancel, quiet)?,
@@ -123,9 +127,11 @@ fn prepare(
     if stored.is_none() && args.results.out.is_some() {
         distinct(&table.file, &table.names)?;
     }
+    let left_out = left_out(&table.left_out, KEEP);
     let placed = Placed::new(table, false, args.table.standardise)?;
     Ok(Ready {
         folder,
+        left_out,
         placed,
         stored: stored.map(|stored| stored.model),
     })

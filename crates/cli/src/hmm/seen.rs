@@ -9,6 +9,7 @@ use super::args::Task;
 use crate::error::{CliError, OptionError};
 use crate::model::{beyond_numbers, distinct, label, request};
 use crate::read::{self, ColumnChoice, InputText, OnMissing, is_fasta, is_file, is_missing};
+use crate::remark::left_out;
 use crate::space::{Placed, Space};
 
 /// What has been read.
@@ -20,6 +21,8 @@ pub(super) struct Seen {
     pub(super) sequences: Vec<String>,
     /// The rows, if they are numbers.
     pub(super) placed: Option<Placed>,
+    /// What is to be said of columns that are left out.
+    pub(super) left_out: String,
 }
 
 /// Names and symbols of sequences.
@@ -128,6 +131,7 @@ impl Seen {
         if task.fit.is_some() && task.results.out.is_some() {
             distinct(&table.file, &table.names)?;
         }
+        let left_out = left_out(&table.left_out, "");
         let placed = Placed::new(table, false, task.seen.table.standardise)?;
         if let Some(marks) = &marks {
             let there = |row: &usize| placed.dropped.binary_search(row).is_err();
@@ -152,6 +156,7 @@ impl Seen {
             names: placed.names.clone(),
             sequences,
             placed: Some(placed),
+            left_out,
         })
     }
 
@@ -193,6 +198,7 @@ impl Seen {
             names,
             sequences,
             placed: None,
+            left_out: String::new(),
         })
     }
 

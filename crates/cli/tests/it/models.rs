@@ -284,10 +284,25 @@ fn sem_g154_what_would_cut_or_lose_a_sequence_is_refused() {
 }
 
 #[test]
+fn sem_g153_columns_that_a_model_leaves_out_are_told() {
+    let place = ProgramFolder::with("p.csv", heaps().replacen("p7,", "7,", 1));
+    for line in ["mixture p.csv -k 2", "hmm fit p.csv -s 2"] {
+        let told = place.run(line);
+        assert_eq!(told.code, 0, "{}", told.err);
+        let words = "left out: name ('p0' in line 2)";
+        assert!(told.err.contains(words), "{line}: {}", told.err);
+        assert_eq!(told.err.lines().count(), 1, "{line}");
+        place.run(&format!("{line} -q")).quiet_success();
+        let listed = format!("{line} --columns x,y");
+        place.run(&listed).quiet_success();
+    }
+}
+
+#[test]
 fn sem_g153_a_model_that_nobody_could_use_is_refused() {
     let twice = heaps().replacen("name,x,y", "name,x,x", 1);
     let place = ProgramFolder::with("twice.csv", twice);
-    for line in ["mixture twice.csv -k 2", "hmm fit twice.csv -s 2"] {
+    for line in ["mixture twice.csv -k 2 -q", "hmm fit twice.csv -s 2 -q"] {
         place.run(line).quiet_success();
         let run = place.run(&format!("{line} --out out"));
         run.refusal(&["twice.csv", "two columns are called x", "rename one"]);
