@@ -19,9 +19,9 @@ impl Hmm {
     /// # Errors
     ///
     /// [`MiningError::Parameter`], [`MiningError::FewPoints`] and
-    /// [`MiningError::FewDistinctPoints`] for more states than the numbers have clusters,
-    /// [`MiningError::Degenerate`] with the state whose variance no number holds,
-    /// [`MiningError::Cancelled`], [`MiningError::Comm`].
+    /// [`MiningError::FewDistinctPoints`] for more states than there are places, or than the
+    /// numbers have clusters, [`MiningError::Degenerate`] with the state whose variance no number
+    /// holds, [`MiningError::Cancelled`], [`MiningError::Comm`].
     ///
     /// # Examples
     ///
@@ -52,6 +52,12 @@ impl Hmm {
                 return Err(ParameterError::Zero { field: "states" }.into());
             }
             match &seen.values {
+                Seen::Symbols { values, .. } if values.len() < states => {
+                    Err(MiningError::FewPoints {
+                        clusters: states,
+                        points: values.len(),
+                    })
+                }
                 Seen::Symbols { symbols, values } => {
                     let mut draws = ChaCha8Rng::seed_from_u64(seed);
                     draws.set_stream(start as u64);

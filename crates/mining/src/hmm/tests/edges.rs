@@ -19,6 +19,31 @@ fn told(variance: f64, numbers: Vec<f64>) -> Result<HmmFitted, String> {
 }
 
 #[test]
+fn sem_g152_more_states_than_places_are_refused() {
+    let letters = Observations::symbols(&[vec![0, 1], vec![1]], 2).unwrap();
+    let numbers = Observations::numbers(&[vec![0.0, 1.0], vec![2.0]], 1).unwrap();
+    for seen in [&letters, &numbers] {
+        // So many states would take more memory than there is.
+        for states in [4, 1_000_000_000] {
+            let told = on_ranks(2, async |comm, control| {
+                let start = Hmm::default()
+                    .start(comm, seen, states, (0, 0), control)
+                    .await;
+                Ok(matches!(
+                    start,
+                    Err(MiningError::FewPoints { points: 3, .. })
+                ))
+            });
+            assert_eq!(told, [true, true], "{states}");
+        }
+        let found = on_ranks(1, async |comm, control| {
+            Hmm::default().start(comm, seen, 3, (0, 0), control).await
+        });
+        assert_eq!(found[0].states(), 3);
+    }
+}
+
+#[test]
 fn sem_g133_variances_that_no_number_holds_are_told() {
     // A square of 1.4e308 is a number, and the sum of three is none.
     let numbers = vec![1.2e154, -1.2e154, 1.2e154];
