@@ -478,7 +478,7 @@ fn weights_may_be_in_any_unit_and_rows_without_any_anywhere() {
         points.weighted(weights).unwrap()
     };
     same(&weighted(&large, weights.clone()), &weighted(&large, heavy));
-    let (mut more, mut none) = (values.clone(), weights.clone());
+    let (mut more, mut none) = (values, weights);
     more.extend([1e200, -1e200]);
     none.push(0.0);
     same(&points, &weighted(&more, none));
