@@ -162,8 +162,8 @@ impl MixtureModel {
             if !log_likelihood.is_finite() {
                 return Err(ParameterError::Unfit {
                     field: "points",
-                    advice: "a row is so far from all components that no number holds its distance: \
-                             leave it out, or divide the columns by a large number for the fit too",
+                    advice: "a row is so far from all components that no number holds its \
+                             distance: leave it out, or divide the columns for the fit too",
                 }
                 .into());
             }
