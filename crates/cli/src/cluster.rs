@@ -1,6 +1,6 @@
 //! `motet cluster`: read, cluster, write, print.
 
-mod remark;
+mod constant;
 
 use std::cmp::Reverse;
 
@@ -20,13 +20,14 @@ use crate::processes;
 use crate::progress::TerminalBar;
 use crate::ranked::{Measured, measured};
 use crate::read::{self, InputTable, OnMissing};
+use crate::remark::{KEEP, left_out, remark};
 use crate::report;
 use crate::sample::{self, Sampled};
 use crate::space::Placed;
 use crate::stdout::print;
 use crate::summary::{Cluster, MethodStep, MissingRows, Profiled, Summary};
 use crate::text::grouped;
-use remark::{constant, constant_columns, left_out, remark};
+use constant::{constant, constant_columns};
 
 /// The names of the files of `--out`.
 const LABELS: &str = "labels.csv";
@@ -87,14 +88,14 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         placed,
         left_out,
     } = ready;
-    remark(&plan, &left_out);
+    remark(plan.quiet, &left_out);
     let cancel = cancel_on_interrupt();
     let Some((fit, sampled)) = cluster(&plan, &world, &placed, kept.as_ref(), &cancel)? else {
         return Ok(());
     };
     let clustering = &fit.found.0;
     check_finite(&placed, clustering)?;
-    remark(&plan, &constant(&placed, clustering));
+    remark(plan.quiet, &constant(&placed, clustering));
     let numbers = numbers(clustering);
     let labels: Vec<u32> = clustering
         .labels
@@ -153,7 +154,7 @@ fn prepare(mut plan: ClusterPlan, world: &World) -> Result<Ready, CliError> {
     let table = table?;
     check_size(&table, plan.search)?;
     plan.check_sample(table.rows())?;
-    let left_out = left_out(&table.left_out);
+    let left_out = left_out(&table.left_out, KEEP);
     let placed = Placed::new(table, plan.geo, plan.standardise)?;
     Ok(Ready {
         plan,

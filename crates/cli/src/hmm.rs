@@ -22,6 +22,7 @@ use crate::keep::clear;
 use crate::model::{ModelArgs, StoredModel};
 use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
+use crate::remark::remark;
 use crate::stdout::print;
 use args::Task;
 use found::summarise;
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &HmmArgs) -> Result<(), CliError> {
     };
     let cancel = cancel_on_interrupt();
     let quiet = results.quiet || world.process().0 > 0;
+    remark(quiet, &seen.left_out);
     let found = match (task.fit, &stored) {
         (Some(args), _) => fit(args, results, &world, &seen, (&cancel, quiet))?,
         (None, Some(model)) => apply(&task, &world, &seen, model, &cancel)?,
@@ -106,7 +108,9 @@ fn prepare(
     let folder = match (&task.results.out, first) {
         (Some(out), true) => {
             let names = task.files(true);
-            Some(ResultsFolder::check(out, &names)?.not_overwriting(task.file, &names)?)
+            let folder = ResultsFolder::check(out, &names)?;
+            let mut read = [task.file].into_iter().chain(task.model);
+            Some(read.try_fold(folder, |folder, file| folder.not_overwriting(file, &names))?)
         }
         _ => None,
     };
@@ -188,11 +192,15 @@ fn fit(
         let (fitted, start) = parts.first()?.0.clone()?;
         let found = join(fitted.model, parts)?;
         let fitted = Some((fitted.trace, fitted.converged, start));
-        Some(seen.in_columns(Found { fitted, ..found }))
+        Some(Found { fitted, ..found })
     };
     let found = measured(world, (results.scaling, results.profile), job, join);
     bar.clear();
-    found.map_err(|error| error.of("states"))
+    let Some(mut found) = found.map_err(|error| error.of("states"))? else {
+        return Ok(None);
+    };
+    found.found = seen.in_columns(found.found)?;
+    Ok(Some(found))
 }
 
 /// Scores and, if wanted, paths by a model that is there already.

@@ -73,6 +73,7 @@ mod processes;
 mod progress;
 mod ranked;
 mod read;
+mod remark;
 mod report;
 mod run;
 mod sample;

@@ -17,10 +17,11 @@ use crate::error::CliError;
 use crate::files::ResultsFolder;
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::clear;
-use crate::model::{StoredModel, request};
+use crate::model::{StoredModel, beyond_numbers, distinct, request};
 use crate::progress::TerminalBar;
 use crate::ranked::{Measured, Start, measured};
 use crate::read;
+use crate::remark::{KEEP, left_out, remark};
 use crate::space::Placed;
 use crate::stdout::print;
 use found::{in_columns, summarise};
@@ -36,6 +37,8 @@ struct Ready {
     folder: Option<ResultsFolder>,
     placed: Placed,
     stored: Option<MixtureModel>,
+    /// What is to be said of columns that are left out.
+    left_out: String,
 }
 
 /// Runs the command to its end.
@@ -59,6 +62,7 @@ pub(crate) fn run(args: &MixtureArgs) -> Result<(), CliError> {
     };
     let cancel = cancel_on_interrupt();
     let quiet = args.results.quiet || world.process().0 > 0;
+    remark(quiet, &ready.left_out);
     let found = match &ready.stored {
         Some(model) => predict(args, &world, model, &ready.placed, &cancel)?,
         None => fit(args, &world, &ready.placed, &cancel, quiet)?,
@@ -93,7 +97,9 @@ fn prepare(
     let first = world.process().0 == 0;
     let folder = match (&args.results.out, first) {
         (Some(out), true) => {
-            Some(ResultsFolder::check(out, names)?.not_overwriting(&args.file, names)?)
+            let folder = ResultsFolder::check(out, names)?;
+            let mut read = [&args.file].into_iter().chain(&args.model);
+            Some(read.try_fold(folder, |folder, file| folder.not_overwriting(file, names))?)
         }
         _ => None,
     };
@@ -117,9 +123,15 @@ fn prepare(
     let table = read::read_table(&request, |rows| bar.read(rows));
     // An error must not be printed beside the bar.
     bar.clear();
-    let placed = Placed::new(table?, false, args.table.standardise)?;
+    let table = table?;
+    if stored.is_none() && args.results.out.is_some() {
+        distinct(&table.file, &table.names)?;
+    }
+    let left_out = left_out(&table.left_out, KEEP);
+    let placed = Placed::new(table, false, args.table.standardise)?;
     Ok(Ready {
         folder,
+        left_out,
         placed,
         stored: stored.map(|stored| stored.model),
     })
@@ -192,7 +204,12 @@ fn fit(
     let results = &args.results;
     let found = measured(world, (results.scaling, results.profile), job, join);
     bar.clear();
-    found.map_err(|error| error.of("components"))
+    let found = found.map_err(|error| error.of("components"))?;
+    let sound = |found: &Measured<Chosen>| found.found.0.check().is_ok();
+    match found.as_ref().is_none_or(sound) {
+        true => Ok(found),
+        false => Err(beyond_numbers(&placed.file)),
+    }
 }
 
 /// The components of all rows by a model that is there already.

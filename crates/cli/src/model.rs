@@ -1,5 +1,6 @@
 //! What commands that fit models have in common: options, model files, names of files.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -138,6 +139,28 @@ impl<M: Serialize + DeserializeOwned> StoredModel<M> {
         serde_json::from_value(object)
             .map_err(|error| bad(format!("its model is incomplete: {error}: fit it again")))
     }
+}
+
+/// A model knows its columns by name: two of one name would make it useless.
+///
+/// # Errors
+/// The first name that comes twice.
+pub(crate) fn distinct(file: &str, names: &[String]) -> Result<(), CliError> {
+    let mut seen = HashSet::new();
+    match names.iter().find(|name| !seen.insert(name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(CliError::Data(format!(
+            "{file}: two columns are called {name} and a model knows them by name: rename one"
+        ))),
+    }
+}
+
+/// The error for a model that no numbers hold in the units of the columns.
+pub(crate) fn beyond_numbers(file: &str) -> CliError {
+    CliError::Data(format!(
+        "{file}: means or variances in the units of the columns are beyond all numbers: bring the \
+         columns to numbers around 1"
+    ))
 }
 
 /// The path of a file as results say it.

@@ -17,7 +17,7 @@ use crate::error::{CliError, InputError, OptionError};
 use crate::npy::{self, Values};
 use crate::progress::TerminalBar;
 use crate::ranked::parts;
-use crate::read::{self, InputText, TableRequest, is_fasta};
+use crate::read::{self, InputText, LeftOut, TableRequest, is_fasta};
 
 /// Options that say how sequences are aligned.
 #[derive(Debug, Clone, Args)]
@@ -180,6 +180,7 @@ impl Pairs {
             let bad = |what: String| CliError::Data(format!("{}: {what}", table.file));
             let (rows, columns) = (table.rows(), table.names.len());
             return square(rows, columns)
+                .map_err(|what| what + &no_numbers(&table.left_out))
                 .and_then(|()| Dissimilarities::new(table.values, rows).map_err(|e| said(&e)))
                 .map(Pairs::Matrix)
                 .map_err(bad);
@@ -359,6 +360,17 @@ fn square(rows: usize, columns: usize) -> Result<(), String> {
             "{rows} rows of {columns} columns are no dissimilarities of pairs: give a square matrix"
         )),
     }
+}
+
+/// What a matrix may lack to be square: columns of names do not count, and neither does one in
+/// which a number is misspelt.
+fn no_numbers(left_out: &[LeftOut]) -> String {
+    let said = |column: &LeftOut| {
+        let (name, text) = (&column.name, read::shown(&column.text));
+        let line = column.line;
+        format!(", or mend column {name}, which has '{text}' in line {line}")
+    };
+    left_out.first().map(said).unwrap_or_default()
 }
 
 /// Rows and columns from 0, as numpy counts them.

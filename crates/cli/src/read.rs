@@ -15,6 +15,7 @@ mod source;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+pub(crate) use dialect::detect_delimiter;
 pub(crate) use format::is_fasta;
 pub(crate) use layout::{ColumnChoice, LeftOut, TableChoice};
 pub use missing::OnMissing;
@@ -96,7 +97,7 @@ pub(crate) fn read_opened(
     let fasta = is_fasta(&source.head);
     let delimiter = request
         .delimiter
-        .unwrap_or_else(|| dialect::detect_delimiter(&source.head));
+        .unwrap_or_else(|| detect_delimiter(&source.head));
     let mut records = Records::new(source, delimiter);
     let first = first_rows(&mut records)?;
     let file = records.label().to_owned();

@@ -148,10 +148,13 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &World| {
         let folder = match (&args.out, world.process().0) {
-            (Some(out), 0) => Some(
-                ResultsFolder::check(out, &output::FILES)?
-                    .not_overwriting(&args.file, &output::FILES)?,
-            ),
+            (Some(out), 0) => {
+                let folder = ResultsFolder::check(out, &output::FILES)?;
+                let mut read = [&args.file].into_iter().chain(&args.labels);
+                Some(read.try_fold(folder, |folder, file| {
+                    folder.not_overwriting(file, &output::FILES)
+                })?)
+            }
             _ => None,
         };
         let labels = args.labels.as_deref().map(Labels::read).transpose()?;

@@ -65,8 +65,10 @@ impl Placed {
         } else if standardise {
             let (means, deviations) = moments(&values, dim, weights.as_deref());
             let scaled = values.iter().enumerate();
+            // A row without weight may be farther away than any number.
             let scaled = scaled
                 .map(|(i, v)| (v - means[i % dim]) / deviations[i % dim])
+                .map(|value| value.clamp(f64::MIN, f64::MAX))
                 .collect();
             let space = Space::Standardised { means, deviations };
             (space, Points::new(scaled, dim), Some(values))
@@ -164,14 +166,19 @@ impl Space {
 /// Mean and standard deviation of each column, by weight. Two passes: the mean comes off before the
 /// squares, which keeps the digits of columns far from zero. Differences are squared in units of
 /// the largest of their column, so that no square overflows or vanishes. A column of equal values
-/// has exactly that value as its mean: what a sum rounds would become its deviation.
+/// has exactly that value as its mean: what a sum rounds would become its deviation. Rows of weight
+/// 0 do not count, however far away they are.
 fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
     let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
     let rows = values.chunks_exact(dim);
     let total: f64 = (0..rows.len()).map(weight).sum();
     let average = |term: &dyn Fn(usize, f64) -> f64| -> Vec<f64> {
         let mut sums = vec![0.0; dim];
-        for (row, values) in rows.clone().enumerate() {
+        let counted = rows
+            .clone()
+            .enumerate()
+            .filter(|(row, _)| weight(*row) > 0.0);
+        for (row, values) in counted {
             for (column, (sum, &value)) in sums.iter_mut().zip(values).enumerate() {
                 *sum += weight(row) / total * term(column, value);
             }
@@ -181,7 +188,6 @@ fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Ve
     let mut means = average(&|_, value| value);
     for (column, mean) in means.iter_mut().enumerate() {
         let rows = rows.clone().enumerate();
-        // Rows of weight 0 do not count.
         let counted = rows.filter(|(row, _)| weight(*row) > 0.0);
         let mut counted = counted.map(|(_, values)| values[column]);
         if let Some(first) = counted.next()
@@ -191,7 +197,11 @@ fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Ve
         }
     }
     let mut units = vec![0.0_f64; dim];
-    for row in rows.clone() {
+    for (_, row) in rows
+        .clone()
+        .enumerate()
+        .filter(|(row, _)| weight(*row) > 0.0)
+    {
         for ((unit, value), mean) in units.iter_mut().zip(row).zip(&means) {
             *unit = unit.max((value - mean).abs());
         }
@@ -284,6 +294,18 @@ mod tests {
             let wanted = [-2.0, -1.0, 1.0, 2.0].map(|away: f64| away / 2.5_f64.sqrt());
             for (found, wanted) in second.iter().zip(wanted) {
                 assert!((found - wanted).abs() < 1e-12, "{unit}: {second:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_of_weight_0_takes_the_others_no_digits_when_columns_are_standardised() {
+        for far in [1e200, -1.7e308] {
+            let values = [0.0, 1e-160, 4.0, 3e-160, far, far];
+            let placed = Placed::new(table(&values, Some(&[1.0, 1.0, 0.0])), false, true).unwrap();
+            let near = [[-1.0, -1.0], [1.0, 1.0]].concat();
+            for (found, wanted) in placed.points.values().iter().zip(near) {
+                assert!((found - wanted).abs() < 1e-12, "{far}: {found}");
             }
         }
     }

@@ -8,8 +8,8 @@ use crate::Points;
 use crate::power::power_of_two_above;
 use serde::{Deserialize, Serialize};
 
-/// The map between the units of the data and the inner coordinates. These lie in [-1, 1] (in [-8,
-/// 8] for data at the very end of the range of numbers).
+/// The map between the units of the data and the inner coordinates. Those of rows of positive
+/// weight lie in [-1, 1] (in [-8, 8] for data at the very end of the range of numbers).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CoordinateMap {
     middle: Vec<f64>,
@@ -18,9 +18,12 @@ pub(crate) struct CoordinateMap {
 
 impl CoordinateMap {
     pub(crate) fn new(points: &Points) -> CoordinateMap {
-        let mut low = points.row(0).to_vec();
+        // A row without weight, far away, would leave the others no digits.
+        let counts = |row: &usize| points.weight(*row) > 0.0;
+        let mut rows = (0..points.len()).filter(counts).map(|row| points.row(row));
+        let mut low = rows.next().unwrap_or_default().to_vec();
         let mut high = low.clone();
-        for row in points.values().chunks_exact(points.dim()) {
+        for row in rows {
             for (j, &value) in row.iter().enumerate() {
                 low[j] = low[j].min(value);
                 high[j] = high[j].max(value);

@@ -93,7 +93,8 @@ impl Hmm {
     ///
     /// # Errors
     ///
-    /// As for [`HmmModel::score`], and [`MiningError::Fell`].
+    /// As for [`HmmModel::score`], [`MiningError::Fell`], and [`MiningError::Degenerate`] with the
+    /// state whose variance no number holds.
     ///
     /// # Cancellation
     ///
@@ -163,6 +164,9 @@ impl Hmm {
                 });
             }
             self.maximise(&mut now.model, packed.width, &sums[1..]);
+            if let Emissions::Gaussian { dim, variances, .. } = &now.model.emissions {
+                all_finite(*dim, variances)?;
+            }
             now.trace.push(value);
             now.converged = value - last < self.tolerance;
             let states = now.model.states();
@@ -256,6 +260,17 @@ impl Hmm {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether all variances are numbers, `dim` of each state.
+fn all_finite(dim: usize, variances: &[f64]) -> Result<(), MiningError> {
+    match variances.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(at) => Err(MiningError::Degenerate {
+            component: at / dim,
+            problem: "has a variance beyond all numbers: divide the columns by a large one",
+        }),
     }
 }
 

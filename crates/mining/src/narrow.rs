@@ -1,6 +1,7 @@
 //! The spread of clusters that are so narrow beside all points that the squares of their distances
 //! are 0. Below 10⁻¹⁵⁴ of the greatest coordinate a square is less than any number.
 
+use crate::nearest::length;
 use crate::prepare::Prepared;
 use crate::rank_view::RankView;
 use crate::{Clustering, MiningError};
@@ -32,11 +33,15 @@ pub(crate) async fn widen(
         let Ok(place) = narrow.binary_search(&(label as usize)) else {
             continue;
         };
+        let weight = weights.map_or(1.0, |weights| weights[row]);
+        if weight == 0.0 {
+            // It has no part in the spread, however far away it is.
+            continue;
+        }
         inner.clear();
         prepared.frame.enter(prepared.points.row(row), &mut inner);
         let centre = &centres[label as usize * dim..][..dim];
         let sides = inner.iter().zip(centre);
-        let weight = weights.map_or(1.0, |weights| weights[row]);
         distances.push((place, weight, length(sides.map(|(a, b)| a - b))));
     }
     let mut most = vec![0.0; narrow.len()];
@@ -62,15 +67,4 @@ pub(crate) async fn widen(
         found.inertia += mass * spread * spread;
     }
     Ok(())
-}
-
-/// The length of a vector whose squares may be less than any number.
-fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
-    let most = sides
-        .clone()
-        .fold(0.0, |most, side| f64::max(most, side.abs()));
-    if most == 0.0 {
-        return 0.0;
-    }
-    most * sides.map(|side| (side / most).powi(2)).sum::<f64>().sqrt()
 }

@@ -8,6 +8,10 @@ use crate::{DataError, Points};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+/// Inner coordinates up to this have squares and sums of squares that are numbers. Rows so far away
+/// are as far from all centres.
+const FARTHEST: f64 = 1e150;
+
 /// Rows that are labelled at a time.
 const ROWS: usize = 4096;
 
@@ -36,6 +40,8 @@ impl InnerCentres {
         for row in rows {
             self.frame.enter(points.row(row), &mut inner);
         }
+        let far = inner.iter_mut().filter(|value| value.abs() > FARTHEST);
+        far.for_each(|value| *value = FARTHEST.copysign(*value));
         let tiles = Tiles::new(dim, inner.chunks_exact(dim).map(|row| (row, 0.0)));
         let centres = Centres::new(dim, &self.centres);
         let all = 0..tiles.len();
@@ -48,12 +54,16 @@ impl InnerCentres {
         inner.clear();
         self.frame.enter(row, inner);
         for centre in self.centres.chunks_exact(row.len()) {
-            let square: f64 = inner
-                .iter()
-                .zip(centre)
-                .map(|(x, y)| (x - y) * (x - y))
-                .sum();
-            to.push(self.frame.length(square.sqrt()));
+            let sides = inner.iter().zip(centre).map(|(x, y)| x - y);
+            let square: f64 = sides.clone().map(|side| side * side).sum();
+            to.push(if square.is_normal() {
+                self.frame.length(square.sqrt())
+            } else if inner.iter().all(|x| x.is_finite()) {
+                self.frame.length(length(sides))
+            } else {
+                let outer = self.frame.leave(centre);
+                length(row.iter().zip(&outer).map(|(x, y)| x - y))
+            });
         }
     }
 
@@ -92,4 +102,15 @@ impl InnerCentres {
             false => Err(DataError::Columns { columns, fitted }),
         }
     }
+}
+
+/// The length of a vector whose squares may be less or more than any number.
+pub(crate) fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = sides
+        .clone()
+        .fold(0.0, |most, side| f64::max(most, side.abs()));
+    if most == 0.0 || most.is_infinite() {
+        return most;
+    }
+    most * sides.map(|side| (side / most).powi(2)).sum::<f64>().sqrt()
 }

@@ -99,14 +99,14 @@ impl Points {
         let total: f64 = (0..self.len()).map(|row| self.weight(row)).sum();
         for j in 0..self.dim {
             let column = self.values.iter().skip(j).step_by(self.dim);
+            let counts = |row: usize| self.weight(row) > 0.0;
+            let counted = column.clone().enumerate().filter(|(row, _)| counts(*row));
             // A power of two: squares stay finite and no bit changes.
-            let scale = power_of_two_above(column.clone().fold(0.0, |m, v| v.abs().max(m)));
+            let scale = power_of_two_above(counted.fold(0.0, |m, (_, v)| v.abs().max(m)));
             let scaled: Vec<f64> = column.map(|value| value / scale).collect();
             let mean_of = |f: &dyn Fn(f64) -> f64| {
-                let terms = scaled
-                    .iter()
-                    .enumerate()
-                    .map(|(i, &v)| self.weight(i) / total * f(v));
+                let rows = scaled.iter().enumerate().filter(|(row, _)| counts(*row));
+                let terms = rows.map(|(i, &v)| self.weight(i) / total * f(v));
                 terms.sum::<f64>()
             };
             let mean = mean_of(&|v| v);
@@ -123,7 +123,9 @@ impl Points {
                 .step_by(self.dim)
                 .zip(&scaled)
             {
-                *new = if flat { 0.0 } else { (old - mean) / deviation };
+                // A row without weight may be farther away than any number.
+                let apart = ((old - mean) / deviation).clamp(f64::MIN, f64::MAX);
+                *new = if flat { 0.0 } else { apart };
             }
         }
         self.constant.sort_unstable();
@@ -202,6 +204,17 @@ mod tests {
         assert_eq!(countable(u32::MAX as usize), Ok(()));
         let points = 1 << 32;
         assert_eq!(countable(points), Err(DataError::TooManyPoints { points }));
+    }
+
+    #[test]
+    fn a_row_of_no_weight_takes_the_others_no_digits() {
+        for far in [1e200, -1.7e308] {
+            let points = Points::new(vec![1e-160, 3e-160, far], 1).unwrap();
+            let points = points.weighted(vec![1.0, 1.0, 0.0]).unwrap().standardised();
+            let near = &points.values()[..2];
+            assert!((near[0] + 1.0).abs() < 1e-12 && (near[1] - 1.0).abs() < 1e-12);
+            assert!(points.values()[2].is_finite() && points.constant_columns().is_empty());
+        }
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub(super) fn read(file: &Path, width: Option<usize>) -> Result<Bits, CliError> 
         }));
     }
     let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|_| bad("it is neither .npy nor a text of fingerprints".to_owned()))?;
+    let text = text.map_err(|_| {
+        let what = "it is neither .npy nor a text: give .fps, or lines of 0 and 1";
+        bad(what.to_owned())
+    })?;
     Bits::from_text(text).map_err(|error| bad(error.to_string()))
 }

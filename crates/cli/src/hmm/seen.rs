@@ -1,15 +1,15 @@
 //! Sequences of numbers or symbols, from a table or from FASTA.
 
-use std::collections::BTreeSet;
-use std::io::Read;
+use std::collections::{BTreeSet, HashMap};
 
 use motet_mining::{Emissions, HmmModel, Observations};
 
 use super::Found;
 use super::args::Task;
 use crate::error::{CliError, OptionError};
-use crate::model::{label, request};
-use crate::read::{self, ColumnChoice, InputText, OnMissing, fault, is_fasta, is_file, is_missing};
+use crate::model::{beyond_numbers, distinct, label, request};
+use crate::read::{self, ColumnChoice, InputText, OnMissing, is_fasta, is_file, is_missing};
+use crate::remark::left_out;
 use crate::space::{Placed, Space};
 
 /// What has been read.
@@ -21,6 +21,8 @@ pub(super) struct Seen {
     pub(super) sequences: Vec<String>,
     /// The rows, if they are numbers.
     pub(super) placed: Option<Placed>,
+    /// What is to be said of columns that are left out.
+    pub(super) left_out: String,
 }
 
 /// Names and symbols of sequences.
@@ -125,13 +127,21 @@ impl Seen {
     }
 
     fn of_numbers(task: &Task<'_>, mut table: read::InputTable) -> Result<Seen, CliError> {
-        let marks = table.kept.pop().map(|(_, texts)| texts);
+        let marks = table.kept.pop();
+        if task.fit.is_some() && task.results.out.is_some() {
+            distinct(&table.file, &table.names)?;
+        }
+        let left_out = left_out(&table.left_out, "");
         let placed = Placed::new(table, false, task.seen.table.standardise)?;
+        if let Some(marks) = &marks {
+            let there = |row: &usize| placed.dropped.binary_search(row).is_err();
+            check_marks(task, marks, (1..).filter(there))?;
+        }
         let (values, dim) = (placed.points.values(), placed.names.len());
         let rows = values.len() / dim;
         let mut runs: Vec<(String, Vec<f64>)> = Vec::new();
         for row in 0..rows {
-            let name = marks.as_ref().map_or("1", |marks| marks[row].as_str());
+            let name = marks.as_ref().map_or("1", |(_, marks)| marks[row].as_str());
             if runs.last().is_none_or(|(last, _)| last != name) {
                 runs.push((name.to_owned(), Vec::new()));
             }
@@ -146,6 +156,7 @@ impl Seen {
             names: placed.names.clone(),
             sequences,
             placed: Some(placed),
+            left_out,
         })
     }
 
@@ -159,11 +170,16 @@ impl Seen {
             Some(names) => names.to_vec(),
             None => all().into_iter().cloned().collect(),
         };
+        // Of equal names the first counts.
+        let mut numbers = HashMap::new();
+        for (number, name) in (0_u32..).zip(&names) {
+            numbers.entry(name.as_str()).or_insert(number);
+        }
         let mut runs = Vec::new();
         for (name, texts) in sequences.iter().zip(&texts) {
             let mut run = Vec::new();
             for (place, text) in texts.iter().enumerate() {
-                let found = names.iter().position(|name| name == text).ok_or_else(|| {
+                let found = numbers.get(text.as_str()).copied().ok_or_else(|| {
                     let what = format!(
                         "sequence {name}, place {}: the model has no symbol '{}': leave it out, \
                          or fit a model with it",
@@ -172,7 +188,7 @@ impl Seen {
                     );
                     said(task, &what)
                 })?;
-                run.push(found as u32);
+                run.push(found);
             }
             runs.push(run);
         }
@@ -182,14 +198,20 @@ impl Seen {
             names,
             sequences,
             placed: None,
+            left_out: String::new(),
         })
     }
 
     /// Brings a model of standardised columns, and its scores, into the units of the columns.
-    pub(super) fn in_columns(&self, mut found: Found) -> Found {
-        let space = self.placed.as_ref().map(|placed| &placed.space);
-        let Some(Space::Standardised { means, deviations }) = space else {
-            return found;
+    ///
+    /// # Errors
+    /// Means or variances in these units that no number holds.
+    pub(super) fn in_columns(&self, mut found: Found) -> Result<Found, CliError> {
+        let Some(placed) = &self.placed else {
+            return Ok(found);
+        };
+        let Space::Standardised { means, deviations } = &placed.space else {
+            return Ok(found);
         };
         let Emissions::Gaussian {
             dim,
@@ -197,7 +219,7 @@ impl Seen {
             variances,
         } = found.model.emissions()
         else {
-            return found;
+            return Ok(found);
         };
         let dim = *dim;
         let centre = |(at, centre): (usize, &f64)| means[at % dim] + centre * deviations[at % dim];
@@ -208,22 +230,21 @@ impl Seen {
             variances: variances.iter().enumerate().map(square).collect(),
         };
         let (start, steps) = (found.model.start(), found.model.transitions());
-        if let Ok(model) = HmmModel::new(start.to_vec(), steps.to_vec(), shown) {
-            found.model = model;
-            // A density is per unit of volume.
-            let volume: f64 = deviations.iter().map(|deviation| deviation.ln()).sum();
-            let mut places = 0;
-            for (sequence, value) in found.log_p.iter_mut().enumerate() {
-                places += self.observed.places(sequence);
-                *value -= volume * self.observed.places(sequence) as f64;
-            }
-            if let Some((trace, ..)) = &mut found.fitted {
-                trace
-                    .iter_mut()
-                    .for_each(|value| *value -= volume * places as f64);
-            }
+        found.model = HmmModel::new(start.to_vec(), steps.to_vec(), shown)
+            .map_err(|_| beyond_numbers(&placed.file))?;
+        // A density is per unit of volume.
+        let volume: f64 = deviations.iter().map(|deviation| deviation.ln()).sum();
+        let mut places = 0;
+        for (sequence, value) in found.log_p.iter_mut().enumerate() {
+            places += self.observed.places(sequence);
+            *value -= volume * self.observed.places(sequence) as f64;
         }
-        found
+        if let Some((trace, ..)) = &mut found.fitted {
+            trace
+                .iter_mut()
+                .for_each(|value| *value -= volume * places as f64);
+        }
+        Ok(found)
     }
 }
 
@@ -231,14 +252,27 @@ fn said(task: &Task<'_>, what: &str) -> CliError {
     CliError::Data(format!("{}: {what}", label(task.file)))
 }
 
+/// A row that names no sequence would cut the one around it. `rows` are their numbers.
+fn check_marks(
+    task: &Task<'_>,
+    (column, marks): &(String, Vec<String>),
+    rows: impl Iterator<Item = usize>,
+) -> Result<(), CliError> {
+    match rows.zip(marks).find(|(_, mark)| mark.is_empty()) {
+        None => Ok(()),
+        Some((row, _)) => Err(said(
+            task,
+            &format!("row {row}, column {column} names no sequence: fill it in"),
+        )),
+    }
+}
+
 /// The symbols of the rows of a table; neighbours of one name are a sequence.
 fn texts(task: &Task<'_>, mut kept: Vec<(String, Vec<String>)>) -> Result<Texts, CliError> {
-    let marks = task
-        .seen
-        .sequence
-        .as_ref()
-        .and_then(|_| kept.pop())
-        .map(|(_, texts)| texts);
+    let marks = task.seen.sequence.as_ref().and_then(|_| kept.pop());
+    if let Some(marks) = &marks {
+        check_marks(task, marks, 1..)?;
+    }
     let (column, symbols) = kept.pop().unwrap_or_default();
     let (mut names, mut runs) = (Vec::<String>::new(), Vec::<Vec<String>>::new());
     for (row, symbol) in symbols.into_iter().enumerate() {
@@ -253,7 +287,7 @@ fn texts(task: &Task<'_>, mut kept: Vec<(String, Vec<String>)>) -> Result<Texts,
             );
             return Err(said(task, &what));
         }
-        let name = marks.as_ref().map_or("1", |marks| marks[row].as_str());
+        let name = marks.as_ref().map_or("1", |(_, marks)| marks[row].as_str());
         if names.last().is_none_or(|last| last != name) {
             names.push(name.to_owned());
             runs.push(Vec::new());
@@ -274,12 +308,13 @@ fn fasta_texts(task: &Task<'_>) -> Result<Texts, CliError> {
             advice: "leave it out: letters are symbols and records are sequences",
         }));
     }
-    let mut source = InputText::open(task.file)?;
-    let mut text = String::new();
-    let got = source.text.read_to_string(&mut text);
-    got.map_err(|error| fault(&source.label, source.packed, error))?;
+    let (_, text) = InputText::open(task.file)?.whole()?;
     let (mut names, mut runs) = (Vec::<String>::new(), Vec::<Vec<String>>::new());
-    for line in text.lines() {
+    for (number, line) in (1_usize..).zip(text.lines()) {
+        if line.starts_with(char::is_whitespace) && line.trim_start().starts_with('>') {
+            let what = format!("line {number} has blanks before >, which begins a record");
+            return Err(said(task, &format!("{what}: take them out")));
+        }
         if let Some(head) = line.strip_prefix('>') {
             names.push(
                 head.split_whitespace()

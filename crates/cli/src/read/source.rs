@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 use super::format::{LOOK, foreign};
-use crate::error::InputError;
+use crate::error::{InputError, InputPosition};
 
 /// Bytes of text set aside for a look before the table is read.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -84,6 +84,25 @@ impl InputText {
             head,
             text,
         })
+    }
+
+    /// The whole text, for what cannot be read row by row.
+    ///
+    /// # Errors
+    /// [`InputError::NotUtf8`] with the first such line, and what [`fault`] says.
+    pub(crate) fn whole(mut self) -> Result<(String, String), InputError> {
+        let mut bytes = Vec::new();
+        let read = self.text.read_to_end(&mut bytes);
+        read.map_err(|e| fault(&self.label, self.packed, e))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok((self.label, text)),
+            Err(error) => {
+                let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                let before = good.iter().filter(|byte| **byte == b'\n').count();
+                let place = InputPosition::line(&self.label, before as u64 + 1);
+                Err(InputError::NotUtf8 { place })
+            }
+        }
     }
 }
 
@@ -218,6 +237,18 @@ mod tests {
             read_all(bytes),
             Err(InputError::BrokenPack { packed: "zstd", .. })
         ));
+    }
+
+    #[test]
+    fn a_text_in_another_encoding_is_named_by_its_line_packed_or_not() {
+        let bytes = b">a\nAC\n>b\n\xe9C\n";
+        for bytes in [bytes.to_vec(), packed(bytes)] {
+            let source = InputText::from_reader("in".to_owned(), Cursor::new(bytes)).unwrap();
+            let Err(InputError::NotUtf8 { place }) = source.whole() else {
+                panic!("no error");
+            };
+            assert_eq!(place.to_string(), "in:4");
+        }
     }
 
     /// Has no end, but a fault where it would be.

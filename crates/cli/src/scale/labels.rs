@@ -1,11 +1,10 @@
 //! The clusters by which places are coloured.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::Path;
 
 use crate::error::CliError;
-use crate::read::{self, InputText};
+use crate::read::{InputText, detect_delimiter};
 
 /// A cluster for each row.
 #[derive(Debug)]
@@ -18,15 +17,25 @@ pub(super) struct Labels {
 impl Labels {
     /// Reads a table with a header: the column `cluster`, else the last one.
     pub(super) fn read(path: &Path) -> Result<Labels, CliError> {
-        let mut source = InputText::open(path)?;
-        let mut text = String::new();
-        let got = source.text.read_to_string(&mut text);
-        got.map_err(|e| read::fault(&source.label, source.packed, e))?;
-        let bad = |what: String| CliError::Data(format!("{}: {what}", source.label));
-        let mut csv = csv::Reader::from_reader(text.as_bytes());
+        let source = InputText::open(path)?;
+        let delimiter = detect_delimiter(&source.head);
+        let (file, text) = source.whole()?;
+        let bad = |what: String| CliError::Data(format!("{file}: {what}"));
+        let mut csv = csv::ReaderBuilder::new();
+        let mut csv = csv.delimiter(delimiter).from_reader(text.as_bytes());
         let header = csv.headers().map_err(|e| bad(e.to_string()))?;
-        let column = header.iter().position(|name| name == "cluster");
-        let column = column.unwrap_or(header.len().saturating_sub(1));
+        let mut named = (0..header.len()).filter(|column| header[*column].trim() == "cluster");
+        let column = match (named.next(), named.next()) {
+            (Some(first), Some(second)) => {
+                return Err(bad(format!(
+                    "columns {} and {} are both called cluster: rename one",
+                    first + 1,
+                    second + 1
+                )));
+            }
+            (Some(column), None) => column,
+            (None, _) => header.len().saturating_sub(1),
+        };
         let mut texts = Vec::new();
         for record in csv.records() {
             let record = record.map_err(|e| bad(e.to_string()))?;
@@ -34,7 +43,7 @@ impl Labels {
         }
         Ok(Labels {
             numbers: numbered(&texts),
-            file: source.label,
+            file,
         })
     }
 

@@ -257,6 +257,76 @@ fn sem_g153_what_does_not_fit_a_model_is_said_before_any_work() {
 }
 
 #[test]
+fn sem_g154_what_would_cut_or_lose_a_sequence_is_refused() {
+    let place = ProgramFolder::with("d.csv", "day,x\na,1\n,2\na,3\nb,9\n");
+    place.write("s.csv", "day,s\na,u\na,v\n,u\n");
+    let words = |row: usize| format!("row {row}, column day names no sequence");
+    place
+        .run("hmm fit d.csv --sequence day -s 2")
+        .refusal(&["d.csv", &words(2)]);
+    place
+        .run("hmm fit s.csv --symbol s --sequence day -s 2")
+        .refusal(&["s.csv", &words(3)]);
+    // The rows that are left out count.
+    place.write("gap.csv", "day,x\na,1\na,\n,2\na,3\nb,9\n");
+    place
+        .run("hmm fit gap.csv --sequence day -s 2 --missing drop-row")
+        .refusal(&["gap.csv", &words(3)]);
+    for (text, line) in [("  >a\nAC\n>b\nCA\n", 1), (">a\nAC\n >b\nCA\n", 3)] {
+        place.write("x.fa", text);
+        let what = format!("line {line} has blanks before >");
+        place.run("hmm fit x.fa -s 2").refusal(&["x.fa", &what]);
+    }
+    place.write("x.fa", b">a\nAC\n\xe9\n");
+    place
+        .run("hmm fit x.fa -s 2")
+        .refusal(&["x.fa:3", "not UTF-8"]);
+}
+
+#[test]
+fn sem_g153_columns_that_a_model_leaves_out_are_told() {
+    let place = ProgramFolder::with("p.csv", heaps().replacen("p7,", "7,", 1));
+    for line in ["mixture p.csv -k 2", "hmm fit p.csv -s 2"] {
+        let told = place.run(line);
+        assert_eq!(told.code, 0, "{}", told.err);
+        let words = "left out: name ('p0' in line 2)";
+        assert!(told.err.contains(words), "{line}: {}", told.err);
+        assert_eq!(told.err.lines().count(), 1, "{line}");
+        place.run(&format!("{line} -q")).quiet_success();
+        let listed = format!("{line} --columns x,y");
+        place.run(&listed).quiet_success();
+    }
+}
+
+#[test]
+fn sem_g153_a_model_that_nobody_could_use_is_refused() {
+    let twice = heaps().replacen("name,x,y", "name,x,x", 1);
+    let place = ProgramFolder::with("twice.csv", twice);
+    for line in ["mixture twice.csv -k 2 -q", "hmm fit twice.csv -s 2 -q"] {
+        place.run(line).quiet_success();
+        let run = place.run(&format!("{line} --out out"));
+        run.refusal(&["twice.csv", "two columns are called x", "rename one"]);
+    }
+    // The variances would be 1e-400.
+    let rows = (0..40).map(|i| format!("{}e-200\n", i / 20 * 6 + i % 5));
+    place.write("tiny.csv", format!("x\n{}", rows.collect::<String>()));
+    for line in ["mixture tiny.csv -k 2", "hmm fit tiny.csv -s 2"] {
+        let run = place.run(&format!("{line} --standardise --out out"));
+        run.refusal(&["tiny.csv", "beyond all numbers"]);
+    }
+    assert!(!place.path("out").exists());
+    // The model is read, too.
+    place.write("p.csv", heaps());
+    let line = "mixture p.csv --columns x,y -k 2 --out out -q";
+    place.run(line).quiet_success();
+    let model = place.read("out/model.json");
+    place.write("out/labels.csv", &model);
+    let run = place.run("mixture p.csv --model out/labels.csv --out out");
+    run.refusal(&["out/labels.csv is read"]);
+    assert_eq!(place.read("out/labels.csv"), model);
+}
+
+#[test]
 fn the_help_of_the_models_fits() {
     for (command, words) in [
         ("mixture", ["--components", "--covariance", "Examples"]),

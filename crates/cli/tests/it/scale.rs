@@ -50,6 +50,31 @@ fn sem_g146_places_files_and_the_same_on_any_number_of_threads() {
 }
 
 #[test]
+fn sem_g146_labels_are_those_of_one_column_and_are_not_written_over() {
+    let place = ProgramFolder::with("d.csv", square());
+    let labels = "row,cluster\n1,left\n2,right\n3,right\n4,left\n";
+    for (name, text) in [
+        ("comma", labels.to_owned()),
+        ("semicolon", labels.replace(',', ";")),
+    ] {
+        place.write("labels.csv", text);
+        let line = format!("scale d.csv --labels labels.csv --out {name}");
+        place.run(&line).quiet_success();
+    }
+    let places = place.read("comma/places.csv");
+    assert_eq!(place.read("semicolon/places.csv"), places);
+    let run = place.run("scale d.csv --labels comma/places.csv --out comma");
+    run.refusal(&["comma/places.csv is read"]);
+    assert_eq!(place.read("comma/places.csv"), places);
+    place.write("labels.csv", "cluster,cluster\na,1\na,2\nb,3\nb,4\n");
+    let run = place.run("scale d.csv --labels labels.csv");
+    run.refusal(&["labels.csv", "columns 1 and 2 are both called cluster"]);
+    place.write("d.csv", "0,1,9\n1,0,x\n9,9,0\n");
+    let run = place.run("scale d.csv");
+    run.refusal(&["3 rows of 2 columns", "column3", "'x' in line 2"]);
+}
+
+#[test]
 fn sem_g146_what_cannot_be_scaled_is_said_before_any_work() {
     let place = ProgramFolder::with("d.csv", square());
     place.write("few.csv", "row,cluster\n1,a\n");

@@ -1,13 +1,17 @@
-//! One sequence by the [kernel](super::kernel); in log space where all its scaled numbers are 0.
+//! One sequence by the [kernel](super::kernel); in log space where scaled numbers do not hold it.
 //!
 //! A state far from what is seen has a density of 0 beside the nearest one. Where the chain can be
-//! in no nearer state the sequence only seems impossible. This takes many times as long.
+//! in no nearer state the sequence only seems impossible; where the best path leads through the
+//! state it would be missed. This takes many times as long.
 
 use super::kernel::{Pass, Scratch, Want};
 use super::model::{Observations, Seen};
 use super::packed::{Packed, Shown, log2_or_none};
 use crate::lanes::{F64x8, Instructions, LANES, exp2_of, log2_of, run};
 use std::ops::Range;
+
+/// A sum of more numbers than there are places has this as its terms at most.
+const LARGEST: f64 = 1e290;
 
 /// log₂ of what is between two places, and of what is seen at each place.
 struct Logs {
@@ -82,7 +86,7 @@ fn in_logs(
         let gamma: Vec<f64> = alphas
             .iter()
             .zip(&betas)
-            .map(|(alpha, beta)| exp2_of(alpha + beta - total))
+            .map(|(alpha, beta)| power(alpha + beta - total))
             .collect();
         if want == Want::Shares {
             // From the last place on: turned round below.
@@ -167,6 +171,15 @@ fn log2_shown(packed: &Packed, seen: &Observations, place: usize, state: usize) 
     }
 }
 
+/// 2 to a power of 0 at most, down to the smallest numbers: states that are hardly visited count.
+fn power(log: f64) -> f64 {
+    let mut power = exp2_of(log / 16.0);
+    for _ in 0..4 {
+        power *= power;
+    }
+    power
+}
+
 /// log₂ of the sum of numbers that are given by theirs.
 fn log2_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
     let top = logs.clone().fold(f64::NEG_INFINITY, f64::max);
@@ -204,7 +217,7 @@ fn add_steps(
                 |((step, next), probability)| match *step == f64::NEG_INFINITY {
                     true => 0.0,
                     // In this order: without the step alone it may be above all numbers.
-                    false => exp2_of(alpha + step + next - total) / probability,
+                    false => (power(alpha + step + next - total) / probability).min(LARGEST),
                 },
             )
             .collect();

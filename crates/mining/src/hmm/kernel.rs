@@ -4,14 +4,19 @@
 //! divided by their sum where that has become small, and backward numbers by the same scale. This
 //! is after Rabiner, who divides at each place, where a step would wait for the division.
 //!
-//! Where all numbers of a place are 0 the sequence may still be possible: `in_logs.rs`.
+//! Where all numbers of a place are next to 0 the sequence may still be possible, and so may a
+//! state whose number alone is: `lost.rs` finds whether that may count, and `in_logs.rs` helps.
 
+use super::lost::{WHOLE, may_count};
 use super::model::{Observations, Seen};
-use super::packed::{Packed, Shown};
-use crate::lanes::{F64x8, Isa, LANES, NumericLoop, exp2, log2_of};
+use super::packed::{Packed, Shown, product};
+use crate::lanes::{F64x8, Isa, NumericLoop, exp2, log2_of};
 
 /// Forward numbers whose sum is less than this are divided by it.
 const SMALL: f64 = 1.0 / (1_u64 << 60) as f64;
+
+/// With a sum of less than this, numbers beside the largest would have lost digits.
+const LEAST: f64 = 1e-180;
 
 /// Backward numbers are this at most; beyond all numbers, a forward number of 0 would make them
 /// none.
@@ -27,6 +32,8 @@ pub(super) struct Scratch {
     beta: Vec<F64x8>,
     next: Vec<F64x8>,
     gamma: Vec<F64x8>,
+    /// In which states the chain can be, as 1 and 0; after a loss alone.
+    possible: Vec<F64x8>,
     /// Σ over sequences of: γ at the first place; α bβ/c; Σ γ; what is shown. In lanes.
     pub(super) first: Vec<F64x8>,
     pub(super) steps: Vec<F64x8>,
@@ -61,7 +68,7 @@ pub(super) enum Want {
     Sums,
 }
 
-/// log₂ p of one sequence; `None` where all numbers of a place are 0.
+/// log₂ p of one sequence; `None` where scaled numbers do not hold it.
 pub(super) struct Pass<'a> {
     pub(super) packed: &'a Packed,
     pub(super) seen: &'a Observations,
@@ -75,32 +82,36 @@ impl NumericLoop for Pass<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Option<f64> {
+        let Pass {
+            packed,
+            seen,
+            sequence,
+            want,
+            scratch,
+        } = self;
         // With few states most of the time would go into loops over one or two lanes.
-        match self.packed.width {
-            1 => pass(isa, self, 1),
-            2 => pass(isa, self, 2),
-            width => pass(isa, self, width),
+        let (mut total, lost) = match packed.width {
+            1 => forward(isa, (packed, 1), seen, sequence, scratch),
+            2 => forward(isa, (packed, 2), seen, sequence, scratch),
+            width => forward(isa, (packed, width), seen, sequence, scratch),
+        }?;
+        if lost {
+            let numbers = (&scratch.shown[..], &scratch.forward[..]);
+            if may_count(isa, packed, numbers, &scratch.scales, &mut scratch.possible) {
+                return None;
+            }
         }
+        for scale in scratch.scales.iter().filter(|scale| **scale != 1.0) {
+            total += log2_of(*scale);
+        }
+        match (want, packed.width) {
+            (Want::Score, _) => {}
+            (_, 1) => backward(isa, (packed, 1), seen, sequence, want, scratch),
+            (_, 2) => backward(isa, (packed, 2), seen, sequence, want, scratch),
+            (_, width) => backward(isa, (packed, width), seen, sequence, want, scratch),
+        }
+        Some(total)
     }
-}
-
-#[inline(always)]
-fn pass<I: Isa>(isa: I, pass: Pass<'_>, width: usize) -> Option<f64> {
-    let Pass {
-        packed,
-        seen,
-        sequence,
-        want,
-        scratch,
-    } = pass;
-    let mut total = forward(isa, (packed, width), seen, sequence, scratch)?;
-    for scale in scratch.scales.iter().filter(|scale| **scale != 1.0) {
-        total += log2_of(*scale);
-    }
-    if want != Want::Score {
-        backward(isa, (packed, width), seen, sequence, want, scratch);
-    }
-    Some(total)
 }
 
 /// Densities of a place over the largest; the log₂ of the largest.
@@ -158,8 +169,8 @@ fn densities<I: Isa>(
     }
 }
 
-/// Densities, forward numbers and scales; the sum of the log₂ of the largest densities. `None`: the
-/// scale of a place is 0.
+/// Densities, forward numbers and scales; the sum of the log₂ of the largest densities, and whether
+/// a state may have been lost. `None`: the scale of a place is next to 0.
 #[inline(always)]
 fn forward<I: Isa>(
     isa: I,
@@ -167,7 +178,7 @@ fn forward<I: Isa>(
     seen: &Observations,
     sequence: usize,
     scratch: &mut Scratch,
-) -> Option<f64> {
+) -> Option<(f64, bool)> {
     let range = seen.range(sequence);
     let places = range.len();
     for (lanes, count) in [
@@ -181,7 +192,7 @@ fn forward<I: Isa>(
     scratch.scales.resize(places, 1.0);
     let (shown, numbers) = (&mut scratch.shown[..], &mut scratch.forward[..]);
     let (scales, next) = (&mut scratch.scales[..], &mut scratch.next[..]);
-    let mut total = 0.0;
+    let (mut total, mut lost) = (0.0, packed.faint);
     for place in 0..places {
         let shown = &mut shown[place * width..][..width];
         total += densities(isa, (packed, width), seen, range.start + place, shown);
@@ -191,24 +202,27 @@ fn forward<I: Isa>(
             0 => &mut [],
             _ => &mut before[(place - 1) * width..],
         };
-        let mut sum = forward_at(isa, (packed, width), before, next, (shown, now));
-        if sum < f64::MIN_POSITIVE && place > 0 {
+        let mut found = forward_at(isa, (packed, width), before, next, (shown, now));
+        if found.0 < LEAST && place > 0 {
             // The numbers before were small already.
             scales[place - 1] *= divide(isa, before, sum_at(isa, before));
-            sum = forward_at(isa, (packed, width), before, next, (shown, now));
+            found = forward_at(isa, (packed, width), before, next, (shown, now));
         }
-        if sum < f64::MIN_POSITIVE {
+        let sum = found.0;
+        if sum < LEAST {
             return None;
         }
+        lost |= found.1;
         // With the last scale the scales multiply to the probability of the sequence.
         if sum < SMALL || place + 1 == places {
             scales[place] *= divide(isa, now, sum);
         }
     }
-    Some(total)
+    Some((total, lost))
 }
 
-/// The forward numbers of one place, and their sum. There are none before the first place.
+/// The forward numbers of one place: their sum, and whether one of a state in which the chain can
+/// be is next to 0. There are none before the first place.
 #[inline(always)]
 fn forward_at<I: Isa>(
     isa: I,
@@ -216,15 +230,26 @@ fn forward_at<I: Isa>(
     before: &[F64x8],
     next: &mut [F64x8],
     (shown, now): (&[F64x8], &mut [F64x8]),
-) -> f64 {
+) -> (f64, bool) {
     match before.is_empty() {
         true => next.copy_from_slice(&packed.start),
         false => product(isa, width, &packed.rows, before, next),
     }
+    let (zero, one) = (isa.splat(0.0), isa.splat(1.0));
+    let mut least = one;
     for ((now, shown), next) in now.iter_mut().zip(shown).zip(next) {
-        isa.store(isa.mul(isa.load(next), isa.load(shown)), now);
+        let (shown, next) = (isa.load(shown), isa.load(next));
+        let value = isa.mul(next, shown);
+        isa.store(value, now);
+        if !packed.mixes {
+            // Without a way there, and for what the state never shows, 0 is right.
+            let value = isa.select(isa.equal(next, zero), one, value);
+            let never = isa.equal(shown, isa.splat(packed.never));
+            least = isa.min(isa.select(never, one, value), least);
+        }
     }
-    sum_at(isa, now)
+    let lost = !packed.mixes && isa.any(isa.less(least, isa.splat(WHOLE)));
+    (sum_at(isa, now), lost)
 }
 
 #[inline(always)]
@@ -244,25 +269,6 @@ fn divide<I: Isa>(isa: I, numbers: &mut [F64x8], scale: f64) -> f64 {
         isa.store(isa.div(isa.load(lane), isa.splat(scale)), lane);
     }
     scale
-}
-
-/// The vector times the matrix whose rows are given: as many as there are states.
-#[inline(always)]
-fn product<I: Isa>(isa: I, width: usize, rows: &[F64x8], vector: &[F64x8], out: &mut [F64x8]) {
-    for (w, out) in out[..width].iter_mut().enumerate() {
-        // Two sums: a fused product waits for the one before.
-        let (mut even, mut odd) = (isa.splat(0.0), isa.splat(0.0));
-        for (factors, rows) in vector[..width].iter().zip(rows.chunks(LANES * width)) {
-            let factors = factors.as_chunks::<2>().0;
-            for ([a, b], rows) in factors.iter().zip(rows.chunks(2 * width)) {
-                even = isa.fma(isa.splat(*a), isa.load(&rows[w]), even);
-                if let Some(row) = rows.get(width + w) {
-                    odd = isa.fma(isa.splat(*b), isa.load(row), odd);
-                }
-            }
-        }
-        isa.store(isa.add(even, odd), out);
-    }
 }
 
 /// The backward numbers, and with them what is wanted.

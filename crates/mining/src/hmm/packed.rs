@@ -1,7 +1,14 @@
 //! A model as the kernel needs it.
 
 use super::model::{Emissions, HmmModel};
-use crate::lanes::{F64x8, LANES, log2_of};
+use crate::lanes::{F64x8, Isa, LANES, log2_of};
+
+/// Where each state follows each with this probability at least, a state whose number is next to 0
+/// cannot count later: what it leads to, the largest leads to nearly as well.
+const MIXES: f64 = 1e-90;
+
+/// A whole number times a probability of less than this may be next to 0.
+const FAINT: f64 = 1e-60;
 
 /// A model in lanes: states that are not there have probability 0.
 #[derive(Debug)]
@@ -13,6 +20,15 @@ pub(super) struct Packed {
     /// Row after row; and the transposed matrix.
     pub(super) rows: Vec<F64x8>,
     pub(super) columns: Vec<F64x8>,
+    /// As `rows`, with 1 for what is above 0.
+    pub(super) ways: Vec<F64x8>,
+    /// Each state follows each, and not next to never.
+    pub(super) mixes: bool,
+    /// A step is next to impossible, and it may count.
+    pub(super) faint: bool,
+    /// The density of what a state never shows: 0 for symbols. That of numbers is 0 by rounding
+    /// alone, so that it is none of them.
+    pub(super) never: f64,
     pub(super) shown: Shown,
 }
 
@@ -39,11 +55,39 @@ fn pack(states: usize, value: impl Fn(usize) -> f64, none: f64) -> Vec<F64x8> {
     lanes
 }
 
-/// log₂, with minus infinity for what is too small.
+/// log₂ of a number that is not negative: minus infinity of 0.
 pub(super) fn log2_or_none(value: f64) -> f64 {
-    match value >= f64::MIN_POSITIVE {
-        true => log2_of(value),
-        false => f64::NEG_INFINITY,
+    /// 2⁶⁴ makes the smallest numbers normal.
+    const RAISE: f64 = (1_u128 << 64) as f64;
+    match value {
+        _ if value >= f64::MIN_POSITIVE => log2_of(value),
+        _ if value > 0.0 => log2_of(value * RAISE) - 64.0,
+        _ => f64::NEG_INFINITY,
+    }
+}
+
+/// The vector times the matrix whose rows are given: as many as there are states.
+#[inline(always)]
+pub(super) fn product<I: Isa>(
+    isa: I,
+    width: usize,
+    rows: &[F64x8],
+    vector: &[F64x8],
+    out: &mut [F64x8],
+) {
+    for (w, out) in out[..width].iter_mut().enumerate() {
+        // Two sums: a fused product waits for the one before.
+        let (mut even, mut odd) = (isa.splat(0.0), isa.splat(0.0));
+        for (factors, rows) in vector[..width].iter().zip(rows.chunks(LANES * width)) {
+            let factors = factors.as_chunks::<2>().0;
+            for ([a, b], rows) in factors.iter().zip(rows.chunks(2 * width)) {
+                even = isa.fma(isa.splat(*a), isa.load(&rows[w]), even);
+                if let Some(row) = rows.get(width + w) {
+                    odd = isa.fma(isa.splat(*b), isa.load(row), odd);
+                }
+            }
+        }
+        isa.store(isa.add(even, odd), out);
     }
 }
 
@@ -53,7 +97,38 @@ impl Packed {
         let matrix = |i: usize, j: usize| model.transitions[i * states + j];
         let row = |i: usize| pack(states, |j| matrix(i, j), 0.0);
         let column = |j: usize| pack(states, |i| matrix(i, j), 0.0);
-        let shown = match &model.emissions {
+        let way = |i: usize| pack(states, |j| f64::from(u8::from(matrix(i, j) > 0.0)), 0.0);
+        let (shown, never) = (Shown::new(model), Shown::never(&model.emissions));
+        let mixes = model.transitions.iter().all(|p| *p >= MIXES);
+        let faint = |p: &f64| *p > 0.0 && *p < FAINT;
+        Packed {
+            width: states.div_ceil(LANES),
+            states,
+            start: pack(states, |state| model.start[state], 0.0),
+            rows: (0..states).flat_map(row).collect(),
+            columns: (0..states).flat_map(column).collect(),
+            ways: (0..states).flat_map(way).collect(),
+            mixes,
+            faint: !mixes && model.transitions.iter().any(faint),
+            never,
+            shown,
+        }
+    }
+
+    /// Numbers in lanes that the sums of what is shown take. Per symbol: Σ γ. Per column: Σ γ z and
+    /// Σ γ z², z being the distance from the mean.
+    pub(super) fn shown_lanes(&self) -> usize {
+        match &self.shown {
+            Shown::Table { tops, .. } => tops.len() * self.width,
+            Shown::Normal { dim, .. } => 2 * dim * self.width,
+        }
+    }
+}
+
+impl Shown {
+    fn new(model: &HmmModel) -> Shown {
+        let states = model.states();
+        match &model.emissions {
             Emissions::Discrete {
                 symbols,
                 probabilities,
@@ -94,23 +169,13 @@ impl Packed {
                     constants: pack(states, constant, -1e300),
                 }
             }
-        };
-        Packed {
-            width: states.div_ceil(LANES),
-            states,
-            start: pack(states, |state| model.start[state], 0.0),
-            rows: (0..states).flat_map(row).collect(),
-            columns: (0..states).flat_map(column).collect(),
-            shown,
         }
     }
 
-    /// Numbers in lanes that the sums of what is shown take. Per symbol: Σ γ. Per column: Σ γ z and
-    /// Σ γ z², z being the distance from the mean.
-    pub(super) fn shown_lanes(&self) -> usize {
-        match &self.shown {
-            Shown::Table { tops, .. } => tops.len() * self.width,
-            Shown::Normal { dim, .. } => 2 * dim * self.width,
+    fn never(emissions: &Emissions) -> f64 {
+        match emissions {
+            Emissions::Discrete { .. } => 0.0,
+            Emissions::Gaussian { .. } => -1.0,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Models that a fit may start from.
 
-use super::Hmm;
 use super::model::{Emissions, HmmModel, Observations, Seen};
+use super::{Hmm, all_finite};
 use crate::boxed::LocalBoxFuture;
 use crate::{Annealing, Clusters, Control, Init, KMeans, MiningError, ParameterError, Points};
 use motet_comm::Communicator;
@@ -19,8 +19,9 @@ impl Hmm {
     /// # Errors
     ///
     /// [`MiningError::Parameter`], [`MiningError::FewPoints`] and
-    /// [`MiningError::FewDistinctPoints`] for more states than the numbers have clusters,
-    /// [`MiningError::Cancelled`], [`MiningError::Comm`].
+    /// [`MiningError::FewDistinctPoints`] for more states than there are places, or than the
+    /// numbers have clusters, [`MiningError::Degenerate`] with the state whose variance no number
+    /// holds, [`MiningError::Cancelled`], [`MiningError::Comm`].
     ///
     /// # Examples
     ///
@@ -50,11 +51,17 @@ impl Hmm {
             if states == 0 {
                 return Err(ParameterError::Zero { field: "states" }.into());
             }
-            let model = match &seen.values {
+            match &seen.values {
+                Seen::Symbols { values, .. } if values.len() < states => {
+                    Err(MiningError::FewPoints {
+                        clusters: states,
+                        points: values.len(),
+                    })
+                }
                 Seen::Symbols { symbols, values } => {
                     let mut draws = ChaCha8Rng::seed_from_u64(seed);
                     draws.set_stream(start as u64);
-                    by_chance(states, *symbols, values, &mut draws)
+                    by_chance(states, *symbols, values, &mut draws).map_err(MiningError::Data)
                 }
                 Seen::Numbers { dim, values } => {
                     let points = Points::new(values.clone(), *dim).map_err(MiningError::Data)?;
@@ -80,8 +87,7 @@ impl Hmm {
                     let labels = comm.allgather(found.labels).await?.concat();
                     self.of_labels(seen, states, (&points, &labels))
                 }
-            };
-            model.map_err(MiningError::Data)
+            }
         })
     }
 
@@ -91,7 +97,7 @@ impl Hmm {
         seen: &Observations,
         states: usize,
         (points, labels): (&Points, &[u32]),
-    ) -> Result<HmmModel, crate::DataError> {
+    ) -> Result<HmmModel, MiningError> {
         let (mut first, mut steps) = (vec![1.0; states], vec![1.0; states * states]);
         for sequence in 0..seen.len() {
             let labels = &labels[seen.range(sequence)];
@@ -117,6 +123,7 @@ impl Hmm {
                 variances[at] += (x - means[at]) * (x - means[at]) / counts[at / dim];
             }
         }
+        all_finite(dim, &variances)?;
         variances.iter_mut().for_each(|v| *v = v.max(self.floor));
         shares(&mut first, states);
         shares(&mut steps, states);
@@ -125,7 +132,7 @@ impl Hmm {
             means,
             variances,
         };
-        HmmModel::new(first, steps, shown)
+        HmmModel::new(first, steps, shown).map_err(MiningError::Data)
     }
 }
 

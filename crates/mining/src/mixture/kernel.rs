@@ -203,6 +203,9 @@ fn normalise<I: Isa, const WEIGHTED: bool>(
         isa.store(log, &mut lane);
         scratch.logs.push(lane);
         let weight = isa.load(weight);
+        // Of a row without weight, which may be anywhere, the logarithm may be infinite.
+        let none = isa.equal(weight, isa.splat(0.0));
+        let log = isa.select(none, isa.splat(0.0), log);
         sum_logs = isa.fma(weight, log, sum_logs);
         let part = if WEIGHTED { weight } else { isa.splat(1.0) };
         let factor = isa.div(part, sum);

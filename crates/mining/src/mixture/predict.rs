@@ -107,8 +107,9 @@ impl MixtureModel {
     /// # Errors
     ///
     /// [`MiningError::Data`] for a model that [`check`](MixtureModel::check) refuses,
-    /// [`MiningError::Parameter`] for other columns, [`MiningError::Degenerate`] for a matrix that
-    /// is not positive definite, [`MiningError::Cancelled`], [`MiningError::Comm`].
+    /// [`MiningError::Parameter`] for other columns and for a row so far away that no number holds
+    /// its distance, [`MiningError::Degenerate`] for a matrix that is not positive definite,
+    /// [`MiningError::Cancelled`], [`MiningError::Comm`].
     ///
     /// # Cancellation
     ///
@@ -158,6 +159,14 @@ impl MixtureModel {
             };
             let factors = Factors::new(self.covariance, self.dim, &now)?;
             let (log_likelihood, labels) = share.assign(&now.means, &factors).await?;
+            if !log_likelihood.is_finite() {
+                return Err(ParameterError::Unfit {
+                    field: "points",
+                    advice: "a row is so far from all components that no number holds its \
+                             distance: leave it out, or divide the columns for the fit too",
+                }
+                .into());
+            }
             Ok(MixtureLabels {
                 rows: share.rows.clone(),
                 labels,

@@ -4,6 +4,7 @@ use super::kernel::{From, Shares, Sums};
 use super::model::{Covariance, Factors};
 use super::rows::{ROWS, Scratch, Tiles};
 use crate::lanes::run;
+use crate::power::power_of_two_above;
 use crate::rank_view::RankView;
 use crate::{MiningError, Points};
 use std::f64::consts::LN_2;
@@ -35,10 +36,16 @@ impl<'a> Share<'a> {
         let (dim, rows) = (points.dim(), points.len());
         let count = rows.div_ceil(ROWS);
         let block = |block: usize| block * ROWS..((block + 1) * ROWS).min(rows);
+        // Weights may be in any unit. A power of two changes no bit.
+        let most = |weights: &[f64]| weights.iter().copied().fold(0.0, f64::max);
+        let unit = points
+            .weights()
+            .map_or(1.0, |w| power_of_two_above(most(w)));
+        let weight = |row: usize| points.weight(row) / unit;
         let sums = |number: usize| {
             let mut sums = vec![0.0; dim + 1];
             for row in block(number) {
-                let weight = points.weight(row);
+                let weight = weight(row);
                 sums[0] += weight;
                 for (sum, value) in sums[1..].iter_mut().zip(points.row(row)) {
                     *sum += weight * value;
@@ -53,7 +60,7 @@ impl<'a> Share<'a> {
             let shifted: Vec<f64> = block(number)
                 .flat_map(|row| points.row(row).iter().zip(&middle).map(|(x, m)| x - m))
                 .collect();
-            let weights = block(number).map(|row| points.weight(row) / sums[0] * rows as f64);
+            let weights = block(number).map(|row| weight(row) / sums[0] * rows as f64);
             Tiles::new(dim, &shifted, &weights.collect::<Vec<_>>())
         });
         Ok(Share {

@@ -451,6 +451,52 @@ fn sem_g151_a_criterion_chooses_the_number_and_its_model_predicts_the_rows_of_th
 }
 
 #[test]
+fn weights_may_be_in_any_unit_and_rows_without_any_anywhere() {
+    let method = Mixture {
+        components: 3,
+        ..Mixture::default()
+    };
+    let same = |points: &Points, other: &Points| {
+        let (one, two) = (fit(2, &method, points), fit(2, &method, other));
+        close(one.log_likelihood, two.log_likelihood);
+        let means = one.means.iter().zip(&two.means);
+        means.for_each(|(one, two)| close(*one, *two));
+        let rows = one.labels.len().min(two.labels.len());
+        assert_eq!(one.labels[..rows], two.labels[..rows]);
+    };
+    let points = heaps(300, 2);
+    let (values, weights) = (points.values().to_vec(), points.weights().unwrap().to_vec());
+    // The product of a weight and a number is none.
+    let large: Vec<f64> = values
+        .iter()
+        .map(|value| value * 2.0_f64.powi(40))
+        .collect();
+    let unit = 2.0_f64.powi(1000);
+    let heavy = weights.iter().map(|weight| weight * unit).collect();
+    let weighted = |values: &[f64], weights: Vec<f64>| {
+        let points = Points::new(values.to_vec(), 2).unwrap();
+        points.weighted(weights).unwrap()
+    };
+    same(&weighted(&large, weights.clone()), &weighted(&large, heavy));
+    let (mut more, mut none) = (values, weights);
+    more.extend([1e200, -1e200]);
+    none.push(0.0);
+    same(&points, &weighted(&more, none));
+}
+
+#[test]
+fn a_row_whose_distance_no_number_holds_is_told() {
+    let model = fit(1, &Mixture::default(), &heaps(120, 2));
+    let far = Points::new(vec![0.0, 0.0, 1e200, 0.0], 2).unwrap();
+    let told = World::threads(2).run(async |comm| {
+        let found = model.predict(&comm, &far, &Control::default()).await;
+        Ok::<_, MiningError>(found.unwrap_err().to_string())
+    });
+    let parameter = MiningError::Parameter(ParameterError::Zero { field: "x" }).to_string();
+    assert!(told.unwrap().iter().all(|told| *told == parameter));
+}
+
+#[test]
 fn sem_g159_a_mixture_that_was_stopped_goes_on_to_the_same_bits() {
     let points = heaps(300, 2);
     let method = Mixture {

@@ -5,6 +5,7 @@ use super::field::{Field, Sums};
 use super::{Pairwise, PairwiseSplit, kernel};
 use crate::checkpoint::CheckpointKeeper;
 use crate::clustering::TraceStep;
+use crate::power::power_of_two_above;
 use crate::{MiningError, Progress};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -148,15 +149,18 @@ impl Pairwise {
             }
             let (old, new) = (state.sums.energies(), sums.energies());
             let weights = field.own_weights();
+            // Squares in units of a power of two near the temperature: no bit changes, and those
+            // of small numbers are numbers.
+            let unit = power_of_two_above(t);
             let moved = |row: usize, sums: &mut [f64]| {
                 for at in row * k..(row + 1) * k {
-                    let change = new[at] - old[at];
+                    let change = (new[at] - old[at]) / unit;
                     sums[0] += weights[row] * shares[at] * change * change;
                 }
             };
             let moved = field.total(1, moved).await?[0];
             (state.shares, state.sums, state.fall.free_energy) = (shares, sums, free);
-            if moved.sqrt() <= self.tolerance * t {
+            if moved.sqrt() * unit <= self.tolerance * t {
                 break;
             }
         }

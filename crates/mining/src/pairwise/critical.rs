@@ -3,6 +3,7 @@
 
 use super::field::{Field, Sums};
 use crate::MiningError;
+use crate::power::power_of_two_above;
 
 /// When the power iteration ends.
 #[derive(Clone, Copy)]
@@ -27,6 +28,9 @@ struct Power {
     means: Vec<f64>,
     /// d = Σ r d_i.
     middle: f64,
+    /// Lengths are squared in this: squares of small ones are no numbers. A power of two, near d,
+    /// changes no bit.
+    unit: f64,
     start: Vec<f64>,
     vector: Vec<f64>,
     value: f64,
@@ -81,7 +85,7 @@ impl Field<'_> {
             self.project(&going, &mut images).await?;
             let add = |i: usize, sums: &mut [f64]| {
                 for (c, (power, image)) in going.iter().zip(&images).enumerate() {
-                    let next = image[i] + power.shift * power.vector[i];
+                    let next = (image[i] + power.shift * power.vector[i]) / power.unit;
                     sums[c] += power.vector[i] * image[i];
                     sums[k + c] += next * next;
                 }
@@ -135,7 +139,7 @@ impl Field<'_> {
         let mut starts = Vec::with_capacity(k);
         let mut row = vec![0.0; self.weights.len()];
         for ((power, middle), (far, mean, root)) in powers.iter_mut().zip(middles).zip(far) {
-            power.middle = middle;
+            (power.middle, power.unit) = (middle, power_of_two_above(middle));
             self.data.read(far, &mut row);
             let own = row[self.rows.clone()].iter().enumerate();
             let start = own.map(|(i, value)| {
@@ -147,14 +151,15 @@ impl Field<'_> {
         }
         let all: Vec<&mut Power> = powers.iter_mut().collect();
         self.project(&all, &mut starts).await?;
+        let units: Vec<f64> = powers.iter().map(|power| power.unit).collect();
         let add = |i: usize, squares: &mut [f64]| {
-            for (square, start) in squares.iter_mut().zip(&starts) {
-                *square += start[i] * start[i];
+            for (square, (start, unit)) in squares.iter_mut().zip(starts.iter().zip(&units)) {
+                *square += (start[i] / unit) * (start[i] / unit);
             }
         };
         let squares = self.total(k, add).await?;
         for ((power, mut start), square) in powers.iter_mut().zip(starts).zip(squares) {
-            scale(&mut start, square);
+            scale(&mut start, square, power.unit);
             power.vector.clone_from(&start);
             power.start = start;
         }
@@ -192,6 +197,7 @@ impl Field<'_> {
             roots: roots.collect(),
             means: rows.map(|i| sums.u[i * k + c] / known(i * k + c)).collect(),
             middle: 0.0,
+            unit: 1.0,
             start: Vec::new(),
             vector: Vec::new(),
             value: 0.0,
@@ -220,12 +226,13 @@ impl Field<'_> {
 
 impl Power {
     /// Goes on to `image`, what G makes of the vector, with its value and the square of the length
-    /// of the next vector. A negative eigenvalue at the end means a second pass, shifted by it.
+    /// of the next vector in units. A negative eigenvalue at the end means a second pass, shifted by
+    /// it.
     fn step(&mut self, image: &[f64], (value, square): (f64, f64), limit: LloydLimit) {
         for (old, new) in self.vector.iter_mut().zip(image) {
             *old = new + self.shift * *old;
         }
-        scale(&mut self.vector, square);
+        scale(&mut self.vector, square, self.unit);
         let change = (value - self.value).abs();
         self.value = value;
         self.steps += 1;
@@ -252,8 +259,8 @@ impl Power {
     }
 }
 
-/// Divides a vector by its length, of which this is the square.
-fn scale(vector: &mut [f64], square: f64) {
-    let length = square.sqrt().max(1e-300);
+/// Divides a vector by its length, of which this is the square in units.
+fn scale(vector: &mut [f64], square: f64, unit: f64) {
+    let length = (square.sqrt() * unit).max(f64::MIN_POSITIVE);
     vector.iter_mut().for_each(|value| *value /= length);
 }

@@ -1,8 +1,9 @@
 //! Bad input is refused with an error that says what, where and what to do.
 
+use crate::data::anneal;
 use motet_comm::{CommError, Communicator, RunError, World};
 use motet_mining::{
-    Annealing, Clustering, Clusters, Control, DataError, KMeans, MiningError, ParameterError,
+    Annealing, Clustering, Clusters, Control, DataError, Init, KMeans, MiningError, ParameterError,
     Points,
 };
 
@@ -254,4 +255,63 @@ fn an_annealing_ends_where_rounding_hides_that_no_share_is_soft() {
         .run(async |comm| method.fit(&comm, &points, &Control::default()).await)
         .unwrap();
     assert_eq!(found[0].sizes, [9, 8]);
+}
+
+#[test]
+fn a_row_without_weight_changes_nothing_however_far_away_it_is() {
+    let near = vec![0.0, 1.0, 10.0, 11.0];
+    let alone = anneal(
+        1,
+        &Annealing::default(),
+        &Points::new(near.clone(), 1).unwrap(),
+    );
+    for far in [1e200, -1.7e308, 0.4] {
+        let values = [near.clone(), vec![far]].concat();
+        let points = Points::new(values, 1).unwrap();
+        let points = points.weighted(vec![1.0, 1.0, 1.0, 1.0, 0.0]).unwrap();
+        let found = anneal(2, &Annealing::default(), &points);
+        assert_eq!(
+            (&found.centres, &found.spread),
+            (&alone.centres, &alone.spread)
+        );
+        assert_eq!(
+            (found.inertia, &found.labels[..4]),
+            (1.0, &[0, 0, 1, 1][..])
+        );
+    }
+}
+
+#[test]
+fn a_row_without_weight_has_no_part_in_a_spread_that_is_next_to_nothing() {
+    let points = Points::new(vec![-1.0, 0.0, 1e-200, 0.4, 1.0], 1).unwrap();
+    let points = points.weighted(vec![1.0, 1.0, 1.0, 0.0, 1.0]).unwrap();
+    let method = KMeans {
+        clusters: 3,
+        init: Init::Centres(vec![-1.0, 0.0, 1.0]),
+        ..KMeans::default()
+    };
+    let found = World::threads(2)
+        .run(async |comm| method.fit(&comm, &points, &Control::default()).await)
+        .unwrap();
+    assert_eq!(found[0].sizes, [1, 3, 1]);
+    let spread = found[0].spread[1];
+    assert!((spread / 5e-201 - 1.0).abs() < 1e-9, "{spread}");
+}
+
+#[test]
+fn distances_are_right_where_their_squares_are_no_numbers() {
+    let points = Points::new(vec![0.0, 1.0, 10.0, 11.0], 1).unwrap();
+    let found = anneal(1, &Annealing::default(), &points);
+    let far = Points::new(vec![1e200, -1.7e308], 1).unwrap();
+    assert_eq!(
+        found.transform(&far).unwrap(),
+        [1e200, 1e200, 1.7e308, 1.7e308]
+    );
+    assert_eq!(found.predict(&far).unwrap().len(), 2);
+    // In units of the points a number so far away is none.
+    let tiny = Points::new(vec![0.0, 1e-300, 1e-299, 1.1e-299], 1).unwrap();
+    let found = anneal(1, &Annealing::default(), &tiny);
+    let far = Points::new(vec![1e50], 1).unwrap();
+    assert_eq!(found.transform(&far).unwrap(), [1e50, 1e50]);
+    assert_eq!(found.predict(&far).unwrap().len(), 1);
 }

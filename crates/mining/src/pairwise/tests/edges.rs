@@ -40,3 +40,29 @@ fn fast_cooling_without_a_further_split_ends_before_temperatures_are_nothing() {
         found.trace.len()
     );
 }
+
+#[test]
+fn dissimilarities_whose_squares_are_no_numbers_are_told_apart_as_all_others() {
+    // Four heaps of six rows each, in the unit 1 and in one of about 1e-180.
+    let at = |i: usize| [0.0, 10.0, 30.0, 33.0][i % 4] + (i / 4) as f64 / 8.0;
+    let found = |ranks: usize, unit: f64| {
+        let square = |i, j| (at(i) - at(j)) * (at(i) - at(j)) * unit;
+        let pairs = (0..24 * 24).map(|place| square(place / 24, place % 24));
+        let data = Dissimilarities::new(pairs.collect(), 24).unwrap();
+        let method = Pairwise {
+            clusters: Clusters::Exactly(4),
+            ..Pairwise::default()
+        };
+        fit(ranks, &method, &data, None)
+    };
+    let unit = 2.0_f64.powi(-600);
+    let (one, small) = (found(1, 1.0), found(2, unit));
+    let four: Vec<u32> = (0..24).map(|row| row % 4).collect();
+    assert_eq!((&one.labels, &small.labels), (&four, &four));
+    assert_eq!(one.trace.len(), small.trace.len());
+    assert_eq!(one.splits.len(), small.splits.len());
+    for (one, small) in one.trace.iter().zip(&small.trace) {
+        let ratio = small.temperature / unit / one.temperature;
+        assert!((ratio - 1.0).abs() < 1e-9 && one.clusters == small.clusters);
+    }
+}
