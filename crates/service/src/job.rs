@@ -99,6 +99,11 @@ impl Cx {
         job_of(self).is_some_and(|job| job.cancel.is_cancelled())
     }
 
+    /// The path of the job whose work this is.
+    pub(crate) fn job_path(&self) -> Option<&str> {
+        job_of(self).map(|job| job.client.path())
+    }
+
     /// Ranks behind this operation. They run on threads for calls that block, when the node has
     /// cores for them.
     pub fn ranks(&self, world: World) -> Ranks {

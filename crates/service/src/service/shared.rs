@@ -44,6 +44,8 @@ pub(crate) struct NodeShared {
     pub(crate) traces: Serial,
     /// The jobs that can be cancelled, by the numbers of their services.
     pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
+    /// Which jobs carry out runs of workflows, by the path of their service and the run's name.
+    pub(crate) runs: Mutex<BTreeMap<(Arc<str>, String), String>>,
     begun: Instant,
     places: Mutex<Places>,
     pub(crate) dispatchers: Arc<ServiceDispatchers>,
@@ -123,6 +125,7 @@ impl NodeShared {
             ids: Serial::new(),
             traces: Serial::new(),
             jobs: Mutex::default(),
+            runs: Mutex::default(),
             begun,
             places: Mutex::default(),
             dispatchers: Arc::default(),
@@ -135,11 +138,8 @@ impl NodeShared {
 
     /// Milliseconds since the node has started, by its clock.
     pub(crate) fn elapsed_ms(&self) -> u64 {
-        let elapsed = self
-            .deadlines
-            .clock()
-            .now()
-            .saturating_duration_since(self.begun);
+        let now = self.deadlines.clock().now();
+        let elapsed = now.saturating_duration_since(self.begun);
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
     }
 
