@@ -222,7 +222,14 @@ impl Node {
         Some((AnyClient(service), rest))
     }
 
-    /// What all its services are, by path.
+    /// The clients of all its services, by path.
+    #[must_use]
+    pub fn clients(&self) -> Vec<AnyClient> {
+        self.0.0.services().into_iter().map(AnyClient).collect()
+    }
+
+    /// What all its services are, by path. Their schemas are written for each call: for less ask
+    /// [`Node::clients`].
     #[must_use]
     pub fn services(&self) -> Vec<ServiceInfo> {
         self.0
