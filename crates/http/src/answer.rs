@@ -173,7 +173,7 @@ fn directory(site: &ServerShared) -> HttpReply {
             "kind": service.kind(),
             "contract": service.contract(),
             "lifecycle": service.lifecycle(),
-            "version": service.version(),
+            "version": service.state_version(),
             "partners": service.partners(),
         })
     });

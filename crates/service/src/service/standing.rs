@@ -18,12 +18,6 @@ impl AnyClient {
         self.0.common().life.lock().clone()
     }
 
-    /// The version of its state.
-    #[must_use]
-    pub fn version(&self) -> u64 {
-        self.0.common().version()
-    }
-
     /// The paths of its partners, by their names.
     #[must_use]
     pub fn partners(&self) -> BTreeMap<String, String> {
