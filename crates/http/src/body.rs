@@ -1,11 +1,13 @@
 //! Bodies of answers: whole ones, and streams of events.
 
+use crate::heads::{HeadAgain, HeadWait};
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::Value;
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
@@ -17,12 +19,26 @@ pub(crate) type HttpReply = Response<Body>;
 pub(crate) enum Body {
     Whole(Option<Bytes>),
     /// Ends when its sender does.
-    Events(mpsc::Receiver<Bytes>),
+    Events(mpsc::Receiver<Bytes>, Option<HeadAgain>),
 }
 
 impl Body {
     pub(crate) fn of(text: impl Into<Bytes>) -> Self {
         Body::Whole(Some(text.into()))
+    }
+
+    /// What comes until its sender goes.
+    pub(crate) fn events(events: mpsc::Receiver<Bytes>) -> Self {
+        Body::Events(events, None)
+    }
+
+    /// It is the answer of this connection, which waits for a head when this has ended.
+    pub(crate) fn belongs_to(&mut self, heads: Arc<HeadWait>) {
+        match self {
+            // The connection has it at once.
+            Body::Whole(_) => heads.begins(),
+            Body::Events(_, again) => *again = Some(HeadAgain::new(heads)),
+        }
     }
 }
 
@@ -92,7 +108,7 @@ impl HttpBody for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let next = match &mut *self {
             Body::Whole(bytes) => Poll::Ready(bytes.take()),
-            Body::Events(events) => events.poll_recv(cx),
+            Body::Events(events, _) => events.poll_recv(cx),
         };
         next.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
@@ -104,7 +120,7 @@ impl HttpBody for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Body::Events(_) => SizeHint::default(),
+            Body::Events(..) => SizeHint::default(),
         }
     }
 }
