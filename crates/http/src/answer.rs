@@ -112,7 +112,7 @@ async fn route(
         _ => {}
     }
     let caller = Caller::of(site, request.headers(), role)?;
-    let Ok(_place) = site.in_flight.try_acquire() else {
+    let Some(_place) = site.in_flight.enter() else {
         let most = site.limits.in_flight;
         return Err(Refusal::busy(format!(
             "{most} requests are being answered already; try again"

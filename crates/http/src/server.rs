@@ -4,7 +4,7 @@ use crate::answer::answer;
 use crate::heads::{HeadTimer, HeadWait};
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
-use crate::site::ServerShared;
+use crate::site::{InFlight, ServerShared};
 use crate::writes::WatchedWrites;
 use crate::{Config, Limits, StartError};
 use hyper::server::conn::http1;
@@ -83,7 +83,7 @@ impl Server {
                 .collect(),
             keys,
             mutual,
-            in_flight: Semaphore::new(limits.in_flight),
+            in_flight: InFlight::new(limits.in_flight),
             limits,
             anonymous: "anonymous".into(),
             wakes: Arc::default(),
