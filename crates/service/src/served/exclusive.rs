@@ -202,7 +202,7 @@ impl<S: Service> Served<S> {
         if let Err(fault) = self.has_version(cx.envelope.if_version()) {
             return self.give(reply, Err(fault), captured);
         }
-        let _taken = TakenService::of(self);
+        let taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return self.give(reply, Err(common.absence()), captured);
         };
@@ -215,6 +215,8 @@ impl<S: Service> Served<S> {
             Ok(outcome) => outcome,
             Err(panicked) => {
                 self.torn(shared, before.state, &panicked);
+                // It is built anew for this panic: not once more, when that goes on from here.
+                drop(taken);
                 return self.panicked(panicked, reply, captured);
             }
         };
