@@ -30,6 +30,28 @@ fn dss_026_a_call_has_one_answer() {
     });
 }
 
+#[test]
+fn operations_that_are_skipped_give_their_room_back() {
+    replayed(async |node| {
+        let create = Create::<CornerShop>::of().at("/shop").depth(2);
+        let shop = node.create(create).await.unwrap();
+        let busy = std::future::IntoFuture::into_future(shop.add_slowly(10));
+        sleep(MS).await;
+        let order = Causality::new("order").skipping_unstarted();
+        for n in 0..2 {
+            order.run(|| shop.post(ShopRequest::AddSlowly(n)).unwrap());
+            order.run(|| shop.post(ShopRequest::CountSlowly(n)).unwrap());
+        }
+        order.cancel("nobody wants them");
+        busy.await.unwrap();
+        sleep(20 * MS).await;
+        let figures = node.find("/shop").unwrap().figures();
+        assert_eq!((figures.changes_waiting, figures.reads_waiting), (0, 0));
+        shop.upsert(Line::new("figs", 1)).await.unwrap();
+        assert_eq!(shop.count("slow".into()).await, Ok(2), "they did not run");
+    });
+}
+
 #[data]
 #[derive(Default)]
 struct Powder {}
