@@ -1,7 +1,7 @@
 //! Services that are dropped, or whose node ends, while they start or are built anew.
 
 use crate::shop::replay_with;
-use motet_dispatch::{Replay, spawn};
+use motet_dispatch::{Causality, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::{DirectoriesClient, Filter};
 use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, Value, contract, data};
@@ -111,6 +111,24 @@ fn sem_g371_a_service_is_built_anew_once_for_a_panic_that_nobody_awaits() {
         let kept = stumbler.get().await.unwrap().count;
         assert_eq!(kept, 1, "what was changed since is there");
         assert_eq!(node.find("/stumbler").unwrap().figures().restarts, 1);
+    });
+}
+
+#[test]
+fn sem_g371_a_service_is_built_anew_though_its_change_is_cancelled() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("stumblers").register::<Stumbler>();
+    let node = builder.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let stumbler = node.create(Create::<Stumbler>::of()).await.unwrap();
+        let order = Causality::new("order").skipping_unstarted();
+        order.run(|| stumbler.post(StumblersRequest::Stumble(())).unwrap());
+        // It has begun, and goes on.
+        sleep(Duration::from_micros(500)).await;
+        order.cancel("nobody wants it");
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(node.find("/stumbler").unwrap().figures().restarts, 1);
+        assert_eq!(stumbler.count_up().await, Ok(1), "it serves again");
     });
 }
 
