@@ -4,6 +4,7 @@ use super::flow::{Reference, Step};
 use super::{Begin, Done, Run, RunEnded, RunStatus, StepDone, WorkflowsClient, WorkflowsRequest};
 use crate::system::{JobClient, JobStatus};
 use crate::{Cx, Fault, FaultCode, JobRef, Options, Subscribe, Value};
+use motet_dispatch::Causalities;
 use motet_ports::timer::sleep;
 use std::collections::btree_map::Entry;
 use std::future::{Future, poll_fn};
@@ -130,8 +131,9 @@ impl Drop for GivenUp<'_> {
         if let Some((own, name)) = self.0 {
             let (run, status) = (name.to_owned(), RunStatus::Interrupted);
             let interrupted = WorkflowsRequest::SetStatus(RunEnded { run, status });
-            // A service that has ended notes it when it is there again.
-            drop(own.post_by_itself(interrupted));
+            // Under no causality: one that is cancelled may have it skipped. A service that has ended
+            // notes it when it is there again.
+            drop(Causalities::none().run(|| own.post_by_itself(interrupted)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Workflows: operations in an order.
 
 use crate::shop::{CornerShop, Line, ShopClient, replay_with};
-use motet_dispatch::{Replay, spawn};
+use motet_dispatch::{Causality, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::{JobClient, JobState, JobStatus};
 use motet_service::workflow::{Begin, Flow, RunStatus, Workflow, WorkflowsClient};
@@ -280,6 +280,23 @@ fn sem_g408_a_run_whose_job_is_cancelled_is_interrupted() {
         if let Ok(run) = flows.look("two".into()).await {
             assert_eq!(run.status, RunStatus::Interrupted);
         }
+    });
+}
+
+#[test]
+fn sem_g408_a_run_whose_caller_is_cancelled_is_interrupted() {
+    with_flows(async |node, _, flows| {
+        let flow = r#"{"step": [{"name": "sum", "call": "/shop:sum", "with": 100}]}"#;
+        let order = Causality::new("order").skipping_unstarted();
+        let run = order.wrap(async { flows.run(begin("one", flow)).await });
+        let job = run.await.unwrap();
+        sleep(20 * MS).await;
+        order.cancel("nobody wants it");
+        let fault = ended(&node, &job.path).await.fault.unwrap();
+        assert_eq!(fault.code(), FaultCode::OperationCanceled, "{fault}");
+        sleep(20 * MS).await;
+        let run = flows.look("one".into()).await.unwrap();
+        assert_eq!(run.status, RunStatus::Interrupted);
     });
 }
 
