@@ -17,6 +17,7 @@ impl<S: Service> Served<S> {
     /// Handles the item of the teardown port: nothing else of the service runs any more.
     pub(super) fn teardown(self: Arc<Self>, item: OperationItem<ContractOf<S>>) -> Running {
         Box::pin(async move {
+            item.under.add();
             let common = &self.slot.common;
             common.set_life(Lifecycle::Draining);
             let timers = std::mem::take(&mut self.work.lock().timers);

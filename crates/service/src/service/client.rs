@@ -12,6 +12,7 @@ use crate::json::{Answering, To};
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
+use motet_dispatch::Causalities;
 use motet_ports::{Port, reply};
 use serde_json::Value;
 use std::fmt;
@@ -310,6 +311,7 @@ pub(crate) fn begin<C: Contract>(
         room,
         what,
         envelope,
+        under: Causalities::none(),
     });
     Ok(deadline)
 }
@@ -336,6 +338,7 @@ pub(crate) async fn begin_wait<C: Contract>(
         room,
         what,
         envelope,
+        under: Causalities::none(),
     });
     Ok(deadline)
 }

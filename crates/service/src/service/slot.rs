@@ -120,6 +120,8 @@ pub(crate) struct OperationItem<C: Contract> {
     pub(crate) room: DepthRoom,
     pub(crate) what: OperationBody<C>,
     pub(crate) envelope: RequestEnvelope,
+    /// Under what it runs, if it ends the service: others carry that themselves.
+    pub(crate) under: Causalities,
 }
 
 /// What is asked for.
@@ -183,12 +185,18 @@ impl<C: Contract> ServiceSlot<C> {
     }
 
     /// Posts an item for which there is room.
-    pub(crate) fn post(&self, item: OperationItem<C>) {
+    pub(crate) fn post(&self, mut item: OperationItem<C>) {
         let (_, group) = item.what.verb();
         let posted = match group {
             Group::Exclusive if self.is_of_batch(&item.what) => {
                 let post = || self.exclusive.post(()).map_err(|refused| refused.reason);
                 self.batches.add(item, post)
+            }
+            Group::Teardown => {
+                // The end is claimed when it is taken: it is not skipped after that.
+                item.under = Causalities::active();
+                let posted = Causalities::none().run(|| self.teardown.post(item));
+                posted.map_err(|refused| (refused.item, refused.reason))
             }
             _ => {
                 if group == Group::Exclusive {

@@ -7,7 +7,8 @@ use motet_ports::timer::sleep;
 use motet_ports::{Port, Receive};
 use motet_service::system::{DebugClient, LogFilter, LogsClient};
 use motet_service::{
-    Create, Cx, Event, Fault, Folder, Persist, Service, Slow, State, Subscribe, contract, data,
+    Create, Cx, Event, Fault, FaultCode, Folder, Persist, Service, Slow, State, Subscribe,
+    contract, data,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,6 +50,24 @@ fn operations_that_are_skipped_give_their_room_back() {
         assert_eq!((figures.changes_waiting, figures.reads_waiting), (0, 0));
         shop.upsert(Line::new("figs", 1)).await.unwrap();
         assert_eq!(shop.count("slow".into()).await, Ok(2), "they did not run");
+    });
+}
+
+#[test]
+fn what_ends_a_service_is_not_skipped() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let busy = std::future::IntoFuture::into_future(shop.add_slowly(10));
+        sleep(MS).await;
+        let order = Causality::new("order").skipping_unstarted();
+        let ends = order.run(|| std::future::IntoFuture::into_future(shop.drop_service()));
+        // The end is claimed, and waits for the change.
+        sleep(MS).await;
+        order.cancel("nobody wants it");
+        busy.await.unwrap();
+        assert_eq!(ends.await, Ok(()));
+        let fault = shop.get().within(100 * MS).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::Gone, "{fault}");
     });
 }
 
