@@ -245,7 +245,7 @@ async fn to_its_end<C: Future>(
             if connection.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(());
             }
-            // The timer and the server's end wake this task: most often nothing is to be seen there.
+            // The timer and the server's end wake this task; most often there is nothing to see.
             let is_known = own.as_ref().is_some_and(|own| own.will_wake(cx.waker()));
             if !is_known {
                 own = Some(cx.waker().clone());

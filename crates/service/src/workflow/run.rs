@@ -131,8 +131,8 @@ impl Drop for GivenUp<'_> {
         if let Some((own, name)) = self.0 {
             let (run, status) = (name.to_owned(), RunStatus::Interrupted);
             let interrupted = WorkflowsRequest::SetStatus(RunEnded { run, status });
-            // Under no causality: one that is cancelled may have it skipped. A service that has ended
-            // notes it when it is there again.
+            // Under no causality: one that is cancelled may have it skipped. A service that has
+            // ended notes it when it is there again.
             drop(Causalities::none().run(|| own.post_by_itself(interrupted)));
         }
     }
