@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   connection ──► waits since now ──► head came ──► answer ──► waits since now ──► …
-//!                          └── the one timer of the connection rings: too long? else it is set anew
+//!                          └── the connection's one timer rings: too long? else it is set anew
 //! ```
 //!
 //! hyper makes a timer for each head, and takes it back when the head is there. This one is looked

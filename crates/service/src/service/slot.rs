@@ -195,8 +195,12 @@ impl<C: Contract> ServiceSlot<C> {
             Group::Teardown => {
                 // The end is claimed when it is taken: it is not skipped after that.
                 item.under = Causalities::active();
-                let posted = Causalities::none().run(|| self.teardown.post(item));
-                posted.map_err(|refused| (refused.item, refused.reason))
+                let mut given_back = None;
+                Causalities::none().run(|| {
+                    let posted = self.teardown.post(item);
+                    given_back = posted.err().map(|refused| (refused.item, refused.reason));
+                });
+                given_back.map_or(Ok(()), Err)
             }
             _ => {
                 if group == Group::Exclusive {
