@@ -219,6 +219,10 @@ impl<'a> Told<'a> {
                 (_, Some(None)) => {}
                 (Some(run), _) if run.status != RunStatus::Running => return self.end(&run),
                 (Some(_), None) => {}
+                // Another job carries it out.
+                (Some(_), Some(Some(Some(fault)))) if fault.code() == FaultCode::DuplicateEntry => {
+                    return Err(refused(&fault));
+                }
                 (Some(_), Some(Some(fault))) => {
                     let why = fault.map_or(String::new(), |fault| format!(": {fault}"));
                     let name = &self.name;

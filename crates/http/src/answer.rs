@@ -112,7 +112,7 @@ async fn route(
         _ => {}
     }
     let caller = Caller::of(site, request.headers(), role)?;
-    let Ok(_place) = site.in_flight.try_acquire() else {
+    let Some(_place) = site.in_flight.enter() else {
         let most = site.limits.in_flight;
         return Err(Refusal::busy(format!(
             "{most} requests are being answered already; try again"
@@ -166,15 +166,15 @@ fn only_get(
 
 /// Which services there are.
 fn directory(site: &ServerShared) -> HttpReply {
-    let services = site.node.services();
+    let services = site.node.clients();
     let listed = services.iter().map(|service| {
         json!({
-            "path": service.path,
-            "kind": service.kind,
-            "contract": service.contract,
-            "lifecycle": service.lifecycle,
-            "version": service.version,
-            "partners": service.partners,
+            "path": service.path(),
+            "kind": service.kind(),
+            "contract": service.contract(),
+            "lifecycle": service.lifecycle(),
+            "version": service.state_version(),
+            "partners": service.partners(),
         })
     });
     json(&json!({"node": site.node.name(), "services": listed.collect::<Vec<_>>()}))
@@ -182,12 +182,13 @@ fn directory(site: &ServerShared) -> HttpReply {
 
 /// Whether all services serve.
 fn readiness(site: &ServerShared) -> HttpReply {
-    let services = site.node.services();
-    let waiting = services
+    let services = site.node.clients();
+    let all = services
         .iter()
-        .filter(|service| service.lifecycle != Lifecycle::Running);
-    let waiting: Vec<Value> = waiting
-        .map(|service| json!({"path": service.path, "lifecycle": service.lifecycle}))
+        .map(|service| (service.path(), service.lifecycle()));
+    let waiting: Vec<Value> = all
+        .filter(|(_, lifecycle)| *lifecycle != Lifecycle::Running)
+        .map(|(path, lifecycle)| json!({"path": path, "lifecycle": lifecycle}))
         .collect();
     let mut reply = json(&json!({"ready": waiting.is_empty(), "waiting": waiting}));
     if !waiting.is_empty() {

@@ -7,8 +7,8 @@ use crate::site::ServerShared;
 use crate::target::{body_of, parameters};
 use crate::{Limits, weight};
 use http_body_util::BodyExt;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::{Request, StatusCode};
 use motet_service::{FaultCode, Value};
@@ -45,9 +45,9 @@ pub(crate) async fn bytes(
         let status = StatusCode::PAYLOAD_TOO_LARGE;
         Refusal::new(status, FaultCode::MessageNotSupported, reason)
     };
-    let length = text(&head.headers, &CONTENT_LENGTH)?;
-    let length = length.and_then(|length| length.parse::<usize>().ok());
-    if length.is_some_and(|length| length > limits.body) {
+    // That of the header Content-Length, which hyper has read.
+    let length = body.size_hint().exact();
+    if length.is_some_and(|length| length > limits.body as u64) {
         return Err(too_large());
     }
     let bytes = match soon(limits.body_time, collect(body, limits.body)).await {
@@ -81,7 +81,10 @@ fn uncompressed(headers: &HeaderMap) -> Result<(), Refusal> {
 /// All of a body, if it has no more than `most` bytes. One that came as a whole is not copied.
 async fn collect(mut body: Incoming, most: usize) -> Result<Option<Bytes>, hyper::Error> {
     let (mut first, mut all) = (Bytes::new(), Vec::new());
-    while let Some(frame) = body.frame().await {
+    // Behind the last byte of a length that is known comes nothing.
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
         let Ok(data) = frame?.into_data() else {
             continue;
         };
@@ -118,14 +121,29 @@ async fn soon<F: Future>(most: Duration, future: F) -> Result<F::Output, Elapsed
     }
 }
 
-/// The body of a request, of one of these types; CBOR may stand for JSON.
+/// The body of a request, of one of these types; CBOR may stand for JSON. With it the table of its
+/// headers, empty: the answer's are written into it.
 pub(crate) async fn body(
     site: &ServerShared,
     request: Request<Incoming>,
     kinds: &[&str],
-) -> Result<Value, Refusal> {
+) -> Result<(Value, HeaderMap), Refusal> {
     let (head, bytes) = bytes(site, request).await?;
-    read(kind(&head.headers)?.as_deref(), &bytes, kinds, &site.limits)
+    let value = read(kind(&head.headers)?.as_deref(), &bytes, kinds, &site.limits)?;
+    Ok((value, emptied(head.headers)))
+}
+
+/// The table without its headers. hyper keeps that of an answer for the next head: one that has
+/// become large goes.
+fn emptied(mut headers: HeaderMap) -> HeaderMap {
+    const LARGE: usize = 128;
+    match headers.capacity() > LARGE {
+        true => HeaderMap::new(),
+        false => {
+            headers.clear();
+            headers
+        }
+    }
 }
 
 /// Reads a body of type `kind`, which is one of `kinds`. Its value takes at most [`weight::most`]

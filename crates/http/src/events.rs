@@ -50,7 +50,7 @@ pub(crate) async fn stream(
         // It may have ended by itself.
         drop(service.call("unsubscribe", id).await);
     });
-    let mut response = Response::new(Body::Events(receiver));
+    let mut response = Response::new(Body::events(receiver));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -84,6 +84,7 @@ mod events;
 #[cfg(test)]
 mod fuzz;
 mod headers;
+mod heads;
 #[cfg(feature = "tls")]
 mod keys;
 #[cfg(not(feature = "tls"))]

@@ -56,18 +56,12 @@ const FIGURES: [(&str, &str, &str, Read); 8] = [
 
 /// The text of `/metrics`.
 pub(crate) fn text(node: &Node) -> String {
-    let paths = node.services().into_iter().map(|service| service.path);
-    let found = paths.filter_map(|path| {
-        let service = node.find(&path).ok()?;
-        Some((
-            path.replace('\\', "\\\\")
-                .replace('"', "\\\"")
-                .replace('\n', "\\n"),
-            service.figures(),
-            service.latencies(),
-        ))
+    let services = node.clients().into_iter().map(|service| {
+        let path = service.path().replace('\\', "\\\\");
+        let path = path.replace('"', "\\\"").replace('\n', "\\n");
+        (path, service.figures(), service.latencies())
     });
-    let services: Vec<(String, ServiceFigures, Vec<OperationLatency>)> = found.collect();
+    let services: Vec<(String, ServiceFigures, Vec<OperationLatency>)> = services.collect();
     let mut text = String::new();
     for (name, kind, about, read) in FIGURES {
         // Writing to a string does not fail.

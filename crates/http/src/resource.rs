@@ -1,6 +1,6 @@
 //! A service as a resource: its state, parts of it, and its operations.
 
-use crate::body::{HttpReply, empty, json, typed};
+use crate::body::{HttpReply, empty, json, json_with, typed};
 use crate::caller::Caller;
 #[cfg(feature = "dssp")]
 use crate::content::bytes;
@@ -63,10 +63,11 @@ async fn answer_at(
     // Whether a method is for this place is told first.
     let options = options(request.headers(), caller);
     if let Some(name) = named(rest) {
-        if !reads(service, name) {
+        let called = CalledOperation::of(service, name);
+        if !called.reads {
             caller.may_change()?;
         }
-        return operation(site, service, name, target, options, request).await;
+        return operation(site, service, &called, target, options, request).await;
     }
     match rest {
         "" => match *request.method() {
@@ -77,9 +78,9 @@ async fn answer_at(
             Method::PUT => {
                 may_set(caller, request.headers())?;
                 let options = options?;
-                let body = body(site, request, &["application/json"]).await?;
+                let (body, headers) = body(site, request, &["application/json"]).await?;
                 let set = service.call_with("replace", body, options);
-                Ok(json(&site.wakes.wait(set).await?))
+                Ok(json_with(headers, &site.wakes.wait(set).await?))
             }
             Method::PATCH => {
                 may_set(caller, request.headers())?;
@@ -89,9 +90,9 @@ async fn answer_at(
                     Some(JSON_PATCH) => "patch_json",
                     _ => "patch",
                 };
-                let body = body(site, request, &kinds).await?;
+                let (body, headers) = body(site, request, &kinds).await?;
                 let patched = service.call_with(operation, body, options);
-                Ok(json(&site.wakes.wait(patched).await?))
+                Ok(json_with(headers, &site.wakes.wait(patched).await?))
             }
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
@@ -248,20 +249,36 @@ fn lookup(service: &AnyClient) -> Result<Value, Refusal> {
     written.map_err(|why| Fault::failed(format!("Lookup does not fit JSON: {why}")).into())
 }
 
-/// Whether the operation of this name changes nothing.
-fn reads(service: &AnyClient, name: &str) -> bool {
-    let is_query = |own: &Operation| own.verb == Verb::Query;
-    matches!(name, "get" | "lookup") || service.operation(name).is_some_and(is_query)
+/// The operation that a request calls.
+struct CalledOperation<'a> {
+    name: &'a str,
+    /// Whether it changes nothing.
+    reads: bool,
+    /// Whether it answers with a job.
+    job: bool,
+}
+
+impl<'a> CalledOperation<'a> {
+    fn of(service: &AnyClient, name: &'a str) -> Self {
+        let own = service.operation(name);
+        let is_query = |own: &Operation| own.verb == Verb::Query;
+        CalledOperation {
+            name,
+            reads: matches!(name, "get" | "lookup") || own.is_some_and(is_query),
+            job: own.is_some_and(|own| own.job),
+        }
+    }
 }
 
 /// Of an operation that is called by other methods, or by none, since it is not taken here.
-fn not_called_so(service: &AnyClient, name: &str) -> Refusal {
+fn not_called_so(service: &AnyClient, called: &CalledOperation<'_>) -> Refusal {
+    let name = called.name;
     if !service.takes(name) {
         let path = service.path();
         let reason = format!("{path} does not take {name}; {path}/-/lookup tells what it takes");
         return Refusal::method("", reason);
     }
-    let allow = match reads(service, name) {
+    let allow = match called.reads {
         true => "GET, HEAD, POST",
         false => "POST",
     };
@@ -272,29 +289,31 @@ fn not_called_so(service: &AnyClient, name: &str) -> Refusal {
 async fn operation(
     site: &ServerShared,
     service: &AnyClient,
-    name: &str,
+    called: &CalledOperation<'_>,
     target: &RequestTarget,
     options: Result<Options, Refusal>,
     request: Request<Incoming>,
 ) -> Result<HttpReply, Refusal> {
-    let reads = reads(service, name);
-    let (options, body) = match *request.method() {
+    let name = called.name;
+    let (options, (body, headers)) = match *request.method() {
         Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),
-        Method::GET | Method::HEAD if reads => {
+        Method::GET | Method::HEAD if called.reads => {
             let body = body_of(&target.parameters);
-            (options?, fitting(body, site.limits.depth)?)
+            let body = fitting(body, site.limits.depth);
+            (options?, (body?, HeaderMap::new()))
         }
         Method::POST => {
             let kinds = ["application/json", "application/x-www-form-urlencoded"];
             (options?, body(site, request, &kinds).await?)
         }
-        _ => return Err(not_called_so(service, name)),
+        _ => return Err(not_called_so(service, called)),
     };
-    let called = service.call_with(name, body, options);
-    let answer = site.wakes.wait(called).await?;
-    let job = service.operation(name).is_some_and(|own| own.job);
-    let mut reply = json(&answer);
-    if let (true, Some(path)) = (job, answer["path"].as_str()) {
+    let answering = service.call_with(name, body, options);
+    let answer = site.wakes.wait(answering).await?;
+    let mut reply = json_with(headers, &answer);
+    if called.job
+        && let Some(path) = answer["path"].as_str()
+    {
         *reply.status_mut() = StatusCode::ACCEPTED;
         if let Ok(path) = HeaderValue::from_str(path) {
             reply.headers_mut().insert(LOCATION, path);

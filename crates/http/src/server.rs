@@ -1,24 +1,29 @@
 //! The server: a thread with the accept loop, and a task for each connection.
 
 use crate::answer::answer;
+use crate::heads::{HeadTimer, HeadWait};
 #[cfg(not(feature = "tls"))]
 use crate::keys::Keys;
-use crate::site::ServerShared;
+use crate::site::{InFlight, ServerShared};
 use crate::writes::WatchedWrites;
 use crate::{Config, Limits, StartError};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use motet_service::Node;
 use motet_sync::thread::{JoinHandle, spawn_named};
 use std::convert::Infallible;
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::net::{SocketAddr, TcpListener};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::coop::unconstrained;
 use tokio::time::{sleep, timeout};
 
 /// A node that is reachable by HTTP. It ends with this.
@@ -78,7 +83,7 @@ impl Server {
                 .collect(),
             keys,
             mutual,
-            in_flight: Semaphore::new(limits.in_flight),
+            in_flight: InFlight::new(limits.in_flight),
             limits,
             anonymous: "anonymous".into(),
             wakes: Arc::default(),
@@ -196,29 +201,67 @@ pub(crate) async fn exchange(
     site: Arc<ServerShared>,
     role: Option<Arc<str>>,
 ) {
-    let (limits, mut stop) = (site.limits.clone(), site.stop.clone());
+    let (limits, heads) = (site.limits.clone(), Arc::new(HeadWait::new()));
+    let timer = HeadTimer::new(Arc::clone(&heads), limits.head_time);
+    let stream = WatchedWrites::new(stream, limits.write_time, Arc::clone(&heads));
+    let stop = site.stop.clone();
     let service = service_fn(move |request| {
-        let (site, role) = (Arc::clone(&site), role.clone());
-        async move { Ok::<_, Infallible>(answer(&site, request, role).await) }
+        let (site, role, heads) = (Arc::clone(&site), role.clone(), Arc::clone(&heads));
+        heads.came();
+        async move {
+            let mut reply = answer(&site, request, role).await;
+            reply.body_mut().belongs_to(heads);
+            Ok::<_, Infallible>(reply)
+        }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(limits.head_time)
-        .max_buf_size(limits.head.max(LEAST_HEAD));
+    http.max_buf_size(limits.head.max(LEAST_HEAD));
     // With another bound than its own hyper clears a table for each head.
     if limits.headers > OWN_HEADERS {
         http.max_headers(limits.headers);
     }
-    let stream = WatchedWrites::new(stream, limits.write_time);
-    let connection = http.serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    tokio::select! {
-        biased;
-        // Whoever breaks the protocol is told by hyper, and has nobody else to tell.
-        _ = &mut connection => return,
-        _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
-    }
-    drop(connection.await);
+    let connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    to_its_end(connection, timer, stop, |connection| {
+        connection.graceful_shutdown();
+    })
+    .await;
+}
+
+/// Has a connection go on until it has ended, or has waited too long for a head. When the server
+/// stops, it is told so by `shut_down`, and ends with what it is doing.
+async fn to_its_end<C: Future>(
+    mut connection: Pin<&mut C>,
+    mut timer: HeadTimer,
+    mut stop: watch::Receiver<bool>,
+    shut_down: impl Fn(Pin<&mut C>),
+) {
+    let stops = stop.clone();
+    // It is to wake the task also where tokio lets that do nothing more now.
+    let mut stopping = pin!(unconstrained(stop.wait_for(|stop| *stop)));
+    let (mut own, mut is_told): (Option<Waker>, bool) = (None, false);
+    poll_fn(|cx| {
+        loop {
+            // Whoever breaks the protocol is told by hyper, and has nobody else to tell.
+            if connection.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            // The timer and the server's end wake this task; most often there is nothing to see.
+            let is_known = own.as_ref().is_some_and(|own| own.will_wake(cx.waker()));
+            if !is_known {
+                own = Some(cx.waker().clone());
+            }
+            if (!is_known || timer.rings()) && timer.poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            let may_stop = !is_known || !matches!(stops.has_changed(), Ok(false));
+            if is_told || !may_stop || stopping.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            is_told = true;
+            shut_down(connection.as_mut());
+        }
+    })
+    .await;
 }
 
 /// Answers a request by 503. Takes what the other side still sends, as much as a body may have, so

@@ -4,8 +4,9 @@ use crate::Limits;
 use crate::keys::Keys;
 use crate::wakes::Wakes;
 use motet_service::Node;
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 /// What all requests share.
 pub(crate) struct ServerShared {
@@ -15,9 +16,60 @@ pub(crate) struct ServerShared {
     /// Whether only those may connect who have a certificate.
     pub(crate) mutual: bool,
     pub(crate) limits: Limits,
-    pub(crate) in_flight: Semaphore,
+    pub(crate) in_flight: InFlight,
     pub(crate) wakes: Arc<Wakes>,
     /// The role of those who need none.
     pub(crate) anonymous: Arc<str>,
     pub(crate) stop: watch::Receiver<bool>,
+}
+
+/// How many requests are answered now, and may be.
+pub(crate) struct InFlight {
+    most: usize,
+    now: AtomicUsize,
+}
+
+/// A request that is answered until this is dropped.
+pub(crate) struct InFlightPlace<'a>(&'a InFlight);
+
+impl InFlight {
+    pub(crate) fn new(most: usize) -> Self {
+        InFlight {
+            most,
+            now: AtomicUsize::new(0),
+        }
+    }
+
+    /// One more, if there is room. Nobody waits for it.
+    pub(crate) fn enter(&self) -> Option<InFlightPlace<'_>> {
+        let place = InFlightPlace(self);
+        // Relaxed, here and below: it is a number, and nobody concludes anything else from it.
+        let before = self.now.fetch_add(1, Ordering::Relaxed);
+        (before < self.most).then_some(place)
+    }
+}
+
+impl Drop for InFlightPlace<'_> {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_so_many() {
+        let in_flight = InFlight::new(2);
+        let [one, two] = [(); 2].map(|()| in_flight.enter());
+        assert!(one.is_some() && two.is_some());
+        assert!(in_flight.enter().is_none() && in_flight.enter().is_none());
+        drop(one);
+        let three = in_flight.enter();
+        assert!(three.is_some() && in_flight.enter().is_none());
+        drop((two, three));
+        assert_eq!(in_flight.now.load(Ordering::Relaxed), 0);
+        assert!(InFlight::new(0).enter().is_none());
+    }
 }

@@ -7,6 +7,7 @@
 //! Tokio writes to the event of its thread for each task that another thread wakes. Here the first
 //! answer in the list wakes one task, which wakes the others from the server's own thread.
 
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, renew_waker};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -42,6 +43,8 @@ impl Drop for WakesEnd<'_> {
 struct OneWake {
     wakes: Arc<Wakes>,
     waker: Waker,
+    /// Since it was looked at last.
+    is_woken: AtomicBool,
 }
 
 impl Wakes {
@@ -68,7 +71,8 @@ impl Wakes {
         .await
     }
 
-    /// Waits for what other threads do.
+    /// Waits for what other threads do. `future` is looked at when it has been woken: its task is
+    /// for the sake of its connection, too.
     pub(crate) async fn wait<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
         let mut future = pin!(future);
         let mut waker: Option<(Waker, Arc<OneWake>)> = None;
@@ -77,12 +81,16 @@ impl Wakes {
                 let one = Arc::new(OneWake {
                     wakes: Arc::clone(self),
                     waker: cx.waker().clone(),
+                    is_woken: AtomicBool::new(true),
                 });
                 waker = Some((Waker::from(Arc::clone(&one)), one));
             }
             match &waker {
-                Some((waker, _)) => future.as_mut().poll(&mut Context::from_waker(waker)),
-                None => Poll::Pending,
+                // Before the look: what wakes during it has it looked at again.
+                Some((waker, one)) if one.is_woken.swap(false, Ordering::Acquire) => {
+                    future.as_mut().poll(&mut Context::from_waker(waker))
+                }
+                _ => Poll::Pending,
             }
         })
         .await
@@ -91,6 +99,8 @@ impl Wakes {
 
 impl Wake for OneWake {
     fn wake(self: Arc<Self>) {
+        // Before its task is woken, which looks.
+        self.is_woken.store(true, Ordering::Release);
         let mut state = self.wakes.0.lock();
         if !state.runs {
             drop(state);
@@ -108,7 +118,7 @@ impl Wake for OneWake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motet_sync::atomic::{AtomicUsize, Ordering};
+    use motet_sync::atomic::AtomicUsize;
     use motet_sync::thread::spawn;
     use std::time::Duration;
     use tokio::sync::oneshot;
@@ -148,6 +158,26 @@ mod tests {
         for wait in &mut waiting {
             assert_eq!(wait.as_mut().poll(&mut cx), Poll::Ready(Ok(7)));
         }
+    }
+
+    #[test]
+    fn who_has_not_been_woken_is_not_looked_at() {
+        let wakes = Arc::new(Wakes::default());
+        let (sender, mut receiver) = oneshot::channel();
+        let looks = AtomicUsize::new(0);
+        let looking = poll_fn(|cx| {
+            looks.fetch_add(1, Ordering::Relaxed);
+            pin!(&mut receiver).poll(cx)
+        });
+        let mut wait = pin!(wakes.wait(looking));
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..3 {
+            assert!(wait.as_mut().poll(&mut cx).is_pending());
+        }
+        assert_eq!(looks.load(Ordering::Relaxed), 1);
+        assert_eq!(sender.send(7), Ok(()));
+        assert_eq!(wait.as_mut().poll(&mut cx), Poll::Ready(Ok(7)));
+        assert_eq!(looks.load(Ordering::Relaxed), 2);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Connections whose other side takes nothing of what is written: they end.
 
+use crate::heads::HeadWait;
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -14,14 +16,17 @@ pub(crate) struct WatchedWrites<S> {
     most: Duration,
     /// There while a write waits.
     over: Option<Pin<Box<Sleep>>>,
+    /// Hears of that.
+    heads: Arc<HeadWait>,
 }
 
 impl<S> WatchedWrites<S> {
-    pub(crate) fn new(stream: S, most: Duration) -> Self {
+    pub(crate) fn new(stream: S, most: Duration, heads: Arc<HeadWait>) -> Self {
         WatchedWrites {
             stream,
             most,
             over: None,
+            heads,
         }
     }
 
@@ -32,11 +37,16 @@ impl<S> WatchedWrites<S> {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<R>> {
         if written.is_ready() {
-            self.over = None;
+            if self.over.take().is_some() {
+                self.heads.writes_go_on();
+            }
             return written;
         }
-        let most = self.most;
-        let over = self.over.get_or_insert_with(|| Box::pin(sleep(most)));
+        let (most, heads) = (self.most, &self.heads);
+        let over = self.over.get_or_insert_with(|| {
+            heads.writes_wait();
+            Box::pin(sleep(most))
+        });
         over.as_mut()
             .poll(cx)
             .map(|()| Err(io::ErrorKind::TimedOut.into()))

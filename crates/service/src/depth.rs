@@ -4,6 +4,7 @@ use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 /// The operations that were posted and have not started, at most so many.
@@ -22,6 +23,29 @@ struct Inner {
     posters: VecDeque<Waker>,
 }
 
+/// The room of an operation that waits, given back when it starts or is dropped.
+pub(crate) struct DepthRoom(Option<Arc<Depth>>);
+
+impl DepthRoom {
+    /// Of an operation that takes none.
+    pub(crate) fn none() -> Self {
+        DepthRoom(None)
+    }
+
+    /// The operation starts.
+    pub(crate) fn leave(&mut self) {
+        if let Some(depth) = self.0.take() {
+            depth.leave();
+        }
+    }
+}
+
+impl Drop for DepthRoom {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
 impl Depth {
     pub(crate) fn new(limit: usize) -> Self {
         Depth {
@@ -35,24 +59,24 @@ impl Depth {
         self.limit
     }
 
-    /// Takes room for one; `false` when there is none.
-    pub(crate) fn enter(&self) -> bool {
+    /// Takes room for one, if there is some.
+    pub(crate) fn enter(self: &Arc<Self>) -> Option<DepthRoom> {
         let mut inner = self.inner.lock();
-        let free = inner.waiting < self.limit;
-        match free {
-            true => self.set(&mut inner, 1),
-            false => inner.refused += 1,
+        if inner.waiting >= self.limit {
+            inner.refused += 1;
+            return None;
         }
-        free
+        self.set(&mut inner, 1);
+        Some(DepthRoom(Some(Arc::clone(self))))
     }
 
     /// Takes room for one, as soon as there is some.
-    pub(crate) async fn enter_wait(&self) {
+    pub(crate) async fn enter_wait(self: &Arc<Self>) -> DepthRoom {
         poll_fn(|cx| {
             let mut inner = self.inner.lock();
             if inner.waiting < self.limit {
                 self.set(&mut inner, 1);
-                return Poll::Ready(());
+                return Poll::Ready(DepthRoom(Some(Arc::clone(self))));
             }
             if !inner
                 .posters
@@ -63,11 +87,11 @@ impl Depth {
             }
             Poll::Pending
         })
-        .await;
+        .await
     }
 
     /// One has started, or is gone.
-    pub(crate) fn leave(&self) {
+    fn leave(&self) {
         let mut inner = self.inner.lock();
         self.set(&mut inner, -1);
         // All of them: one that has been dropped meanwhile would keep the room from the next.

@@ -2,12 +2,12 @@
 
 use crate::context::CallContext;
 use crate::create::create;
-use crate::service::{Common, OwnThreads};
+use crate::service::{Common, NodeShared, OwnThreads};
 use crate::spec::Spec;
 use crate::system::{Finished, JobClient, JobRequest, JobService, JobState, Progress};
 use crate::{Client, Cx, Fault, FaultCode, data};
 use motet_comm::{Communicator, World};
-use motet_dispatch::{Causality, spawn};
+use motet_dispatch::{Causalities, Causality, spawn, spawn_here};
 use serde_json::Value;
 use std::fmt;
 use std::future::Future;
@@ -72,7 +72,16 @@ impl Cx {
             cancel: cancel.clone(),
         }));
         let trace = self.envelope.trace().map(|trace| trace.id);
+        let unbegun = UnbegunJob {
+            shared: Arc::clone(shared),
+            id: common.id,
+            client: Some(client.clone()),
+        };
         let working = work_of(common, client, cancel, trace, threads, work(cx));
+        let working = async move {
+            unbegun.begins();
+            working.await;
+        };
         match spawn(&self.common.queue, working) {
             Ok(()) => Ok(JobRef { path }),
             Err(refused) => {
@@ -97,6 +106,11 @@ impl Cx {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         job_of(self).is_some_and(|job| job.cancel.is_cancelled())
+    }
+
+    /// The path of the job whose work this is.
+    pub(crate) fn job_path(&self) -> Option<&str> {
+        job_of(self).map(|job| job.client.path())
     }
 
     /// Ranks behind this operation. They run on threads for calls that block, when the node has
@@ -145,7 +159,41 @@ async fn work_of(
     // Behind all that it has reported, however much of that waits: else it would seem to go on.
     let finish = client.finish(Finished { result, fault });
     // A job whose service was dropped has nobody to tell.
-    drop(finish.wait_for_room().within(Duration::MAX).await);
+    let telling = async move { drop(finish.wait_for_room().within(Duration::MAX).await) };
+    // Under no causality: that of the caller may be cancelled, and would have it skipped.
+    Causalities::none().run(|| spawn_here(&common.queue, telling));
+}
+
+/// A job whose work has not begun. When this is dropped it will not: it was skipped with a
+/// causality of its caller, or the queue takes no task.
+struct UnbegunJob {
+    shared: Arc<NodeShared>,
+    id: u64,
+    /// There until the work begins.
+    client: Option<JobClient>,
+}
+
+impl UnbegunJob {
+    fn begins(mut self) {
+        self.client = None;
+    }
+}
+
+impl Drop for UnbegunJob {
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else {
+            return;
+        };
+        let cancel = self.shared.jobs.lock().remove(&self.id);
+        drop(cancel);
+        let reason = "the job was cancelled before it began";
+        let finish = JobRequest::Finish(Finished {
+            result: None,
+            fault: Some(Fault::new(FaultCode::OperationCanceled, reason)),
+        });
+        // As when it ends.
+        drop(Causalities::none().run(|| client.post(finish)));
+    }
 }
 
 /// The job whose work this is.

@@ -3,13 +3,13 @@
 use crate::budget::Budget;
 use crate::create::{self, Create, KindOf};
 use crate::deadlines::Deadlines;
-use crate::service::{NodeShared, ServiceKind, typed};
+use crate::service::{Any, NodeShared, ServiceKind, typed};
 use crate::spec::Spec;
 use crate::store::StoreWriter;
 use crate::system;
 use crate::{AnyClient, Client, Contract, ContractClient, Fault, Service, ServiceInfo, Store};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Replay, Timescale};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -222,7 +222,14 @@ impl Node {
         Some((AnyClient(service), rest))
     }
 
-    /// What all its services are, by path.
+    /// The clients of all its services, by path.
+    #[must_use]
+    pub fn clients(&self) -> Vec<AnyClient> {
+        self.0.0.services().into_iter().map(AnyClient).collect()
+    }
+
+    /// What all its services are, by path. Their schemas are written for each call: for less ask
+    /// [`Node::clients`].
     #[must_use]
     pub fn services(&self) -> Vec<ServiceInfo> {
         self.0
@@ -250,10 +257,12 @@ impl Node {
     }
 
     /// Ends all services, those that others have as partners last, then the node's own. What has
-    /// not ended within ten seconds is left to the end of the node.
+    /// not ended within ten seconds is left to the end of the node. Services that wait for their
+    /// partners end at once: their creation answers [`Gone`](crate::FaultCode::Gone).
     pub async fn shutdown(&self) {
         let shared = &self.0.0;
-        for service in shared.in_order_of_end() {
+        shared.begin_end();
+        for service in in_order_of_end(shared) {
             let options = crate::Options {
                 within: Some(Duration::from_secs(10)),
                 ..crate::Options::default()
@@ -265,7 +274,34 @@ impl Node {
     }
 }
 
+/// The services that are not the node's own, in the order in which they end: who has partners
+/// before them.
+fn in_order_of_end(shared: &NodeShared) -> Vec<Any> {
+    let mut left: BTreeMap<String, Any> = shared
+        .services()
+        .into_iter()
+        .map(|service| (service.common().path.to_string(), service))
+        .filter(|(path, _)| !path.starts_with("/sys/"))
+        .collect();
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        let needed: BTreeSet<String> = left
+            .values()
+            .flat_map(|service| {
+                let partners = service.common().partners.lock();
+                partners.values().cloned().collect::<Vec<_>>()
+            })
+            .collect();
+        let free = left.keys().find(|path| !needed.contains(*path));
+        // Those that need each other end in the order of their paths.
+        let next = free.or_else(|| left.keys().next()).cloned();
+        order.extend(next.and_then(|path| left.remove(&path)));
+    }
+    order
+}
+
 fn end(shared: &Arc<NodeShared>) {
+    shared.begin_end();
     for served in shared.take_all() {
         served.abandon();
     }

@@ -4,7 +4,7 @@
 //!   their partners;
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
 //! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without knowing the
-//!   contract;
+//!   contract; `standing.rs`: how a service stands;
 //! - `admission.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
 //! - `cx.rs`: what a handler knows;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
@@ -26,6 +26,7 @@ mod new_subscription;
 mod notification;
 mod shared;
 mod slot;
+mod standing;
 mod subscription;
 mod subscriptions;
 mod threads;

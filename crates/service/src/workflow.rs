@@ -131,7 +131,8 @@ pub trait Workflows {
     /// Begins a run, and goes on with it to its end.
     #[submit(job)]
     async fn run(cx: Cx, begin: Begin) -> Result<Run, Fault>;
-    /// Goes on with a run that was interrupted or has failed.
+    /// Goes on with a run that was interrupted or has failed. The job has the fault
+    /// `DuplicateEntry` while another carries the run out.
     #[submit(job)]
     async fn resume(cx: Cx, name: String) -> Result<Run, Fault>;
     /// How a run stands.
@@ -215,8 +216,8 @@ impl Workflows for Workflow {
 
     fn record(&mut self, step: StepDone) -> Result<(), Fault> {
         let known = self.of(&step.run)?.steps.entry(step.step).or_default();
-        // Of two that carry out the same run the first to record a step is right: their calls had
-        // the same key.
+        // A job that was cancelled may have posted this before the next one has begun. The first
+        // to record a step is right: their calls had the same key.
         if !known.has_ended() {
             *known = step.done;
         }
@@ -226,7 +227,7 @@ impl Workflows for Workflow {
     fn set_status(&mut self, ended: RunEnded) -> Result<(), Fault> {
         let run = self.runs.runs.get(&ended.run);
         let is_over = run.is_some_and(|run| run.status != RunStatus::Running);
-        // Another job has brought it to its end, and this one was given up.
+        // Its job was cancelled when the end of the run was on its way.
         if ended.status == RunStatus::Interrupted && is_over {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use super::corpus::{CBOR, FORMS, HEADS, JSON, RESUMED, STREAMS, TARGETS, TOKENS}
 use super::{LONGEST, many};
 use crate::caller::Caller;
 use crate::resource::options;
-use crate::site::ServerShared;
+use crate::site::{InFlight, ServerShared};
 use crate::target::RequestTarget;
 use crate::watch::Events;
 use crate::{Limits, caller, cbor, content, events, server, weight};
@@ -17,7 +17,7 @@ use motet_service::{Create, Node, Service, State, Value, contract, data};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 #[data]
@@ -79,7 +79,7 @@ fn site() -> (Dispatcher, Arc<ServerShared>) {
         keys: None,
         mutual: false,
         limits: limits(),
-        in_flight: Semaphore::new(256),
+        in_flight: InFlight::new(256),
         anonymous: "anonymous".into(),
         wakes: Arc::default(),
         stop,

@@ -6,7 +6,7 @@ use motet_ports::wait_blocking;
 use motet_testkit::patience;
 use serde_json::json;
 use std::future::IntoFuture;
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -240,4 +240,37 @@ fn sem_g413_slow_heads_and_bodies_are_cut_off() {
     stream.write_all(head.as_bytes()).unwrap();
     assert_eq!(Answer::read(stream).status, 408);
     assert_eq!(shop.get("/healthz").status, 200);
+}
+
+#[test]
+fn sem_g413_only_who_waits_for_a_head_is_cut_off() {
+    let shop = Shop::open_with(|config| config.limits.head_time = Duration::from_millis(500));
+    // A head behind another may take as long.
+    for rest in ["", "GET /till HTTP/1.1\r\nhost:"] {
+        let mut stream = shop.connect();
+        let heads = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n{rest}");
+        stream.write_all(heads.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let ended = stream.read_to_end(&mut answer).map_err(|why| why.kind());
+        let waits_still = [ErrorKind::WouldBlock, ErrorKind::TimedOut].map(Err);
+        assert!(!waits_still.contains(&ended), "{ended:?}");
+        assert_eq!(Answer::of(&answer).status, 200);
+    }
+    // Who reads events does not wait for a head, nor does who is answered late.
+    let mut events = shop.connect();
+    let head = "GET /till/-/events HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    events.write_all(head.as_bytes()).unwrap();
+    let mut read = String::new();
+    let mut read_to = |part: &str| {
+        while !read.contains(part) {
+            let mut piece = [0; 256];
+            let bytes = events.read(&mut piece).unwrap();
+            assert_ne!(bytes, 0, "it was cut off: {read}");
+            read.push_str(std::str::from_utf8(&piece[..bytes]).unwrap());
+        }
+    };
+    read_to("id: 0");
+    assert_eq!(shop.send("POST", "/till/-/wait", "", "1200").status, 200);
+    shop.deposit("ann", 1);
+    read_to("ann");
 }

@@ -1,7 +1,11 @@
 //! The uniform operations by HTTP.
 
 use crate::till::Shop;
+use motet_ports::wait_blocking;
+use motet_service::schemars::{JsonSchema, Schema, SchemaGenerator};
+use motet_service::{Create, Service, State, contract, data};
 use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn sem_g409_a_state_is_a_resource() {
@@ -168,6 +172,74 @@ fn sem_g418_the_node_describes_itself() {
         figures.contains("motet_calls_total{service=\"/till\"} 1"),
         "{figures}"
     );
+}
+
+/// How often the schema of a state was written.
+static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+
+fn counted(generator: &mut SchemaGenerator) -> Schema {
+    WRITTEN.fetch_add(1, Ordering::Relaxed);
+    u64::json_schema(generator)
+}
+
+#[data]
+#[derive(Default)]
+struct WeighedGrams {
+    #[schemars(schema_with = "counted")]
+    grams: u64,
+}
+
+#[contract(uri = "test:scales/1", state = WeighedGrams)]
+trait Scales {
+    #[update]
+    fn weigh(&mut self, grams: u64);
+}
+
+#[derive(Service)]
+#[service(contract = Scales)]
+struct KitchenScales {
+    #[state]
+    load: State<WeighedGrams>,
+}
+
+impl Scales for KitchenScales {
+    fn weigh(&mut self, grams: u64) {
+        self.load.grams = grams;
+    }
+}
+
+#[test]
+fn sem_g418_only_the_description_of_a_node_has_schemas_written() {
+    let shop = Shop::open();
+    let scales = shop
+        .node
+        .create(Create::<KitchenScales>::of().at("/scales"));
+    let scales = wait_blocking(scales).unwrap().unwrap();
+    wait_blocking(async { scales.weigh(40).await })
+        .unwrap()
+        .unwrap();
+    let written = || WRITTEN.load(Ordering::Relaxed);
+    let before = written();
+    let directory = shop.get("/").json();
+    let mut services = directory["services"].as_array().unwrap().iter();
+    let listed = services.find(|service| service["path"] == "/scales");
+    let expected = json!({
+        "path": "/scales",
+        "kind": "kitchen-scales",
+        "contract": "test:scales/1",
+        "lifecycle": "running",
+        "version": 1,
+        "partners": {},
+    });
+    assert_eq!(listed, Some(&expected));
+    assert_eq!(
+        shop.get("/readyz").json(),
+        json!({"ready": true, "waiting": []})
+    );
+    assert!(shop.get("/metrics").body.contains("service=\"/scales\""));
+    assert_eq!(written(), before, "no schema was asked for");
+    assert_eq!(shop.get("/openapi.json").status, 200);
+    assert!(written() > before, "the count counts");
 }
 
 #[test]

@@ -77,7 +77,7 @@ async fn find_one(
     };
     match waited {
         Ok(service) => Ok(Some(service)),
-        Err(_) if partner.optional => Ok(None),
+        Err(_) if partner.optional && !shared.ends() => Ok(None),
         Err(fault) => Err(fault),
     }
 }

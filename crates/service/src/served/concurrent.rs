@@ -6,7 +6,7 @@ use crate::options::RequestEnvelope;
 use crate::report::{Level, Traced};
 use crate::service::{ContractOf, StateOf};
 use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
-use crate::{Contract, Cx, Fault, Group, Operation};
+use crate::{Contract, Cx, Fault, Operation};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -15,9 +15,9 @@ use std::time::Instant;
 
 impl<S: Service> Served<S> {
     /// Handles an item whose handler does not wait.
-    pub(super) fn concurrent(&self, item: OperationItem<ContractOf<S>>) {
+    pub(super) fn concurrent(&self, mut item: OperationItem<ContractOf<S>>) {
         let common = &self.slot.common;
-        let (begun, service) = match self.begin_concurrent(&item.envelope) {
+        let (begun, service) = match self.begin_concurrent(&mut item) {
             Ok(begun) => begun,
             Err(fault) => return self.refuse(item, fault),
         };
@@ -66,8 +66,8 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item whose handler may wait.
-    pub(super) async fn concurrent_async(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
-        let service = match self.begin_concurrent(&item.envelope) {
+    pub(super) async fn concurrent_async(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+        let service = match self.begin_concurrent(&mut item) {
             Ok((_, service)) => service,
             Err(fault) => return self.refuse(item, fault),
         };
@@ -85,11 +85,14 @@ impl<S: Service> Served<S> {
     }
 
     /// What comes before a concurrent handler: when it begins, and the service.
-    fn begin_concurrent(&self, envelope: &RequestEnvelope) -> Result<(Instant, Arc<S>), Fault> {
+    fn begin_concurrent(
+        &self,
+        item: &mut OperationItem<ContractOf<S>>,
+    ) -> Result<(Instant, Arc<S>), Fault> {
         let common = &self.slot.common;
-        self.slot.leave(Group::Concurrent);
-        let begun = self.in_time(envelope.deadline)?;
-        self.has_version(envelope.if_version())?;
+        item.room.leave();
+        let begun = self.in_time(item.envelope.deadline)?;
+        self.has_version(item.envelope.if_version())?;
         let service = self.cell.lock().clone();
         let service = service.ok_or_else(|| common.absence())?;
         Figures::count(&common.figures.calls);
@@ -162,8 +165,8 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item of the independent port.
-    pub(super) async fn independent(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
-        self.slot.leave(Group::Independent);
+    pub(super) async fn independent(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+        item.room.leave();
         let fits = self
             .in_time(item.envelope.deadline)
             .and_then(|_| self.has_version(item.envelope.if_version()));

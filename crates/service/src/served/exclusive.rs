@@ -7,7 +7,7 @@ use crate::keys::{KeyLookup, KeyedAnswers};
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
 use crate::service::{ContractOf, Figures, OperationBody, OperationItem, StateOf};
-use crate::{Contract, Cx, Fault, FaultCode, Group, Serves, Service};
+use crate::{Contract, Cx, Fault, FaultCode, Serves, Service};
 use motet_dispatch::spawn;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -76,8 +76,8 @@ impl<S: Service> Served<S> {
         }
     }
 
-    fn exclusive(self: &Arc<Self>, item: OperationItem<ContractOf<S>>) {
-        self.slot.leave(Group::Exclusive);
+    fn exclusive(self: &Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+        item.room.leave();
         let begun = match self.in_time(item.envelope.deadline) {
             Ok(begun) => begun,
             Err(fault) => return self.refuse(item, fault),
@@ -115,8 +115,8 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item whose handler may wait, for itself or for a commit.
-    pub(super) async fn exclusive_async(self: Arc<Self>, item: OperationItem<ContractOf<S>>) {
-        self.slot.leave(Group::Exclusive);
+    pub(super) async fn exclusive_async(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+        item.room.leave();
         let fits = self
             .in_time(item.envelope.deadline)
             .and_then(|_| match item.what {
@@ -202,7 +202,7 @@ impl<S: Service> Served<S> {
         if let Err(fault) = self.has_version(cx.envelope.if_version()) {
             return self.give(reply, Err(fault), captured);
         }
-        let _taken = TakenService::of(self);
+        let taken = TakenService::of(self);
         let Some(mut shared) = self.cell.lock().take() else {
             return self.give(reply, Err(common.absence()), captured);
         };
@@ -215,6 +215,8 @@ impl<S: Service> Served<S> {
             Ok(outcome) => outcome,
             Err(panicked) => {
                 self.torn(shared, before.state, &panicked);
+                // It is built anew for this panic: not once more, when that goes on from here.
+                drop(taken);
                 return self.panicked(panicked, reply, captured);
             }
         };

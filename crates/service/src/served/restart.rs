@@ -6,7 +6,7 @@ use crate::lifecycle::Lifecycle;
 use crate::report::Level;
 use crate::service::Figures;
 use crate::{Fault, Service};
-use motet_dispatch::spawn;
+use motet_dispatch::{Causalities, spawn};
 use motet_ports::timer::sleep;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,9 @@ impl<S: Service> Served<S> {
                 Err(fault) => served.restart(&fault),
             }
         };
-        if spawn(&common.queue, again).is_err() {
+        // Under no causality: that of the change may be cancelled, and would have it skipped.
+        let begun = Causalities::none().run(|| spawn(&common.queue, again));
+        if begun.is_err() {
             common.set_unless_ended(Lifecycle::Failed {
                 why: "the node has stopped".to_owned(),
             });

@@ -7,7 +7,7 @@ use crate::queue::Queue;
 use crate::service::AnyService;
 use crate::service::ContractOf;
 use crate::service::{OperationBody, OperationItem, ServiceSlot};
-use crate::{Contract, Cx, Fault, Group, Serves, Service};
+use crate::{Contract, Cx, Fault, Serves, Service};
 use motet_dispatch::spawn;
 use motet_ports::{Port, Receive};
 use std::panic::resume_unwind;
@@ -17,6 +17,7 @@ impl<S: Service> Served<S> {
     /// Handles the item of the teardown port: nothing else of the service runs any more.
     pub(super) fn teardown(self: Arc<Self>, item: OperationItem<ContractOf<S>>) -> Running {
         Box::pin(async move {
+            item.under.add();
             let common = &self.slot.common;
             common.set_life(Lifecycle::Draining);
             let timers = std::mem::take(&mut self.work.lock().timers);
@@ -97,18 +98,16 @@ impl<C: Contract> Answer<C> {
 /// Answers whatever still comes with the fault of a service that has ended.
 pub(crate) fn refuse_all<C: Contract>(slot: &Arc<ServiceSlot<C>>) {
     let ports = [
-        (&slot.concurrent, Group::Concurrent),
-        (&slot.concurrent_async, Group::Concurrent),
-        (&slot.exclusive_async, Group::Exclusive),
-        (&slot.teardown, Group::Teardown),
-        (&slot.independent, Group::Independent),
+        &slot.concurrent,
+        &slot.concurrent_async,
+        &slot.exclusive_async,
+        &slot.teardown,
+        &slot.independent,
     ];
-    for (port, group) in ports {
-        let (weak, common) = (Arc::downgrade(slot), Arc::clone(&slot.common));
+    for port in ports {
+        let common = Arc::clone(&slot.common);
         refuse_at(slot, port, move |item: OperationItem<C>| {
-            if let Some(slot) = weak.upgrade() {
-                slot.leave(group);
-            }
+            drop(item.room);
             item.what.refuse(common.absence());
         });
     }
@@ -123,7 +122,7 @@ pub(crate) fn refuse_all<C: Contract>(slot: &Arc<ServiceSlot<C>>) {
 /// Refuses the oldest batch.
 fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
     for item in slot.batches.take() {
-        slot.leave(Group::Exclusive);
+        drop(item.room);
         item.what.refuse(slot.common.absence());
     }
 }

@@ -7,11 +7,12 @@ use super::notification::Notification;
 use super::slot::{OperationBody, OperationItem, ServiceSlot};
 use super::subscriptions::{Entering, Sink};
 use crate::context::CallContext;
-use crate::depth::Depth;
+use crate::depth::DepthRoom;
 use crate::json::{Answering, To};
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
+use motet_dispatch::Causalities;
 use motet_ports::{Port, reply};
 use serde_json::Value;
 use std::fmt;
@@ -297,15 +298,21 @@ pub(crate) fn begin<C: Contract>(
     let (verb, group) = what.verb();
     let context = CallContext::inherited();
     let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), waits)?;
-    if slot.depth(group).is_some_and(|depth| !depth.enter()) {
-        return Err(full(slot, group));
-    }
+    let room = match slot.depth(group) {
+        Some(depth) => depth.enter().ok_or_else(|| full(slot, group))?,
+        None => DepthRoom::none(),
+    };
     let shared = &slot.common.shared;
     let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
     if !waits {
         envelope.set_one_way();
     }
-    slot.post(OperationItem { what, envelope });
+    slot.post(OperationItem {
+        room,
+        what,
+        envelope,
+        under: Causalities::none(),
+    });
     Ok(deadline)
 }
 
@@ -320,18 +327,24 @@ pub(crate) async fn begin_wait<C: Contract>(
     let mut envelope = envelop(slot, verb, group, &mut options, context.as_ref(), true)?;
     let shared = &slot.common.shared;
     let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
-    if let Some(depth) = slot.depth(group) {
-        let entered = shared.deadlines.before(deadline, depth.enter_wait()).await;
-        if entered.is_err() {
-            return Err(full(slot, group));
+    let room = match slot.depth(group) {
+        Some(depth) => {
+            let entered = shared.deadlines.before(deadline, depth.enter_wait()).await;
+            entered.map_err(|_| full(slot, group))?
         }
-    }
-    slot.post(OperationItem { what, envelope });
+        None => DepthRoom::none(),
+    };
+    slot.post(OperationItem {
+        room,
+        what,
+        envelope,
+        under: Causalities::none(),
+    });
     Ok(deadline)
 }
 
 fn full<C: Contract>(slot: &ServiceSlot<C>, group: Group) -> Fault {
-    let limit = slot.depth(group).map_or(0, Depth::limit);
+    let limit = slot.depth(group).map_or(0, |depth| depth.limit());
     let reason = format!("{limit} operations wait there already; try again, or wait for room");
     Fault::new(FaultCode::QueuingLimitExceeded, reason)
         .of_service(&slot.common.path)

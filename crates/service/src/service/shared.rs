@@ -13,7 +13,7 @@ use crate::{Fault, FaultCode};
 use motet_dispatch::{Causality, DispatcherQueue, Enqueue, QueueConfig};
 use motet_sync::{Mutex, Serial};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub(crate) struct NodeShared {
     pub(crate) traces: Serial,
     /// The jobs that can be cancelled, by the numbers of their services.
     pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
+    /// Which jobs carry out runs of workflows, by the path of their service and the run's name.
+    pub(crate) runs: Mutex<BTreeMap<(Arc<str>, String), String>>,
     begun: Instant,
     places: Mutex<Places>,
     pub(crate) dispatchers: Arc<ServiceDispatchers>,
@@ -57,6 +59,8 @@ struct Places {
     wakers: Vec<Waker>,
     /// By the buckets of paths: more than any version of a service that has ended there.
     versions: BTreeMap<u64, u64>,
+    /// The node begins to end: nobody is waited for any more.
+    ends: bool,
     closed: bool,
 }
 
@@ -67,6 +71,10 @@ fn bucket(path: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     hasher.finish() % BUCKETS
+}
+
+fn has_ended() -> Fault {
+    Fault::new(FaultCode::Gone, "the node has ended")
 }
 
 impl Places {
@@ -81,7 +89,7 @@ impl Places {
 
     fn check_free(&self, path: &str) -> Result<(), Fault> {
         if self.closed {
-            return Err(Fault::new(FaultCode::Gone, "the node has ended"));
+            return Err(has_ended());
         }
         if self.services.contains_key(path) {
             let reason = "there is a service at this path already; drop it, or choose another path";
@@ -123,6 +131,7 @@ impl NodeShared {
             ids: Serial::new(),
             traces: Serial::new(),
             jobs: Mutex::default(),
+            runs: Mutex::default(),
             begun,
             places: Mutex::default(),
             dispatchers: Arc::default(),
@@ -135,11 +144,8 @@ impl NodeShared {
 
     /// Milliseconds since the node has started, by its clock.
     pub(crate) fn elapsed_ms(&self) -> u64 {
-        let elapsed = self
-            .deadlines
-            .clock()
-            .now()
-            .saturating_duration_since(self.begun);
+        let now = self.deadlines.clock().now();
+        let elapsed = now.saturating_duration_since(self.begun);
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -306,10 +312,21 @@ impl NodeShared {
     }
 
     /// Waits until `look` finds something in the services, looking again with each change.
-    pub(crate) async fn until<R>(&self, mut look: impl FnMut(&[Any]) -> Option<R>) -> R {
+    ///
+    /// # Errors
+    /// The node ends.
+    pub(crate) async fn until<R>(
+        &self,
+        mut look: impl FnMut(&[Any]) -> Option<Result<R, Fault>>,
+    ) -> Result<R, Fault> {
         poll_fn(|cx| {
+            let mut places = self.places.lock();
+            if places.ends {
+                return Poll::Ready(Err(has_ended()));
+            }
             // Before the look: what changes after it wakes.
-            self.places.lock().wakers.push(cx.waker().clone());
+            places.wakers.push(cx.waker().clone());
+            drop(places);
             match look(&self.services()) {
                 Some(found) => Poll::Ready(found),
                 None => Poll::Pending,
@@ -351,30 +368,15 @@ impl NodeShared {
         self.dispatchers.start(service, threads, config)
     }
 
-    /// The services that are not the node's own, in the order in which they end: who has partners
-    /// before them.
-    pub(crate) fn in_order_of_end(&self) -> Vec<Any> {
-        let mut left: BTreeMap<String, Any> = self
-            .services()
-            .into_iter()
-            .map(|service| (service.common().path.to_string(), service))
-            .filter(|(path, _)| !path.starts_with("/sys/"))
-            .collect();
-        let mut order = Vec::new();
-        while !left.is_empty() {
-            let needed: BTreeSet<String> = left
-                .values()
-                .flat_map(|service| {
-                    let partners = service.common().partners.lock();
-                    partners.values().cloned().collect::<Vec<_>>()
-                })
-                .collect();
-            let free = left.keys().find(|path| !needed.contains(*path));
-            // Those that need each other end in the order of their paths.
-            let next = free.or_else(|| left.keys().next()).cloned();
-            order.extend(next.and_then(|path| left.remove(&path)));
-        }
-        order
+    /// The node begins to end: services that wait for their partners do not come to serve.
+    pub(crate) fn begin_end(&self) {
+        self.places.lock().ends = true;
+        self.wake();
+    }
+
+    /// Whether the node ends.
+    pub(crate) fn ends(&self) -> bool {
+        self.places.lock().ends
     }
 
     /// The node ends: no service is there any more.

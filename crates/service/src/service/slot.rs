@@ -7,7 +7,7 @@ use super::subscriptions::{Entering, Subscriptions};
 use super::threads::OwnThreads;
 use crate::context::CallingService;
 use crate::deadlines::Deadlines;
-use crate::depth::Depth;
+use crate::depth::{Depth, DepthRoom};
 use crate::json::To;
 use crate::keys::KeyedAnswers;
 use crate::latency::Latencies;
@@ -101,8 +101,8 @@ pub(crate) struct ServiceSlot<C: Contract> {
     pub(crate) teardown: Port<OperationItem<C>>,
     pub(crate) independent: Port<OperationItem<C>>,
     /// How many wait at the concurrent and the independent port, and at the exclusive one.
-    pub(crate) reads: Depth,
-    pub(crate) changes: Depth,
+    pub(crate) reads: Arc<Depth>,
+    pub(crate) changes: Arc<Depth>,
     pub(crate) subscriptions: Subscriptions<C>,
     /// Used inside exclusive handlers only.
     pub(crate) keys: Mutex<KeyedAnswers>,
@@ -117,8 +117,11 @@ pub(crate) const UNIFORM: [&str; 3] = ["get", "replace", "patch"];
 
 /// An operation on its way.
 pub(crate) struct OperationItem<C: Contract> {
+    pub(crate) room: DepthRoom,
     pub(crate) what: OperationBody<C>,
     pub(crate) envelope: RequestEnvelope,
+    /// Under what it runs, if it ends the service: others carry that themselves.
+    pub(crate) under: Causalities,
 }
 
 /// What is asked for.
@@ -145,8 +148,8 @@ impl<C: Contract> ServiceSlot<C> {
             teardown: Port::new(),
             independent: Port::new(),
             // A service with room for nothing would answer nobody.
-            reads: Depth::new(spec.depth.max(1)),
-            changes: Depth::new(spec.depth.max(1)),
+            reads: Arc::new(Depth::new(spec.depth.max(1))),
+            changes: Arc::new(Depth::new(spec.depth.max(1))),
             subscriptions: Subscriptions::default(),
             keys: Mutex::new(KeyedAnswers::new(spec.key_bytes)),
             is_stored: spec.persist.is_some(),
@@ -156,7 +159,7 @@ impl<C: Contract> ServiceSlot<C> {
     }
 
     /// How many of a group may wait; none for what ends the service.
-    pub(crate) fn depth(&self, group: Group) -> Option<&Depth> {
+    pub(crate) fn depth(&self, group: Group) -> Option<&Arc<Depth>> {
         match group {
             Group::Concurrent | Group::Independent => Some(&self.reads),
             Group::Exclusive => Some(&self.changes),
@@ -181,20 +184,23 @@ impl<C: Contract> ServiceSlot<C> {
         of_contract && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
     }
 
-    /// The item has started, or will not.
-    pub(crate) fn leave(&self, group: Group) {
-        if let Some(depth) = self.depth(group) {
-            depth.leave();
-        }
-    }
-
     /// Posts an item for which there is room.
-    pub(crate) fn post(&self, item: OperationItem<C>) {
+    pub(crate) fn post(&self, mut item: OperationItem<C>) {
         let (_, group) = item.what.verb();
         let posted = match group {
             Group::Exclusive if self.is_of_batch(&item.what) => {
                 let post = || self.exclusive.post(()).map_err(|refused| refused.reason);
                 self.batches.add(item, post)
+            }
+            Group::Teardown => {
+                // The end is claimed when it is taken: it is not skipped after that.
+                item.under = Causalities::active();
+                let mut given_back = None;
+                Causalities::none().run(|| {
+                    let posted = self.teardown.post(item);
+                    given_back = posted.err().map(|refused| (refused.item, refused.reason));
+                });
+                given_back.map_or(Ok(()), Err)
             }
             _ => {
                 if group == Group::Exclusive {
@@ -205,7 +211,7 @@ impl<C: Contract> ServiceSlot<C> {
             }
         };
         if let Err((item, why)) = posted {
-            self.leave(group);
+            drop(item.room);
             let reason = format!("the queue of the service takes no task: {why}");
             let fault = Fault::new(FaultCode::InsufficientResources, reason);
             item.what.refuse(fault.of_service(&self.common.path));

@@ -8,17 +8,22 @@
 //! Subscribers enter and leave inside the concurrent group, changes are told inside the exclusive
 //! one. So nothing is missed or told twice between the first state and the first change, and
 //! nothing comes after an acknowledged end.
+//!
+//! - `subscriptions/target.rs`: how one is told, and what becomes of what it has no room for.
+
+mod target;
 
 use super::any_notification::AnyNotification;
 use super::new_subscription::NewSubscription;
 use crate::json::To;
-use crate::{Contract, Event, Notification, Slow, Subscribe, SubscriptionInfo};
+use crate::{Contract, Event, Notification, Subscribe, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
+use target::{Target, Written};
 
 /// The subscriptions of a service.
 pub(crate) struct Subscriptions<C: Contract> {
@@ -88,10 +93,8 @@ impl<C: Contract> Subscriptions<C> {
         let mut inner = self.inner.lock();
         self.keeps.store(true, Ordering::Relaxed);
         // One subscription for each subscriber that has a name.
-        if let Some(name) = &how.name {
-            let same = |entry: &SubscriberEntry<C>| entry.how.name.as_ref() == Some(name);
-            inner.entries.retain(|_, entry| !same(entry));
-        }
+        let same = |entry: &SubscriberEntry<C>| how.name.is_some() && entry.how.name == how.name;
+        let replaced = inner.take_out(same);
         let first = inner.first(&how, version, &state);
         inner.next += 1;
         let id = inner.next;
@@ -105,10 +108,14 @@ impl<C: Contract> Subscriptions<C> {
         let target = entry.target();
         inner.entries.insert(id, entry);
         drop(inner);
+        // What destructors of notifications do waits for nobody: here, and below.
+        drop(replaced);
         let most = left.map_or(HISTORY, |left| left.min(HISTORY as u64) as usize);
         for notification in first.into_iter().take(most) {
             if target.coalesces() && target.is_full() {
-                target.coalesce(version, state());
+                if !target.is_counted || self.count(id) {
+                    target.coalesce(version, state());
+                }
                 break;
             }
             if !self.deliver(id, &target, &notification, &mut None) {
@@ -140,8 +147,8 @@ impl<C: Contract> Subscriptions<C> {
         if inner.ended {
             return;
         }
-        inner.keep(notification, bytes);
-        inner.entries.retain(|_, entry| !entry.is_expired(now));
+        let forgotten = inner.keep(notification, bytes);
+        let expired = inner.take_out(|entry| entry.is_expired(now));
         let targets: Vec<(u64, Target<C>)> = inner
             .entries
             .iter()
@@ -149,6 +156,7 @@ impl<C: Contract> Subscriptions<C> {
             .map(|(id, entry)| (*id, entry.target()))
             .collect();
         drop(inner);
+        drop((forgotten, expired));
         let mut written = None;
         for (id, target) in targets {
             if !(target.coalesces() && target.is_full()) {
@@ -207,31 +215,49 @@ impl<C: Contract> Subscriptions<C> {
         let Some(entry) = inner.entries.get_mut(&id) else {
             return false;
         };
+        let mut last = None;
         if let Some(left) = &mut entry.left {
             *left = left.saturating_sub(1);
             if *left == 0 {
-                inner.entries.remove(&id);
+                last = inner.entries.remove(&id);
             }
         }
+        drop(inner);
+        drop(last);
         true
     }
 }
 
 impl<C: Contract> Inner<C> {
-    /// Keeps it for those who ask for what they have missed; what is oldest makes room.
-    fn keep(&mut self, notification: &Notification<C>, bytes: usize) {
+    /// Keeps it for those who ask for what they have missed; what is oldest makes room, and is to
+    /// be dropped when nothing is locked.
+    fn keep(&mut self, notification: &Notification<C>, bytes: usize) -> Vec<Notification<C>> {
         let room = HISTORY_BYTES.saturating_sub(bytes);
+        let mut forgotten = Vec::new();
         while self.bytes > room || self.history.len() >= HISTORY {
-            let Some((oldest, _)) = self.history.pop_front() else {
+            let Some((size, oldest)) = self.history.pop_front() else {
                 break;
             };
-            self.bytes -= oldest;
+            self.bytes -= size;
+            forgotten.push(oldest);
         }
         // Beside one that is not kept there is none: what came before it is of no use.
         if bytes <= HISTORY_BYTES {
             self.bytes += bytes;
             self.history.push_back((bytes, notification.clone()));
         }
+        forgotten
+    }
+
+    /// Takes out those of which `is_one` is true. They are to be dropped when nothing is locked.
+    fn take_out(
+        &mut self,
+        is_one: impl Fn(&SubscriberEntry<C>) -> bool,
+    ) -> Vec<SubscriberEntry<C>> {
+        let found = self.entries.iter().filter(|found| is_one(found.1));
+        let found: Vec<u64> = found.map(|(id, _)| *id).collect();
+        let taken = found.iter().filter_map(|id| self.entries.remove(id));
+        taken.collect()
     }
 
     /// What a new subscriber is told first.
@@ -270,18 +296,6 @@ impl<C: Contract> Inner<C> {
     }
 }
 
-/// What is needed to deliver, apart from the entry.
-struct Target<C: Contract> {
-    sink: Sink<C>,
-    limit: usize,
-    slow: Slow,
-    /// Whether it wants so many and no more.
-    is_counted: bool,
-}
-
-/// A notification as JSON, once somebody has got it.
-type Written = Option<Arc<AnyNotification>>;
-
 impl<C: Contract> SubscriberEntry<C> {
     fn is_expired(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
@@ -294,82 +308,6 @@ impl<C: Contract> SubscriberEntry<C> {
             slow: self.how.slow,
             is_counted: self.left.is_some(),
         }
-    }
-}
-
-impl<C: Contract> Target<C> {
-    fn coalesces(&self) -> bool {
-        self.slow == Slow::Coalesce && matches!(self.sink, Sink::Port(_))
-    }
-
-    fn is_full(&self) -> bool {
-        match &self.sink {
-            Sink::Port(port) => port.item_count() >= self.limit,
-            Sink::Json(port) => port.item_count() >= self.limit,
-            Sink::Call(_) => false,
-        }
-    }
-
-    fn post(&self, notification: &Notification<C>, written: &mut Written) -> bool {
-        match &self.sink {
-            Sink::Port(port) => port.post(notification.clone()).is_ok(),
-            Sink::Json(port) => {
-                let written = written.get_or_insert_with(|| {
-                    let written = AnyNotification::new(notification);
-                    Arc::new(written)
-                });
-                port.post(Arc::clone(written)).is_ok()
-            }
-            Sink::Call(call) => call(notification.clone()),
-        }
-    }
-
-    /// Whether the subscription goes on.
-    fn post_or_overflow(&self, notification: &Notification<C>, written: &mut Written) -> bool {
-        if self.is_full() {
-            match (&self.sink, self.slow) {
-                (Sink::Json(port), _) => {
-                    drop(port.post(Arc::new(AnyNotification::gone(notification.version))));
-                    return false;
-                }
-                (Sink::Port(port), Slow::End) => {
-                    let last = Notification::new(notification.version, Event::Gone);
-                    drop(port.post(last));
-                    return false;
-                }
-                (Sink::Port(port), Slow::DropOldest | Slow::Coalesce) => drop_oldest(port),
-                (Sink::Call(_), _) => {}
-            }
-        }
-        self.post(notification, written)
-    }
-
-    /// In place of all that waits: the state as it is.
-    fn coalesce(&self, version: u64, state: Arc<C::State>) {
-        if let Sink::Port(port) = &self.sink {
-            while port.test().is_some() {}
-            drop(port.post(Notification::new(version, Event::Replace(state))));
-        }
-    }
-}
-
-/// Takes the oldest out and leaves at the front how many have gone.
-fn drop_oldest<C: Contract>(port: &Port<Notification<C>>) {
-    let mut lost = 0;
-    let mut version = 0;
-    // A count of what was lost before takes no room of its own: two go, and the new count is one.
-    for _ in 0..2 {
-        if let Some(oldest) = port.test() {
-            version = oldest.version;
-            lost += match oldest.event {
-                Event::Lost(count) => count,
-                _ => 1,
-            };
-        }
-    }
-    // The subscriber may have taken all meanwhile.
-    if lost > 0 {
-        drop(port.put_back(Notification::new(version, Event::Lost(lost))));
     }
 }
 

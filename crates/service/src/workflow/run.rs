@@ -4,9 +4,12 @@ use super::flow::{Reference, Step};
 use super::{Begin, Done, Run, RunEnded, RunStatus, StepDone, WorkflowsClient, WorkflowsRequest};
 use crate::system::{JobClient, JobStatus};
 use crate::{Cx, Fault, FaultCode, JobRef, Options, Subscribe, Value};
+use motet_dispatch::Causalities;
 use motet_ports::timer::sleep;
+use std::collections::btree_map::Entry;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -16,6 +19,7 @@ type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
 /// Notes a run that begins, and carries it out.
 pub(super) async fn begin(cx: &Cx, own: &WorkflowsClient, begin: Begin) -> Result<Run, Fault> {
     let name = begin.name.clone();
+    let _taken = RunTaken::new(cx, &name)?;
     // A job that is cancelled while it waits, or that waits in vain, may have noted it.
     let mut given_up = GivenUp(Some((own, name.as_str())));
     let entered = own.enter(begin).by_itself().await;
@@ -24,11 +28,52 @@ pub(super) async fn begin(cx: &Cx, own: &WorkflowsClient, begin: Begin) -> Resul
         given_up.0 = None;
     }
     entered?;
-    go_on(cx, own, &name).await
+    carry_on(cx, own, &name).await
 }
 
-/// Carries out what is left of a run: each step as soon as those have ended that it needs.
+/// Carries out what is left of a run, unless another job does.
 pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fault> {
+    let _taken = RunTaken::new(cx, name)?;
+    carry_on(cx, own, name).await
+}
+
+/// A run that this job carries out, and no other meanwhile. The node knows it, not the state of
+/// the service: who ends in whatever way leaves it to others.
+struct RunTaken<'a> {
+    cx: &'a Cx,
+    name: &'a str,
+}
+
+impl<'a> RunTaken<'a> {
+    fn new(cx: &'a Cx, name: &'a str) -> Result<Self, Fault> {
+        let key = (Arc::clone(&cx.common.path), name.to_owned());
+        match cx.common.shared.runs.lock().entry(key) {
+            Entry::Vacant(free) => {
+                free.insert(cx.job_path().unwrap_or_default().to_owned());
+                Ok(RunTaken { cx, name })
+            }
+            Entry::Occupied(taken) => {
+                let job = taken.get();
+                let reason = format!(
+                    "the job {job} carries out the run {name:?}; wait for its end, or cancel it, \
+                     and then resume the run"
+                );
+                Err(Fault::duplicate_entry(reason).of_service(cx.path()))
+            }
+        }
+    }
+}
+
+impl Drop for RunTaken<'_> {
+    fn drop(&mut self) {
+        let common = &self.cx.common;
+        let key = (Arc::clone(&common.path), self.name.to_owned());
+        common.shared.runs.lock().remove(&key);
+    }
+}
+
+/// Carries out what is left: each step as soon as those have ended that it needs.
+async fn carry_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fault> {
     let mut given_up = GivenUp(Some((own, name)));
     let status = |status| {
         let run = name.to_owned();
@@ -86,8 +131,9 @@ impl Drop for GivenUp<'_> {
         if let Some((own, name)) = self.0 {
             let (run, status) = (name.to_owned(), RunStatus::Interrupted);
             let interrupted = WorkflowsRequest::SetStatus(RunEnded { run, status });
-            // A service that has ended notes it when it is there again.
-            drop(own.post_by_itself(interrupted));
+            // Under no causality: one that is cancelled may have it skipped. A service that has
+            // ended notes it when it is there again.
+            drop(Causalities::none().run(|| own.post_by_itself(interrupted)));
         }
     }
 }

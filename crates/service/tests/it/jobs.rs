@@ -3,7 +3,7 @@
 use crate::shop::{replay_with, replayed, shop};
 use motet_comm::{CommError, World};
 use motet_dispatch::{
-    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig, Replay, spawn,
+    Causality, Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig, Replay, spawn,
 };
 use motet_ports::timer::sleep;
 use motet_ports::{ReplyPort, reply};
@@ -59,6 +59,28 @@ fn sem_g395_a_job_that_is_cancelled_ends_where_it_waits() {
             job.cancel().await.unwrap_err().code(),
             FaultCode::UnknownEntry
         );
+    });
+}
+
+#[test]
+fn sem_g395_a_job_whose_caller_is_cancelled_ends() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        // At once, it may be before the job has begun; and later.
+        for later in [0, 15] {
+            let order = Causality::new("order").skipping_unstarted();
+            let job = order.wrap(async { shop.sum(3).await }).await.unwrap();
+            if later > 0 {
+                sleep(Duration::from_millis(later)).await;
+            }
+            order.cancel("nobody wants it");
+            sleep(Duration::from_millis(100)).await;
+            let job: JobClient = node.client(&job.path).unwrap();
+            let ended = job.get().await.unwrap();
+            assert_eq!(ended.status, JobStatus::Failed);
+            let fault = ended.fault.as_ref().unwrap();
+            assert_eq!(fault.code(), FaultCode::OperationCanceled, "{fault}");
+        }
     });
 }
 

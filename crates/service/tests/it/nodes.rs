@@ -443,6 +443,28 @@ fn dss_098_sem_g391_a_node_ends_in_the_order_of_its_partners() {
 }
 
 #[test]
+fn sem_g391_a_service_that_waits_for_a_partner_ends_at_once_with_its_node() {
+    replay(async |node| {
+        let (to, made) = motet_ports::reply();
+        let other = node.clone();
+        spawn(&node.queue(), async move {
+            let made = other.create(Create::<ShopClerk>::of()).await;
+            drop(to.post(made.map(drop)));
+        })
+        .unwrap();
+        sleep(MS).await;
+        let clock = node.queue().clock();
+        let began = clock.now();
+        node.shutdown().await;
+        let fault = made.await.unwrap().unwrap_err();
+        assert_eq!(fault.code(), FaultCode::Gone, "{fault}");
+        // Of virtual time.
+        assert!(clock.now() - began < Duration::from_secs(1), "it waited");
+        assert!(node.services().is_empty(), "nothing is left");
+    });
+}
+
+#[test]
 fn dss_099_a_program_has_a_node_inside() {
     let dispatcher = Dispatcher::new(1);
     let node = node(&dispatcher);

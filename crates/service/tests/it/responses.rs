@@ -7,7 +7,8 @@ use motet_ports::timer::sleep;
 use motet_ports::{Port, Receive};
 use motet_service::system::{DebugClient, LogFilter, LogsClient};
 use motet_service::{
-    Create, Cx, Event, Fault, Folder, Persist, Service, Slow, State, Subscribe, contract, data,
+    Create, Cx, Event, Fault, FaultCode, Folder, Persist, Service, Slow, State, Subscribe,
+    contract, data,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +28,46 @@ fn dss_026_a_call_has_one_answer() {
         }
         let after = node.find("/shop").unwrap().figures();
         assert_eq!((after.calls - before.calls, after.late), (600, 0));
+    });
+}
+
+#[test]
+fn operations_that_are_skipped_give_their_room_back() {
+    replayed(async |node| {
+        let create = Create::<CornerShop>::of().at("/shop").depth(2);
+        let shop = node.create(create).await.unwrap();
+        let busy = std::future::IntoFuture::into_future(shop.add_slowly(10));
+        sleep(MS).await;
+        let order = Causality::new("order").skipping_unstarted();
+        for n in 0..2 {
+            order.run(|| shop.post(ShopRequest::AddSlowly(n)).unwrap());
+            order.run(|| shop.post(ShopRequest::CountSlowly(n)).unwrap());
+        }
+        order.cancel("nobody wants them");
+        busy.await.unwrap();
+        sleep(20 * MS).await;
+        let figures = node.find("/shop").unwrap().figures();
+        assert_eq!((figures.changes_waiting, figures.reads_waiting), (0, 0));
+        shop.upsert(Line::new("figs", 1)).await.unwrap();
+        assert_eq!(shop.count("slow".into()).await, Ok(2), "they did not run");
+    });
+}
+
+#[test]
+fn what_ends_a_service_is_not_skipped() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let busy = std::future::IntoFuture::into_future(shop.add_slowly(10));
+        sleep(MS).await;
+        let order = Causality::new("order").skipping_unstarted();
+        let ends = order.run(|| std::future::IntoFuture::into_future(shop.drop_service()));
+        // The end is claimed, and waits for the change.
+        sleep(MS).await;
+        order.cancel("nobody wants it");
+        busy.await.unwrap();
+        assert_eq!(ends.await, Ok(()));
+        let fault = shop.get().within(100 * MS).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::Gone, "{fault}");
     });
 }
 

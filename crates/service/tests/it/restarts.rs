@@ -1,7 +1,7 @@
 //! Services that are dropped, or whose node ends, while they start or are built anew.
 
 use crate::shop::replay_with;
-use motet_dispatch::{Replay, spawn};
+use motet_dispatch::{Causality, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::{DirectoriesClient, Filter};
 use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, Value, contract, data};
@@ -67,6 +67,68 @@ fn a_service_that_is_dropped_while_it_is_built_anew_does_not_come_back() {
         assert!(records.iter().all(|record| record.path != "/unsteady"));
         let fault = unsteady.get().await.unwrap_err();
         assert_eq!(fault.code(), FaultCode::Gone, "{fault}");
+    });
+}
+
+#[contract(uri = "test:stumbler/1", state = Falls)]
+trait Stumblers {
+    /// Panics, after a while.
+    #[update]
+    async fn stumble(&mut self);
+    #[update]
+    fn count_up(&mut self) -> u64;
+}
+
+#[derive(Service)]
+#[service(contract = Stumblers, name = "stumbler")]
+struct Stumbler {
+    #[state]
+    falls: State<Falls>,
+}
+
+impl Stumblers for Stumbler {
+    async fn stumble(&mut self) {
+        sleep(Duration::from_millis(1)).await;
+        panic!("over a stone")
+    }
+    fn count_up(&mut self) -> u64 {
+        self.falls.count += 1;
+        self.falls.count
+    }
+}
+
+#[test]
+fn sem_g371_a_service_is_built_anew_once_for_a_panic_that_nobody_awaits() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("stumblers").register::<Stumbler>();
+    let node = builder.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let stumbler = node.create(Create::<Stumbler>::of()).await.unwrap();
+        stumbler.post(StumblersRequest::Stumble(())).unwrap();
+        sleep(Duration::from_millis(5)).await;
+        assert_eq!(stumbler.count_up().await, Ok(1), "it serves again");
+        sleep(Duration::from_secs(1)).await;
+        let kept = stumbler.get().await.unwrap().count;
+        assert_eq!(kept, 1, "what was changed since is there");
+        assert_eq!(node.find("/stumbler").unwrap().figures().restarts, 1);
+    });
+}
+
+#[test]
+fn sem_g371_a_service_is_built_anew_though_its_change_is_cancelled() {
+    let replay = Replay::new(1);
+    let builder = Node::builder("stumblers").register::<Stumbler>();
+    let node = builder.start(&replay).unwrap();
+    replay_with(&replay, &node, async |node| {
+        let stumbler = node.create(Create::<Stumbler>::of()).await.unwrap();
+        let order = Causality::new("order").skipping_unstarted();
+        order.run(|| stumbler.post(StumblersRequest::Stumble(())).unwrap());
+        // It has begun, and goes on.
+        sleep(Duration::from_micros(500)).await;
+        order.cancel("nobody wants it");
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(node.find("/stumbler").unwrap().figures().restarts, 1);
+        assert_eq!(stumbler.count_up().await, Ok(1), "it serves again");
     });
 }
 

@@ -1,12 +1,15 @@
 //! Who is told of changes.
 
-use crate::shop::{CornerShop, Line, ShopRequest, replayed, shop, threaded};
-use motet_dispatch::spawn;
+use crate::shop::{CornerShop, Line, ShopRequest, replay_with, replayed, shop, threaded};
+use motet_dispatch::{Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::LogsClient;
-use motet_service::{Create, Event, Restart, Slow, Subscribe, Supervise};
+use motet_service::{
+    Create, Event, Node, Restart, Service, Slow, State, Subscribe, Supervise, contract, data,
+};
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::future::{Future, poll_fn};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -240,6 +243,98 @@ fn a_state_that_stands_for_what_a_slow_subscriber_has_lost_is_counted() {
         let last = three.recv().await;
         assert_eq!((last.version, last.name()), (5, "replace"));
         assert_eq!(three.item_count(), 0);
+    });
+}
+
+#[test]
+fn a_state_that_stands_for_what_came_before_is_counted() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let all = shop.subscribe(Subscribe::all()).await.unwrap();
+        let first = shop.get().await.unwrap().version;
+        for _ in 0..5 {
+            shop.add(1).await.unwrap();
+        }
+        let three = Subscribe::all().since(first).count(3);
+        let three = three.limit(2, Slow::Coalesce);
+        let three = shop.subscribe(three).await.unwrap();
+        shop.add(1).await.unwrap();
+        // The two that there was room for, and the state in their place.
+        let told: Vec<_> = std::iter::from_fn(|| three.test())
+            .map(|n| n.name())
+            .collect();
+        assert_eq!(told, ["replace"]);
+        assert_eq!(all.item_count(), 6);
+    });
+}
+
+/// A request with its own destructor.
+#[data]
+struct Nosy {
+    text: String,
+}
+
+/// The node whose service they ask, and how often they did.
+static ASKED: OnceLock<Node> = OnceLock::new();
+static ASKS: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Nosy {
+    fn drop(&mut self) {
+        if let Some(node) = ASKED.get() {
+            let found = node.find("/noses").map(|noses| noses.lookup());
+            ASKS.fetch_add(usize::from(found.is_ok()), Ordering::Relaxed);
+        }
+    }
+}
+
+#[data]
+#[derive(Default)]
+struct Sniffs {
+    count: u64,
+}
+
+#[contract(uri = "test:noses/1", state = Sniffs)]
+trait Noses {
+    #[update]
+    fn sniff(&mut self, nosy: Nosy);
+}
+
+#[derive(Service)]
+#[service(contract = Noses)]
+struct Nose {
+    #[state]
+    sniffs: State<Sniffs>,
+}
+
+impl Noses for Nose {
+    fn sniff(&mut self, _: Nosy) {
+        self.sniffs.count += 1;
+    }
+}
+
+#[test]
+fn a_destructor_of_what_is_not_kept_any_more_may_ask_the_service() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let replay = Replay::new(1);
+        let node = Node::builder("noses").start(&replay).unwrap();
+        replay_with(&replay, &node, async |node| {
+            let noses = node.create(Create::<Nose>::of().at("/noses"));
+            let noses = noses.await.unwrap();
+            // Notifications are kept, and nobody has them but the service.
+            let others = Subscribe::all().operation("get");
+            let told = noses.subscribe(others).await.unwrap();
+            let sniff = async |bytes: usize| {
+                let text = "x".repeat(bytes);
+                noses.sniff(Nosy { text }).await.unwrap();
+            };
+            sniff(1).await;
+            assert!(ASKED.set(node.clone()).is_ok());
+            let before = ASKS.load(Ordering::Relaxed);
+            // Nothing is kept beside one that is so large.
+            sniff(5 << 20).await;
+            assert!(ASKS.load(Ordering::Relaxed) > before);
+            assert_eq!(told.item_count(), 0);
+        });
     });
 }
 

@@ -1,7 +1,7 @@
 //! Workflows: operations in an order.
 
 use crate::shop::{CornerShop, Line, ShopClient, replay_with};
-use motet_dispatch::{Replay, spawn};
+use motet_dispatch::{Causality, Replay, spawn};
 use motet_ports::timer::sleep;
 use motet_service::system::{JobClient, JobState, JobStatus};
 use motet_service::workflow::{Begin, Flow, RunStatus, Workflow, WorkflowsClient};
@@ -280,6 +280,59 @@ fn sem_g408_a_run_whose_job_is_cancelled_is_interrupted() {
         if let Ok(run) = flows.look("two".into()).await {
             assert_eq!(run.status, RunStatus::Interrupted);
         }
+    });
+}
+
+#[test]
+fn sem_g408_a_run_whose_caller_is_cancelled_is_interrupted() {
+    with_flows(async |node, _, flows| {
+        let flow = r#"{"step": [{"name": "sum", "call": "/shop:sum", "with": 100}]}"#;
+        let order = Causality::new("order").skipping_unstarted();
+        let run = order.wrap(async { flows.run(begin("one", flow)).await });
+        let job = run.await.unwrap();
+        sleep(20 * MS).await;
+        order.cancel("nobody wants it");
+        let fault = ended(&node, &job.path).await.fault.unwrap();
+        assert_eq!(fault.code(), FaultCode::OperationCanceled, "{fault}");
+        sleep(20 * MS).await;
+        let run = flows.look("one".into()).await.unwrap();
+        assert_eq!(run.status, RunStatus::Interrupted);
+    });
+}
+
+#[test]
+fn sem_g408_a_run_is_carried_out_by_one_job_at_a_time() {
+    with_flows(async |node, _, flows| {
+        let flow = r#"{"step": [{"name": "sum", "call": "/shop:sum", "with": 100}]}"#;
+        let first = flows.run(begin("one", flow)).await.unwrap();
+        sleep(20 * MS).await;
+        let status = async || flows.look("one".into()).await.unwrap().status;
+        for again in [
+            flows.resume("one".into()).await.unwrap(),
+            flows.run(begin("one", flow)).await.unwrap(),
+        ] {
+            let fault = ended(&node, &again.path).await.fault.unwrap();
+            assert_eq!(fault.code(), FaultCode::DuplicateEntry, "{fault}");
+            assert_eq!(fault.service(), Some("/flows"));
+            let names_it = fault.reason().contains(&format!("{} carries", first.path));
+            assert!(names_it && fault.reason().contains("\"one\""), "{fault}");
+        }
+        assert_eq!(status().await, RunStatus::Running, "they change nothing");
+        // A job that was cancelled leaves the run to the first that goes on with it.
+        let job: JobClient = node.client(&first.path).unwrap();
+        job.cancel().await.unwrap();
+        sleep(20 * MS).await;
+        let one = flows.resume("one".into()).await.unwrap();
+        let two = flows.resume("one".into()).await.unwrap();
+        let states = [ended(&node, &one.path).await, ended(&node, &two.path).await];
+        let done = states.iter().filter(|job| job.status == JobStatus::Done);
+        assert_eq!(done.count(), 1, "{states:?}");
+        let refused = states.iter().find_map(|job| job.fault.as_ref()).unwrap();
+        assert_eq!(refused.code(), FaultCode::DuplicateEntry, "{refused}");
+        assert_eq!(status().await, RunStatus::Done);
+        // One that has ended in whatever way may be resumed.
+        let job = flows.resume("one".into()).await.unwrap();
+        assert_eq!(ended(&node, &job.path).await.status, JobStatus::Done);
     });
 }
 
