@@ -122,10 +122,11 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             value,
             bytes: is_written.then(|| state.written()),
         };
-        let dropped = state.push(number, payload, self.qos.retain as usize);
+        let mut gone = Vec::new();
+        let dropped = state.push(number, payload, self.qos.retain as usize, &mut gone);
         self.send_from(state);
-        // Outside of the lock: its destructor may use the topic.
-        drop(unread);
+        // Outside of the lock: destructors of values may use the topic.
+        drop((unread, gone));
         published(dropped)
     }
 

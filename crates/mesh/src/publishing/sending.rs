@@ -36,13 +36,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
         panicked.did_not();
         let window = subscription.window();
+        let mut values = Vec::new();
         let mut state = self.state.lock();
         let State { flows, ready, .. } = &mut *state;
         let gone = match flows.get_mut(&to) {
             Some(flow) => {
                 flow.subscription = Some(subscription);
                 if let Some(upto) = upto {
-                    flow.out.accepted(upto, window);
+                    flow.out
+                        .accepted(upto, window, |payload| values.extend(payload.value));
                     flow.list(&to, ready);
                 }
                 None
@@ -63,6 +65,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         if !waiters.is_empty() {
             wake(waiters);
         }
+        // Outside of the lock: destructors of values may use the topic.
+        drop(values);
     }
 
     /// Sends the value that was written to the only subscriber, which is of another node. The
@@ -99,7 +103,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 retained: false,
                 payload,
             };
-            flow.out.not_sent(std::iter::once(entry));
+            // Its value is not kept.
+            flow.out.not_sent(std::iter::once(entry), |_| {});
         }
         state.keep_room(room);
         frames.clear(ROOM);
@@ -134,9 +139,11 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             return;
         }
         // Dropped outside of the lock.
-        let (mut waiters, mut gone, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut waiters, mut gone, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut entries = Vec::<Entry<Payload<T>>>::new();
         let mut frames = std::mem::take(&mut state.frames);
         loop {
+            state = self.drop_values(state, &mut values);
             let State { flows, ready, .. } = &mut *state;
             let Some(to) = ready.pop_front() else {
                 break;
@@ -159,21 +166,22 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             let delivered = self.deliver(&to, link, here, &mut entries, &mut frames);
             panicked.did_not();
             frames.clear(ROOM);
+            let mut put = |payload: Payload<T>| values.extend(payload.value);
             if !matches!(delivered, Delivered::No) {
-                entries.clear();
+                entries.drain(..).for_each(|entry| put(entry.payload));
             }
             state = self.state.lock();
             let State { flows, ready, .. } = &mut *state;
             let Some(flow) = flows.get_mut(&to) else {
                 gone.extend(subscription);
-                entries.clear();
+                entries.drain(..).for_each(|entry| put(entry.payload));
                 continue;
             };
             flow.subscription = subscription;
             match delivered {
-                Delivered::No => flow.out.not_sent(entries.drain(..)),
+                Delivered::No => flow.out.not_sent(entries.drain(..), put),
                 Delivered::Accepted(upto, window) => {
-                    flow.out.accepted(upto, window);
+                    flow.out.accepted(upto, window, put);
                     flow.list(&to, ready);
                     waiters.append(&mut state.waiters);
                 }
@@ -192,12 +200,33 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    /// Drops values outside of the lock: their destructors may use the topic. The caller is the
+    /// one who sends.
+    fn drop_values<'a>(
+        &'a self,
+        state: MutexGuard<'a, State<T>>,
+        values: &mut Vec<Arc<T>>,
+    ) -> MutexGuard<'a, State<T>> {
+        if values.is_empty() {
+            return state;
+        }
+        drop(state);
+        let panicked = on_panic(|| self.leave_to_task(self.state.lock()));
+        values.clear();
+        panicked.did_not();
+        self.state.lock()
+    }
+
     /// Who sends has panicked: a task goes on.
     fn give_back(&self, to: &FlowTarget, subscription: Option<Arc<Subscribed<T>>>) {
         let mut state = self.state.lock();
         if let Some(flow) = state.flows.get_mut(to) {
             flow.subscription = subscription;
         }
+        self.leave_to_task(state);
+    }
+
+    fn leave_to_task(&self, mut state: MutexGuard<'_, State<T>>) {
         state.sending = false;
         drop(state);
         let (core, id) = (Weak::clone(&self.core), self.id);

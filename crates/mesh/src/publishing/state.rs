@@ -2,7 +2,7 @@
 
 use crate::flow::FlowTarget;
 use crate::frame::MAX_PAYLOAD;
-use crate::outgoing::{Entry, Outgoing, Pushed};
+use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::Subscribed;
 use crate::{Frames, PeerName};
 use motet_ports::ReplyPort;
@@ -186,16 +186,29 @@ impl<T: Send + Sync + 'static> State<T> {
     }
 
     /// Puts a sample into all queues, and among those that are retained. How many older samples
-    /// were dropped for it.
-    pub(super) fn push(&mut self, number: u64, payload: Payload<T>, retain: usize) -> usize {
-        let State { flows, ready, .. } = self;
+    /// made room for it in queues. `gone` gets the values of these, and of those that are retained
+    /// no longer.
+    pub(super) fn push(
+        &mut self,
+        number: u64,
+        payload: Payload<T>,
+        retain: usize,
+        gone: &mut Vec<Arc<T>>,
+    ) -> usize {
+        let State {
+            flows,
+            ready,
+            retained,
+            ..
+        } = self;
         let (mut dropped, mut payload) = (0, Some(payload));
         if retain > 0 {
-            if self.retained.len() == retain {
-                self.retained.pop_front();
+            if retained.len() == retain
+                && let Some((_, oldest)) = retained.pop_front()
+            {
+                gone.extend(oldest.value);
             }
-            self.retained
-                .extend(payload.clone().map(|payload| (number, payload)));
+            retained.extend(payload.clone().map(|payload| (number, payload)));
         }
         let mut others = flows.len();
         for (to, flow) in flows {
@@ -206,8 +219,9 @@ impl<T: Send + Sync + 'static> State<T> {
                 _ => payload.clone(),
             };
             let Some(payload) = payload else { break };
-            if let Pushed::Dropped(_) = flow.out.push(number, payload) {
+            if let Some(oldest) = flow.out.push(number, payload) {
                 dropped += 1;
+                gone.extend(oldest.payload.value);
             }
             flow.list(to, ready);
         }
@@ -225,11 +239,11 @@ mod tests {
     fn a_turn_of_long_samples_is_no_longer_than_one_of_many_short_ones() {
         for (length, count) in [(1, 16), (TURN_BYTES / 2, 2), (MAX_PAYLOAD, 1)] {
             let mut out = Outgoing::new(&Qos::reliable(64));
-            out.accepted(0, 64);
+            out.accepted(0, 64, |_| {});
             let bytes: Arc<[u8]> = vec![0_u8; length].into();
             for number in 1..=20 {
                 let (value, bytes) = (None, Some(Arc::clone(&bytes)));
-                out.push(number, Payload { value, bytes });
+                assert!(out.push(number, Payload { value, bytes }).is_none());
             }
             let mut flow = Flow::<u32> {
                 subscription: None,
