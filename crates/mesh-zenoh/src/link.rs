@@ -33,6 +33,7 @@ use self::waiting::{Confirmed, FlushDecision, MAX_WAITING, OVERHEAD, WINDOW, Wai
 pub(crate) use self::waiting::{Flush, PAUSE};
 use crate::seal::{Seals, Session, TAG};
 use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName};
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 const HANDSHAKE: u8 = 0;
@@ -131,8 +132,23 @@ impl Link {
         now: Instant,
         out: Out<'_>,
     ) {
+        self.take(Cow::Borrowed(frame), priority, now, out);
+    }
+
+    /// As [`Link::send`]. A long frame that waits is not copied.
+    pub(crate) fn send_owned(
+        &mut self,
+        frame: Vec<u8>,
+        priority: FramePriority,
+        now: Instant,
+        out: Out<'_>,
+    ) {
+        self.take(Cow::Owned(frame), priority, now, out);
+    }
+
+    fn take(&mut self, frame: Cow<'_, [u8]>, priority: FramePriority, now: Instant, out: Out<'_>) {
         if priority == FramePriority::Urgent {
-            self.seal(priority, with_head(frame), WHOLE, out);
+            self.seal(priority, with_head(&frame), WHOLE, out);
             return;
         }
         match self.waiting.push(frame, now) {

@@ -136,11 +136,31 @@ impl Links {
         &self.events
     }
 
-    /// Sends frames, if there is a link to the peer, and it is the one with this number.
+    /// Sends a frame, if there is a link to the peer.
     pub(crate) fn send(
         &self,
         to: &PeerName,
-        number: Option<u64>,
+        frame: Vec<u8>,
+        frame_priority: FramePriority,
+    ) -> bool {
+        let peer = self.peers.lock().get(to).cloned();
+        let mut is_up = false;
+        if let Some(peer) = peer {
+            self.act(&peer, |_, link, out| {
+                is_up = link.is_up();
+                if is_up {
+                    link.send_owned(frame, frame_priority, Instant::now(), out);
+                }
+            });
+        }
+        is_up
+    }
+
+    /// Sends frames, if there is a link to the peer, and it is the one with this number.
+    pub(crate) fn send_all(
+        &self,
+        to: &PeerName,
+        number: u64,
         frames: &mut dyn Iterator<Item = &[u8]>,
         frame_priority: FramePriority,
     ) -> bool {
@@ -148,7 +168,7 @@ impl Links {
         let mut is_up = false;
         if let Some(peer) = peer {
             self.act(&peer, |_, link, out| {
-                is_up = link.is_up() && number.is_none_or(|number| number == link.number());
+                is_up = link.is_up() && number == link.number();
                 let now = Instant::now();
                 for frame in frames {
                     // It may break meanwhile, which is told.

@@ -149,6 +149,11 @@ fn sem_g236_frames_of_any_length_come_whole_and_in_order() {
     assert!(under_way as u64 <= WINDOW, "{under_way}");
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), frames);
+    for frame in frames.clone() {
+        b.act(|link, out| link.send_owned(frame, FramePriority::Ordered, now, out));
+    }
+    bring(&mut a, &mut b, now);
+    assert_eq!(a.frames(), frames);
     assert_eq!((a.downs(), b.downs()), (0, 0));
 }
 
