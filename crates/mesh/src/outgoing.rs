@@ -108,8 +108,8 @@ impl<P: Clone> Outgoing<P> {
         Some(entry)
     }
 
-    /// Whether nothing waits or is under way, and a sample may be sent. Then [`Outgoing::sends`]
-    /// does what [`Outgoing::push`] and [`Outgoing::next`] do.
+    /// Whether nothing waits or is under way, and a sample may be sent: there is room for it. Then
+    /// [`Outgoing::sends`] does what [`Outgoing::push`] and [`Outgoing::next`] do.
     pub(crate) fn is_idle(&self) -> bool {
         self.window > 0 && self.queue.is_empty() && self.flight.is_empty()
     }

@@ -75,6 +75,17 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         if state.ended || self.core.strong_count() == 0 {
             return refused(value, PublishRefusal::Left);
         }
+        let retains = self.qos.retain > 0;
+        // It has room, and nothing is written for it.
+        if !retains && let Some((to, number, subscription)) = state.only_one_here() {
+            drop(state);
+            self.send_here(to, number, value, subscription);
+            return Ok(Published {
+                number,
+                subscribers: 1,
+                dropped: 0,
+            });
+        }
         let full = state.flows.iter().find(|(_, flow)| !flow.out.has_room());
         if let Some((full, _)) = full {
             let subscriber = match full {
@@ -84,7 +95,6 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             state.wait(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
-        let retains = self.qos.retain > 0;
         let is_written = retains || state.flows.keys().any(FlowTarget::is_there);
         if is_written && let Err(why) = state.write(self.write, &value) {
             return refused(value, PublishRefusal::NotWritable(why));
@@ -101,11 +111,6 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         };
         if !retains {
             if subscribers == 0 {
-                return published(0);
-            }
-            if let Some((to, subscription)) = state.only_one_here(number) {
-                drop(state);
-                self.send_here(to, number, value, subscription);
                 return published(0);
             }
             if let Some((peer, subscription, link)) = state.only_one_there(number) {

@@ -148,9 +148,9 @@ impl<T: Send + Sync + 'static> State<T> {
         self.waiters.extend(room);
     }
 
-    /// The only subscriber, if it is of this node and the sample with this number may go to it at
-    /// once. The caller sends then.
-    pub(super) fn only_one_here(&mut self, number: u64) -> Option<(u32, Arc<Subscribed<T>>)> {
+    /// The only subscriber, if it is of this node and the next sample may go to it at once, and the
+    /// number of that sample. The caller sends then.
+    pub(super) fn only_one_here(&mut self) -> Option<(u32, u64, Arc<Subscribed<T>>)> {
         if self.sending || self.flows.len() != 1 || !self.ready.is_empty() {
             return None;
         }
@@ -162,9 +162,11 @@ impl<T: Send + Sync + 'static> State<T> {
             return None;
         }
         let subscription = flow.subscription.take()?;
+        let number = self.next;
         flow.out.sends(number);
+        self.next += 1;
         self.sending = true;
-        Some((to, subscription))
+        Some((to, number, subscription))
     }
 
     /// The only subscriber, if it is of another node and the sample with this number may go to it
