@@ -4,7 +4,7 @@ mod any_topic;
 mod sending;
 mod state;
 
-use self::state::{Flow, Payload, State};
+use self::state::{Flow, LeavingFlow, Payload, State};
 use crate::flow::{FlowTarget, Hub};
 use crate::frame::encode_value;
 use crate::outgoing::Outgoing;
@@ -194,16 +194,29 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    /// A flow was taken away while a sample was brought to it, and all up to a number have been
+    /// accepted: the others are lost.
+    fn tell_left(&self, leaving: Option<LeavingFlow<T>>, upto: Option<u64>) {
+        if let Some(LeavingFlow { mut flow, why }) = leaving {
+            flow.out.accepted(upto.unwrap_or(0), 0, drop);
+            self.tell_lost(self.me.clone(), flow.out.lost(), &why);
+        }
+    }
+
     /// Takes flows away, tells what is lost with them, and lets those go on who waited for them.
     fn remove(&self, which: impl Fn(&FlowTarget, &Flow<T>) -> bool, why: &str) {
         let mut state = self.state.lock();
         let gone = state.flows.extract_if(.., |to, flow| which(to, flow));
-        let gone: Vec<_> = gone.collect();
+        let mut gone: Vec<_> = gone.collect();
         let waiters = if gone.is_empty() {
             Vec::new()
         } else {
             std::mem::take(&mut state.waiters)
         };
+        if let Some(at) = gone.iter().position(|(to, flow)| flow.is_sent_to(to)) {
+            let ((_, flow), why) = (gone.remove(at), why.to_owned());
+            state.leaving = Some(LeavingFlow { flow, why });
+        }
         drop(state);
         for (to, mut flow) in gone {
             let node = match &to {

@@ -21,6 +21,16 @@ enum Delivered {
     No,
 }
 
+impl Delivered {
+    /// Up to which number all are accepted, if that is known.
+    fn upto(&self) -> Option<u64> {
+        match self {
+            Delivered::Accepted(upto, _) => Some(*upto),
+            Delivered::Sent | Delivered::No => None,
+        }
+    }
+}
+
 impl<T: Send + Sync + 'static> Publishing<T> {
     /// Sends a value to the only subscriber, which is of this node. The caller is the one who
     /// sends.
@@ -38,7 +48,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let window = subscription.window();
         let mut values = Vec::new();
         let mut state = self.state.lock();
-        let State { flows, ready, .. } = &mut *state;
+        let State {
+            flows,
+            ready,
+            leaving,
+            ..
+        } = &mut *state;
         let gone = match flows.get_mut(&to) {
             Some(flow) => {
                 flow.subscription = Some(subscription);
@@ -49,7 +64,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 }
                 None
             }
-            None => Some(subscription),
+            None => Some((subscription, leaving.take())),
         };
         let waiters = match upto {
             Some(_) => std::mem::take(&mut state.waiters),
@@ -61,7 +76,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         } else {
             drop(state);
         }
-        drop(gone);
+        if let Some((subscription, leaving)) = gone {
+            self.tell_left(leaving, upto);
+            drop(subscription);
+        }
         if !waiters.is_empty() {
             wake(waiters);
         }
@@ -171,9 +189,14 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 entries.drain(..).for_each(|entry| put(entry.payload));
             }
             state = self.state.lock();
-            let State { flows, ready, .. } = &mut *state;
+            let State {
+                flows,
+                ready,
+                leaving,
+                ..
+            } = &mut *state;
             let Some(flow) = flows.get_mut(&to) else {
-                gone.extend(subscription);
+                gone.push((leaving.take(), delivered.upto(), subscription));
                 entries.drain(..).for_each(|entry| put(entry.payload));
                 continue;
             };
@@ -191,10 +214,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         (state.sending, state.frames) = (false, frames);
         let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
         drop(state);
-        drop(gone);
-        if !waiters.is_empty() {
-            wake(waiters);
+        for (leaving, upto, _subscription) in gone {
+            self.tell_left(leaving, upto);
         }
+        wake(waiters);
         if over && let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
         }
@@ -219,11 +242,13 @@ impl<T: Send + Sync + 'static> Publishing<T> {
 
     /// Who sends has panicked: a task goes on.
     fn give_back(&self, to: &FlowTarget, subscription: Option<Arc<Subscribed<T>>>) {
-        let mut state = self.state.lock();
-        if let Some(flow) = state.flows.get_mut(to) {
-            flow.subscription = subscription;
+        let (mut state, mut leaving) = (self.state.lock(), None);
+        match state.flows.get_mut(to) {
+            Some(flow) => flow.subscription = subscription,
+            None => leaving = state.leaving.take(),
         }
         self.leave_to_task(state);
+        self.tell_left(leaving, None);
     }
 
     fn leave_to_task(&self, mut state: MutexGuard<'_, State<T>>) {

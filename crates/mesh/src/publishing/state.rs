@@ -19,6 +19,13 @@ pub(super) struct Flow<T: Send + Sync + 'static> {
     pub(super) listed: bool,
 }
 
+/// A flow to a subscription of this node that was taken away while a sample was brought to it. Who
+/// brings that knows whether it was accepted, and tells what is lost.
+pub(super) struct LeavingFlow<T: Send + Sync + 'static> {
+    pub(super) flow: Flow<T>,
+    pub(super) why: String,
+}
+
 /// A value and its bytes, each if somebody needs it.
 pub(super) struct Payload<T> {
     pub(super) value: Option<Arc<T>>,
@@ -42,6 +49,11 @@ const TURN: usize = 16;
 const TURN_BYTES: usize = ROOM / 2;
 
 impl<T: Send + Sync + 'static> Flow<T> {
+    /// Whether a sample is being brought to the subscription, which is of this node.
+    pub(super) fn is_sent_to(&self, to: &FlowTarget) -> bool {
+        !to.is_there() && self.subscription.is_none()
+    }
+
     /// Puts the flow into the list of those that may send, if it may and is not there.
     pub(super) fn list(&mut self, to: &FlowTarget, ready: &mut VecDeque<FlowTarget>) {
         if self.out.may_send() && !std::mem::replace(&mut self.listed, true) {
@@ -82,6 +94,8 @@ pub(super) struct State<T: Send + Sync + 'static> {
     pub(super) waiters: Vec<ReplyPort<()>>,
     /// Some thread sends what can be sent: it looks again before it ends.
     pub(super) sending: bool,
+    /// The flow that is being sent to, if it was taken away meanwhile.
+    pub(super) leaving: Option<LeavingFlow<T>>,
     /// Nobody publishes any more.
     pub(super) ended: bool,
 }
@@ -101,6 +115,7 @@ impl<T: Send + Sync + 'static> State<T> {
             frames: Frames::default(),
             waiters: Vec::new(),
             sending: false,
+            leaving: None,
             ended: false,
         }
     }
