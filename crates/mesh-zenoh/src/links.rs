@@ -315,15 +315,16 @@ impl Links {
     }
 
     fn goes(&self, peer: &Arc<Peer>, incarnation: u64, why: &str) {
-        let is_current = |state: &State| {
-            let current = state.current.as_ref();
-            current.is_some_and(|current| current.incarnation == incarnation)
-        };
-        if !is_current(&peer.state.lock()) {
-            return;
+        let mut state = peer.state.lock();
+        let State {
+            current, effects, ..
+        } = &mut *state;
+        // Under one lock: a message that comes meanwhile begins no link that nobody ends.
+        let mut gone = current.take_if(|current| current.incarnation == incarnation);
+        if let Some(Current { link, .. }) = &mut gone {
+            link.end(why, &mut |effect| effects.push_back(effect));
         }
-        self.act(peer, |_, link, out| link.end(why, out));
-        let gone = peer.state.lock().current.take();
+        self.carry_out_all(peer, state);
         // Outside of the lock: it undeclares publishers.
         drop(gone);
     }
