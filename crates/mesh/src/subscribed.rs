@@ -44,6 +44,8 @@ struct State<T> {
     waits_for_room: bool,
     /// A task will tell publishers what is accepted.
     telling: bool,
+    /// That task is to begin once nothing is locked: see [`Subscribed::unlock`].
+    begins_to_tell: bool,
     /// Of some flow samples were refused that no sample tells of yet.
     refused: bool,
     /// Samples that have come for the port.
@@ -78,6 +80,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             posting: false,
             waits_for_room: false,
             telling: false,
+            begins_to_tell: false,
             refused: false,
             counted: 0,
             unreadable: 0,
@@ -243,12 +246,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     /// A sample comes that cannot be read. What its publisher is to be told now.
-    fn unreadable(
-        self: &Arc<Self>,
-        state: &mut State<T>,
-        source: &FlowSource,
-        number: u64,
-    ) -> Option<u64> {
+    fn unreadable(&self, state: &mut State<T>, source: &FlowSource, number: u64) -> Option<u64> {
         state.unreadable += 1;
         let flow = state.flows.get_mut(source)?;
         let Arrival::New(gap) = flow.numbers.arrives(number) else {
@@ -340,7 +338,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
             }
         }
         let posts = !state.came.is_empty() && !std::mem::replace(&mut state.posting, true);
-        drop(state);
+        self.unlock(state);
         self.tell(source, told);
         if posts {
             self.post_more();

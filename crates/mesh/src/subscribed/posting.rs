@@ -42,7 +42,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         };
         let more = !state.came.is_empty();
         state.posting = more;
-        drop(state);
+        self.unlock(state);
         if more {
             self.post_more();
         }
@@ -80,14 +80,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                         reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                     }) => {
                         self.put_back(came);
-                        let told = self.accept_all(&mut self.state.lock(), &mut posted);
-                        self.tell_all(told);
+                        self.accept_posted(&mut posted);
                         self.wait_and_post(source, item);
                         return;
                     }
                     Err(_) => {
-                        let told = self.accept_all(&mut self.state.lock(), &mut posted);
-                        self.tell_all(told);
+                        self.accept_posted(&mut posted);
                         self.end();
                         return;
                     }
@@ -114,8 +112,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let (this, mut posted) = (Arc::clone(self), posted);
         if let Some(core) = self.core.upgrade() {
             core.spawn(Box::pin(async move {
-                let told = this.accept_all(&mut this.state.lock(), &mut posted);
-                this.tell_all(told);
+                this.accept_posted(&mut posted);
                 this.drop_one(&source, lost);
                 this.post_more();
             }));
@@ -135,7 +132,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             }
             state.refused = state.flows.values().any(|flow| flow.refused.is_some());
         }
-        drop(state);
+        self.unlock(state);
         self.tell_all(told);
         came
     }

@@ -525,6 +525,30 @@ fn a_node_whose_queue_is_full_goes_on() {
 }
 
 #[test]
+fn sem_g222_a_node_whose_tasks_run_at_once_tells_what_is_handled() {
+    within(patience(), || {
+        let net = Net::new(8);
+        let a = net.node("a", 1);
+        let b = Node::join(&net.network.carrier("b"), 1, Arc::new(Inline::new("b")));
+        let config = SubscribeConfig {
+            ack: Ack::Handled,
+            ..SubscribeConfig::default()
+        };
+        let samples = b.subscribe::<u32>("n", &config).unwrap();
+        let topic = a.topic::<u32>("n", Qos::reliable(8)).unwrap();
+        net.replay.run();
+        topic.publish(1).unwrap();
+        net.replay.run();
+        let sample = samples.port().test().unwrap();
+        assert_eq!(topic.subscribers()[0].in_flight, 1);
+        // Outside of the node's tasks.
+        drop(sample);
+        net.replay.run();
+        assert_eq!(topic.subscribers()[0].in_flight, 0);
+    });
+}
+
+#[test]
 fn a_topic_that_ends_while_somebody_subscribes_is_none_of_its_publishers() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
