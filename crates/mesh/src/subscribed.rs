@@ -46,6 +46,8 @@ struct State<T> {
     telling: bool,
     /// That task is to begin once nothing is locked: see [`Subscribed::unlock`].
     begins_to_tell: bool,
+    /// Who posts ends the subscription.
+    ends: bool,
     /// Of some flow samples were refused that no sample tells of yet.
     refused: bool,
     /// Samples that have come for the port.
@@ -81,6 +83,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             waits_for_room: false,
             telling: false,
             begins_to_tell: false,
+            ends: false,
             refused: false,
             counted: 0,
             unreadable: 0,
@@ -113,7 +116,15 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             .collect()
     }
 
+    /// Ends it, once its publishers are told what is accepted. Who posts does so when he has
+    /// posted: he may have called the handler that ends it.
     pub(crate) fn unsubscribe(&self) {
+        let mut state = self.without_poster();
+        if state.is_posted_to() {
+            state.ends = true;
+            return;
+        }
+        drop(state);
         self.tell_rest();
         if let Some(core) = self.core.upgrade() {
             core.unsubscribe(self.id);
@@ -267,6 +278,11 @@ impl Flow {
 }
 
 impl<T: Send + Sync + 'static> State<T> {
+    /// Whether somebody posts, and does not wait for room. He counts what he has posted later.
+    fn is_posted_to(&self) -> bool {
+        self.posting && !self.waits_for_room
+    }
+
     /// A sample goes to the port, and tells what that has refused of its flow before.
     fn tell_refused(&mut self, source: &FlowSource, sample: &mut Sample<T>) {
         if self.refused

@@ -3,7 +3,7 @@
 use super::{State, Subscribed, both};
 use crate::flow::FlowSource;
 use crate::incoming::ToBeTold;
-use crate::{Ack, Gap};
+use crate::{Ack, FramePriority, Gap};
 use motet_sync::{MutexGuard, thread};
 use std::sync::{Arc, Weak};
 
@@ -100,30 +100,40 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     pub(super) fn tell(&self, source: &FlowSource, upto: Option<u64>) {
+        self.tell_by(FramePriority::Urgent, source, upto);
+    }
+
+    fn tell_by(&self, priority: FramePriority, source: &FlowSource, upto: Option<u64>) {
         if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
-            core.tell_accepted(source, self.id, upto, self.window);
+            core.tell_accepted(source, self.id, upto, self.window, priority);
         }
     }
 
-    /// Tells publishers all that is accepted: there will be no more.
-    pub(super) fn tell_rest(&self) {
-        // Who posts counts what he has posted in a moment: the port's owner may have taken it.
+    /// Who posts counts what he has posted in a moment: the port's owner may have taken it. The
+    /// state then, or after a while.
+    pub(super) fn without_poster(&self) -> MutexGuard<'_, State<T>> {
         for _ in 0..LOOKS {
             let state = self.state.lock();
-            if !state.posting || state.waits_for_room {
-                break;
+            if !state.is_posted_to() {
+                return state;
             }
             drop(state);
             thread::yield_now();
         }
-        let mut state = self.state.lock();
+        self.state.lock()
+    }
+
+    /// Tells publishers all that is accepted: there will be no more. The frame that says so might
+    /// overtake urgent ones, so these go in its order, and also to those who were told before.
+    pub(super) fn tell_rest(&self) {
+        let mut state = self.without_poster();
         let flows = state.flows.iter_mut();
-        let news = flows.filter(|(_, flow)| flow.numbers.has_news());
-        let told: Vec<_> = news
-            .map(|(source, flow)| (source.clone(), flow.numbers.tell()))
-            .collect();
+        let told = flows.map(|(source, flow)| (source.clone(), flow.numbers.tell()));
+        let told: Vec<_> = told.collect();
         drop(state);
-        self.tell_all(told);
+        for (source, upto) in told {
+            self.tell_by(FramePriority::Ordered, &source, Some(upto));
+        }
     }
 
     /// Releases the lock. Then the task begins that is to tell publishers, if there is one: a queue

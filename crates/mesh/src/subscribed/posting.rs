@@ -42,17 +42,22 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         };
         let more = !state.came.is_empty();
         state.posting = more;
+        let ends = !more && std::mem::take(&mut state.ends);
         self.unlock(state);
         if more {
             self.post_more();
         }
-        match &source {
+        let told = match &source {
             FlowSource::Here(_) => told,
             FlowSource::There(..) => {
                 self.tell(&source, told);
                 None
             }
+        };
+        if ends {
+            self.unsubscribe();
         }
+        told
     }
 
     /// Posts what has come, until nothing has or the port is full: then a task waits for room. The
@@ -126,6 +131,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let told = self.accept_all(&mut state, posted);
         let mut came = std::mem::take(&mut state.came);
         state.posting = !came.is_empty();
+        let ends = came.is_empty() && std::mem::take(&mut state.ends);
         if state.refused {
             for (source, sample) in &mut came {
                 state.tell_refused(source, sample);
@@ -134,6 +140,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
         self.unlock(state);
         self.tell_all(told);
+        if ends {
+            self.unsubscribe();
+        }
         came
     }
 
@@ -142,7 +151,11 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             return;
         };
         let this = Arc::clone(self);
-        self.state.lock().waits_for_room = true;
+        let ends = {
+            let mut state = self.state.lock();
+            state.waits_for_room = true;
+            std::mem::take(&mut state.ends)
+        };
         core.spawn(Box::pin(async move {
             let (number, gap) = (sample.number, sample.gap);
             let posted = this.port.post_wait(sample).await;
@@ -166,6 +179,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 Err(_) => this.end(),
             }
         }));
+        if ends {
+            self.unsubscribe();
+        }
     }
 
     /// The port is closed: nobody wants more. The caller was the one who posts.

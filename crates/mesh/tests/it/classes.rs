@@ -442,8 +442,8 @@ fn a_value_that_no_frame_holds_is_refused_and_later_ones_come() {
 
 #[test]
 fn sem_g494_what_was_accepted_is_not_lost_with_a_subscription_that_ends() {
-    for leaves in [false, true] {
-        let net = Net::new(5);
+    for (seed, leaves) in (0..20).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let net = Net::new(seed);
         let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
         let config = SubscribeConfig {
             ack: Ack::Handled,
@@ -463,7 +463,8 @@ fn sem_g494_what_was_accepted_is_not_lost_with_a_subscription_that_ends() {
             false => drop(samples),
         }
         net.replay.run();
-        assert_eq!(topic.losses().test(), None, "leaves: {leaves}");
+        let lost = topic.losses().test();
+        assert_eq!(lost, None, "seed {seed}, leaves: {leaves}");
     }
 }
 
