@@ -144,13 +144,13 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let fresh = || Flow {
             key,
             link,
-            numbers: Incoming::beginning_at(first),
+            numbers: Incoming::beginning_at(first, self.window),
             gap: None,
             refused: None,
         };
         let flow = state.flows.entry(source).or_insert_with(fresh);
-        flow.link = link;
-        let gap = flow.numbers.goes_on_at(first);
+        let is_new_link = std::mem::replace(&mut flow.link, link) != link;
+        let gap = flow.numbers.goes_on_at(first, is_new_link);
         flow.miss(gap);
         let upto = flow.numbers.tell();
         state.missed = state
@@ -216,7 +216,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         self.post(source, sample)
     }
 
-    /// A sample comes. Its value back: it has come before, or its flow has ended meanwhile.
+    /// A sample comes. Its value back: it has come before, its publisher was not to send it, or its
+    /// flow has ended meanwhile.
     fn arrives(
         self: &Arc<Self>,
         state: &mut State<T>,
