@@ -10,7 +10,6 @@ use motet_mesh::{Carrier, CarrierError, CarrierEvent, FramePriority, Frames, Nod
 use motet_ports::Port;
 use motet_sync::Parker;
 use std::fmt;
-use std::iter::once;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use zenoh::Wait;
@@ -201,7 +200,7 @@ impl Carrier for Zenoh {
         frame: Vec<u8>,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
-        match self.links.send(to, None, &mut once(&frame[..]), priority) {
+        match self.links.send(to, frame, priority) {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }
@@ -214,10 +213,7 @@ impl Carrier for Zenoh {
         frames: &Frames,
         priority: FramePriority,
     ) -> Result<(), CarrierError> {
-        match self
-            .links
-            .send(to, Some(link), &mut frames.iter(), priority)
-        {
+        match self.links.send_all(to, link, &mut frames.iter(), priority) {
             true => Ok(()),
             false => Err(CarrierError::NoLink(to.clone())),
         }

@@ -6,6 +6,10 @@
 //!                               ◄─────────     handshake: its session, and mine
 //!   Up ─ handshake: both         ─────────►     Up
 //!   frames, in two priorities, each numbered from 0 and sealed with the keys of the two sessions
+//!
+//!   Up                          ◄─────────     handshake: a session that is not known here
+//!   handshake: my next session   ─────────►     Up, if it has begun a new link; else nothing
+//!   Down, and Up                ◄─────────     handshake: both
 //! ```
 //!
 //! An engine may lose, repeat or delay messages when its routes change. So a link has numbers: a
@@ -21,12 +25,15 @@
 //! A message costs the same whether it holds one small frame or a hundred: frames that come in
 //! quick succession share one. Another thread flushes them, so that the sender goes on meanwhile.
 
+mod handshake;
 mod waiting;
 
+use self::handshake::NextLink;
 use self::waiting::{Confirmed, FlushDecision, MAX_WAITING, OVERHEAD, WINDOW, Waiting, Which};
 pub(crate) use self::waiting::{Flush, PAUSE};
-use crate::seal::{Seals, Session, TAG, is_right, tag};
+use crate::seal::{Seals, Session, TAG};
 use motet_mesh::{CarrierEvent, FramePriority, Frames, MAX_FRAME, PeerName};
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 const HANDSHAKE: u8 = 0;
@@ -68,6 +75,8 @@ pub(crate) struct Link {
     ends: Ends,
     mine: Session,
     theirs: Option<(Session, Seals)>,
+    /// While it is up: what may follow it.
+    next: Option<NextLink>,
     up: bool,
     heard: Instant,
     out: [u64; 2],
@@ -88,6 +97,7 @@ impl Link {
             mine: (ends.session)(),
             ends,
             theirs: None,
+            next: None,
             up: false,
             heard: now,
             out: [0; 2],
@@ -97,7 +107,7 @@ impl Link {
             told: 0,
             parts: Vec::new(),
         };
-        link.shake_hands(out);
+        link.greet(out);
         link
     }
 
@@ -122,8 +132,23 @@ impl Link {
         now: Instant,
         out: Out<'_>,
     ) {
+        self.take(Cow::Borrowed(frame), priority, now, out);
+    }
+
+    /// As [`Link::send`]. A long frame that waits is not copied.
+    pub(crate) fn send_owned(
+        &mut self,
+        frame: Vec<u8>,
+        priority: FramePriority,
+        now: Instant,
+        out: Out<'_>,
+    ) {
+        self.take(Cow::Owned(frame), priority, now, out);
+    }
+
+    fn take(&mut self, frame: Cow<'_, [u8]>, priority: FramePriority, now: Instant, out: Out<'_>) {
         if priority == FramePriority::Urgent {
-            self.seal(priority, with_head(frame), WHOLE, out);
+            self.seal(priority, with_head(&frame), WHOLE, out);
             return;
         }
         match self.waiting.push(frame, now) {
@@ -165,37 +190,6 @@ impl Link {
         }
     }
 
-    fn on_handshake(&mut self, handshake: &[u8], now: Instant, out: Out<'_>) {
-        let (Some(from), Some(to)) = (session_at(handshake, 0), session_at(handshake, 16)) else {
-            return;
-        };
-        let parts = handshake_parts(&self.ends.peer, &self.ends.me, &from, &to);
-        if !is_right(&self.ends.secret, &parts, &handshake[32..]) {
-            return;
-        }
-        self.heard = now;
-        let knows_me = to == self.mine;
-        let is_known = self
-            .theirs
-            .as_ref()
-            .is_some_and(|(known, _)| *known == from);
-        if !is_known {
-            if self.up {
-                self.break_off("the peer began a new link", out);
-            }
-            let seals = Seals::new(&self.ends.secret, &self.mine, &from);
-            self.theirs = Some((from, seals));
-        }
-        // Once broken off, this end has a new session, which the peer cannot know.
-        let comes_up = knows_me && to == self.mine && !self.up;
-        if comes_up {
-            self.come_up(out);
-        }
-        if comes_up || !knows_me {
-            self.shake_hands(out);
-        }
-    }
-
     fn on_sealed(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
         let (Some(priority), Some(number)) = (message.get(1), message.get(2..HEAD)) else {
             return;
@@ -203,23 +197,17 @@ impl Link {
         let (priority, mut bytes) = (*priority, [0; 8]);
         bytes.copy_from_slice(number);
         let number = u64::from_le_bytes(bytes);
-        let Some(expected) = self.incoming.get(usize::from(priority)).copied() else {
+        if usize::from(priority) >= self.incoming.len() {
             return;
-        };
-        let Some((_, seals)) = &self.theirs else {
-            return;
-        };
-        let Some(mut opened) = seals.open(priority, number, message[HEAD..].to_vec()) else {
-            return;
-        };
-        self.heard = now;
-        // Only who knows this end's session can seal for it.
-        if !self.up {
-            self.come_up(out);
         }
+        let Some(mut opened) = self.open((priority, number), &message[HEAD..], now, out) else {
+            return;
+        };
+        let expected = self.incoming[usize::from(priority)];
         if number < expected {
             return;
         }
+        self.heard = now;
         if number > expected {
             let lost = number - expected;
             self.break_off(&format!("{lost} messages were lost on the way"), out);
@@ -296,7 +284,7 @@ impl Link {
     /// breaks.
     pub(crate) fn tick(&mut self, now: Instant, out: Out<'_>) {
         if !self.up {
-            self.shake_hands(out);
+            self.greet(out);
         } else if now.saturating_duration_since(self.heard) >= self.ends.silence {
             let why = format!("nothing came for {:?}", self.ends.silence);
             self.break_off(&why, out);
@@ -310,8 +298,8 @@ impl Link {
         self.reset(why, out);
     }
 
-    fn come_up(&mut self, out: Out<'_>) {
-        self.up = true;
+    fn come_up(&mut self, now: Instant, out: Out<'_>) {
+        (self.up, self.heard) = (true, now);
         out(Effect::Tell(CarrierEvent::Up(
             self.ends.peer.clone(),
             self.number(),
@@ -321,7 +309,7 @@ impl Link {
     /// The link is broken: the next one has a new session.
     fn break_off(&mut self, why: &str, out: Out<'_>) {
         self.reset(why, out);
-        self.shake_hands(out);
+        self.greet(out);
     }
 
     fn reset(&mut self, why: &str, out: Out<'_>) {
@@ -330,19 +318,11 @@ impl Link {
             out(Effect::Tell(down));
         }
         self.mine = (self.ends.session)();
-        self.theirs = None;
+        (self.theirs, self.next) = (None, None);
         (self.out, self.incoming) = ([0; 2], [0; 2]);
         (self.received, self.told) = (0, 0);
         self.waiting = Waiting::default();
         self.parts = Vec::new();
-    }
-
-    fn shake_hands(&self, out: Out<'_>) {
-        let to = self.theirs.as_ref().map_or([0; 16], |(theirs, _)| *theirs);
-        let parts = handshake_parts(&self.ends.me, &self.ends.peer, &self.mine, &to);
-        let tag = tag(&self.ends.secret, &parts);
-        let message = [&[HANDSHAKE][..], &self.mine, &to, &tag].concat();
-        out(Effect::Send(FramePriority::Urgent, message));
     }
 
     /// A heartbeat, which also confirms what has come.
@@ -374,24 +354,6 @@ fn with_head(body: &[u8]) -> Vec<u8> {
     message.resize(HEAD, 0);
     message.extend_from_slice(body);
     message
-}
-
-fn session_at(handshake: &[u8], at: usize) -> Option<Session> {
-    handshake.get(at..at + 16)?.try_into().ok()
-}
-
-fn handshake_parts<'a>(
-    from: &'a PeerName,
-    to: &'a PeerName,
-    sender: &'a Session,
-    receiver: &'a Session,
-) -> [&'a [u8]; 4] {
-    [
-        from.as_str().as_bytes(),
-        to.as_str().as_bytes(),
-        sender,
-        receiver,
-    ]
 }
 
 #[cfg(test)]

@@ -136,11 +136,31 @@ impl Links {
         &self.events
     }
 
-    /// Sends frames, if there is a link to the peer, and it is the one with this number.
+    /// Sends a frame, if there is a link to the peer.
     pub(crate) fn send(
         &self,
         to: &PeerName,
-        number: Option<u64>,
+        frame: Vec<u8>,
+        frame_priority: FramePriority,
+    ) -> bool {
+        let peer = self.peers.lock().get(to).cloned();
+        let mut is_up = false;
+        if let Some(peer) = peer {
+            self.act(&peer, |_, link, out| {
+                is_up = link.is_up();
+                if is_up {
+                    link.send_owned(frame, frame_priority, Instant::now(), out);
+                }
+            });
+        }
+        is_up
+    }
+
+    /// Sends frames, if there is a link to the peer, and it is the one with this number.
+    pub(crate) fn send_all(
+        &self,
+        to: &PeerName,
+        number: u64,
         frames: &mut dyn Iterator<Item = &[u8]>,
         frame_priority: FramePriority,
     ) -> bool {
@@ -148,7 +168,7 @@ impl Links {
         let mut is_up = false;
         if let Some(peer) = peer {
             self.act(&peer, |_, link, out| {
-                is_up = link.is_up() && number.is_none_or(|number| number == link.number());
+                is_up = link.is_up() && number == link.number();
                 let now = Instant::now();
                 for frame in frames {
                     // It may break meanwhile, which is told.
@@ -295,15 +315,16 @@ impl Links {
     }
 
     fn goes(&self, peer: &Arc<Peer>, incarnation: u64, why: &str) {
-        let is_current = |state: &State| {
-            let current = state.current.as_ref();
-            current.is_some_and(|current| current.incarnation == incarnation)
-        };
-        if !is_current(&peer.state.lock()) {
-            return;
+        let mut state = peer.state.lock();
+        let State {
+            current, effects, ..
+        } = &mut *state;
+        // Under one lock: a message that comes meanwhile begins no link that nobody ends.
+        let mut gone = current.take_if(|current| current.incarnation == incarnation);
+        if let Some(Current { link, .. }) = &mut gone {
+            link.end(why, &mut |effect| effects.push_back(effect));
         }
-        self.act(peer, |_, link, out| link.end(why, out));
-        let gone = peer.state.lock().current.take();
+        self.carry_out_all(peer, state);
         // Outside of the lock: it undeclares publishers.
         drop(gone);
     }

@@ -49,7 +49,7 @@ pub(crate) struct NodeState {
     pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
     pub(crate) calls: Calls,
     before_leaving: Vec<Weak<dyn BeforeLeaving>>,
-    outbox: VecDeque<(PeerName, Frame)>,
+    outbox: VecDeque<(PeerName, Frame, FramePriority)>,
     sending: bool,
 }
 
@@ -149,7 +149,7 @@ impl Core {
                     .filter(|(_, (pattern, _))| matches(pattern));
                 let open =
                     |(id, (_, of)): (&u32, &(Key, String))| topic.open(name, peer.link, *id, of);
-                frames.extend(wants.map(|want| (name.clone(), open(want))));
+                frames.extend(wants.map(|want| (name.clone(), open(want), FramePriority::Ordered)));
             }
             state.outbox.extend(frames);
             Ok((topic, local))
@@ -334,7 +334,14 @@ impl Hub for Core {
     }
 
     /// A subscription of this node has accepted samples.
-    fn tell_accepted(&self, source: &FlowSource, subscription: u32, upto: u64, window: u32) {
+    fn tell_accepted(
+        &self,
+        source: &FlowSource,
+        subscription: u32,
+        upto: u64,
+        window: u32,
+        priority: FramePriority,
+    ) {
         match source {
             FlowSource::Here(topic) => {
                 let topic = self.state.lock().topics.get(topic).cloned();
@@ -350,7 +357,7 @@ impl Hub for Core {
                     upto,
                     window,
                 };
-                self.change(|state| state.tell(peer, accepted));
+                self.change(|state| state.tell_by(priority, peer, accepted));
             }
         }
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::{Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
+use crate::{FramePriority, Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
@@ -66,7 +66,14 @@ pub(crate) trait Hub: Send + Sync {
     /// The topic sends what waits: the thread that did so has panicked.
     fn go_on(&self, topic: u32);
     /// A subscription has accepted samples up to `upto`, and takes `window` more.
-    fn tell_accepted(&self, source: &FlowSource, subscription: u32, upto: u64, window: u32);
+    fn tell_accepted(
+        &self,
+        source: &FlowSource,
+        subscription: u32,
+        upto: u64,
+        window: u32,
+        priority: FramePriority,
+    );
 }
 
 /// What has something to say to others before its node leaves.

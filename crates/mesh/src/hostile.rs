@@ -7,7 +7,7 @@ use crate::{
     SimulatedNetwork, SubscribeConfig,
 };
 use motet_dispatch::{QueueConfig, Replay};
-use motet_ports::Port;
+use motet_ports::{Overflow, Port, PortConfig};
 use motet_testkit::Random;
 use std::sync::Arc;
 use std::time::Duration;
@@ -191,6 +191,53 @@ fn sem_g217_a_window_that_a_member_makes_up_is_no_larger_than_others() {
     }
     let in_flight = victim.topics()[0].subscribers[0].in_flight;
     assert_eq!(in_flight, MAX_WINDOW as usize);
+}
+
+#[test]
+fn sem_g217_of_samples_that_nobody_asked_for_no_more_than_a_window_is_kept() {
+    let replay = Replay::new(2);
+    let network = SimulatedNetwork::new(2, LinkConfig::default(), replay.clock());
+    let queue = Arc::new(replay.queue(QueueConfig::named("victim")));
+    let victim = Node::join(&network.carrier("victim"), 1, queue);
+    let port = PortConfig {
+        capacity: 1.try_into().ok(),
+        overflow: Overflow::Wait,
+    };
+    let config = SubscribeConfig {
+        port,
+        window: 4,
+        ..SubscribeConfig::default()
+    };
+    let samples = victim.subscribe::<u32>("a", &config).expect("a pattern");
+    let hostile = network.carrier("hostile");
+    let (topic, subscription, to) = (1, 1, PeerName::new("victim"));
+    let hello = Frame::Hello {
+        form: FORM,
+        incarnation: 1,
+    };
+    let open = Frame::Open {
+        topic,
+        subscription,
+        key: "a".to_owned(),
+        qos: Qos::reliable(8),
+        first: 1,
+    };
+    let data = (1..=1000).map(|number| Frame::Data {
+        topic,
+        subscription,
+        number,
+        retained: false,
+        payload: vec![7],
+    });
+    for frame in [hello, open].into_iter().chain(data) {
+        let bytes = frame.to_bytes().expect("a small frame");
+        let sent = hostile.send(&to, bytes, FramePriority::Ordered);
+        sent.expect("a link");
+    }
+    replay.run_for(Duration::from_secs(1));
+    assert_eq!(samples.port().item_count(), 1);
+    // One is in the port, and as many wait for room as it was told.
+    assert_eq!(victim.subscriptions()[0].came, 1 + 4);
 }
 
 #[test]

@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 pub(crate) enum Arrival {
     /// It has come before.
     Duplicate,
+    /// Its publisher was not to send it: as many as may be under way have come by this link, and
+    /// are not accepted.
+    Unasked,
     /// It is new; the numbers between it and the one before did not come.
     New(Option<Gap>),
 }
@@ -24,10 +27,14 @@ pub(crate) enum ToBeTold {
 }
 
 /// A flow from one publisher to one subscription. Numbers begin at 1.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Incoming {
+    /// How many may be under way, or not accepted yet.
+    window: usize,
     /// The last number that came, or that the flow began behind.
     last: u64,
+    /// What that was when the present link began.
+    before_link: u64,
     /// All up to here are accepted.
     accepted: u64,
     /// Up to here the publisher has been told.
@@ -38,10 +45,12 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// A flow whose first number will be `first`.
-    pub(crate) fn beginning_at(first: u64) -> Self {
+    pub(crate) fn beginning_at(first: u64, window: u32) -> Self {
         let before = first.saturating_sub(1);
         Incoming {
+            window: window as usize,
             last: before,
+            before_link: before,
             accepted: before,
             told: before,
             waiting: VecDeque::new(),
@@ -52,6 +61,9 @@ impl Incoming {
         if number <= self.last {
             return Arrival::Duplicate;
         }
+        if self.waiting.len() >= self.window && self.of_link() >= self.window {
+            return Arrival::Unasked;
+        }
         let gap = (number - self.last > 1).then(|| Gap {
             from: self.last + 1,
             to: number - 1,
@@ -61,13 +73,23 @@ impl Incoming {
         Arrival::New(gap)
     }
 
-    /// The publisher goes on at `first`, after a broken link: what lies between is a gap.
-    pub(crate) fn goes_on_at(&mut self, first: u64) -> Option<Gap> {
+    /// How many of the present link have come and are not accepted.
+    fn of_link(&self) -> usize {
+        let is_earlier = |number: &u64| *number <= self.before_link;
+        self.waiting.len() - self.waiting.partition_point(is_earlier)
+    }
+
+    /// The publisher goes on at `first`, after a broken link: what lies between is a gap. By a new
+    /// link it may send as many as by the one before.
+    pub(crate) fn goes_on_at(&mut self, first: u64, is_new_link: bool) -> Option<Gap> {
         let gap = (first.saturating_sub(self.last) > 1).then(|| Gap {
             from: self.last + 1,
             to: first - 1,
         });
         self.last = self.last.max(first.saturating_sub(1));
+        if is_new_link {
+            self.before_link = self.last;
+        }
         self.settle();
         gap
     }
@@ -102,11 +124,6 @@ impl Incoming {
         }
     }
 
-    /// Whether something is accepted that the publisher has not been told.
-    pub(crate) fn has_news(&self) -> bool {
-        self.accepted > self.told
-    }
-
     /// The number to tell the publisher.
     pub(crate) fn tell(&mut self) -> u64 {
         self.told = self.accepted;
@@ -120,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_told_once_and_duplicates_are_known() {
-        let mut flow = Incoming::beginning_at(5);
+        let mut flow = Incoming::beginning_at(5, 64);
         assert_eq!(flow.arrives(5), Arrival::New(None));
         assert_eq!(flow.arrives(8), Arrival::New(Some(Gap { from: 6, to: 7 })));
         assert_eq!(flow.arrives(8), Arrival::Duplicate);
@@ -129,8 +146,35 @@ mod tests {
         assert_eq!(flow.accepted, 4, "5 is not accepted yet");
         flow.accepts(5);
         assert_eq!(flow.accepted, 8);
-        assert_eq!(flow.goes_on_at(11), Some(Gap { from: 9, to: 10 }));
-        assert_eq!(flow.goes_on_at(11), None);
+        let gap = Gap { from: 9, to: 10 };
+        assert_eq!(flow.goes_on_at(11, false), Some(gap));
+        assert_eq!(flow.goes_on_at(11, true), None);
         assert_eq!(flow.accepted, 10);
+    }
+
+    #[test]
+    fn sem_g217_no_more_come_than_may_be_under_way_by_each_link() {
+        let mut flow = Incoming::beginning_at(1, 2);
+        assert_eq!(flow.arrives(1), Arrival::New(None));
+        assert_eq!(flow.arrives(2), Arrival::New(None));
+        assert_eq!(flow.arrives(3), Arrival::Unasked);
+        assert_eq!(flow.goes_on_at(1, false), None);
+        assert_eq!(flow.arrives(3), Arrival::Unasked, "it is the same link");
+        flow.accepts(1);
+        assert_eq!(flow.arrives(3), Arrival::New(None));
+        assert_eq!(flow.arrives(4), Arrival::Unasked);
+        // What came by an earlier link may have been dropped at the publisher meanwhile.
+        assert_eq!(flow.goes_on_at(2, true), None);
+        assert_eq!(flow.arrives(4), Arrival::New(None));
+        assert_eq!(flow.arrives(6), Arrival::New(Some(Gap { from: 5, to: 5 })));
+        assert_eq!(flow.arrives(7), Arrival::Unasked);
+        flow.accepts(2);
+        assert_eq!(
+            flow.arrives(7),
+            Arrival::Unasked,
+            "it was of the link before"
+        );
+        flow.accepts(4);
+        assert_eq!(flow.arrives(7), Arrival::New(None));
     }
 }

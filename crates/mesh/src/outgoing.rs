@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A state machine without input and output: the caller sends what [`Outgoing::next`] returns, in
-//! order.
+//! order. It also drops what is not needed any more, which it gets back: that may run what users
+//! wrote.
 
 use crate::{Class, Gap, Qos};
 use std::collections::VecDeque;
@@ -17,14 +18,6 @@ pub(crate) struct Entry<P> {
     pub(crate) number: u64,
     pub(crate) retained: bool,
     pub(crate) payload: P,
-}
-
-/// What became of a sample that was pushed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Pushed {
-    Taken,
-    /// It was taken, and the oldest one was dropped: its number.
-    Dropped(u64),
 }
 
 #[derive(Debug)]
@@ -62,8 +55,9 @@ impl<P: Clone> Outgoing<P> {
         }
     }
 
-    /// Takes a sample. The caller has asked [`Outgoing::has_room`].
-    pub(crate) fn push(&mut self, number: u64, payload: P) -> Pushed {
+    /// Takes a sample. The caller has asked [`Outgoing::has_room`]. The oldest one, if that has
+    /// made room for it.
+    pub(crate) fn push(&mut self, number: u64, payload: P) -> Option<Entry<P>> {
         self.queue.push_back(Entry {
             number,
             retained: false,
@@ -81,22 +75,17 @@ impl<P: Clone> Outgoing<P> {
         });
     }
 
-    fn drop_beyond_depth(&mut self) -> Pushed {
+    fn drop_beyond_depth(&mut self) -> Option<Entry<P>> {
         if self.class != Class::Latest || self.queue.len() <= self.depth {
-            return Pushed::Taken;
+            return None;
         }
         // What is retained stands in front, and is not counted.
         let retained = self.queue.partition_point(|entry| entry.retained);
         if self.queue.len() - retained <= self.depth {
-            return Pushed::Taken;
+            return None;
         }
-        match self.queue.pop_front() {
-            Some(oldest) => {
-                self.dropped += 1;
-                Pushed::Dropped(oldest.number)
-            }
-            None => Pushed::Taken,
-        }
+        self.dropped += 1;
+        self.queue.pop_front()
     }
 
     /// Whether there is a sample to send, and room for it.
@@ -119,8 +108,8 @@ impl<P: Clone> Outgoing<P> {
         Some(entry)
     }
 
-    /// Whether nothing waits or is under way, and a sample may be sent. Then [`Outgoing::sends`]
-    /// does what [`Outgoing::push`] and [`Outgoing::next`] do.
+    /// Whether nothing waits or is under way, and a sample may be sent: there is room for it. Then
+    /// [`Outgoing::sends`] does what [`Outgoing::push`] and [`Outgoing::next`] do.
     pub(crate) fn is_idle(&self) -> bool {
         self.window > 0 && self.queue.is_empty() && self.flight.is_empty()
     }
@@ -158,41 +147,40 @@ impl<P: Clone> Outgoing<P> {
 
     /// Samples that [`Outgoing::next`] returned last, in this order, could not be sent: they wait
     /// again, and nothing is sent until the subscriber is [ready](Outgoing::accepted). When the
-    /// link has [broken](Outgoing::broken) meanwhile, they wait already or are lost.
-    pub(crate) fn not_sent(&mut self, entries: impl DoubleEndedIterator<Item = Entry<P>>) {
+    /// link has [broken](Outgoing::broken) meanwhile, they wait already or are lost: `gone` gets
+    /// their payloads.
+    pub(crate) fn not_sent(
+        &mut self,
+        entries: impl DoubleEndedIterator<Item = Entry<P>>,
+        mut gone: impl FnMut(P),
+    ) {
         for entry in entries.rev() {
-            if self
-                .flight
-                .pop_back_if(|last| last.number == entry.number)
-                .is_some()
-            {
+            let last = self.flight.pop_back_if(|last| last.number == entry.number);
+            if last.is_some() {
                 self.window = 0;
                 self.queue.push_front(entry);
+            } else {
+                gone(entry.payload);
             }
         }
     }
 
-    /// The subscriber has accepted everything up to `upto`, and takes `window` more. `true`: there
-    /// may be room now.
-    pub(crate) fn accepted(&mut self, upto: u64, window: usize) -> bool {
+    /// The subscriber has accepted everything up to `upto`, and takes `window` more. `gone` gets
+    /// the payloads that were kept for it.
+    pub(crate) fn accepted(&mut self, upto: u64, window: usize, mut gone: impl FnMut(P)) {
         self.window = window;
-        let before = self.queue.len() + self.flight.len();
-        while self
-            .flight
-            .front()
-            .is_some_and(|entry| entry.number <= upto)
-        {
-            self.flight.pop_front();
+        while let Some(entry) = self.flight.pop_front_if(|first| first.number <= upto) {
+            entry.payload.into_iter().for_each(&mut gone);
         }
         // After a broken link what was accepted may wait again.
-        while self.queue.front().is_some_and(|entry| entry.number <= upto) {
-            self.queue.pop_front();
+        while let Some(entry) = self.queue.pop_front_if(|first| first.number <= upto) {
+            gone(entry.payload);
         }
-        self.queue.len() + self.flight.len() < before
     }
 
-    /// The link is broken. What is under way waits again; samples of [`Class::Reliable`] are lost.
-    pub(crate) fn broken(&mut self) -> Option<Gap> {
+    /// The link is broken. What is under way waits again, and `gone` gets what has no room;
+    /// samples of [`Class::Reliable`] are lost.
+    pub(crate) fn broken(&mut self, mut gone: impl FnMut(P)) -> Option<Gap> {
         self.window = 0;
         if self.class == Class::Reliable {
             return self.lost();
@@ -203,9 +191,11 @@ impl<P: Clone> Outgoing<P> {
         match self.class {
             Class::Reliable => None,
             Class::Latest => {
-                while self.queue.len() > self.depth {
-                    self.queue.pop_front();
+                while self.queue.len() > self.depth
+                    && let Some(oldest) = self.queue.pop_front()
+                {
                     self.dropped += 1;
+                    gone(oldest.payload);
                 }
                 None
             }

@@ -4,7 +4,7 @@ mod any_topic;
 mod sending;
 mod state;
 
-use self::state::{Flow, Payload, State};
+use self::state::{Flow, LeavingFlow, Payload, State};
 use crate::flow::{FlowTarget, Hub};
 use crate::frame::encode_value;
 use crate::outgoing::Outgoing;
@@ -75,6 +75,17 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         if state.ended || self.core.strong_count() == 0 {
             return refused(value, PublishRefusal::Left);
         }
+        let retains = self.qos.retain > 0;
+        // It has room, and nothing is written for it.
+        if !retains && let Some((to, number, subscription)) = state.only_one_here() {
+            drop(state);
+            self.send_here(to, number, value, subscription);
+            return Ok(Published {
+                number,
+                subscribers: 1,
+                dropped: 0,
+            });
+        }
         let full = state.flows.iter().find(|(_, flow)| !flow.out.has_room());
         if let Some((full, _)) = full {
             let subscriber = match full {
@@ -84,7 +95,6 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             state.wait(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
-        let retains = self.qos.retain > 0;
         let is_written = retains || state.flows.keys().any(FlowTarget::is_there);
         if is_written && let Err(why) = state.write(self.write, &value) {
             return refused(value, PublishRefusal::NotWritable(why));
@@ -103,11 +113,6 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             if subscribers == 0 {
                 return published(0);
             }
-            if let Some((to, subscription)) = state.only_one_here(number) {
-                drop(state);
-                self.send_here(to, number, value, subscription);
-                return published(0);
-            }
             if let Some((peer, subscription, link)) = state.only_one_there(number) {
                 self.send_there(state, (peer, subscription), link, number);
                 return published(0);
@@ -122,10 +127,11 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             value,
             bytes: is_written.then(|| state.written()),
         };
-        let dropped = state.push(number, payload, self.qos.retain as usize);
+        let mut gone = Vec::new();
+        let dropped = state.push(number, payload, self.qos.retain as usize, &mut gone);
         self.send_from(state);
-        // Outside of the lock: its destructor may use the topic.
-        drop(unread);
+        // Outside of the lock: destructors of values may use the topic.
+        drop((unread, gone));
         published(dropped)
     }
 
@@ -188,16 +194,29 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    /// A flow was taken away while a sample was brought to it, and all up to a number have been
+    /// accepted: the others are lost.
+    fn tell_left(&self, leaving: Option<LeavingFlow<T>>, upto: Option<u64>) {
+        if let Some(LeavingFlow { mut flow, why }) = leaving {
+            flow.out.accepted(upto.unwrap_or(0), 0, drop);
+            self.tell_lost(self.me.clone(), flow.out.lost(), &why);
+        }
+    }
+
     /// Takes flows away, tells what is lost with them, and lets those go on who waited for them.
     fn remove(&self, which: impl Fn(&FlowTarget, &Flow<T>) -> bool, why: &str) {
         let mut state = self.state.lock();
         let gone = state.flows.extract_if(.., |to, flow| which(to, flow));
-        let gone: Vec<_> = gone.collect();
+        let mut gone: Vec<_> = gone.collect();
         let waiters = if gone.is_empty() {
             Vec::new()
         } else {
             std::mem::take(&mut state.waiters)
         };
+        if let Some(at) = gone.iter().position(|(to, flow)| flow.is_sent_to(to)) {
+            let ((_, flow), why) = (gone.remove(at), why.to_owned());
+            state.leaving = Some(LeavingFlow { flow, why });
+        }
         drop(state);
         for (to, mut flow) in gone {
             let node = match &to {

@@ -44,6 +44,10 @@ struct State<T> {
     waits_for_room: bool,
     /// A task will tell publishers what is accepted.
     telling: bool,
+    /// That task is to begin once nothing is locked: see [`Subscribed::unlock`].
+    begins_to_tell: bool,
+    /// Who posts ends the subscription.
+    ends: bool,
     /// Of some flow samples were refused that no sample tells of yet.
     refused: bool,
     /// Samples that have come for the port.
@@ -78,6 +82,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             posting: false,
             waits_for_room: false,
             telling: false,
+            begins_to_tell: false,
+            ends: false,
             refused: false,
             counted: 0,
             unreadable: 0,
@@ -110,7 +116,15 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             .collect()
     }
 
+    /// Ends it, once its publishers are told what is accepted. Who posts does so when he has
+    /// posted: he may have called the handler that ends it.
     pub(crate) fn unsubscribe(&self) {
+        let mut state = self.without_poster();
+        if state.is_posted_to() {
+            state.ends = true;
+            return;
+        }
+        drop(state);
         self.tell_rest();
         if let Some(core) = self.core.upgrade() {
             core.unsubscribe(self.id);
@@ -130,13 +144,13 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let fresh = || Flow {
             key,
             link,
-            numbers: Incoming::beginning_at(first),
+            numbers: Incoming::beginning_at(first, self.window),
             gap: None,
             refused: None,
         };
         let flow = state.flows.entry(source).or_insert_with(fresh);
-        flow.link = link;
-        let gap = flow.numbers.goes_on_at(first);
+        let is_new_link = std::mem::replace(&mut flow.link, link) != link;
+        let gap = flow.numbers.goes_on_at(first, is_new_link);
         flow.miss(gap);
         let upto = flow.numbers.tell();
         state.missed = state
@@ -202,7 +216,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         self.post(source, sample)
     }
 
-    /// A sample comes. Its value back: it has come before, or its flow has ended meanwhile.
+    /// A sample comes. Its value back: it has come before, its publisher was not to send it, or its
+    /// flow has ended meanwhile.
     fn arrives(
         self: &Arc<Self>,
         state: &mut State<T>,
@@ -243,12 +258,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     /// A sample comes that cannot be read. What its publisher is to be told now.
-    fn unreadable(
-        self: &Arc<Self>,
-        state: &mut State<T>,
-        source: &FlowSource,
-        number: u64,
-    ) -> Option<u64> {
+    fn unreadable(&self, state: &mut State<T>, source: &FlowSource, number: u64) -> Option<u64> {
         state.unreadable += 1;
         let flow = state.flows.get_mut(source)?;
         let Arrival::New(gap) = flow.numbers.arrives(number) else {
@@ -269,6 +279,11 @@ impl Flow {
 }
 
 impl<T: Send + Sync + 'static> State<T> {
+    /// Whether somebody posts, and does not wait for room. He counts what he has posted later.
+    fn is_posted_to(&self) -> bool {
+        self.posting && !self.waits_for_room
+    }
+
     /// A sample goes to the port, and tells what that has refused of its flow before.
     fn tell_refused(&mut self, source: &FlowSource, sample: &mut Sample<T>) {
         if self.refused
@@ -340,7 +355,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
             }
         }
         let posts = !state.came.is_empty() && !std::mem::replace(&mut state.posting, true);
-        drop(state);
+        self.unlock(state);
         self.tell(source, told);
         if posts {
             self.post_more();

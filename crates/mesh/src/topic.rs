@@ -62,7 +62,14 @@ impl<T: Send + Sync + 'static> Topic<T> {
     /// # Errors
     /// [`PublishError`], but never for want of room.
     pub async fn publish_wait(&self, value: T) -> Result<Published, PublishError<T>> {
-        let mut value = value;
+        // Only one that is refused needs somebody who waits.
+        let mut value = match self.shared.publish(value, None) {
+            Err(PublishError {
+                value,
+                reason: PublishRefusal::Full { .. },
+            }) => value,
+            published => return published,
+        };
         loop {
             let (room, has_room) = reply();
             match self.shared.publish(value, Some(room)) {

@@ -13,6 +13,8 @@ struct End {
     wire: [VecDeque<Vec<u8>>; 2],
     told: Vec<CarrierEvent>,
     flush: bool,
+    /// All that it has sent.
+    handshakes: Vec<Vec<u8>>,
 }
 
 fn session() -> Session {
@@ -35,6 +37,7 @@ impl End {
             wire: Default::default(),
             told: Vec::new(),
             flush: false,
+            handshakes: Vec::new(),
         };
         effects.into_iter().for_each(|effect| end.take(effect));
         end
@@ -42,7 +45,12 @@ impl End {
 
     fn take(&mut self, effect: Effect) {
         match effect {
-            Effect::Send(priority, message) => self.wire[priority as usize].push_back(message),
+            Effect::Send(priority, message) => {
+                if message[0] == HANDSHAKE {
+                    self.handshakes.push(message.clone());
+                }
+                self.wire[priority as usize].push_back(message);
+            }
             Effect::Tell(event) => self.told.push(event),
             Effect::Flush => self.flush = true,
         }
@@ -141,6 +149,11 @@ fn sem_g236_frames_of_any_length_come_whole_and_in_order() {
     assert!(under_way as u64 <= WINDOW, "{under_way}");
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), frames);
+    for frame in frames.clone() {
+        b.act(|link, out| link.send_owned(frame, FramePriority::Ordered, now, out));
+    }
+    bring(&mut a, &mut b, now);
+    assert_eq!(a.frames(), frames);
     assert_eq!((a.downs(), b.downs()), (0, 0));
 }
 
@@ -274,6 +287,96 @@ fn sem_g239_messages_of_strangers_change_nothing() {
     assert_eq!(a.frames(), [[3]]);
 }
 
+#[test]
+fn sem_g239_a_handshake_that_somebody_repeats_breaks_no_link_that_works() {
+    let mut now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    let mut breaks = |a: &mut End, b: &mut End| {
+        now += Duration::from_secs(3);
+        a.act(|link, out| link.tick(now, out));
+        bring(a, b, now);
+        now
+    };
+    for _ in 0..3 {
+        breaks(&mut a, &mut b);
+        breaks(&mut b, &mut a);
+    }
+    let at = breaks(&mut a, &mut b);
+    assert_eq!((a.downs(), b.downs()), (7, 7));
+    // Then those too that were sent in answer to the old ones.
+    for is_brought_at_once in [true, false, true] {
+        let (of_a, of_b) = (a.handshakes.clone(), b.handshakes.clone());
+        for old in of_b {
+            a.act(|link, out| link.comes(&old, at, out));
+            if is_brought_at_once {
+                bring(&mut a, &mut b, at);
+            }
+        }
+        for old in of_a {
+            b.act(|link, out| link.comes(&old, at, out));
+            if is_brought_at_once {
+                bring(&mut a, &mut b, at);
+            }
+        }
+        bring(&mut a, &mut b, at);
+        assert_eq!((a.downs(), b.downs()), (7, 7));
+    }
+    a.act(|link, out| link.send(&[1], FramePriority::Ordered, at, out));
+    b.act(|link, out| link.send(&[2], FramePriority::Ordered, at, out));
+    bring(&mut a, &mut b, at);
+    assert_eq!((a.frames(), b.frames()), (vec![vec![2]], vec![vec![1]]));
+    breaks(&mut b, &mut a);
+    assert!(a.link.is_up() && b.link.is_up());
+    assert_eq!((a.downs(), b.downs()), (8, 8), "a new link begins at once");
+}
+
+#[test]
+fn sem_g238_what_somebody_repeats_is_no_sign_of_life() {
+    let now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    b.act(|link, out| link.send(&[1], FramePriority::Ordered, now, out));
+    let mut said: Vec<_> = b.wire[1].iter().cloned().collect();
+    said.extend(b.handshakes.iter().cloned());
+    bring(&mut a, &mut b, now);
+    let later = now + Duration::from_secs(3);
+    for message in &said {
+        a.act(|link, out| link.comes(message, later, out));
+    }
+    a.act(|link, out| link.tick(later, out));
+    assert_eq!(a.downs(), 1);
+}
+
+#[test]
+fn sem_g237_ends_that_are_up_with_other_sessions_of_each_other_find_each_other() {
+    let now = Instant::now();
+    let mut a = End::new("a", "b", SECRET, now);
+    let mut b = End::new("b", "a", SECRET, now);
+    let hello = a.wire[0].pop_front().expect("it greets");
+    b.wire[0].clear();
+    b.act(|link, out| link.comes(&hello, now, out));
+    let slow = b.wire[0].pop_front().expect("it answers");
+    b.act(|link, out| {
+        link.end("it is gone for a moment", out);
+        link.tick(now, out);
+    });
+    let hello = b.wire[0].pop_front().expect("it greets again");
+    a.act(|link, out| link.comes(&hello, now, out));
+    let answer = a.wire[0].pop_front().expect("it answers");
+    b.act(|link, out| link.comes(&answer, now, out));
+    a.act(|link, out| link.comes(&slow, now, out));
+    assert!(a.link.is_up() && b.link.is_up());
+    bring(&mut a, &mut b, now);
+    for _ in 0..2 {
+        a.act(|link, out| link.send(&[1], FramePriority::Ordered, now, out));
+        b.act(|link, out| link.send(&[2], FramePriority::Ordered, now, out));
+        bring(&mut a, &mut b, now);
+    }
+    assert_eq!(a.frames(), [[2], [2]]);
+    assert_eq!(b.frames(), [[1], [1]]);
+    a.check();
+    b.check();
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Send(bool, u16),
@@ -281,6 +384,7 @@ enum Step {
     Bring(bool, bool),
     Lose(bool, bool),
     Repeat(bool, bool),
+    Old(bool, u8),
     Garble(bool, u8),
     Wait(u16),
 }
@@ -292,6 +396,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => (any::<bool>(), any::<bool>()).prop_map(|(who, priority)| Step::Bring(who, priority)),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(who, priority)| Step::Lose(who, priority)),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(who, priority)| Step::Repeat(who, priority)),
+        1 => (any::<bool>(), any::<u8>()).prop_map(|(who, n)| Step::Old(who, n)),
         1 => (any::<bool>(), any::<u8>()).prop_map(|(who, byte)| Step::Garble(who, byte)),
         1 => (0..4000_u16).prop_map(Step::Wait),
     ];
@@ -338,6 +443,11 @@ proptest! {
                     if let Some(message) = message {
                         ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
                     }
+                }
+                Step::Old(who, n) => {
+                    let handshakes = &ends[usize::from(who)].handshakes;
+                    let old = handshakes[usize::from(n) % handshakes.len()].clone();
+                    ends[usize::from(!who)].act(|link, out| link.comes(&old, now, out));
                 }
                 Step::Garble(who, byte) => {
                     let message = ends[usize::from(who)].wire[1].front_mut();

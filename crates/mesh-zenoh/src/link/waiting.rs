@@ -1,6 +1,7 @@
 //! Frames that wait: for others of the same message, or until the peer confirms earlier ones.
 
 use super::{BATCH, BEHIND, HEAD, PART_OF_FRAME, WHOLE};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -89,21 +90,21 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn push(&mut self, frame: &[u8], now: Instant) -> FlushDecision {
+    pub(super) fn push(&mut self, frame: Cow<'_, [u8]>, now: Instant) -> FlushDecision {
         let is_alone = self.items.is_empty() && self.is_paused(now);
         let length = LENGTH + frame.len();
         self.bytes += length;
         match self.items.back_mut() {
-            _ if length > PART => self.items.push_back(Item::Long(frame.to_vec(), 0)),
+            _ if length > PART => self.items.push_back(Item::Long(frame.into_owned(), 0)),
             Some(Item::Batch(body)) if body.len() - HEAD + length <= PART => {
-                put_behind(body, frame);
+                put_behind(body, &frame);
             }
             _ => {
                 // One that waits for no other needs room for itself alone.
                 let room = if is_alone { 0 } else { self.usual };
                 let mut body = Vec::with_capacity(HEAD + length.max(room) + BEHIND);
                 body.resize(HEAD, 0);
-                put_behind(&mut body, frame);
+                put_behind(&mut body, &frame);
                 self.items.push_back(Item::Batch(body));
             }
         }

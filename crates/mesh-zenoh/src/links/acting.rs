@@ -2,6 +2,7 @@
 
 use super::{Current, Links, Peer, State};
 use crate::link::{Effect, Flush, Link, PAUSE};
+use motet_sync::MutexGuard;
 use std::sync::Arc;
 use std::time::Instant;
 use zenoh::Wait;
@@ -46,7 +47,12 @@ impl Links {
             return;
         };
         body(*incarnation, link, &mut |effect| effects.push_back(effect));
-        if effects.is_empty() || state.acting {
+        self.carry_out_all(peer, state);
+    }
+
+    /// Does what a link wants done, unless another thread does.
+    pub(super) fn carry_out_all<'a>(&self, peer: &'a Arc<Peer>, mut state: MutexGuard<'a, State>) {
+        if state.effects.is_empty() || state.acting {
             return;
         }
         state.acting = true;

@@ -13,11 +13,11 @@ impl Core {
         if std::mem::replace(&mut state.sending, true) {
             return;
         }
-        while let Some((peer, frame)) = state.outbox.pop_front() {
+        while let Some((peer, frame, priority)) = state.outbox.pop_front() {
             drop(state);
             // The next change goes on if this panics: a predicate may have published.
             let panicked = on_panic(|| self.state.lock().sending = false);
-            self.send_now(&peer, frame.to_bytes(), frame.priority());
+            self.send_now(&peer, frame.to_bytes(), priority);
             panicked.did_not();
             state = self.state.lock();
         }

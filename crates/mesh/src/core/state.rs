@@ -4,7 +4,7 @@ use super::{Core, MAX_ENTRIES, NodeState};
 use crate::calls::{Calls, HAS_LEFT};
 use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving};
 use crate::frame::Frame;
-use crate::{MeshError, PeerName};
+use crate::{FramePriority, MeshError, PeerName};
 use motet_dispatch::{beyond_depth, spawn};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -66,20 +66,27 @@ impl NodeState {
     }
 
     pub(crate) fn tell(&mut self, peer: &PeerName, frame: Frame) {
+        self.tell_by(frame.priority(), peer, frame);
+    }
+
+    /// As [`NodeState::tell`], by another priority than such frames mostly have.
+    pub(crate) fn tell_by(&mut self, priority: FramePriority, peer: &PeerName, frame: Frame) {
         if self.peers.get(peer).is_some_and(|peer| peer.up) {
-            self.outbox.push_back((peer.clone(), frame));
+            self.outbox.push_back((peer.clone(), frame, priority));
         }
     }
 
     /// Frames for a peer that is being changed, and so is not in the table.
     pub(crate) fn queue_for(&mut self, peer: &PeerName, frames: Vec<Frame>) {
-        self.outbox
-            .extend(frames.into_iter().map(|frame| (peer.clone(), frame)));
+        for frame in frames {
+            let priority = frame.priority();
+            self.outbox.push_back((peer.clone(), frame, priority));
+        }
     }
 
     pub(crate) fn tell_all(&mut self, frame: &Frame) {
         let up = self.peers.iter().filter(|(_, peer)| peer.up);
-        let frames = up.map(|(name, _)| (name.clone(), frame.clone()));
+        let frames = up.map(|(name, _)| (name.clone(), frame.clone(), frame.priority()));
         self.outbox.extend(frames);
     }
 

@@ -1,6 +1,6 @@
 //! Flows of a topic that begin, go on, break and end.
 
-use super::{Flow, Publishing, State, wake};
+use super::{Publishing, State, wake};
 use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
 use crate::subscribed::Subscribed;
@@ -35,13 +35,17 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         let mut flow = self.flow(&state);
         let first = flow.out.first().unwrap_or(state.next);
         let (upto, window) = typed.opened_here(self.id, &self.key, first);
-        flow.out.accepted(upto, window);
+        let mut gone = Vec::new();
+        flow.out
+            .accepted(upto, window, |payload| gone.extend(payload.value));
         flow.subscription = Some(typed);
         let to = FlowTarget::Here(id);
         flow.list(&to, &mut state.ready);
         state.flows.insert(to, flow);
         drop(state);
         self.send();
+        // Outside of the lock: destructors of values may use the topic.
+        drop(gone);
         Ok(())
     }
 
@@ -81,13 +85,17 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         let Some(flow) = flows.get_mut(target) else {
             return;
         };
-        flow.out.accepted(upto, window);
+        let mut gone = Vec::new();
+        flow.out
+            .accepted(upto, window, |payload| gone.extend(payload.value));
         flow.list(target, ready);
         let waiters = std::mem::take(&mut state.waiters);
         drop(state);
         // First what waits in the queue: that makes the room.
         self.send();
         wake(waiters);
+        // Outside of the lock: destructors of values may use the topic.
+        drop(gone);
     }
 
     fn detach(&self, target: &FlowTarget, why: &str) {
@@ -99,15 +107,16 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             self.forget(peer, "the link is broken");
             return false;
         }
+        let (mut is_broken, mut gone) = (false, Vec::new());
         let mut state = self.state.lock();
-        let of_peer = |(to, _): &(&FlowTarget, &mut Flow<T>)| to.is_at(peer);
-        let broken: Vec<_> = state
-            .flows
-            .iter_mut()
-            .filter(of_peer)
-            .map(|(_, flow)| flow.out.broken())
-            .collect();
-        !broken.is_empty()
+        for (_, flow) in state.flows.iter_mut().filter(|(to, _)| to.is_at(peer)) {
+            flow.out.broken(|payload| gone.extend(payload.value));
+            is_broken = true;
+        }
+        drop(state);
+        // Outside of the lock: destructors of values may use the topic.
+        drop(gone);
+        is_broken
     }
 
     fn keep(&self) -> Duration {

@@ -21,6 +21,16 @@ enum Delivered {
     No,
 }
 
+impl Delivered {
+    /// Up to which number all are accepted, if that is known.
+    fn upto(&self) -> Option<u64> {
+        match self {
+            Delivered::Accepted(upto, _) => Some(*upto),
+            Delivered::Sent | Delivered::No => None,
+        }
+    }
+}
+
 impl<T: Send + Sync + 'static> Publishing<T> {
     /// Sends a value to the only subscriber, which is of this node. The caller is the one who
     /// sends.
@@ -36,18 +46,25 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let upto = subscription.comes_from_here(self.id, number, false, Arc::new(value));
         panicked.did_not();
         let window = subscription.window();
+        let mut values = Vec::new();
         let mut state = self.state.lock();
-        let State { flows, ready, .. } = &mut *state;
+        let State {
+            flows,
+            ready,
+            leaving,
+            ..
+        } = &mut *state;
         let gone = match flows.get_mut(&to) {
             Some(flow) => {
                 flow.subscription = Some(subscription);
                 if let Some(upto) = upto {
-                    flow.out.accepted(upto, window);
+                    flow.out
+                        .accepted(upto, window, |payload| values.extend(payload.value));
                     flow.list(&to, ready);
                 }
                 None
             }
-            None => Some(subscription),
+            None => Some((subscription, leaving.take())),
         };
         let waiters = match upto {
             Some(_) => std::mem::take(&mut state.waiters),
@@ -59,10 +76,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         } else {
             drop(state);
         }
-        drop(gone);
+        if let Some((subscription, leaving)) = gone {
+            self.tell_left(leaving, upto);
+            drop(subscription);
+        }
         if !waiters.is_empty() {
             wake(waiters);
         }
+        // Outside of the lock: destructors of values may use the topic.
+        drop(values);
     }
 
     /// Sends the value that was written to the only subscriber, which is of another node. The
@@ -99,7 +121,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                 retained: false,
                 payload,
             };
-            flow.out.not_sent(std::iter::once(entry));
+            // Its value is not kept.
+            flow.out.not_sent(std::iter::once(entry), |_| {});
         }
         state.keep_room(room);
         frames.clear(ROOM);
@@ -134,9 +157,11 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             return;
         }
         // Dropped outside of the lock.
-        let (mut waiters, mut gone, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut waiters, mut gone, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let mut entries = Vec::<Entry<Payload<T>>>::new();
         let mut frames = std::mem::take(&mut state.frames);
         loop {
+            state = self.drop_values(state, &mut values);
             let State { flows, ready, .. } = &mut *state;
             let Some(to) = ready.pop_front() else {
                 break;
@@ -159,21 +184,27 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             let delivered = self.deliver(&to, link, here, &mut entries, &mut frames);
             panicked.did_not();
             frames.clear(ROOM);
+            let mut put = |payload: Payload<T>| values.extend(payload.value);
             if !matches!(delivered, Delivered::No) {
-                entries.clear();
+                entries.drain(..).for_each(|entry| put(entry.payload));
             }
             state = self.state.lock();
-            let State { flows, ready, .. } = &mut *state;
+            let State {
+                flows,
+                ready,
+                leaving,
+                ..
+            } = &mut *state;
             let Some(flow) = flows.get_mut(&to) else {
-                gone.extend(subscription);
-                entries.clear();
+                gone.push((leaving.take(), delivered.upto(), subscription));
+                entries.drain(..).for_each(|entry| put(entry.payload));
                 continue;
             };
             flow.subscription = subscription;
             match delivered {
-                Delivered::No => flow.out.not_sent(entries.drain(..)),
+                Delivered::No => flow.out.not_sent(entries.drain(..), put),
                 Delivered::Accepted(upto, window) => {
-                    flow.out.accepted(upto, window);
+                    flow.out.accepted(upto, window, put);
                     flow.list(&to, ready);
                     waiters.append(&mut state.waiters);
                 }
@@ -183,21 +214,44 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         (state.sending, state.frames) = (false, frames);
         let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
         drop(state);
-        drop(gone);
-        if !waiters.is_empty() {
-            wake(waiters);
+        for (leaving, upto, _subscription) in gone {
+            self.tell_left(leaving, upto);
         }
+        wake(waiters);
         if over && let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
         }
     }
 
+    /// Drops values outside of the lock: their destructors may use the topic. The caller is the
+    /// one who sends.
+    fn drop_values<'a>(
+        &'a self,
+        state: MutexGuard<'a, State<T>>,
+        values: &mut Vec<Arc<T>>,
+    ) -> MutexGuard<'a, State<T>> {
+        if values.is_empty() {
+            return state;
+        }
+        drop(state);
+        let panicked = on_panic(|| self.leave_to_task(self.state.lock()));
+        values.clear();
+        panicked.did_not();
+        self.state.lock()
+    }
+
     /// Who sends has panicked: a task goes on.
     fn give_back(&self, to: &FlowTarget, subscription: Option<Arc<Subscribed<T>>>) {
-        let mut state = self.state.lock();
-        if let Some(flow) = state.flows.get_mut(to) {
-            flow.subscription = subscription;
+        let (mut state, mut leaving) = (self.state.lock(), None);
+        match state.flows.get_mut(to) {
+            Some(flow) => flow.subscription = subscription,
+            None => leaving = state.leaving.take(),
         }
+        self.leave_to_task(state);
+        self.tell_left(leaving, None);
+    }
+
+    fn leave_to_task(&self, mut state: MutexGuard<'_, State<T>>) {
         state.sending = false;
         drop(state);
         let (core, id) = (Weak::clone(&self.core), self.id);

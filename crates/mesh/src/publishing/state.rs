@@ -2,7 +2,7 @@
 
 use crate::flow::FlowTarget;
 use crate::frame::MAX_PAYLOAD;
-use crate::outgoing::{Entry, Outgoing, Pushed};
+use crate::outgoing::{Entry, Outgoing};
 use crate::subscribed::Subscribed;
 use crate::{Frames, PeerName};
 use motet_ports::ReplyPort;
@@ -17,6 +17,13 @@ pub(super) struct Flow<T: Send + Sync + 'static> {
     pub(super) link: u64,
     /// It is in the list of those that may send.
     pub(super) listed: bool,
+}
+
+/// A flow to a subscription of this node that was taken away while a sample was brought to it. Who
+/// brings that knows whether it was accepted, and tells what is lost.
+pub(super) struct LeavingFlow<T: Send + Sync + 'static> {
+    pub(super) flow: Flow<T>,
+    pub(super) why: String,
 }
 
 /// A value and its bytes, each if somebody needs it.
@@ -42,6 +49,11 @@ const TURN: usize = 16;
 const TURN_BYTES: usize = ROOM / 2;
 
 impl<T: Send + Sync + 'static> Flow<T> {
+    /// Whether a sample is being brought to the subscription, which is of this node.
+    pub(super) fn is_sent_to(&self, to: &FlowTarget) -> bool {
+        !to.is_there() && self.subscription.is_none()
+    }
+
     /// Puts the flow into the list of those that may send, if it may and is not there.
     pub(super) fn list(&mut self, to: &FlowTarget, ready: &mut VecDeque<FlowTarget>) {
         if self.out.may_send() && !std::mem::replace(&mut self.listed, true) {
@@ -82,6 +94,8 @@ pub(super) struct State<T: Send + Sync + 'static> {
     pub(super) waiters: Vec<ReplyPort<()>>,
     /// Some thread sends what can be sent: it looks again before it ends.
     pub(super) sending: bool,
+    /// The flow that is being sent to, if it was taken away meanwhile.
+    pub(super) leaving: Option<LeavingFlow<T>>,
     /// Nobody publishes any more.
     pub(super) ended: bool,
 }
@@ -101,6 +115,7 @@ impl<T: Send + Sync + 'static> State<T> {
             frames: Frames::default(),
             waiters: Vec::new(),
             sending: false,
+            leaving: None,
             ended: false,
         }
     }
@@ -148,9 +163,9 @@ impl<T: Send + Sync + 'static> State<T> {
         self.waiters.extend(room);
     }
 
-    /// The only subscriber, if it is of this node and the sample with this number may go to it at
-    /// once. The caller sends then.
-    pub(super) fn only_one_here(&mut self, number: u64) -> Option<(u32, Arc<Subscribed<T>>)> {
+    /// The only subscriber, if it is of this node and the next sample may go to it at once, and the
+    /// number of that sample. The caller sends then.
+    pub(super) fn only_one_here(&mut self) -> Option<(u32, u64, Arc<Subscribed<T>>)> {
         if self.sending || self.flows.len() != 1 || !self.ready.is_empty() {
             return None;
         }
@@ -162,9 +177,11 @@ impl<T: Send + Sync + 'static> State<T> {
             return None;
         }
         let subscription = flow.subscription.take()?;
+        let number = self.next;
         flow.out.sends(number);
+        self.next += 1;
         self.sending = true;
-        Some((to, subscription))
+        Some((to, number, subscription))
     }
 
     /// The only subscriber, if it is of another node and the sample with this number may go to it
@@ -186,16 +203,29 @@ impl<T: Send + Sync + 'static> State<T> {
     }
 
     /// Puts a sample into all queues, and among those that are retained. How many older samples
-    /// were dropped for it.
-    pub(super) fn push(&mut self, number: u64, payload: Payload<T>, retain: usize) -> usize {
-        let State { flows, ready, .. } = self;
+    /// made room for it in queues. `gone` gets the values of these, and of those that are retained
+    /// no longer.
+    pub(super) fn push(
+        &mut self,
+        number: u64,
+        payload: Payload<T>,
+        retain: usize,
+        gone: &mut Vec<Arc<T>>,
+    ) -> usize {
+        let State {
+            flows,
+            ready,
+            retained,
+            ..
+        } = self;
         let (mut dropped, mut payload) = (0, Some(payload));
         if retain > 0 {
-            if self.retained.len() == retain {
-                self.retained.pop_front();
+            if retained.len() == retain
+                && let Some((_, oldest)) = retained.pop_front()
+            {
+                gone.extend(oldest.value);
             }
-            self.retained
-                .extend(payload.clone().map(|payload| (number, payload)));
+            retained.extend(payload.clone().map(|payload| (number, payload)));
         }
         let mut others = flows.len();
         for (to, flow) in flows {
@@ -206,8 +236,9 @@ impl<T: Send + Sync + 'static> State<T> {
                 _ => payload.clone(),
             };
             let Some(payload) = payload else { break };
-            if let Pushed::Dropped(_) = flow.out.push(number, payload) {
+            if let Some(oldest) = flow.out.push(number, payload) {
                 dropped += 1;
+                gone.extend(oldest.payload.value);
             }
             flow.list(to, ready);
         }
@@ -225,11 +256,11 @@ mod tests {
     fn a_turn_of_long_samples_is_no_longer_than_one_of_many_short_ones() {
         for (length, count) in [(1, 16), (TURN_BYTES / 2, 2), (MAX_PAYLOAD, 1)] {
             let mut out = Outgoing::new(&Qos::reliable(64));
-            out.accepted(0, 64);
+            out.accepted(0, 64, |_| {});
             let bytes: Arc<[u8]> = vec![0_u8; length].into();
             for number in 1..=20 {
                 let (value, bytes) = (None, Some(Arc::clone(&bytes)));
-                out.push(number, Payload { value, bytes });
+                assert!(out.push(number, Payload { value, bytes }).is_none());
             }
             let mut flow = Flow::<u32> {
                 subscription: None,

@@ -3,8 +3,8 @@
 use super::{State, Subscribed, both};
 use crate::flow::FlowSource;
 use crate::incoming::ToBeTold;
-use crate::{Ack, Gap};
-use motet_sync::thread;
+use crate::{Ack, FramePriority, Gap};
+use motet_sync::{MutexGuard, thread};
 use std::sync::{Arc, Weak};
 
 /// So often a subscription that ends looks whether somebody posts to its port.
@@ -30,13 +30,16 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     pub(super) fn accept(self: &Arc<Self>, source: &FlowSource, number: u64) {
-        let told = self.accept_in(&mut self.state.lock(), source, number);
+        let mut state = self.state.lock();
+        let told = self.accept_in(&mut state, source, number);
+        self.unlock(state);
         self.tell(source, told);
     }
 
-    /// Accepts a sample. What its publisher is to be told now.
+    /// Accepts a sample. What its publisher is to be told now. The caller
+    /// [unlocks](Subscribed::unlock).
     pub(super) fn accept_in(
-        self: &Arc<Self>,
+        &self,
         state: &mut State<T>,
         source: &FlowSource,
         number: u64,
@@ -46,16 +49,25 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         match (flow.numbers.is_to_be_told(self.window.into()), source) {
             (ToBeTold::Now, _) | (ToBeTold::Soon, FlowSource::Here(_)) => Some(flow.numbers.tell()),
             (ToBeTold::Soon, FlowSource::There(..)) => {
-                self.tell_soon(state);
+                state.begins_to_tell |= !std::mem::replace(&mut state.telling, true);
                 None
             }
             (ToBeTold::Later, _) => None,
         }
     }
 
-    /// Accepts samples that the port has taken. What each publisher is to be told now.
+    /// Accepts samples that the port has taken, and tells publishers.
+    pub(super) fn accept_posted(self: &Arc<Self>, posted: &mut Vec<(FlowSource, u64)>) {
+        let mut state = self.state.lock();
+        let told = self.accept_all(&mut state, posted);
+        self.unlock(state);
+        self.tell_all(told);
+    }
+
+    /// Accepts samples that the port has taken. What each publisher is to be told now. The caller
+    /// [unlocks](Subscribed::unlock).
     pub(super) fn accept_all(
-        self: &Arc<Self>,
+        &self,
         state: &mut State<T>,
         posted: &mut Vec<(FlowSource, u64)>,
     ) -> Vec<(FlowSource, u64)> {
@@ -88,37 +100,54 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     pub(super) fn tell(&self, source: &FlowSource, upto: Option<u64>) {
+        self.tell_by(FramePriority::Urgent, source, upto);
+    }
+
+    fn tell_by(&self, priority: FramePriority, source: &FlowSource, upto: Option<u64>) {
         if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
-            core.tell_accepted(source, self.id, upto, self.window);
+            core.tell_accepted(source, self.id, upto, self.window, priority);
         }
     }
 
-    /// Tells publishers all that is accepted: there will be no more.
-    pub(super) fn tell_rest(&self) {
-        // Who posts counts what he has posted in a moment: the port's owner may have taken it.
+    /// Who posts counts what he has posted in a moment: the port's owner may have taken it. The
+    /// state then, or after a while.
+    pub(super) fn without_poster(&self) -> MutexGuard<'_, State<T>> {
         for _ in 0..LOOKS {
             let state = self.state.lock();
-            if !state.posting || state.waits_for_room {
-                break;
+            if !state.is_posted_to() {
+                return state;
             }
             drop(state);
             thread::yield_now();
         }
-        let mut state = self.state.lock();
+        self.state.lock()
+    }
+
+    /// Tells publishers all that is accepted: there will be no more. The frame that says so might
+    /// overtake urgent ones, so these go in its order, and also to those who were told before.
+    pub(super) fn tell_rest(&self) {
+        let mut state = self.without_poster();
         let flows = state.flows.iter_mut();
-        let news = flows.filter(|(_, flow)| flow.numbers.has_news());
-        let told: Vec<_> = news
-            .map(|(source, flow)| (source.clone(), flow.numbers.tell()))
-            .collect();
+        let told = flows.map(|(source, flow)| (source.clone(), flow.numbers.tell()));
+        let told: Vec<_> = told.collect();
         drop(state);
-        self.tell_all(told);
+        for (source, upto) in told {
+            self.tell_by(FramePriority::Ordered, &source, Some(upto));
+        }
+    }
+
+    /// Releases the lock. Then the task begins that is to tell publishers, if there is one: a queue
+    /// may run it at once.
+    pub(super) fn unlock(self: &Arc<Self>, mut state: MutexGuard<'_, State<T>>) {
+        let begins = std::mem::take(&mut state.begins_to_tell);
+        drop(state);
+        if begins {
+            self.tell_soon();
+        }
     }
 
     /// A task tells publishers, behind what the queue has now: so one frame tells of many samples.
-    fn tell_soon(self: &Arc<Self>, state: &mut State<T>) {
-        if std::mem::replace(&mut state.telling, true) {
-            return;
-        }
+    fn tell_soon(self: &Arc<Self>) {
         let Some(core) = self.core.upgrade() else {
             return;
         };

@@ -42,17 +42,22 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         };
         let more = !state.came.is_empty();
         state.posting = more;
-        drop(state);
+        let ends = !more && std::mem::take(&mut state.ends);
+        self.unlock(state);
         if more {
             self.post_more();
         }
-        match &source {
+        let told = match &source {
             FlowSource::Here(_) => told,
             FlowSource::There(..) => {
                 self.tell(&source, told);
                 None
             }
+        };
+        if ends {
+            self.unsubscribe();
         }
+        told
     }
 
     /// Posts what has come, until nothing has or the port is full: then a task waits for room. The
@@ -80,14 +85,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                         reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                     }) => {
                         self.put_back(came);
-                        let told = self.accept_all(&mut self.state.lock(), &mut posted);
-                        self.tell_all(told);
+                        self.accept_posted(&mut posted);
                         self.wait_and_post(source, item);
                         return;
                     }
                     Err(_) => {
-                        let told = self.accept_all(&mut self.state.lock(), &mut posted);
-                        self.tell_all(told);
+                        self.accept_posted(&mut posted);
                         self.end();
                         return;
                     }
@@ -114,8 +117,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let (this, mut posted) = (Arc::clone(self), posted);
         if let Some(core) = self.core.upgrade() {
             core.spawn(Box::pin(async move {
-                let told = this.accept_all(&mut this.state.lock(), &mut posted);
-                this.tell_all(told);
+                this.accept_posted(&mut posted);
                 this.drop_one(&source, lost);
                 this.post_more();
             }));
@@ -129,14 +131,18 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let told = self.accept_all(&mut state, posted);
         let mut came = std::mem::take(&mut state.came);
         state.posting = !came.is_empty();
+        let ends = came.is_empty() && std::mem::take(&mut state.ends);
         if state.refused {
             for (source, sample) in &mut came {
                 state.tell_refused(source, sample);
             }
             state.refused = state.flows.values().any(|flow| flow.refused.is_some());
         }
-        drop(state);
+        self.unlock(state);
         self.tell_all(told);
+        if ends {
+            self.unsubscribe();
+        }
         came
     }
 
@@ -145,7 +151,11 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             return;
         };
         let this = Arc::clone(self);
-        self.state.lock().waits_for_room = true;
+        let ends = {
+            let mut state = self.state.lock();
+            state.waits_for_room = true;
+            std::mem::take(&mut state.ends)
+        };
         core.spawn(Box::pin(async move {
             let (number, gap) = (sample.number, sample.gap);
             let posted = this.port.post_wait(sample).await;
@@ -169,6 +179,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 Err(_) => this.end(),
             }
         }));
+        if ends {
+            self.unsubscribe();
+        }
     }
 
     /// The port is closed: nobody wants more. The caller was the one who posts.

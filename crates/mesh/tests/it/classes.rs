@@ -442,8 +442,8 @@ fn a_value_that_no_frame_holds_is_refused_and_later_ones_come() {
 
 #[test]
 fn sem_g494_what_was_accepted_is_not_lost_with_a_subscription_that_ends() {
-    for leaves in [false, true] {
-        let net = Net::new(5);
+    for (seed, leaves) in (0..20).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let net = Net::new(seed);
         let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
         let config = SubscribeConfig {
             ack: Ack::Handled,
@@ -463,7 +463,8 @@ fn sem_g494_what_was_accepted_is_not_lost_with_a_subscription_that_ends() {
             false => drop(samples),
         }
         net.replay.run();
-        assert_eq!(topic.losses().test(), None, "leaves: {leaves}");
+        let lost = topic.losses().test();
+        assert_eq!(lost, None, "seed {seed}, leaves: {leaves}");
     }
 }
 
@@ -522,6 +523,30 @@ fn a_node_whose_queue_is_full_goes_on() {
         net.replay.run();
     }
     assert_eq!(log.take(), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn sem_g222_a_node_whose_tasks_run_at_once_tells_what_is_handled() {
+    within(patience(), || {
+        let net = Net::new(8);
+        let a = net.node("a", 1);
+        let b = Node::join(&net.network.carrier("b"), 1, Arc::new(Inline::new("b")));
+        let config = SubscribeConfig {
+            ack: Ack::Handled,
+            ..SubscribeConfig::default()
+        };
+        let samples = b.subscribe::<u32>("n", &config).unwrap();
+        let topic = a.topic::<u32>("n", Qos::reliable(8)).unwrap();
+        net.replay.run();
+        topic.publish(1).unwrap();
+        net.replay.run();
+        let sample = samples.port().test().unwrap();
+        assert_eq!(topic.subscribers()[0].in_flight, 1);
+        // Outside of the node's tasks.
+        drop(sample);
+        net.replay.run();
+        assert_eq!(topic.subscribers()[0].in_flight, 0);
+    });
 }
 
 #[test]

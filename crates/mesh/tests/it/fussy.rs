@@ -2,7 +2,7 @@
 
 use crate::nodes::{Net, waiting};
 use motet_dispatch::QueueConfig;
-use motet_mesh::{CallError, Qos, Request, Topic};
+use motet_mesh::{CallError, Qos, Request, Subscription, Topic};
 use motet_ports::{Port, Receive};
 use motet_testkit::{Log, patience, within};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -104,5 +104,106 @@ fn a_value_may_use_its_topic_as_it_is_dropped() {
             let seen: Vec<u32> = seen.map(|sample| sample.value.number).collect();
             assert_eq!(seen, [1, 2]);
         }
+    });
+}
+
+/// A number that publishes another one when it is dropped, 100 more.
+#[derive(Serialize, Deserialize)]
+struct PublishesAsDropped {
+    number: u32,
+    #[serde(skip)]
+    topic: Option<Topic<PublishesAsDropped>>,
+}
+
+impl PublishesAsDropped {
+    fn plain(number: u32) -> Self {
+        let topic = None;
+        PublishesAsDropped { number, topic }
+    }
+
+    fn to(topic: &Topic<PublishesAsDropped>, number: u32) -> Self {
+        let topic = Some(topic.clone());
+        PublishesAsDropped { number, topic }
+    }
+}
+
+impl Drop for PublishesAsDropped {
+    fn drop(&mut self) {
+        if let Some(topic) = self.topic.take() {
+            assert!(topic.subscribers().len() <= 1);
+            let number = self.number + 100;
+            assert!(topic.publish(PublishesAsDropped::plain(number)).is_ok());
+        }
+    }
+}
+
+fn numbers(samples: &Subscription<PublishesAsDropped>) -> Vec<u32> {
+    let seen = std::iter::from_fn(|| samples.port().test());
+    seen.map(|sample| sample.value.number).collect()
+}
+
+#[test]
+fn a_value_that_a_newer_one_pushes_out_may_publish_as_it_is_dropped() {
+    within(patience(), || {
+        let net = Net::new(12);
+        let node = net.node("a", 1);
+        let samples = node
+            .subscribe::<PublishesAsDropped>("n", &waiting(1, 1))
+            .unwrap();
+        let topic = node
+            .topic::<PublishesAsDropped>("n", Qos::latest(1))
+            .unwrap();
+        // One is in the port, and one waits for room in it.
+        for number in 1..=2 {
+            assert!(topic.publish(PublishesAsDropped::plain(number)).is_ok());
+        }
+        let value = PublishesAsDropped::to(&topic, 3);
+        assert!(topic.publish(value).is_ok());
+        let published = topic.publish(PublishesAsDropped::plain(4));
+        assert_eq!(published.ok().map(|published| published.dropped), Some(1));
+        let mut seen = numbers(&samples);
+        while net.replay.run() > 0 {
+            seen.extend(numbers(&samples));
+        }
+        assert_eq!(seen, [1, 2, 103], "3 made room for 4, and 4 for 103");
+        assert_eq!(samples.missed(), 2);
+    });
+}
+
+#[test]
+fn a_value_that_is_retained_no_longer_may_publish_as_it_is_dropped() {
+    within(patience(), || {
+        let net = Net::new(13);
+        let node = net.node("a", 1);
+        let qos = Qos::latest(1).retaining(1);
+        let topic = node.topic::<PublishesAsDropped>("n", qos).unwrap();
+        let value = PublishesAsDropped::to(&topic, 1);
+        assert!(topic.publish(value).is_ok());
+        assert!(topic.publish(PublishesAsDropped::plain(2)).is_ok());
+        let samples = node
+            .subscribe::<PublishesAsDropped>("n", &waiting(8, 8))
+            .unwrap();
+        net.replay.run();
+        assert_eq!(numbers(&samples), [101]);
+    });
+}
+
+#[test]
+fn a_value_that_a_subscriber_of_a_peer_has_accepted_may_publish_as_it_is_dropped() {
+    within(patience(), || {
+        let net = Net::new(14);
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        let samples = subscriber
+            .subscribe::<PublishesAsDropped>("n", &waiting(8, 8))
+            .unwrap();
+        let qos = Qos::acknowledged(4).retaining(1);
+        let topic = publisher.topic::<PublishesAsDropped>("n", qos).unwrap();
+        net.replay.run();
+        // It is kept for the subscriber, though it is retained no longer.
+        let value = PublishesAsDropped::to(&topic, 1);
+        assert!(topic.publish(value).is_ok());
+        assert!(topic.publish(PublishesAsDropped::plain(2)).is_ok());
+        net.replay.run();
+        assert_eq!(numbers(&samples), [1, 2, 101]);
     });
 }

@@ -1,0 +1,68 @@
+//! Subscriptions that end while samples are on their way to them.
+
+use crate::nodes::Net;
+use motet_dispatch::{Inline, QueueConfig, Replay};
+use motet_mesh::{Node, Qos, Sample, SubscribeConfig};
+use motet_ports::Receive;
+use motet_sync::Mutex;
+use motet_testkit::{Log, patience, within};
+use std::sync::Arc;
+
+#[test]
+fn sem_g494_what_a_handler_gets_that_ends_its_subscription_is_not_lost() {
+    within(patience(), || {
+        // With a sample that is retained it goes another way.
+        for retain in [0, 1] {
+            let replay = Replay::new(8);
+            let node = Node::alone("a", Arc::new(replay.queue(QueueConfig::named("a"))));
+            let config = SubscribeConfig::default();
+            let samples = node.subscribe::<u32>("n", &config).unwrap();
+            let qos = Qos::reliable(8).retaining(retain);
+            let topic = node.topic::<u32>("n", qos).unwrap();
+            let (port, log) = (samples.port().clone(), Log::new());
+            let (heard, ends) = (log.clone(), Mutex::new(Some(samples)));
+            let handler = move |sample: Sample<u32>| {
+                heard.push(*sample.value);
+                drop(ends.lock().take());
+            };
+            Receive::persistent(&port, handler)
+                .activate(&Inline::new("here"))
+                .unwrap();
+            topic.publish(1).unwrap();
+            replay.run();
+            assert_eq!(log.take(), [1]);
+            assert!(topic.subscribers().is_empty());
+            assert_eq!(topic.losses().test(), None, "retain {retain}");
+        }
+    });
+}
+
+#[test]
+fn sem_g494_what_comes_with_a_sample_whose_handler_ends_the_subscription_is_not_lost() {
+    within(patience(), || {
+        let net = Net::new(9);
+        let (publisher, subscriber) = (net.node("a", 1), net.together("b"));
+        let config = SubscribeConfig::default();
+        let samples = subscriber.subscribe::<u32>("n", &config).unwrap();
+        let topic = publisher.topic::<u32>("n", Qos::reliable(8)).unwrap();
+        let (port, log) = (samples.port().clone(), Log::new());
+        let (heard, ends) = (log.clone(), Mutex::new(Some(samples)));
+        let handler = move |sample: Sample<u32>| {
+            heard.push(*sample.value);
+            if *sample.value == 2 {
+                drop(ends.lock().take());
+            }
+        };
+        Receive::persistent(&port, handler)
+            .activate(&Inline::new("here"))
+            .unwrap();
+        net.replay.run();
+        for n in 1..=3 {
+            topic.publish(n).unwrap();
+        }
+        net.replay.run();
+        assert_eq!(log.take(), [1, 2, 3]);
+        assert!(topic.subscribers().is_empty());
+        assert_eq!(topic.losses().test(), None);
+    });
+}
