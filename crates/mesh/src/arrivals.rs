@@ -4,9 +4,11 @@ use crate::core::{Core, MAX_ENTRIES, MAX_WINDOW, NodeState};
 use crate::flow::{AnySubscription, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
 use crate::peers::{KnownPeer, PeerChange};
-use crate::{CallError, Carrier, CarrierEvent, Key, PeerName};
-use motet_dispatch::Causality;
-use std::sync::{Arc, Weak};
+use crate::{CallError, Carrier, CarrierEvent, Class, Key, PeerName};
+use motet_dispatch::{Causality, Enqueue, Inline, spawn};
+use motet_ports::{Port, Reply, reply};
+use std::iter;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a peer that has come back may take to open the flows of its topics again.
@@ -14,20 +16,81 @@ const TO_OPEN: Duration = Duration::from_secs(30);
 /// How long a peer has at least to ask again for what it wants.
 const TO_ASK: Duration = Duration::from_secs(1);
 
-/// Takes what the carrier tells, for as long as the node is there.
+/// A frame of at most so many bytes is taken where it comes: that takes less time than a wake.
+const SHORT: usize = 4 << 10;
+/// So many events are taken together by the node's queue. Then its other tasks have a turn.
+const TURN: usize = 64;
+
+/// Takes what the carrier tells, one after the other, for as long as the node and its queue are
+/// there. What is short is taken on the thread that tells it. Frames that came together, and what
+/// comes while those are taken, are taken by the node's queue, beside the thread that brings more.
+///
+/// A node in a replay takes all by its queue, in the order that the replay decides.
 pub(crate) fn listen(core: &Arc<Core>, carrier: &Arc<dyn Carrier>) {
-    let (events, node): (_, Weak<Core>) = (carrier.events(), Arc::downgrade(core));
-    core.spawn(Box::pin(async move {
+    let (events, node) = (carrier.events(), Arc::downgrade(core));
+    if core.clock().is_virtual() {
+        return core.spawn(Box::pin(async move {
+            while let Ok(event) = events.recv().or_closed().await {
+                let Some(core) = node.upgrade() else { return };
+                core.take(event);
+            }
+        }));
+    }
+    let (here, queue) = (Inline::new(core.queue().name()), Arc::clone(core.queue()));
+    here.on_exception(move |exception| queue.raise(exception));
+    let takes = async move {
         while let Ok(event) = events.recv().or_closed().await {
             let Some(core) = node.upgrade() else { return };
-            // Those of whoever sent the frame, where that is this process, are not the node's.
-            Causality::clear();
-            core.on_event(event);
+            if core.queue().is_stopped() {
+                return;
+            }
+            if is_short(&event) {
+                core.take(event);
+            } else if core.taken_by_queue(event, &events).await.is_err() {
+                // The queue has dropped the task: the node has ended.
+                return;
+            }
         }
-    }));
+    };
+    // A queue without a depth refuses nothing.
+    let _ = spawn(&here.handle(), takes);
+}
+
+fn is_short(event: &CarrierEvent) -> bool {
+    match event {
+        CarrierEvent::Up(..) | CarrierEvent::Down(..) => true,
+        CarrierEvent::Frame(_, bytes) => bytes.len() <= SHORT,
+        CarrierEvent::Frames(..) => false,
+    }
 }
 
 impl Core {
+    /// A task takes the event and those that come meanwhile, and then tells.
+    fn taken_by_queue(
+        self: &Arc<Self>,
+        first: CarrierEvent,
+        events: &Port<CarrierEvent>,
+    ) -> Reply<()> {
+        let (node, events) = (Arc::downgrade(self), events.clone());
+        let (done, is_done) = reply();
+        self.spawn(Box::pin(async move {
+            let more = iter::from_fn(|| events.test()).take(TURN - 1);
+            for event in iter::once(first).chain(more) {
+                let Some(core) = node.upgrade() else { return };
+                core.take(event);
+            }
+            // An error: nobody waits, for the node has ended.
+            let _ = done.post(());
+        }));
+        is_done
+    }
+
+    fn take(self: &Arc<Self>, event: CarrierEvent) {
+        // Those of whoever sent the frame, where that is this process, are not the node's.
+        Causality::clear();
+        self.on_event(event);
+    }
+
     pub(crate) fn on_event(self: &Arc<Self>, event: CarrierEvent) {
         match event {
             CarrierEvent::Up(peer, link) => self.on_up(&peer, link),
@@ -265,10 +328,10 @@ impl Core {
                 topic,
                 subscription,
                 key,
+                qos,
                 first,
-                ..
             } => {
-                self.on_open(peer, topic, subscription, &key, first);
+                self.on_open(peer, topic, subscription, (&key, qos.class), first);
             }
             Frame::Mismatch { key, why, .. } => {
                 self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
@@ -366,7 +429,14 @@ impl Core {
         }
     }
 
-    fn on_open(&self, peer: &PeerName, topic: u32, subscription: u32, key: &str, first: u64) {
+    fn on_open(
+        &self,
+        peer: &PeerName,
+        topic: u32,
+        subscription: u32,
+        (key, class): (&str, Class),
+        first: u64,
+    ) {
         let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
             return;
         };
@@ -377,7 +447,7 @@ impl Core {
             .peers
             .get(peer)
             .map_or(0, |peer| peer.link);
-        let (upto, window) = match known.opened(source, link, key, first) {
+        let (upto, window) = match known.opened(source, link, key, class, first) {
             Ok(opened) => opened,
             Err(why) => {
                 self.tell_change(PeerChange::Refused(peer.clone(), why));

@@ -8,13 +8,13 @@
 mod accepting;
 mod posting;
 
-use self::accepting::Handling;
+use self::accepting::{Handling, Telling};
 use crate::core::MAX_WINDOW;
 use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::subscribe_config::{Ack, SubscribeConfig};
-use crate::{Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
+use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
@@ -42,10 +42,10 @@ struct State<T> {
     posting: bool,
     /// Who posts waits for room in the port.
     waits_for_room: bool,
-    /// A task will tell publishers what is accepted.
-    telling: bool,
-    /// That task is to begin once nothing is locked: see [`Subscribed::unlock`].
-    begins_to_tell: bool,
+    /// When publishers will be told what is accepted.
+    telling: Telling,
+    /// What is to begin for that once nothing is locked: see [`Subscribed::unlock`].
+    begins_to_tell: Telling,
     /// Of some flow samples were refused that no sample tells of yet.
     refused: bool,
     /// Samples that have come for the port.
@@ -61,6 +61,8 @@ struct Flow {
     key: Key,
     /// The number of the link by which it was opened last.
     link: u64,
+    /// Of its topic.
+    class: Class,
     numbers: Incoming,
     /// What the next sample that comes tells that was missed before it.
     gap: Option<Gap>,
@@ -79,8 +81,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             came: VecDeque::new(),
             posting: false,
             waits_for_room: false,
-            telling: false,
-            begins_to_tell: false,
+            telling: Telling::No,
+            begins_to_tell: Telling::No,
             refused: false,
             counted: 0,
             unreadable: 0,
@@ -122,17 +124,24 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and
     /// the window.
-    pub(crate) fn opened_here(&self, topic: u32, key: &Key, first: u64) -> (u64, usize) {
-        let upto = self.open(FlowSource::Here(topic), 0, key.clone(), first);
+    pub(crate) fn opened_here(
+        &self,
+        topic: u32,
+        key: &Key,
+        class: Class,
+        first: u64,
+    ) -> (u64, usize) {
+        let upto = self.open(FlowSource::Here(topic), 0, key.clone(), class, first);
         (upto, self.window as usize)
     }
 
     /// Begins a flow, or goes on with it: up to which number all are accepted.
-    fn open(&self, source: FlowSource, link: u64, key: Key, first: u64) -> u64 {
+    fn open(&self, source: FlowSource, link: u64, key: Key, class: Class, first: u64) -> u64 {
         let mut state = self.state.lock();
         let fresh = || Flow {
             key,
             link,
+            class,
             numbers: Incoming::beginning_at(first),
             gap: None,
             refused: None,
@@ -306,6 +315,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         source: FlowSource,
         link: u64,
         key: Key,
+        class: Class,
         first: u64,
     ) -> Result<(u64, u32), String> {
         if !self.pattern.matches(&key) {
@@ -317,7 +327,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         if self.has_all_of(&source) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
-        Ok((self.open(source, link, key, first), self.window))
+        Ok((self.open(source, link, key, class, first), self.window))
     }
 
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {
