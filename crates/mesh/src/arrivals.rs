@@ -4,28 +4,14 @@ use crate::core::{Core, MAX_ENTRIES, MAX_WINDOW, NodeState};
 use crate::flow::{AnySubscription, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
 use crate::peers::{KnownPeer, PeerChange};
-use crate::{CallError, Carrier, CarrierEvent, Key, PeerName};
-use motet_dispatch::Causality;
-use std::sync::{Arc, Weak};
+use crate::{CallError, CarrierEvent, Class, Key, PeerName};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a peer that has come back may take to open the flows of its topics again.
 const TO_OPEN: Duration = Duration::from_secs(30);
 /// How long a peer has at least to ask again for what it wants.
 const TO_ASK: Duration = Duration::from_secs(1);
-
-/// Takes what the carrier tells, for as long as the node is there.
-pub(crate) fn listen(core: &Arc<Core>, carrier: &Arc<dyn Carrier>) {
-    let (events, node): (_, Weak<Core>) = (carrier.events(), Arc::downgrade(core));
-    core.spawn(Box::pin(async move {
-        while let Ok(event) = events.recv().or_closed().await {
-            let Some(core) = node.upgrade() else { return };
-            // Those of whoever sent the frame, where that is this process, are not the node's.
-            Causality::clear();
-            core.on_event(event);
-        }
-    }));
-}
 
 impl Core {
     pub(crate) fn on_event(self: &Arc<Self>, event: CarrierEvent) {
@@ -265,10 +251,10 @@ impl Core {
                 topic,
                 subscription,
                 key,
+                qos,
                 first,
-                ..
             } => {
-                self.on_open(peer, topic, subscription, &key, first);
+                self.on_open(peer, topic, subscription, (&key, qos.class), first);
             }
             Frame::Mismatch { key, why, .. } => {
                 self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
@@ -366,7 +352,14 @@ impl Core {
         }
     }
 
-    fn on_open(&self, peer: &PeerName, topic: u32, subscription: u32, key: &str, first: u64) {
+    fn on_open(
+        &self,
+        peer: &PeerName,
+        topic: u32,
+        subscription: u32,
+        (key, class): (&str, Class),
+        first: u64,
+    ) {
         let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
             return;
         };
@@ -377,7 +370,7 @@ impl Core {
             .peers
             .get(peer)
             .map_or(0, |peer| peer.link);
-        let (upto, window) = match known.opened(source, link, key, first) {
+        let (upto, window) = match known.opened(source, link, key, class, first) {
             Ok(opened) => opened,
             Err(why) => {
                 self.tell_change(PeerChange::Refused(peer.clone(), why));

@@ -69,6 +69,11 @@ impl Frames {
         })
     }
 
+    /// The bytes of all frames and of their lengths.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Takes all frames out. Room for others is kept, if it is no more than `room` bytes.
     pub(crate) fn clear(&mut self, room: usize) {
         self.0.clear();

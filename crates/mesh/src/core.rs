@@ -70,10 +70,6 @@ impl Core {
         })
     }
 
-    pub(crate) fn clock(&self) -> Clock {
-        self.queue.clock()
-    }
-
     pub(crate) fn queue(&self) -> &Arc<dyn Enqueue> {
         &self.queue
     }
@@ -250,6 +246,10 @@ impl Core {
 impl Hub for Core {
     fn name(&self) -> &PeerName {
         &self.name
+    }
+
+    fn clock(&self) -> Clock {
+        self.queue.clock()
     }
 
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {

@@ -7,7 +7,8 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::{FramePriority, Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
+use crate::{Class, FramePriority, Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
+use motet_dispatch::Clock;
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
@@ -47,6 +48,8 @@ impl FlowSource {
 /// What topics and subscriptions ask of their node.
 pub(crate) trait Hub: Send + Sync {
     fn name(&self) -> &PeerName;
+    /// Of the node's queue.
+    fn clock(&self) -> Clock;
     /// Runs a task on the node's queue.
     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>);
     /// Sends samples by the link with this number, past the frames that wait. `false`: they are not
@@ -127,13 +130,14 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
             type_name: self.type_name().to_owned(),
         }
     }
-    /// A flow of a peer begins or goes on at `first`, by the link with this number: what is
-    /// accepted of it, and the window; or why it may not.
+    /// A flow of a peer begins or goes on at `first`, by the link with this number, from a topic of
+    /// this class: what is accepted of it, and the window; or why it may not.
     fn opened(
         &self,
         source: FlowSource,
         link: u64,
         key: Key,
+        class: Class,
         first: u64,
     ) -> Result<(u64, u32), String>;
     /// Samples of a peer that came together, in order.

@@ -43,6 +43,7 @@ mod hostile;
 mod incoming;
 mod info;
 mod key;
+mod listening;
 mod node;
 mod outgoing;
 mod overlay;

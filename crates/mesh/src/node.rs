@@ -1,11 +1,11 @@
 //! A node of the mesh: what a program holds.
 
-use crate::arrivals::listen;
 use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
 use crate::export::PortExport;
 use crate::flow::{BeforeLeaving, Hub};
+use crate::listening::listen;
 use crate::peers::{KnownPeer, PeerChange};
 use crate::remote_port::RemotePort;
 use crate::subscribe_config::SubscribeConfig;

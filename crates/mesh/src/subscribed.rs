@@ -7,19 +7,21 @@
 
 mod accepting;
 mod posting;
+mod state;
 
 use self::accepting::Handling;
+use self::state::{Flow, State};
 use crate::core::MAX_WINDOW;
 use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
 use crate::subscribe_config::{Ack, SubscribeConfig};
-use crate::{Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
+use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 pub(crate) struct Subscribed<T: Send + Sync + 'static> {
@@ -34,61 +36,11 @@ pub(crate) struct Subscribed<T: Send + Sync + 'static> {
     state: Mutex<State<T>>,
 }
 
-struct State<T> {
-    flows: BTreeMap<FlowSource, Flow>,
-    /// Samples that have come, oldest first.
-    came: VecDeque<(FlowSource, Sample<T>)>,
-    /// Somebody posts them.
-    posting: bool,
-    /// Who posts waits for room in the port.
-    waits_for_room: bool,
-    /// A task will tell publishers what is accepted.
-    telling: bool,
-    /// That task is to begin once nothing is locked: see [`Subscribed::unlock`].
-    begins_to_tell: bool,
-    /// Who posts ends the subscription.
-    ends: bool,
-    /// Of some flow samples were refused that no sample tells of yet.
-    refused: bool,
-    /// Samples that have come for the port.
-    counted: u64,
-    /// Samples that could not be read.
-    unreadable: u64,
-    /// Numbers that did not come, in all.
-    missed: u64,
-}
-
-#[derive(Debug)]
-struct Flow {
-    key: Key,
-    /// The number of the link by which it was opened last.
-    link: u64,
-    numbers: Incoming,
-    /// What the next sample that comes tells that was missed before it.
-    gap: Option<Gap>,
-    /// What the port has refused since the last sample that it took: the next one that goes there
-    /// tells it.
-    refused: Option<Gap>,
-}
-
 impl<T: Send + Sync + 'static> Subscribed<T> {
     pub(crate) fn new(hub: &Arc<dyn Hub>, id: u32, pattern: Key, config: &SubscribeConfig) -> Self
     where
         T: DeserializeOwned,
     {
-        let state = State {
-            flows: BTreeMap::new(),
-            came: VecDeque::new(),
-            posting: false,
-            waits_for_room: false,
-            telling: false,
-            begins_to_tell: false,
-            ends: false,
-            refused: false,
-            counted: 0,
-            unreadable: 0,
-            missed: 0,
-        };
         Subscribed {
             id,
             pattern,
@@ -98,7 +50,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             me: hub.name().clone(),
             core: Arc::downgrade(hub),
             read: |bytes| decode_value(bytes).map_err(|why| why.to_string()),
-            state: Mutex::new(state),
+            state: Mutex::new(State::new()),
         }
     }
 
@@ -133,17 +85,24 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     /// A topic of this node goes to this subscription from `first` on: what counts as accepted, and
     /// the window.
-    pub(crate) fn opened_here(&self, topic: u32, key: &Key, first: u64) -> (u64, usize) {
-        let upto = self.open(FlowSource::Here(topic), 0, key.clone(), first);
+    pub(crate) fn opened_here(
+        &self,
+        topic: u32,
+        key: &Key,
+        class: Class,
+        first: u64,
+    ) -> (u64, usize) {
+        let upto = self.open(FlowSource::Here(topic), 0, key.clone(), class, first);
         (upto, self.window as usize)
     }
 
     /// Begins a flow, or goes on with it: up to which number all are accepted.
-    fn open(&self, source: FlowSource, link: u64, key: Key, first: u64) -> u64 {
+    fn open(&self, source: FlowSource, link: u64, key: Key, class: Class, first: u64) -> u64 {
         let mut state = self.state.lock();
         let fresh = || Flow {
             key,
             link,
+            class,
             numbers: Incoming::beginning_at(first, self.window),
             gap: None,
             refused: None,
@@ -272,39 +231,6 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 }
 
-impl Flow {
-    fn miss(&mut self, gap: Option<Gap>) {
-        self.gap = both(self.gap, gap);
-    }
-}
-
-impl<T: Send + Sync + 'static> State<T> {
-    /// Whether somebody posts, and does not wait for room. He counts what he has posted later.
-    fn is_posted_to(&self) -> bool {
-        self.posting && !self.waits_for_room
-    }
-
-    /// A sample goes to the port, and tells what that has refused of its flow before.
-    fn tell_refused(&mut self, source: &FlowSource, sample: &mut Sample<T>) {
-        if self.refused
-            && let Some(flow) = self.flows.get_mut(source)
-        {
-            sample.gap = both(flow.refused.take(), sample.gap);
-        }
-    }
-}
-
-/// Two gaps between which nothing was seen, as one.
-fn both(one: Option<Gap>, other: Option<Gap>) -> Option<Gap> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(Gap {
-            from: one.from.min(other.from),
-            to: one.to.max(other.to),
-        }),
-        (one, other) => one.or(other),
-    }
-}
-
 impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
     fn pattern(&self) -> &Key {
         &self.pattern
@@ -323,6 +249,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         source: FlowSource,
         link: u64,
         key: Key,
+        class: Class,
         first: u64,
     ) -> Result<(u64, u32), String> {
         if !self.pattern.matches(&key) {
@@ -334,7 +261,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         if self.has_all_of(&source) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
-        Ok((self.open(source, link, key, first), self.window))
+        Ok((self.open(source, link, key, class, first), self.window))
     }
 
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {

@@ -10,6 +10,7 @@ mod blocks;
 mod in_logs;
 mod infer;
 mod kernel;
+mod lost;
 mod model;
 mod packed;
 mod start;

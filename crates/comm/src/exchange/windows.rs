@@ -126,6 +126,6 @@ mod tests {
         is_never_full_without_a_block::<f64>();
         is_never_full_without_a_block::<[u64; 32]>();
         is_never_full_without_a_block::<[[u64; 6]; 6]>();
-        is_never_full_without_a_block::<[u64; 256]>();
+        is_never_full_without_a_block::<[[u64; 16]; 16]>();
     }
 }

@@ -34,7 +34,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         let mut state = self.state.lock();
         let mut flow = self.flow(&state);
         let first = flow.out.first().unwrap_or(state.next);
-        let (upto, window) = typed.opened_here(self.id, &self.key, first);
+        let (upto, window) = typed.opened_here(self.id, &self.key, self.qos.class, first);
         let mut gone = Vec::new();
         flow.out
             .accepted(upto, window, |payload| gone.extend(payload.value));

@@ -1,14 +1,32 @@
 //! Which samples are accepted, and when their publishers are told.
 
-use super::{State, Subscribed, both};
+use super::Subscribed;
+use super::state::{State, both};
 use crate::flow::FlowSource;
 use crate::incoming::ToBeTold;
-use crate::{Ack, FramePriority, Gap};
+use crate::{Ack, Class, FramePriority, Gap};
 use motet_sync::{MutexGuard, thread};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// So long a publisher may wait for what tells it of a few samples. A topic that sends samples
+/// again, and has room for others when they are accepted, is told [at once](ToldWhen::Soon); so is
+/// any when half of the window is accepted.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// So often a subscription that ends looks whether somebody posts to its port.
 const LOOKS: usize = 1000;
+
+/// When publishers will be told what is accepted, apart from those that are told now.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ToldWhen {
+    #[default]
+    Not,
+    /// When a timer has fired.
+    Later,
+    /// By a task that waits for nothing.
+    Soon,
+}
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// The port refused a sample for good. What that would have told the next one tells.
@@ -49,7 +67,13 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         match (flow.numbers.is_to_be_told(self.window.into()), source) {
             (ToBeTold::Now, _) | (ToBeTold::Soon, FlowSource::Here(_)) => Some(flow.numbers.tell()),
             (ToBeTold::Soon, FlowSource::There(..)) => {
-                state.begins_to_tell |= !std::mem::replace(&mut state.telling, true);
+                let wanted = match flow.class {
+                    Class::Acknowledged => ToldWhen::Soon,
+                    Class::Latest | Class::Reliable => ToldWhen::Later,
+                };
+                if state.telling < wanted {
+                    (state.telling, state.begins_to_tell) = (wanted, wanted);
+                }
                 None
             }
             (ToBeTold::Later, _) => None,
@@ -136,14 +160,30 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
     }
 
-    /// Releases the lock. Then the task begins that is to tell publishers, if there is one: a queue
-    /// may run it at once.
+    /// Releases the lock. Then that begins which is to tell publishers, if there is something: a
+    /// queue may run a task at once.
     pub(super) fn unlock(self: &Arc<Self>, mut state: MutexGuard<'_, State<T>>) {
         let begins = std::mem::take(&mut state.begins_to_tell);
         drop(state);
-        if begins {
-            self.tell_soon();
+        match begins {
+            ToldWhen::Not => {}
+            ToldWhen::Later => self.tell_later(),
+            ToldWhen::Soon => self.tell_soon(),
         }
+    }
+
+    /// Publishers are told after [`PAUSE`], so that not each sample of a few is a frame back.
+    fn tell_later(self: &Arc<Self>) {
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        let this = Arc::downgrade(self);
+        // The timer goes when it fires: it holds the subscription by a weak handle alone.
+        let _timer = core.clock().after(PAUSE, move |_| {
+            if let Some(this) = this.upgrade() {
+                this.tell_soon();
+            }
+        });
     }
 
     /// A task tells publishers, behind what the queue has now: so one frame tells of many samples.
@@ -155,7 +195,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         core.spawn(Box::pin(async move {
             let mut told = Vec::new();
             let mut state = this.state.lock();
-            state.telling = false;
+            state.telling = ToldWhen::Not;
             for (source, flow) in &mut state.flows {
                 if flow.numbers.is_to_be_told(this.window.into()) != ToBeTold::Later {
                     told.push((source.clone(), flow.numbers.tell()));

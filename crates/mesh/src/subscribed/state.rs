@@ -1,0 +1,96 @@
+//! What a subscription has of its publishers: a flow from each topic, and samples that wait.
+
+use super::accepting::ToldWhen;
+use crate::flow::FlowSource;
+use crate::incoming::Incoming;
+use crate::{Class, Gap, Key, Sample};
+use std::collections::{BTreeMap, VecDeque};
+
+pub(super) struct State<T> {
+    pub(super) flows: BTreeMap<FlowSource, Flow>,
+    /// Samples that have come, oldest first.
+    pub(super) came: VecDeque<(FlowSource, Sample<T>)>,
+    /// Somebody posts them.
+    pub(super) posting: bool,
+    /// Who posts waits for room in the port.
+    pub(super) waits_for_room: bool,
+    /// When publishers will be told what is accepted.
+    pub(super) telling: ToldWhen,
+    /// What is to begin for that once nothing is locked: see [`Subscribed::unlock`].
+    pub(super) begins_to_tell: ToldWhen,
+    /// Who posts ends the subscription.
+    pub(super) ends: bool,
+    /// Of some flow samples were refused that no sample tells of yet.
+    pub(super) refused: bool,
+    /// Samples that have come for the port.
+    pub(super) counted: u64,
+    /// Samples that could not be read.
+    pub(super) unreadable: u64,
+    /// Numbers that did not come, in all.
+    pub(super) missed: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) key: Key,
+    /// The number of the link by which it was opened last.
+    pub(super) link: u64,
+    /// Of its topic.
+    pub(super) class: Class,
+    pub(super) numbers: Incoming,
+    /// What the next sample that comes tells that was missed before it.
+    pub(super) gap: Option<Gap>,
+    /// What the port has refused since the last sample that it took: the next one that goes there
+    /// tells it.
+    pub(super) refused: Option<Gap>,
+}
+
+impl Flow {
+    pub(super) fn miss(&mut self, gap: Option<Gap>) {
+        self.gap = both(self.gap, gap);
+    }
+}
+
+impl<T: Send + Sync + 'static> State<T> {
+    /// Nothing comes yet.
+    pub(super) fn new() -> Self {
+        State {
+            flows: BTreeMap::new(),
+            came: VecDeque::new(),
+            posting: false,
+            waits_for_room: false,
+            telling: ToldWhen::Not,
+            begins_to_tell: ToldWhen::Not,
+            ends: false,
+            refused: false,
+            counted: 0,
+            unreadable: 0,
+            missed: 0,
+        }
+    }
+
+    /// Whether somebody posts, and does not wait for room. He counts what he has posted later.
+    pub(super) fn is_posted_to(&self) -> bool {
+        self.posting && !self.waits_for_room
+    }
+
+    /// A sample goes to the port, and tells what that has refused of its flow before.
+    pub(super) fn tell_refused(&mut self, source: &FlowSource, sample: &mut Sample<T>) {
+        if self.refused
+            && let Some(flow) = self.flows.get_mut(source)
+        {
+            sample.gap = both(flow.refused.take(), sample.gap);
+        }
+    }
+}
+
+/// Two gaps between which nothing was seen, as one.
+pub(super) fn both(one: Option<Gap>, other: Option<Gap>) -> Option<Gap> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(Gap {
+            from: one.from.min(other.from),
+            to: one.to.max(other.to),
+        }),
+        (one, other) => one.or(other),
+    }
+}
