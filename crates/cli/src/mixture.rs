@@ -137,16 +137,10 @@ fn prepare(
     })
 }
 
-/// Fits on all ranks; all is in the units of the columns, the largest component first.
-fn fit(
-    args: &MixtureArgs,
-    world: &World,
-    placed: &Placed,
-    cancel: &CancelToken,
-    quiet: bool,
-) -> Result<Option<Measured<Chosen>>, CliError> {
+/// How it is fitted.
+fn method(args: &MixtureArgs) -> Mixture {
     let fit = &args.fit;
-    let method = Mixture {
+    Mixture {
         covariance: Covariance::from(fit.covariance),
         floor: fit.floor,
         tolerance: fit.tolerance,
@@ -156,7 +150,18 @@ fn fit(
             seed: fit.seed.unwrap_or(0),
         },
         ..Mixture::default()
-    };
+    }
+}
+
+/// Fits on all ranks; all is in the units of the columns, the largest component first.
+fn fit(
+    args: &MixtureArgs,
+    world: &World,
+    placed: &Placed,
+    cancel: &CancelToken,
+    quiet: bool,
+) -> Result<Option<Measured<Chosen>>, CliError> {
+    let (fit, method) = (&args.fit, method(args));
     let bar = TerminalBar::new(quiet);
     let show = |now: &Progress| {
         let what = format!(

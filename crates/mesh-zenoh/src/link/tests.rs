@@ -403,6 +403,57 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..120)
 }
 
+/// Carries out a step; `sent` is what each end has been given to send.
+fn carry_out(step: Step, ends: &mut [End; 2], sent: &mut [Vec<Vec<u8>>; 2], now: &mut Instant) {
+    match step {
+        Step::Send(who, n) => {
+            let end = &mut ends[usize::from(who)];
+            if end.link.is_up() {
+                let frame = [&n.to_le_bytes()[..], &vec![1; usize::from(n)]].concat();
+                sent[usize::from(who)].push(frame.clone());
+                end.act(|link, out| link.send(&frame, FramePriority::Ordered, *now, out));
+            }
+        }
+        Step::Flush(who) => {
+            ends[usize::from(who)].flush(*now);
+        }
+        Step::Bring(who, priority) => {
+            let message = ends[usize::from(who)].wire[usize::from(priority)].pop_front();
+            if let Some(message) = message {
+                ends[usize::from(!who)].act(|link, out| link.comes(&message, *now, out));
+            }
+        }
+        Step::Lose(who, priority) => {
+            let wire = &mut ends[usize::from(who)].wire[usize::from(priority)];
+            drop(wire.pop_front());
+        }
+        Step::Repeat(who, priority) => {
+            let wire = &ends[usize::from(who)].wire[usize::from(priority)];
+            let message = wire.front().cloned();
+            if let Some(message) = message {
+                ends[usize::from(!who)].act(|link, out| link.comes(&message, *now, out));
+            }
+        }
+        Step::Old(who, n) => {
+            let handshakes = &ends[usize::from(who)].handshakes;
+            let old = handshakes[usize::from(n) % handshakes.len()].clone();
+            ends[usize::from(!who)].act(|link, out| link.comes(&old, *now, out));
+        }
+        Step::Garble(who, byte) => {
+            let message = ends[usize::from(who)].wire[1].front_mut();
+            if let Some(message) = message {
+                let at = usize::from(byte) % message.len();
+                message[at] ^= 1 + byte % 255;
+            }
+        }
+        Step::Wait(millis) => {
+            *now += Duration::from_millis(millis.into());
+            ends.iter_mut()
+                .for_each(|end| end.act(|link, out| link.tick(now, out)));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -415,52 +466,7 @@ proptest! {
         let mut ends = [a, b];
         let mut sent = [Vec::new(), Vec::new()];
         for step in steps {
-            match step {
-                Step::Send(who, n) => {
-                    let end = &mut ends[usize::from(who)];
-                    if end.link.is_up() {
-                        let frame = [&n.to_le_bytes()[..], &vec![1; usize::from(n)]].concat();
-                        sent[usize::from(who)].push(frame.clone());
-                        end.act(|link, out| link.send(&frame, FramePriority::Ordered, now, out));
-                    }
-                }
-                Step::Flush(who) => {
-                    ends[usize::from(who)].flush(now);
-                }
-                Step::Bring(who, priority) => {
-                    let message = ends[usize::from(who)].wire[usize::from(priority)].pop_front();
-                    if let Some(message) = message {
-                        ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
-                    }
-                }
-                Step::Lose(who, priority) => {
-                    let wire = &mut ends[usize::from(who)].wire[usize::from(priority)];
-                    drop(wire.pop_front());
-                }
-                Step::Repeat(who, priority) => {
-                    let wire = &ends[usize::from(who)].wire[usize::from(priority)];
-                    let message = wire.front().cloned();
-                    if let Some(message) = message {
-                        ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
-                    }
-                }
-                Step::Old(who, n) => {
-                    let handshakes = &ends[usize::from(who)].handshakes;
-                    let old = handshakes[usize::from(n) % handshakes.len()].clone();
-                    ends[usize::from(!who)].act(|link, out| link.comes(&old, now, out));
-                }
-                Step::Garble(who, byte) => {
-                    let message = ends[usize::from(who)].wire[1].front_mut();
-                    if let Some(message) = message {
-                        let at = usize::from(byte) % message.len();
-                        message[at] ^= 1 + byte % 255;
-                    }
-                }
-                Step::Wait(millis) => {
-                    now += Duration::from_millis(millis.into());
-                    ends.iter_mut().for_each(|end| end.act(|link, out| link.tick(now, out)));
-                }
-            }
+            carry_out(step, &mut ends, &mut sent, &mut now);
         }
         let [mut a, mut b] = ends;
         bring(&mut a, &mut b, now);

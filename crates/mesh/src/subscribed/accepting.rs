@@ -1,7 +1,7 @@
 //! Which samples are accepted, and when their publishers are told.
 
 use super::Subscribed;
-use super::state::{State, both};
+use super::state::{State, ToldWhen, both};
 use crate::flow::FlowSource;
 use crate::incoming::ToBeTold;
 use crate::{Ack, Class, FramePriority, Gap};
@@ -16,17 +16,6 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// So often a subscription that ends looks whether somebody posts to its port.
 const LOOKS: usize = 1000;
-
-/// When publishers will be told what is accepted, apart from those that are told now.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ToldWhen {
-    #[default]
-    Not,
-    /// When a timer has fired.
-    Later,
-    /// By a task that waits for nothing.
-    Soon,
-}
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
     /// The port refused a sample for good. What that would have told the next one tells.

@@ -1,10 +1,20 @@
 //! What a subscription has of its publishers: a flow from each topic, and samples that wait.
 
-use super::accepting::ToldWhen;
 use crate::flow::FlowSource;
 use crate::incoming::Incoming;
 use crate::{Class, Gap, Key, Sample};
 use std::collections::{BTreeMap, VecDeque};
+
+/// When publishers will be told what is accepted, apart from those that are told now.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ToldWhen {
+    #[default]
+    Not,
+    /// When a timer has fired.
+    Later,
+    /// By a task that waits for nothing.
+    Soon,
+}
 
 pub(super) struct State<T> {
     pub(super) flows: BTreeMap<FlowSource, Flow>,

@@ -226,8 +226,8 @@ impl Field<'_> {
 
 impl Power {
     /// Goes on to `image`, what G makes of the vector, with its value and the square of the length
-    /// of the next vector in units. A negative eigenvalue at the end means a second pass, shifted by
-    /// it.
+    /// of the next vector in units. A negative eigenvalue at the end means a second pass, shifted
+    /// by it.
     fn step(&mut self, image: &[f64], (value, square): (f64, f64), limit: LloydLimit) {
         for (old, new) in self.vector.iter_mut().zip(image) {
             *old = new + self.shift * *old;
