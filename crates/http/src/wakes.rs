@@ -170,7 +170,8 @@ mod tests {
             pin!(&mut receiver).poll(cx)
         });
         let mut wait = pin!(wakes.wait(looking));
-        let mut cx = Context::from_waker(Waker::noop());
+        let waker = Waker::from(Arc::new(Counted::default()));
+        let mut cx = Context::from_waker(&waker);
         for _ in 0..3 {
             assert!(wait.as_mut().poll(&mut cx).is_pending());
         }

@@ -124,6 +124,11 @@ impl Incoming {
         }
     }
 
+    /// Whether something is accepted that the publisher has not been told.
+    pub(crate) fn has_news(&self) -> bool {
+        self.accepted > self.told
+    }
+
     /// The number to tell the publisher.
     pub(crate) fn tell(&mut self) -> u64 {
         self.told = self.accepted;

@@ -2,7 +2,7 @@
 
 use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
-use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
+use motet_dispatch::{Causalities, Enqueue, QueueError, Task, Waiter};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
@@ -106,7 +106,8 @@ impl Activation {
         let (arbiter, register) = arbiter.prepare(Outlet::direct(Arc::clone(&handle)));
         // It takes no room: a one-time arbiter that its own handler activates again must not be
         // lost.
-        queue.readmit(Task::new(register));
+        // Nor is it skipped: items bring causalities of their own.
+        queue.readmit(Causalities::none().run(|| Task::new(register)));
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());
         Ok(Activation {

@@ -67,10 +67,10 @@ fn sem_g146_labels_are_those_of_one_column_and_are_not_written_over() {
     run.refusal(&["comma/places.csv is read"]);
     assert_eq!(place.read("comma/places.csv"), places);
     place.write("labels.csv", "cluster,cluster\na,1\na,2\nb,3\nb,4\n");
-    let run = place.run("scale d.csv --labels labels.csv");
+    let run = place.run("scale d.csv --labels labels.csv --out out");
     run.refusal(&["labels.csv", "columns 1 and 2 are both called cluster"]);
     place.write("d.csv", "0,1,9\n1,0,x\n9,9,0\n");
-    let run = place.run("scale d.csv");
+    let run = place.run("scale d.csv --out out");
     run.refusal(&["3 rows of 2 columns", "column3", "'x' in line 2"]);
 }
 

@@ -186,7 +186,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             let mut state = this.state.lock();
             state.telling = ToldWhen::Not;
             for (source, flow) in &mut state.flows {
-                if flow.numbers.is_to_be_told(this.window.into()) != ToBeTold::Later {
+                if flow.numbers.has_news() {
                     told.push((source.clone(), flow.numbers.tell()));
                 }
             }

@@ -194,6 +194,22 @@ fn sem_g61_sem_g65_a_join_of_many_and_a_gather_have_all_and_skip_alike() {
     assert_eq!(gathered.items(), [8]);
 }
 
+#[test]
+fn sem_g65_an_arbiter_is_registered_although_its_causality_is_cancelled() {
+    let (dispatcher, queue) = dispatcher(1);
+    let (port, log) = (Port::new(), Log::new());
+    queue.suspend();
+    let order = Causality::new("order").skipping_unstarted();
+    let seen = log.clone();
+    let receive = Receive::persistent(&port, move |n: u32| seen.push(n));
+    order.run(|| receive.activate(&queue)).unwrap();
+    order.cancel("nobody wants it");
+    queue.resume();
+    port.post(1).unwrap();
+    dispatcher.wait_idle();
+    assert_eq!(log.take(), [1]);
+}
+
 /// Posts tokens round and round: each round's work is under a causality of its own.
 fn rounds(tokens: &Port<u32>, rounds: u32, after: impl Fn(&Causality)) -> Vec<usize> {
     let (work, log, drops) = (Port::new(), Log::new(), Drops::new());
