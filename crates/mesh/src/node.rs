@@ -27,10 +27,10 @@ use std::sync::{Arc, Weak};
 /// is dropped, or when it is told to.
 ///
 /// Outside of a replay short frames of peers are taken by the carrier's thread that brings them, if
-/// the queue is not suspended. Samples and requests go to their ports there. So handlers on an
-/// [`Inline`](motet_dispatch::Inline) queue, and what a port drops, may run on that thread: they
-/// must be quick and must not block. A peer to which nothing goes meanwhile takes the link for
-/// broken in the end.
+/// the queue is not suspended. Samples and requests go to their ports there. So predicates,
+/// handlers on an [`Inline`](motet_dispatch::Inline) queue, and destructors of what a port drops,
+/// may run on that thread: they must be quick and must not block. Nothing goes to that peer
+/// meanwhile, which takes the link for broken in the end.
 ///
 /// ```
 /// use motet_dispatch::{Dispatcher, QueueConfig};
