@@ -15,6 +15,7 @@ use crate::link::{Effect, Ends, Link};
 use motet_mesh::{CarrierEvent, FramePriority, PeerName};
 use motet_ports::Port;
 use motet_sync::{Mutex, thread};
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -66,6 +67,11 @@ struct Current {
     incarnation: u64,
     link: Link,
     frame_priorities: Arc<[Publisher<'static>; 2]>,
+}
+
+motet_sync::thread_local! {
+    /// This thread brings a message: it is one of zenoh's.
+    static BRINGS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Takes tokens, flushes frames, and keeps links alive, for as long as the carrier is there.
@@ -182,10 +188,19 @@ impl Links {
         is_up
     }
 
-    /// Leaves: the others are told at once.
+    /// Leaves: the others are told at once. The node may be dropped with a message that it takes:
+    /// then another thread does it, since zenoh waits for those that bring messages.
     pub(crate) fn close(&self) {
-        // An error: it is closed already.
-        let _ = self.session.close().wait();
+        let session = self.session.clone();
+        let close = move || {
+            // An error: it is closed already.
+            let _ = session.close().wait();
+        };
+        match BRINGS.with(Cell::get) {
+            false => close(),
+            // An error: the machine has no more threads. The others see the process end.
+            true => drop(thread::spawn_named("motet-mesh-leaves", close)),
+        }
         self.wake();
     }
 
@@ -347,11 +362,13 @@ impl Links {
             return;
         };
         let bytes = sample.payload().to_bytes();
+        let before = BRINGS.with(|brings| brings.replace(true));
         self.act(&peer, |current, link, out| {
             if current == incarnation {
                 link.comes(&bytes, Instant::now(), out);
             }
         });
+        BRINGS.with(|brings| brings.set(before));
     }
 }
 

@@ -184,6 +184,7 @@ pub trait Carrier: Send + Sync + 'static {
         priority: FramePriority,
     ) -> Result<(), CarrierError>;
 
-    /// Where links and frames are told. One node takes them.
+    /// Where links and frames are told. One node takes them. It may do so within the post, and send
+    /// then: whoever posts holds no lock that sending needs.
     fn events(&self) -> Port<CarrierEvent>;
 }

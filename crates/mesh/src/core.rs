@@ -3,7 +3,7 @@
 //! ```text
 //!   Node, Topic, Subscription ──► Core ──► outbox ──► Carrier
 //!                                  ▲
-//!   Carrier events ── one task ────┘  (arrivals.rs)
+//!   Carrier events ── one task ────┘  (listening.rs, arrivals.rs)
 //! ```
 //!
 //! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the
@@ -15,6 +15,7 @@ mod state;
 use crate::calls::Calls;
 use crate::flow::{AnySubscription, AnyTopic, BeforeLeaving, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, Frame};
+use crate::here_or_queued::while_sending;
 use crate::peers::{KnownPeer, PeerChange};
 use crate::{Carrier, CarrierError, FramePriority, Frames, Key, MeshError, PeerName};
 use motet_dispatch::{Clock, Enqueue};
@@ -268,7 +269,9 @@ impl Hub for Core {
         };
         let mut data = std::iter::from_fn(|| data.next());
         let sent = match data.try_for_each(|data| data.put_behind(frames)) {
-            Ok(()) => carrier.send_all(peer, link, frames, FramePriority::Ordered),
+            Ok(()) => {
+                while_sending(|| carrier.send_all(peer, link, frames, FramePriority::Ordered))
+            }
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
         self.is_sent(peer, &sent)

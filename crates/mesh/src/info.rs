@@ -22,7 +22,8 @@ pub struct SubscriberInfo {
     pub node: PeerName,
     /// How many samples wait for it here.
     pub waiting: usize,
-    /// How many are under way.
+    /// How many are under way: it has not told that they are accepted. Of few samples it tells
+    /// after 2 ms, unless the topic is [`Acknowledged`](Class::Acknowledged).
     pub in_flight: usize,
     /// How many were dropped, since it was too slow.
     pub dropped: u64,

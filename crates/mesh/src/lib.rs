@@ -25,7 +25,7 @@
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
 //!
 //! Read next: [`Node`] (an example), `outgoing.rs` and `incoming.rs` (the two halves of a flow),
-//! `publishing.rs`, `subscribed.rs`, `core.rs`, `arrivals.rs`.
+//! `publishing.rs`, `subscribed.rs`, `core.rs`, `listening.rs`, `arrivals.rs`.
 #![forbid(unsafe_code)]
 
 mod arrivals;
@@ -38,6 +38,7 @@ mod error;
 mod export;
 mod flow;
 mod frame;
+mod here_or_queued;
 #[cfg(test)]
 mod hostile;
 mod incoming;

@@ -22,8 +22,15 @@ use std::sync::{Arc, Weak};
 
 /// A member of a mesh: publishes, subscribes, calls and answers. Clones are the same node.
 ///
-/// All that it does runs on the queue that it is given: on a [`Replay`](motet_dispatch::Replay) its
-/// runs repeat. The node leaves when the last of its clones is dropped, or when it is told to.
+/// What it does by itself runs on the queue that it is given: on a
+/// [`Replay`](motet_dispatch::Replay) its runs repeat. The node leaves when the last of its clones
+/// is dropped, or when it is told to.
+///
+/// Outside of a replay short frames of peers are taken by the carrier's thread that brings them, if
+/// the queue is not suspended. Samples and requests go to their ports there. So predicates,
+/// handlers on an [`Inline`](motet_dispatch::Inline) queue, and destructors of what a port drops,
+/// may run on that thread: they must be quick and must not block. Nothing goes to that peer
+/// meanwhile, which takes the link for broken in the end.
 ///
 /// ```
 /// use motet_dispatch::{Dispatcher, QueueConfig};

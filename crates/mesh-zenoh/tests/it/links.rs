@@ -1,9 +1,13 @@
 //! What comes over links.
 
 use crate::nodes::{config, first, member, reaches, until};
-use motet_mesh::{CallError, PeerChange, Qos, Request, SubscribeConfig};
+use motet_dispatch::{Dispatcher, Inline, QueueConfig};
+use motet_mesh::{CallError, PeerChange, Qos, Request, Sample, SubscribeConfig};
 use motet_mesh_zenoh::{MeshJoinError, RunKey, Zenoh, ZenohConfig};
-use motet_ports::{Overflow, Port, PortConfig, wait_blocking};
+use motet_ports::{Overflow, Port, PortConfig, Receive, wait_blocking};
+use motet_sync::Mutex;
+use motet_testkit::Log;
+use std::sync::Arc;
 use std::time::Duration;
 use zenoh::Wait;
 
@@ -144,4 +148,55 @@ fn sem_g243_a_name_that_a_node_has_is_refused() {
     assert!(matches!(refused, MeshJoinError::Taken(name) if name == "b"));
     assert!(reaches(&a, "b"), "the first one stays");
     drop(b);
+}
+
+/// Tells the name of the thread that drops it.
+struct DroppedBy(Log<String>);
+
+impl Drop for DroppedBy {
+    fn drop(&mut self) {
+        let thread = motet_sync::thread::current();
+        self.0.push(thread.name().unwrap_or_default().to_owned());
+    }
+}
+
+#[test]
+fn a_handler_on_the_thread_that_brings_a_sample_may_drop_its_node() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let carrier = Zenoh::open(&config("b", &key, &a)).unwrap();
+    let dispatcher = Dispatcher::new(1);
+    let node = carrier.join(Arc::new(dispatcher.queue(QueueConfig::named("node"))));
+    let samples = node
+        .subscribe::<u32>("n", &SubscribeConfig::default())
+        .unwrap();
+    let (closed_by, port) = (Log::new(), samples.port().clone());
+    let dropped = DroppedBy(closed_by.clone());
+    let callback = move |_: zenoh::sample::Sample| {
+        // It goes with the session.
+        let _ = &dropped;
+    };
+    let session = carrier.session();
+    session
+        .declare_subscriber("other/key")
+        .callback(callback)
+        .background()
+        .wait()
+        .unwrap();
+    let all = Mutex::new(Some((samples, node, carrier)));
+    let drops = move |_: Sample<u32>| {
+        let all = all.lock().take();
+        drop(all);
+    };
+    Receive::persistent(&port, drops)
+        .activate(&Inline::new("here"))
+        .unwrap();
+    let topic = a.node.topic::<u32>("n", Qos::reliable(4)).unwrap();
+    until("the subscriber comes", || topic.subscribers().len() == 1);
+    topic.publish(1).unwrap();
+    until("the session ends", || !closed_by.is_empty());
+    // zenoh would wait for its own thread.
+    let closed_by = closed_by.take();
+    assert!(!closed_by[0].contains("rx"), "{closed_by:?}");
+    until("the other sees it go", || !reaches(&a, "b"));
 }

@@ -2,6 +2,7 @@
 
 use super::Core;
 use crate::frame::FrameError;
+use crate::here_or_queued::while_sending;
 use crate::peers::PeerChange;
 use crate::unwinding::on_panic;
 use crate::{CarrierError, FramePriority, PeerName};
@@ -35,7 +36,7 @@ impl Core {
             return false;
         };
         let sent = match bytes {
-            Ok(bytes) => carrier.send(peer, bytes, priority),
+            Ok(bytes) => while_sending(|| carrier.send(peer, bytes, priority)),
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
         self.is_sent(peer, &sent)

@@ -60,9 +60,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                     Class::Acknowledged => ToldWhen::Soon,
                     Class::Latest | Class::Reliable => ToldWhen::Later,
                 };
-                if state.telling < wanted {
-                    (state.telling, state.begins_to_tell) = (wanted, wanted);
-                }
+                state.telling.wants(wanted);
                 None
             }
             (ToBeTold::Later, _) => None,
@@ -152,7 +150,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     /// Releases the lock. Then that begins which is to tell publishers, if there is something: a
     /// queue may run a task at once.
     pub(super) fn unlock(self: &Arc<Self>, mut state: MutexGuard<'_, State<T>>) {
-        let begins = std::mem::take(&mut state.begins_to_tell);
+        let begins = state.telling.begins();
         drop(state);
         match begins {
             ToldWhen::Not => {}
@@ -169,7 +167,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         let this = Arc::downgrade(self);
         // The timer goes when it fires: it holds the subscription by a weak handle alone.
         let _timer = core.clock().after(PAUSE, move |_| {
-            if let Some(this) = this.upgrade() {
+            let Some(this) = this.upgrade() else { return };
+            let is_due = this.state.lock().telling.fires();
+            if is_due {
                 this.tell_soon();
             }
         });
@@ -184,7 +184,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         core.spawn(Box::pin(async move {
             let mut told = Vec::new();
             let mut state = this.state.lock();
-            state.telling = ToldWhen::Not;
+            state.telling.tells();
             for (source, flow) in &mut state.flows {
                 if flow.numbers.has_news() {
                     told.push((source.clone(), flow.numbers.tell()));

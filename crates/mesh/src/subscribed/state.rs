@@ -16,6 +16,50 @@ pub(super) enum ToldWhen {
     Soon,
 }
 
+/// What will tell publishers: one timer at a time, and tasks.
+#[derive(Debug, Default)]
+pub(super) struct TellingPlan {
+    when: ToldWhen,
+    /// What is to begin for that once nothing is locked.
+    begins: ToldWhen,
+    /// A timer has not fired yet.
+    has_timer: bool,
+}
+
+impl TellingPlan {
+    /// Publishers are to be told by then.
+    pub(super) fn wants(&mut self, when: ToldWhen) {
+        if self.when < when {
+            (self.when, self.begins) = (when, when);
+        }
+    }
+
+    /// What begins now: the caller releases the lock, and begins it.
+    pub(super) fn begins(&mut self) -> ToldWhen {
+        let begins = std::mem::take(&mut self.begins);
+        if begins == ToldWhen::Later && std::mem::replace(&mut self.has_timer, true) {
+            // The one that was set before does it, and is earlier.
+            return ToldWhen::Not;
+        }
+        begins
+    }
+
+    /// The timer has fired: whether a task is to tell, and none does yet.
+    pub(super) fn fires(&mut self) -> bool {
+        self.has_timer = false;
+        let is_due = self.when == ToldWhen::Later;
+        if is_due {
+            self.when = ToldWhen::Soon;
+        }
+        is_due
+    }
+
+    /// A task tells all that is accepted now.
+    pub(super) fn tells(&mut self) {
+        self.when = ToldWhen::Not;
+    }
+}
+
 pub(super) struct State<T> {
     pub(super) flows: BTreeMap<FlowSource, Flow>,
     /// Samples that have come, oldest first.
@@ -25,9 +69,7 @@ pub(super) struct State<T> {
     /// Who posts waits for room in the port.
     pub(super) waits_for_room: bool,
     /// When publishers will be told what is accepted.
-    pub(super) telling: ToldWhen,
-    /// What is to begin for that once nothing is locked: see [`Subscribed::unlock`].
-    pub(super) begins_to_tell: ToldWhen,
+    pub(super) telling: TellingPlan,
     /// Who posts ends the subscription.
     pub(super) ends: bool,
     /// Of some flow samples were refused that no sample tells of yet.
@@ -69,8 +111,7 @@ impl<T: Send + Sync + 'static> State<T> {
             came: VecDeque::new(),
             posting: false,
             waits_for_room: false,
-            telling: ToldWhen::Not,
-            begins_to_tell: ToldWhen::Not,
+            telling: TellingPlan::default(),
             ends: false,
             refused: false,
             counted: 0,
@@ -102,5 +143,45 @@ pub(super) fn both(one: Option<Gap>, other: Option<Gap>) -> Option<Gap> {
             to: one.to.max(other.to),
         }),
         (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_timer_is_set_while_another_one_runs() {
+        let mut plan = TellingPlan::default();
+        plan.wants(ToldWhen::Later);
+        assert_eq!(plan.begins(), ToldWhen::Later);
+        plan.wants(ToldWhen::Later);
+        assert_eq!(plan.begins(), ToldWhen::Not);
+        // A task that is to tell sooner tells of all.
+        plan.wants(ToldWhen::Soon);
+        assert_eq!(plan.begins(), ToldWhen::Soon);
+        plan.tells();
+        plan.wants(ToldWhen::Later);
+        assert_eq!(plan.begins(), ToldWhen::Not, "the first timer runs");
+        assert!(plan.fires());
+        plan.wants(ToldWhen::Soon);
+        assert_eq!(plan.begins(), ToldWhen::Not, "a task is on its way");
+        plan.tells();
+        plan.wants(ToldWhen::Later);
+        assert_eq!(plan.begins(), ToldWhen::Later);
+        plan.wants(ToldWhen::Soon);
+        plan.tells();
+        assert!(!plan.fires(), "all was told");
+    }
+
+    #[test]
+    fn what_is_wanted_sooner_under_one_lock_sets_no_timer() {
+        let mut plan = TellingPlan::default();
+        plan.wants(ToldWhen::Later);
+        plan.wants(ToldWhen::Soon);
+        assert_eq!(plan.begins(), ToldWhen::Soon);
+        plan.tells();
+        plan.wants(ToldWhen::Later);
+        assert_eq!(plan.begins(), ToldWhen::Later);
     }
 }

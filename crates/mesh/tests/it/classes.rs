@@ -536,6 +536,7 @@ fn sem_g222_a_node_whose_tasks_run_at_once_tells_what_is_handled() {
             ..SubscribeConfig::default()
         };
         let samples = b.subscribe::<u32>("n", &config).unwrap();
+        // A topic that waits for no timer: outside of the replay that would be a real one.
         let topic = a.topic::<u32>("n", Qos::acknowledged(8)).unwrap();
         net.replay.run();
         topic.publish(1).unwrap();
