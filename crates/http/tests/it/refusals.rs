@@ -274,3 +274,46 @@ fn sem_g413_only_who_waits_for_a_head_is_cut_off() {
     shop.deposit("ann", 1);
     read_to("ann");
 }
+
+/// Sends this, and byte after byte of a head that has no end, until the connection ends: what has
+/// come.
+fn dripped(shop: &Shop, before: &str) -> String {
+    let mut stream = shop.connect();
+    let head = format!("{before}GET /till HTTP/1.1\r\nhost: localhost\r\nx-slow: ");
+    // A slow machine is cut off before it has sent all.
+    drop(stream.write_all(head.as_bytes()));
+    let pause = Some(Duration::from_millis(10));
+    stream.set_read_timeout(pause).unwrap();
+    let (mut came, mut piece) = (Vec::new(), [0; 4096]);
+    let mut goes_on = true;
+    while goes_on {
+        drop(stream.write_all(b"x"));
+        goes_on = match stream.read(&mut piece) {
+            Ok(bytes) => {
+                came.extend_from_slice(&piece[..bytes]);
+                bytes > 0
+            }
+            Err(why) => [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&why.kind()),
+        };
+    }
+    String::from_utf8(came).unwrap()
+}
+
+#[test]
+fn sem_g413_a_head_that_comes_byte_by_byte_is_cut_off() {
+    let shop = Shop::open_with(|config| config.limits.head_time = Duration::from_millis(500));
+    let get = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let refused = "PATCH /healthz HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\nall";
+    let body = r#"{"name":"ann","cents":1}"#;
+    let long = format!(
+        "POST /till/-/deposit HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{}{body}",
+        300_000 + body.len(),
+        " ".repeat(300_000)
+    );
+    for before in ["", get, &get.repeat(40), refused, &long] {
+        let came = dripped(&shop, before);
+        // One that goes on ends as well: when the head is larger than one may be.
+        assert!(!came.contains(" 431 "), "{came}");
+    }
+}
