@@ -231,7 +231,12 @@ impl Hmm {
                         let shift = shown[at] / visits[state];
                         let square = shown[at + lanes] / visits[state];
                         means[state * *dim + column] += shift;
-                        variances[state * *dim + column] = (square - shift * shift).max(self.floor);
+                        let spread = square - shift * shift;
+                        // What is no number stays so, and is told.
+                        variances[state * *dim + column] = match spread < self.floor {
+                            true => self.floor,
+                            false => spread,
+                        };
                     }
                 }
             }
