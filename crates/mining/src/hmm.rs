@@ -269,9 +269,11 @@ impl Hmm {
     }
 }
 
-/// Whether all variances are numbers, `dim` of each state.
+/// Whether all variances are numbers that models may have, `dim` of each state; those that the
+/// floor raises are.
 fn all_finite(dim: usize, variances: &[f64]) -> Result<(), MiningError> {
-    match variances.iter().position(|value| !value.is_finite()) {
+    let good = |value: &f64| 1.0 / value >= f64::MIN_POSITIVE;
+    match variances.iter().position(|value| !good(value)) {
         None => Ok(()),
         Some(at) => Err(MiningError::Degenerate {
             component: at / dim,

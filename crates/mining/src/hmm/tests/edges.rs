@@ -58,6 +58,12 @@ fn sem_g133_variances_that_no_number_holds_are_told() {
         error.contains("component 0 has a variance beyond"),
         "{error}"
     );
+    // A number, but one that no model may have.
+    let error = told(1e307, vec![9e153, -9e153]).unwrap_err();
+    assert!(
+        error.contains("component 0 has a variance beyond"),
+        "{error}"
+    );
     let found = told(1e300, vec![1e149, -1e149, 1e149]).unwrap();
     assert!(found.trace.iter().all(|value| value.is_finite()));
     // A state that is so far from a place that no number holds the distance.
