@@ -108,9 +108,8 @@ fn prepare(
     let folder = match (&task.results.out, first) {
         (Some(out), true) => {
             let names = task.files(true);
-            let folder = ResultsFolder::check(out, &names)?;
-            let mut read = [task.file].into_iter().chain(task.model);
-            Some(read.try_fold(folder, |folder, file| folder.not_overwriting(file, &names))?)
+            let read = [task.file].into_iter().chain(task.model);
+            Some(ResultsFolder::check(out, &names)?.apart_from(read, &names)?)
         }
         _ => None,
     };

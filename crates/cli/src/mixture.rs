@@ -97,9 +97,8 @@ fn prepare(
     let first = world.process().0 == 0;
     let folder = match (&args.results.out, first) {
         (Some(out), true) => {
-            let folder = ResultsFolder::check(out, names)?;
-            let mut read = [&args.file].into_iter().chain(&args.model);
-            Some(read.try_fold(folder, |folder, file| folder.not_overwriting(file, names))?)
+            let read = [&args.file].into_iter().chain(&args.model);
+            Some(ResultsFolder::check(out, names)?.apart_from(read, names)?)
         }
         _ => None,
     };

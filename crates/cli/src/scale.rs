@@ -149,11 +149,8 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<(), CliError> {
     let prepare = |world: &World| {
         let folder = match (&args.out, world.process().0) {
             (Some(out), 0) => {
-                let folder = ResultsFolder::check(out, &output::FILES)?;
-                let mut read = [&args.file].into_iter().chain(&args.labels);
-                Some(read.try_fold(folder, |folder, file| {
-                    folder.not_overwriting(file, &output::FILES)
-                })?)
+                let (read, names) = ([&args.file].into_iter().chain(&args.labels), &output::FILES);
+                Some(ResultsFolder::check(out, names)?.apart_from(read, names)?)
             }
             _ => None,
         };

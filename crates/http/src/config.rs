@@ -46,7 +46,8 @@ pub struct Limits {
     pub head: usize,
     /// Lines of a head.
     pub headers: usize,
-    /// How long a head may take.
+    /// How long a head may take, from the begin of the connection or the answer before: so long a
+    /// connection may ask nothing.
     pub head_time: Duration,
     /// Bytes of a body.
     pub body: usize,

@@ -99,9 +99,10 @@ impl Wakes {
 
 impl Wake for OneWake {
     fn wake(self: Arc<Self>) {
-        // Before its task is woken, which looks.
-        self.is_woken.store(true, Ordering::Release);
         let mut state = self.wakes.0.lock();
+        // Before its task is woken, which looks. Inside the lock: of two that wake at once the
+        // later has seen what the earlier did, and whoever sees the later sees both.
+        self.is_woken.store(true, Ordering::Release);
         if !state.runs {
             drop(state);
             return self.waker.wake_by_ref();

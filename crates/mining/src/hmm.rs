@@ -231,7 +231,12 @@ impl Hmm {
                         let shift = shown[at] / visits[state];
                         let square = shown[at + lanes] / visits[state];
                         means[state * *dim + column] += shift;
-                        variances[state * *dim + column] = (square - shift * shift).max(self.floor);
+                        let spread = square - shift * shift;
+                        // What is no number stays so, and is told.
+                        variances[state * *dim + column] = match spread < self.floor {
+                            true => self.floor,
+                            false => spread,
+                        };
                     }
                 }
             }
@@ -264,9 +269,11 @@ impl Hmm {
     }
 }
 
-/// Whether all variances are numbers, `dim` of each state.
+/// Whether all variances are numbers that models may have, `dim` of each state; those that the
+/// floor raises are.
 fn all_finite(dim: usize, variances: &[f64]) -> Result<(), MiningError> {
-    match variances.iter().position(|value| !value.is_finite()) {
+    let good = |value: &f64| 1.0 / value >= f64::MIN_POSITIVE;
+    match variances.iter().position(|value| !good(value)) {
         None => Ok(()),
         Some(at) => Err(MiningError::Degenerate {
             component: at / dim,

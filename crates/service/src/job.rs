@@ -186,7 +186,7 @@ impl Drop for UnbegunJob {
         };
         let cancel = self.shared.jobs.lock().remove(&self.id);
         drop(cancel);
-        let reason = "the job was cancelled before it began";
+        let reason = "the job did not begin: its caller was cancelled, or its queue takes no task";
         let finish = JobRequest::Finish(Finished {
             result: None,
             fault: Some(Fault::new(FaultCode::OperationCanceled, reason)),

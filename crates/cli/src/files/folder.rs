@@ -75,6 +75,20 @@ impl ResultsFolder {
         }
     }
 
+    /// Checks that none of these files is one of those that are read.
+    ///
+    /// # Errors
+    /// [`OutputError::Input`].
+    pub(crate) fn apart_from<P: AsRef<Path>>(
+        self,
+        mut inputs: impl Iterator<Item = P>,
+        names: &[&str],
+    ) -> Result<Self, OutputError> {
+        inputs.try_fold(self, |folder, input| {
+            folder.not_overwriting(input.as_ref(), names)
+        })
+    }
+
     /// Writes the files beside their places, then renames them all. After an error, or when `stop`
     /// says so before the first is renamed, the folder is as it was before.
     ///

@@ -174,6 +174,26 @@ fn sem_g418_the_node_describes_itself() {
     );
 }
 
+#[test]
+fn an_answer_has_no_header_of_its_request() {
+    let shop = Shop::open();
+    let own = "x-first: opal\r\nx-first: onyx\r\ncookie: opal\r\nlocation: /onyx\r\n";
+    let state = r#"{"cents":{"ann":1}}"#;
+    for (method, path, body) in [
+        ("POST", "/till/-/deposit", r#"{"name":"ann","cents":1}"#),
+        ("PUT", "/till", state),
+        ("PATCH", "/till", state),
+    ] {
+        let answer = shop.send(method, path, own, body);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let names = answer.head.lines().skip(1);
+        let mut names: Vec<&str> = names.filter_map(|line| line.split(':').next()).collect();
+        names.sort_unstable();
+        let expected = ["connection", "content-length", "content-type", "date"];
+        assert_eq!(names, expected, "{method}");
+    }
+}
+
 /// How often the schema of a state was written.
 static WRITTEN: AtomicUsize = AtomicUsize::new(0);
 

@@ -10,7 +10,8 @@ use super::packed::{Packed, Shown, log2_or_none};
 use crate::lanes::{F64x8, Instructions, LANES, exp2_of, log2_of, run};
 use std::ops::Range;
 
-/// A sum of more numbers than there are places has this as its terms at most.
+/// Shares over probabilities are this at most: their sum over all places is a number. A step that
+/// was too improbable counts too little once, becomes more probable, and counts as it should then.
 const LARGEST: f64 = 1e290;
 
 /// log₂ of what is between two places, and of what is seen at each place.

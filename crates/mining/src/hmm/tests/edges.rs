@@ -58,8 +58,33 @@ fn sem_g133_variances_that_no_number_holds_are_told() {
         error.contains("component 0 has a variance beyond"),
         "{error}"
     );
+    // A number, but one that no model may have.
+    let error = told(1e307, vec![9e153, -9e153]).unwrap_err();
+    assert!(
+        error.contains("component 0 has a variance beyond"),
+        "{error}"
+    );
     let found = told(1e300, vec![1e149, -1e149, 1e149]).unwrap();
     assert!(found.trace.iter().all(|value| value.is_finite()));
+    // A state that is so far from a place that no number holds the distance.
+    let far = vec![1.7e308, -1.7e308];
+    let shown = Emissions::Gaussian {
+        dim: 1,
+        means: far.clone(),
+        variances: vec![1.0; 2],
+    };
+    let start = HmmModel::new(vec![0.5; 2], vec![0.5; 4], shown).unwrap();
+    let seen = Observations::numbers(&[far], 1).unwrap();
+    let error = on_ranks(1, async |comm, control| {
+        let fitted = Hmm::default().fit(comm, &start, &seen, control).await;
+        Ok(fitted.map_err(|error| error.to_string()))
+    })
+    .remove(0)
+    .unwrap_err();
+    assert!(
+        error.contains("component 0 has a variance beyond"),
+        "{error}"
+    );
     // From a start that is found.
     let seen = Observations::numbers(&[vec![1e160, -1e160, 2e160, -2e160]], 1).unwrap();
     let error = on_ranks(1, async |comm, control| {
