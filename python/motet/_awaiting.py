@@ -74,6 +74,9 @@ class _Waits:
                 self._pending[number] = future, waiting
                 await future
         finally:
+            if self._loop.is_closed():
+                # Of tasks that nobody keeps it drops the first one first.
+                self.give_up()
             self._pending.pop(number, None)
             waiting.cancel()
 
