@@ -22,6 +22,7 @@ class _Waits:
         self._loop = loop
         self._pending: dict[int, tuple[asyncio.Future[None], _motet.Waiting]] = {}
         self._numbers = itertools.count()
+        self._given_up = False
         own = weakref.ref(self)
 
         def ring() -> None:
@@ -48,6 +49,9 @@ class _Waits:
 
     def give_up(self) -> None:
         """The loop is closed, and its tasks never go on: what was meant for them is for others."""
+        if self._given_up:
+            return
+        self._given_up = True
         # The last first: each item goes back to the front of its port.
         for _, waiting in reversed(list(self._pending.values())):
             waiting.cancel()
@@ -74,6 +78,9 @@ class _Waits:
                 self._pending[number] = future, waiting
                 await future
         finally:
+            if self._loop.is_closed():
+                # Of tasks that nobody keeps it drops the first one first.
+                self.give_up()
             self._pending.pop(number, None)
             waiting.cancel()
 

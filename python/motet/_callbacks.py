@@ -40,7 +40,8 @@ def _whole_or_nothing(fit: Fit) -> Any:
             own = vars(self)
             # A parameter that a callback has changed stays so.
             before.update((name, own[name]) for name in self.get_params(deep=False) if name in own)
-            own.clear()
+            for name in own.keys() - before.keys():
+                del own[name]
             own.update(before)
             raise
 
@@ -52,20 +53,20 @@ def told(method: Fit) -> Fit:
 
     One that fails leaves the estimator as it was.
     """
-    fit = _whole_or_nothing(method)
 
     @functools.wraps(method)
     def run(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         has_callbacks = bool(getattr(self, "_skl_callbacks", None))
         if not has_callbacks and not hasattr(self, "_parent_callback_ctx"):
-            return fit(self, X, *args, **kwargs)
+            return method(self, X, *args, **kwargs)
         task = self._init_callback_context(max_subtasks=HUNDREDTHS)
         task.call_on_fit_task_begin(estimator=self, X=X)
-        fitted = fit(self, X, *args, **kwargs)
+        fitted = method(self, X, *args, **kwargs)
         task.call_on_fit_task_end(estimator=self, X=X)
         return fitted
 
-    return with_callbacks(run)
+    # A callback may fail at the end, too.
+    return _whole_or_nothing(with_callbacks(run))
 
 
 class Hundredths:

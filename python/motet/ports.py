@@ -213,8 +213,8 @@ class Activation:
 class Arbiter:
     """What takes items and runs a handler, once it is activated on a queue.
 
-    Python's garbage collector sees its handler until then. At work it keeps its handler and is kept
-    by its ports, which the collector does not see. Where a handler keeps its port in turn, as a
+    Python's garbage collector sees its functions until then. At work it keeps them and is kept by
+    its ports, which the collector does not see. Where a handler keeps its port in turn, as a
     method of an object that has the port does, call `Activation.cleanup` or `Port.close`.
     """
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 #[pyclass(frozen, module = "motet._motet")]
 pub(crate) struct Arbiter(Mutex<Option<BuiltPlan>>);
 
-/// A plan, and the functions of Python that it alone keeps until it is at work.
+/// A plan, and the functions of Python that it keeps: alone, but for guards that a part has, too.
 struct BuiltPlan {
     plan: Plan,
     functions: Vec<Handler>,
@@ -162,14 +162,17 @@ impl Arbiter {
     }
 
     /// Shows Python's garbage collector what the arbiter alone keeps. One at work keeps nothing:
-    /// that is the part of its ports.
+    /// that is for its ports. A guard that others have is theirs as well, and is nobody's to show.
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         // Nobody has the lock for longer than the interpreter.
         let Some(held) = self.0.try_lock() else {
             return Ok(());
         };
         for function in held.iter().flat_map(|built| &built.functions) {
-            visit.call(&**function)?;
+            // Here, and in the plan.
+            if Arc::strong_count(function) == 2 {
+                visit.call(&**function)?;
+            }
         }
         Ok(())
     }
@@ -286,7 +289,8 @@ pub(crate) fn join(
         ));
     }
     let handler: Handler = Arc::new(handler);
-    let functions = vec![Arc::clone(&handler)];
+    let mut functions = vec![Arc::clone(&handler)];
+    functions.extend(parts.iter().filter_map(|part| part.guard.clone()));
     if parts.iter().all(|part| part.count.is_none()) {
         let row: Vec<_> = parts.iter().map(|part| part.single()).collect();
         let run = move |items: Vec<Item>| handle(Arc::clone(&handler), items);

@@ -215,6 +215,39 @@ def test_sem_g446_ctrl_c_stops_any_fit(method, rows):
     interrupted.join()
 
 
+def test_sem_g444_a_fit_whose_callback_fails_at_the_end_leaves_the_estimator_as_it_was(groups):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has them")
+
+    class Fails:
+        def __init__(self, hook):
+            self.hook = hook
+
+        def tell(self, hook):
+            if hook == self.hook:
+                raise ZeroDivisionError
+
+        def setup(self, estimator, context):
+            self.tell("setup")
+
+        def teardown(self, estimator, context):
+            self.tell("teardown")
+
+        def on_fit_task_begin(self, estimator, context):
+            self.tell("begin")
+
+        def on_fit_task_end(self, estimator, context, *, metadata=None):
+            if context.parent is None:
+                self.tell("end")
+            return False
+
+    for hook in ("begin", "end"):
+        estimator = KMeans(3).set_callbacks(Fails(hook))
+        before = dict(vars(estimator))
+        with pytest.raises(ZeroDivisionError):
+            estimator.fit(groups)
+        assert vars(estimator) == before
+
+
 def test_sem_g445_callbacks_of_scikit_learn_hear_of_each_hundredth_and_may_end_the_fit():
     pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has them")
     from sklearn.base import clone

@@ -1,6 +1,5 @@
 """Files of ranks with mpi4py's names."""
 
-
 import numpy
 import pytest
 
@@ -136,6 +135,34 @@ def test_sem_g500_the_common_place_moves_by_what_was_read(tmp_path):
     found = on(2, main)
     assert sorted(got for got, _ in found) == [(2, b"45"), (4, b"0123")]
     assert [places for _, places in found] == [[6, 0, 6, 0, 6, 6]] * 2
+
+
+def test_sem_g500_an_ordered_read_ends_where_the_common_place_is(tmp_path):
+    path = tmp_path / "three"
+    path.write_bytes(b"012")
+
+    def main(comm):
+        file = MPI.File.Open(comm, path, MPI.MODE_RDWR)
+        common, room, status = file._file, bytearray(2), MPI.Status()
+        seen = common.view.seen
+
+        def look(_):
+            # Rank 0 has read its part meanwhile, and has written behind the common place.
+            comm.recv(source=0)
+            return seen(common.handle.size())
+
+        if comm.rank == 1:
+            common.view.seen = look
+        file.Read_ordered(room, status)
+        if comm.rank == 0:
+            file.Write_at(3, b"345")
+            comm.send(None, 1)
+        place = file.Get_position_shared()
+        file.Close()
+        count = status.Get_count()
+        return bytes(room[:count]), place
+
+    assert on(2, main) == [(b"01", 3), (b"2", 3)]
 
 
 def test_sem_g500_what_cannot_be_opened_or_written_is_an_error_of_mpi(tmp_path):

@@ -34,6 +34,20 @@ def test_sem_g452_an_item_is_kept_when_the_loop_stops_before_its_task_goes_on():
     assert not any(task.done() for task in tasks)
 
 
+def test_sem_g452_items_keep_their_order_when_a_closed_loop_drops_its_tasks():
+    port = Port()
+    loop, tasks = waiting(port, 3)
+    for item in ("first", "second", "third"):
+        port.post(item)
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    # From here on the loop alone keeps them.
+    tasks.clear()
+    assert len(port) == 0
+    loop.close()
+    assert items(port) == ["first", "second", "third"]
+
+
 def test_sem_g452_tasks_that_were_told_go_on_when_the_loop_does():
     port = Port()
     loop, tasks = waiting(port, 2)

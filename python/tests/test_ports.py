@@ -309,6 +309,8 @@ def test_an_arbiter_that_is_not_at_work_is_freed_with_its_handlers():
         lambda it: receive_several(it.port, 2, it),
         lambda it: join([it.port, it.other], it),
         lambda it: join([it.port.times(2), it.other], it),
+        lambda it: join([it.port.when(it), it.other], print),
+        lambda it: join([it.port.when(it).times(2), it.other.times(2)], print),
         lambda it: after(60, it),
         lambda it: choice(receive(it.port, it, once=True), after(60, it)),
         lambda it: interleave(exclusive=[receive(it.port, it)], concurrent=[it_too(it)]),
@@ -316,6 +318,28 @@ def test_an_arbiter_that_is_not_at_work_is_freed_with_its_handlers():
         gone = weakref.ref(Handles(build))
         gc.collect()
         assert gone() is None
+
+
+def test_a_guard_of_two_arbiters_is_kept_while_one_is_there(dispatcher):
+    class Wants:
+        def __init__(self):
+            self.port, self.other = Port(), Port()
+            self.part = self.port.when(self)
+            self.arbiter = join([self.part, self.other], print)
+            self.wanted = "one"
+
+        def __call__(self, item):
+            return item == self.wanted
+
+    wants, got = Wants(), Port()
+    port, other = wants.port, wants.other
+    kept = join([wants.part, other], lambda *both: got.post(both))
+    del wants
+    gc.collect()
+    kept.activate(dispatcher.queue())
+    port.post("one")
+    other.post("two")
+    assert got.get_blocking(60) == ("one", "two")
 
 
 def it_too(handles):

@@ -86,13 +86,16 @@ class Transfers:
         reads = does == self._read
         file = self._readable(part) if reads else self._writable(part)
         lengths = file.comm.allgather(part.nbytes)
-        rank = file.comm.Get_rank()
-        base: Any = None
+        rank, total = file.comm.Get_rank(), sum(lengths)
+        drawn: Any = None
         if rank == 0:
-            total = sum(lengths)
-            base = file.draw(total)[0] if reads else file.advance(total)
-        base = file.comm.bcast(base)
-        return does(base + sum(lengths[:rank]), part, True)
+            drawn = file.draw(total) if reads else (file.advance(total), total)
+        base, nbytes = file.comm.bcast(drawn)
+        before = sum(lengths[:rank])
+        if reads:
+            # What others write behind the common place meanwhile is for the next call.
+            return self._read(base + before, part, True, min(part.nbytes, nbytes - before))
+        return self._write(base + before, part, True)
 
     def _begin(self, name: str, call: Callable[[], int]) -> None:
         """Carry a call out that is to be ended by its name, if no other was begun."""

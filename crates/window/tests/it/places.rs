@@ -4,7 +4,7 @@
 use crate::network::processes;
 use motet_comm::{Profile, RankState, RunError, SendOverflow, World};
 use motet_testkit::{patience, within};
-use motet_window::{Window, WindowError};
+use motet_window::{Lock, Window, WindowError};
 
 /// Where rank 0 waits: in this file.
 fn is_here(ended: Result<Vec<()>, RunError<WindowError>>) {
@@ -109,6 +109,11 @@ fn sem_g326_a_profile_names_no_line_of_the_crate_itself() {
         window.put(right, 0, &[rank]).await?;
         window.fence().await?;
         window.lock_all().await?.unlock_all().await?;
+        let lock = window.lock(right, Lock::Exclusive).await?;
+        window.compare_and_swap(right, 0, rank, left).await?;
+        window.put(right, 0, &[left]).await?;
+        window.flush(right).await?;
+        lock.unlock().await?;
         window.post(&[left]).await?;
         window.start(&[right]).await?;
         window.put(right, 0, &[rank]).await?;
@@ -118,9 +123,11 @@ fn sem_g326_a_profile_names_no_line_of_the_crate_itself() {
         window.free().await.map(drop)
     }
     let check = |profile: &Profile| {
-        let stages = profile.ranks.iter().flat_map(|rank| &rank.stages);
-        for stage in stages.filter(|stage| !stage.site.is_empty()) {
-            assert!(stage.site.contains("it/places.rs:"), "{profile}");
+        for rank in &profile.ranks {
+            let sites = rank.stages.iter().map(|stage| &stage.site);
+            let sites: Vec<_> = sites.filter(|site| !site.is_empty()).collect();
+            let are_here = sites.iter().all(|site| site.contains("it/places.rs:"));
+            assert!(sites.len() > 3 && are_here, "{profile}");
         }
     };
     within(patience(), move || {
