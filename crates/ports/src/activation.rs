@@ -94,6 +94,12 @@ pub trait Active: Waiter {
     }
 }
 
+/// The task that registers an arbiter. It runs under no causality, with which it might be skipped:
+/// items bring their own.
+pub(crate) fn registration(register: impl FnOnce() + Send + 'static) -> Task {
+    Causalities::none().run(|| Task::new(register))
+}
+
 impl Activation {
     /// Queues the registration on `queue`. It happens when the task runs, so a suspended queue
     /// delays it; items posted meanwhile wait in their ports, which are kept until then.
@@ -106,8 +112,7 @@ impl Activation {
         let (arbiter, register) = arbiter.prepare(Outlet::direct(Arc::clone(&handle)));
         // It takes no room: a one-time arbiter that its own handler activates again must not be
         // lost.
-        // Nor is it skipped: items bring causalities of their own.
-        queue.readmit(Causalities::none().run(|| Task::new(register)));
+        queue.readmit(registration(register));
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());
         Ok(Activation {

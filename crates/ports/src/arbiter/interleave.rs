@@ -24,10 +24,10 @@ pub use state::Fairness;
 pub use state_cell::{Exclusive, SharedState};
 pub use stateful::StatefulInterleave;
 
-use crate::activation::{Active, Attach};
+use crate::activation::{Active, Attach, registration};
 use crate::outlet::Outlet;
 use group::{Group, Kind};
-use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
+use motet_dispatch::{Enqueue, QueueError, Waiter};
 use shared::Shared;
 use state::{Look, Phase};
 use std::any::type_name;
@@ -175,7 +175,7 @@ impl Interleave {
         queue.reserve()?;
         // The exclusion is taken until all members are registered.
         let begin = Begin(Arc::clone(&shared));
-        queue.admit_kept(Task::new(move || {
+        queue.admit_kept(registration(move || {
             let begin = begin;
             register(members);
             drop(begin);
@@ -248,7 +248,7 @@ impl ActiveInterleave {
         let next = self
             .0
             .exclusion
-            .request(&queue.handle(), Task::new(move || register(members)));
+            .request(&queue.handle(), registration(move || register(members)));
         self.0.carry_out(next);
         Ok(())
     }

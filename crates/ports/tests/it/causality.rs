@@ -3,8 +3,9 @@
 use crate::support::{dispatcher, here, on_dispatchers, port_with, take_all};
 use motet_dispatch::{Causality, Enqueue, Exception, QueueConfig, Replay, Task, spawn};
 use motet_ports::{
-    CausalityPorts, CoordinateError, ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather,
-    MultipleItemReceive, MultiplePortReceive, Port, Receive, join, select, timer,
+    CausalityPorts, CoordinateError, ExceptionPort, FromHandler, Interleave, JoinedReceive,
+    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Port, Receive, join, select,
+    timer,
 };
 use motet_testkit::{Drops, Log, patience, within};
 use std::time::Duration;
@@ -197,17 +198,28 @@ fn sem_g61_sem_g65_a_join_of_many_and_a_gather_have_all_and_skip_alike() {
 #[test]
 fn sem_g65_an_arbiter_is_registered_although_its_causality_is_cancelled() {
     let (dispatcher, queue) = dispatcher(1);
-    let (port, log) = (Port::new(), Log::new());
+    let (ports, log) = ([Port::new(), Port::new(), Port::new()], Log::new());
+    let receives = ports.each_ref().map(|port| {
+        let seen = log.clone();
+        Receive::persistent(port, move |n: u32| seen.push(n))
+    });
     queue.suspend();
     let order = Causality::new("order").skipping_unstarted();
-    let seen = log.clone();
-    let receive = Receive::persistent(&port, move |n: u32| seen.push(n));
-    order.run(|| receive.activate(&queue)).unwrap();
+    order.run(|| {
+        let [one, two, three] = receives;
+        one.activate(&queue).unwrap();
+        let interleave = Interleave::new().exclusive(two).activate(&queue).unwrap();
+        let more = Interleave::new().concurrent(three);
+        interleave.combine_with(more, &queue).unwrap();
+    });
     order.cancel("nobody wants it");
     queue.resume();
-    port.post(1).unwrap();
     dispatcher.wait_idle();
-    assert_eq!(log.take(), [1]);
+    for (n, port) in (1..).zip(&ports) {
+        port.post(n).unwrap();
+        dispatcher.wait_idle();
+    }
+    assert_eq!(log.take(), [1, 2, 3]);
 }
 
 /// Posts tokens round and round: each round's work is under a causality of its own.
