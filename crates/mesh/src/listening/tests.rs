@@ -1,3 +1,5 @@
+//! Who takes what the carrier brings.
+
 use super::{SHORT, TURN};
 use crate::frame::{FORM, Frame};
 use crate::{
