@@ -449,7 +449,7 @@ fn carry_out(step: Step, ends: &mut [End; 2], sent: &mut [Vec<Vec<u8>>; 2], now:
         Step::Wait(millis) => {
             *now += Duration::from_millis(millis.into());
             ends.iter_mut()
-                .for_each(|end| end.act(|link, out| link.tick(now, out)));
+                .for_each(|end| end.act(|link, out| link.tick(*now, out)));
         }
     }
 }
