@@ -377,7 +377,7 @@ fn sem_g237_ends_that_are_up_with_other_sessions_of_each_other_find_each_other()
     b.check();
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Step {
     Send(bool, u16),
     Flush(bool),
