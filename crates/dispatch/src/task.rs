@@ -281,6 +281,11 @@ impl Task {
         TaskBox::new(Call(work)).into_task()
     }
 
+    /// A task that calls `work` once, under `causalities` instead of those that are active now.
+    pub fn under(causalities: Causalities, work: impl FnOnce() + Send + 'static) -> Self {
+        TaskBox::under(causalities, Call(work)).into_task()
+    }
+
     /// Runs the task on the calling thread, under its causalities; the caller's are active again
     /// afterwards.
     ///

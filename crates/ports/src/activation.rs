@@ -97,7 +97,7 @@ pub trait Active: Waiter {
 /// The task that registers an arbiter. It runs under no causality, with which it might be skipped:
 /// items bring their own.
 pub(crate) fn registration(register: impl FnOnce() + Send + 'static) -> Task {
-    Causalities::none().run(|| Task::new(register))
+    Task::under(Causalities::none(), register)
 }
 
 impl Activation {
