@@ -53,6 +53,7 @@ mod beyond;
 mod blocking;
 mod causality;
 mod clock;
+mod closure_task;
 mod cores;
 mod counters;
 mod deadline;

@@ -268,24 +268,6 @@ impl<R: TaskBody> fmt::Debug for TaskBox<R> {
 }
 
 impl Task {
-    /// A task that calls `work` once.
-    ///
-    /// ```
-    /// use motet_dispatch::{Enqueue, Inline, Task};
-    ///
-    /// let (tell, told) = std::sync::mpsc::channel();
-    /// Inline::new("here").enqueue(Task::new(move || tell.send(7).unwrap())).unwrap();
-    /// assert_eq!(told.recv(), Ok(7));
-    /// ```
-    pub fn new(work: impl FnOnce() + Send + 'static) -> Self {
-        TaskBox::new(Call(work)).into_task()
-    }
-
-    /// A task that calls `work` once, under `causalities` instead of those that are active now.
-    pub fn under(causalities: Causalities, work: impl FnOnce() + Send + 'static) -> Self {
-        TaskBox::under(causalities, Call(work)).into_task()
-    }
-
     /// Runs the task on the calling thread, under its causalities; the caller's are active again
     /// afterwards.
     ///
@@ -388,18 +370,5 @@ unsafe impl Send for Task {}
 impl fmt::Debug for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Task").finish_non_exhaustive()
-    }
-}
-
-/// The body of [`Task::new`].
-struct Call<F>(F);
-
-impl<F: FnOnce() + Send + 'static> TaskBody for Call<F> {
-    fn run(task: TaskBox<Self>) {
-        (task.into_inner().0)();
-    }
-
-    fn name(&self) -> &'static str {
-        std::any::type_name::<F>()
     }
 }
