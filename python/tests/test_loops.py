@@ -16,19 +16,24 @@ def waiting(port, count=1):
     return loop, tasks
 
 
+def told(port, *items):
+    """Make a loop with a task for each item. The loop has told them, and goes no further."""
+    loop, tasks = waiting(port, len(items))
+    for item in items:
+        port.post(item)
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    assert len(port) == 0 and not any(task.done() for task in tasks)
+    return loop, tasks
+
+
 def items(port):
     return [port.test() for _ in range(len(port))]
 
 
 def test_sem_g452_an_item_is_kept_when_the_loop_stops_before_its_task_goes_on():
     port = Port()
-    loop, tasks = waiting(port, 2)
-    port.post("first")
-    port.post("second")
-    # The loop takes its turn, which tells the tasks, and goes no further.
-    loop.call_soon(loop.stop)
-    loop.run_forever()
-    assert len(port) == 0 and not any(task.done() for task in tasks)
+    loop, tasks = told(port, "first", "second")
     loop.close()
     assert items(port) == ["first", "second"]
     assert not any(task.done() for task in tasks)
@@ -36,25 +41,16 @@ def test_sem_g452_an_item_is_kept_when_the_loop_stops_before_its_task_goes_on():
 
 def test_sem_g452_items_keep_their_order_when_a_closed_loop_drops_its_tasks():
     port = Port()
-    loop, tasks = waiting(port, 3)
-    for item in ("first", "second", "third"):
-        port.post(item)
-    loop.call_soon(loop.stop)
-    loop.run_forever()
+    loop, tasks = told(port, "first", "second", "third")
     # From here on the loop alone keeps them.
     tasks.clear()
-    assert len(port) == 0
     loop.close()
     assert items(port) == ["first", "second", "third"]
 
 
 def test_sem_g452_tasks_that_were_told_go_on_when_the_loop_does():
     port = Port()
-    loop, tasks = waiting(port, 2)
-    port.post("first")
-    port.post("second")
-    loop.call_soon(loop.stop)
-    loop.run_forever()
+    loop, tasks = told(port, "first", "second")
     assert loop.run_until_complete(asyncio.gather(*tasks)) == ["first", "second"]
     loop.close()
     assert len(port) == 0

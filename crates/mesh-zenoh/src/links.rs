@@ -149,17 +149,13 @@ impl Links {
         frame: Vec<u8>,
         frame_priority: FramePriority,
     ) -> bool {
-        let peer = self.peers.lock().get(to).cloned();
-        let mut is_up = false;
-        if let Some(peer) = peer {
-            self.act(&peer, |_, link, out| {
-                is_up = link.is_up();
-                if is_up {
-                    link.send_owned(frame, frame_priority, Instant::now(), out);
-                }
-            });
-        }
-        is_up
+        self.by_link(to, |link, out| {
+            let is_up = link.is_up();
+            if is_up {
+                link.send_owned(frame, frame_priority, Instant::now(), out);
+            }
+            is_up
+        })
     }
 
     /// Sends frames, if there is a link to the peer, and it is the one with this number.
@@ -170,22 +166,17 @@ impl Links {
         frames: &mut dyn Iterator<Item = &[u8]>,
         frame_priority: FramePriority,
     ) -> bool {
-        let peer = self.peers.lock().get(to).cloned();
-        let mut is_up = false;
-        if let Some(peer) = peer {
-            self.act(&peer, |_, link, out| {
-                is_up = link.is_up() && number == link.number();
-                let now = Instant::now();
-                for frame in frames {
-                    // It may break meanwhile, which is told.
-                    if !is_up || !link.is_up() {
-                        break;
-                    }
-                    link.send(frame, frame_priority, now, out);
+        self.by_link(to, |link, out| {
+            let (is_up, now) = (link.is_up() && number == link.number(), Instant::now());
+            for frame in frames {
+                // It may break meanwhile, which is told.
+                if !is_up || !link.is_up() {
+                    break;
                 }
-            });
-        }
-        is_up
+                link.send(frame, frame_priority, now, out);
+            }
+            is_up
+        })
     }
 
     /// Leaves: the others are told at once. The node may be dropped with a message that it takes:

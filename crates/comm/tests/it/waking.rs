@@ -36,6 +36,17 @@ impl<T> Handed<T> {
         })
         .await
     }
+
+    /// The same; the gate is opened when the task waits.
+    async fn get_behind(&self, waits: &Gate) -> T {
+        let mut get = pin!(self.get());
+        poll_fn(|cx| {
+            let polled = get.as_mut().poll(cx);
+            waits.open();
+            polled
+        })
+        .await
+    }
 }
 
 /// Both results, with the wakers of the task itself.
@@ -461,13 +472,7 @@ fn sem_g72_a_rank_alone_whose_last_waker_goes_on_another_thread_is_stuck() {
                 drop(holder.0.lock().1.take());
             });
             let ended = World::solo().run(async |_| {
-                let mut get = pin!(handed.get());
-                poll_fn(|cx| {
-                    let polled = get.as_mut().poll(cx);
-                    waits.open();
-                    polled
-                })
-                .await;
+                handed.get_behind(&waits).await;
                 Ok::<_, CommError>(())
             });
             assert!(matches!(ended, Err(RunError::Stuck(_))), "{ended:?}");
@@ -494,13 +499,7 @@ fn sem_g108_a_rank_is_dropped_at_home_whoever_wakes_it_after_the_run() {
                     dropped: Arc::clone(&dropped),
                     _not_send: Rc::new(()),
                 };
-                let mut get = pin!(handed.get());
-                poll_fn(|cx| {
-                    let polled = get.as_mut().poll(cx);
-                    waits.open();
-                    polled
-                })
-                .await;
+                handed.get_behind(&waits).await;
                 Ok(())
             });
             assert!(matches!(outcome, Err(RunError::Rank { rank: 1, .. })));

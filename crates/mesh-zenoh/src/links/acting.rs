@@ -2,6 +2,7 @@
 
 use super::{Current, Links, Peer, State};
 use crate::link::{Effect, Flush, Link, PAUSE};
+use motet_mesh::PeerName;
 use motet_sync::MutexGuard;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +28,20 @@ impl Links {
         }
         self.flushes.lock().append(&mut again);
         Some(Instant::now() + PAUSE)
+    }
+
+    /// Does something with the link to a peer, and says what came of it. `false`: there is none.
+    pub(super) fn by_link(
+        &self,
+        to: &PeerName,
+        body: impl FnOnce(&mut Link, &mut dyn FnMut(Effect)) -> bool,
+    ) -> bool {
+        let peer = self.peers.lock().get(to).cloned();
+        let mut is_sent = false;
+        if let Some(peer) = peer {
+            self.act(&peer, |_, link, out| is_sent = body(link, out));
+        }
+        is_sent
     }
 
     /// Does something with the link to a peer, and then what the link wants done. One thread at a
