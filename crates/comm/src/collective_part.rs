@@ -1,8 +1,9 @@
 //! One rank's part in a collective: it comes to the place with a value, and reads what the
 //! ranks have made of all values.
 
+use crate::any_cell::AnyCell;
 use crate::collective_call::{Collective, CollectiveCall};
-use crate::fabric::{CollectiveArrival, CollectiveOperators, MeetingPoint, RankCall};
+use crate::fabric::{CollectiveArrival, MeetingPoint, Operators, RankCall, TypedOperators};
 use crate::pending::{PendingCall, PendingFuture, Whys};
 use crate::profile::Called;
 use crate::report::Why;
@@ -12,14 +13,19 @@ use std::sync::Arc;
 
 /// A collective call of one rank.
 pub(crate) struct CollectivePart<'c, V, C, F, R> {
+    at: PartAtPlace<'c>,
+    /// What this rank brings, until it has come.
+    value: Option<V>,
+    operators: TypedOperators<V, C, F>,
+    read: Option<R>,
+}
+
+/// What of it is the same for all types.
+struct PartAtPlace<'c> {
     comm: &'c Communicator,
     arrival: CollectiveArrival,
     /// What is wrong with the arguments: the rank then does not come at all.
     refused: Option<Box<CommError>>,
-    /// What this rank brings, until it has come.
-    value: Option<V>,
-    operators: CollectiveOperators<C, F>,
-    read: Option<R>,
     place: At<'c>,
     came: bool,
 }
@@ -57,92 +63,119 @@ where
             Err(refused) => (None, Some(Box::new(refused))),
         };
         CollectivePart {
-            comm,
-            arrival: CollectiveArrival {
-                rank: comm.rank(),
-                number: 0,
-                call,
+            at: PartAtPlace {
+                comm,
+                arrival: CollectiveArrival {
+                    rank: comm.rank(),
+                    number: 0,
+                    call,
+                },
+                refused,
+                place: comm.team().place().map_or(At::Nowhere, At::Own),
+                came: false,
             },
-            refused,
             value,
-            operators: CollectiveOperators {
-                combine,
-                finish: Some(finish),
-            },
+            operators: TypedOperators::new(combine, finish),
             read: Some(read),
-            place: comm.team().place().map_or(At::Nowhere, At::Own),
-            came: false,
         }
     }
 
     /// Comes to the collective, if it has not; its number, unless that is not possible.
     pub(crate) fn begin(&mut self) -> Option<u32> {
-        self.begin_with(|value| value)
-    }
-
-    /// The same, with a value that is made of the one that was to be brought when it is certain
-    /// that the rank comes.
-    pub(crate) fn begin_with(&mut self, bring: impl FnOnce(V) -> V) -> Option<u32> {
-        if !self.came {
-            self.come(bring);
+        if !self.at.came
+            && self.at.may_come()
+            && let Some(value) = self.value.take()
+        {
+            self.at.come(AnyCell::with(value), &mut self.operators);
         }
-        self.refused.is_none().then_some(self.arrival.number)
+        self.at.refused.is_none().then_some(self.at.arrival.number)
     }
+}
 
-    /// Comes to the collective, unless that is not possible.
-    fn come(&mut self, bring: impl FnOnce(V) -> V) {
+impl PartAtPlace<'_> {
+    /// Whether the rank is to come now, which it does once: not if that is not possible.
+    fn may_come(&mut self) -> bool {
         self.came = true;
         if self.refused.is_some() {
-            return;
+            return false;
         }
         match &self.place {
-            At::Nowhere => return,
+            At::Nowhere => return false,
             At::Own(_) => match self.comm.enter_collective(self.arrival.call.name()) {
                 Ok(number) => self.arrival.number = number,
                 Err(refused) => {
                     self.refused = Some(Box::new(refused));
-                    return;
+                    return false;
                 }
             },
             At::Started(_) => self.arrival.number = 1,
         }
-        let (Some(place), Some(value)) = (self.place.get(), self.value.take()) else {
-            return;
-        };
-        let value = bring(value);
-        let (arrival, operators) = (&self.arrival, &mut self.operators);
-        let sleepers = match place {
-            MeetingPoint::ProcessLevel(process_level) => {
-                // SAFETY: as below.
-                unsafe { process_level.arrive(arrival, value, &operators.combine) };
-                Vec::new()
-            }
+        true
+    }
+
+    /// Comes to the collective, with this.
+    fn come(&self, value: AnyCell, operators: &mut dyn Operators) {
+        if let Some(place) = self.place.get() {
             // SAFETY: a rank comes to its communicator's place only when it has read the last
             // total, as `enter_collective` says. It comes once to the place of a started
             // collective.
-            place => unsafe { place.arrive(arrival, value, operators) },
-        };
-        self.wake(sleepers);
+            self.wake(unsafe { place.arrive(&self.arrival, value, operators) });
+        }
     }
 
-    /// Takes the collective further where it does not take place by itself.
-    #[inline]
-    fn go_on(&mut self) {
-        if let Some(MeetingPoint::ProcessLevel(process_level)) = self.place.get() {
-            let CollectiveOperators { combine, finish } = &mut self.operators;
-            let mut finish = |value| {
-                let finish = finish.take();
-                finish.expect("a collective is published once")(value)
-            };
-            let sleepers = process_level.go_on(&*combine, &mut finish);
-            self.wake(sleepers);
+    /// Whether the collective has taken place. It is taken further where it does not take place by
+    /// itself.
+    fn has_taken_place(&self, place: &MeetingPoint, operators: &mut dyn Operators) -> bool {
+        place.has_taken_place(&self.arrival) || {
+            self.wake(place.go_on(operators));
+            place.has_taken_place(&self.arrival)
         }
+    }
+
+    /// Shows the total, once the collective has taken place; `None` until then.
+    fn read(
+        &self,
+        operators: &mut dyn Operators,
+        read: &mut dyn FnMut(&AnyCell),
+    ) -> Option<Result<(), CommError>> {
+        let place = self.place.get()?;
+        if !self.has_taken_place(place, operators) {
+            return None;
+        }
+        // SAFETY: the collective has taken place, and this rank comes again only after it has left
+        // it.
+        let total = unsafe { place.read(&self.arrival, operators, read) };
+        if let At::Own(_) = self.place {
+            self.comm.leave_collective();
+        }
+        Some(total)
     }
 
     fn wake(&self, sleepers: Vec<usize>) {
         let fabric = self.comm.fabric();
         for rank in sleepers {
             fabric.wake_if_sleeping(self.comm.team().world_rank(rank));
+        }
+    }
+
+    fn why(&self) -> Whys {
+        if let Some(place) = self.place.get() {
+            place.add_sleeper(self.comm.rank());
+        }
+        let (call, started) = (&self.arrival.call, matches!(self.place, At::Started(_)));
+        let operation = match started {
+            true => call.started_operation(),
+            false => call.operation(),
+        };
+        let why = self.comm.waits_in(operation, call.location());
+        vec![Why { started, ..why }]
+    }
+
+    /// The rank is to come to a place for this one collective, beside others.
+    fn start(&mut self) {
+        assert!(!self.came, "a collective that was polled cannot be started");
+        if self.refused.is_none() && !matches!(self.place, At::Nowhere) {
+            self.place = At::Started(self.comm.next_started_place());
         }
     }
 }
@@ -158,18 +191,15 @@ where
 {
     #[inline]
     fn now(self) -> CollectiveCall<PendingFuture<'c, Self>> {
-        CollectiveCall::new(PendingFuture::new(self.comm.wait_site(), self))
+        CollectiveCall::new(PendingFuture::new(self.at.comm.wait_site(), self))
     }
 
     fn started(mut self) -> Request<'c, T> {
-        assert!(!self.came, "a collective that was polled cannot be started");
-        let comm = self.comm;
-        if self.refused.is_none() && !matches!(self.place, At::Nowhere) {
-            self.place = At::Started(comm.next_started_place());
-        }
+        self.at.start();
+        let (comm, call) = (self.at.comm, self.at.arrival.call);
         {
-            let _entered = comm.entered(self.arrival.call.name(), self.arrival.call.location());
-            self.come(|value| value);
+            let _entered = comm.entered(call.name(), call.location());
+            self.begin();
         }
         Request::new(comm.wait_site(), self)
     }
@@ -199,47 +229,30 @@ where
     #[inline]
     fn look(&mut self) -> Option<Result<T, CommError>> {
         self.begin();
-        if let Some(refused) = self.refused.take() {
+        if let Some(refused) = self.at.refused.take() {
             return Some(Err(*refused));
         }
-        let Some(place) = self.place.get() else {
-            let (value, finish) = (self.value.take()?, self.operators.finish.take()?);
-            return Some(self.read.take()?(&finish(value)));
+        if let At::Nowhere = self.at.place {
+            let total = self.operators.alone(self.value.take()?);
+            return Some(self.read.take()?(&total));
+        }
+        let (read, mut given) = (&mut self.read, None);
+        let mut show = |total: &AnyCell| {
+            let total = total.get().expect("all ranks read the same total");
+            given = read.take().map(|read| read(total));
         };
-        if !place.has_taken_place(&self.arrival) {
-            self.go_on();
-            if !self.place.get()?.has_taken_place(&self.arrival) {
-                return None;
-            }
+        match self.at.read(&mut self.operators, &mut show)? {
+            Ok(()) => given,
+            Err(failed) => Some(Err(failed)),
         }
-        let place = self.place.get()?;
-        let read = self.read.take()?;
-        // SAFETY: the collective has taken place, and this rank comes again only after it has left
-        // it.
-        let total = unsafe { place.read(&self.arrival, &mut self.operators, read) };
-        if let At::Own(_) = self.place {
-            self.comm.leave_collective();
-        }
-        Some(total.and_then(|total| total))
     }
 
     fn why(&self) -> Whys {
-        if let Some(place) = self.place.get() {
-            place.add_sleeper(self.comm.rank());
-        }
-        let (call, started) = (&self.arrival.call, matches!(self.place, At::Started(_)));
-        let operation = match started {
-            true => call.started_operation(),
-            false => call.operation(),
-        };
-        let why = self.comm.waits_in(operation, call.location());
-        vec![Why { started, ..why }]
+        self.at.why()
     }
 
     fn called(&self) -> Option<Called> {
-        Some(Called::new(
-            self.arrival.call.name(),
-            self.arrival.call.location(),
-        ))
+        let call = &self.at.arrival.call;
+        Some(Called::new(call.name(), call.location()))
     }
 }

@@ -90,6 +90,15 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
         }
     }
 
+    /// With this value.
+    #[inline]
+    #[must_use]
+    pub fn with<T: Send + 'static>(value: T) -> Self {
+        let mut room = AnyRoom::new();
+        room.put(value);
+        room
+    }
+
     /// Stores `value`; drops what was there.
     #[inline]
     pub fn put<T: Send + 'static>(&mut self, value: T) {
@@ -138,6 +147,22 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
         }
     }
 
+    /// Looks at the value as the one who has the room.
+    #[inline]
+    pub fn get_mut<T: Send + 'static>(&mut self) -> Option<&mut T> {
+        if !self.holds::<T>() {
+            return None;
+        }
+        let room: *mut InlineSpace<WORDS> = &raw mut self.room;
+        if Of::<T, WORDS>::FITS {
+            // SAFETY: a T is there and is borrowed with self.
+            Some(unsafe { &mut *room.cast::<T>() })
+        } else {
+            // SAFETY: as above, for a Box<T>.
+            Some(unsafe { &mut *room.cast::<Box<T>>() })
+        }
+    }
+
     /// Drops the value.
     #[inline]
     pub fn clear(&mut self) {
@@ -149,8 +174,16 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
 
     /// Whether a `T` is inside.
     #[inline]
+    #[must_use]
     pub fn holds<T: 'static>(&self) -> bool {
         self.kind.is_some_and(|kind| kind.id == TypeId::of::<T>())
+    }
+
+    /// Whether both hold values of one type, or both none.
+    #[inline]
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.kind.map(|kind| kind.id) == other.kind.map(|kind| kind.id)
     }
 }
 
@@ -158,9 +191,7 @@ impl AnyLetter {
     /// With this value.
     #[inline]
     pub fn new<T: Send + 'static>(value: T) -> Self {
-        let mut room = AnyRoom::new();
-        room.put(value);
-        AnyLetter(room, PhantomData)
+        AnyLetter(AnyRoom::with(value), PhantomData)
     }
 
     /// Whether a `T` is inside.
@@ -225,6 +256,9 @@ mod tests {
         assert!(cell.get::<T>().is_none());
         cell.put(value.clone());
         assert_eq!(cell.get::<T>(), Some(&value));
+        assert_eq!(cell.get_mut::<T>(), Some(&mut value.clone()));
+        assert!(cell.is_like(&AnyCell::with(value.clone())));
+        assert!(!cell.is_like(&AnyCell::new()) && !cell.is_like(&AnyCell::with(Arc::new(()))));
         assert!(
             cell.take::<Arc<()>>().is_none(),
             "another type is not handed out"

@@ -24,13 +24,14 @@
 use super::any_cell::AnyCell;
 use super::call::{CollectiveArrival, RankCall, mismatch, other_type};
 use super::flag_barrier::{FlagBarrier, in_order};
+use super::operators::{Operators, ValueKind};
 use super::published::PublishedTotal;
 use crate::CommError;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{CachePadded, Mutex};
-use smallvec::SmallVec;
-use std::any::Any;
+use smallvec::{SmallVec, smallvec};
+use std::mem;
 
 /// Children of a node: a power of two, so that its pairs are those of the [order](super::order).
 const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
@@ -57,7 +58,7 @@ struct Node {
 /// What a rank, or the first rank of a subtree for all of it, has brought.
 struct Cell {
     value: AnyCell,
-    called: Option<RankCall>,
+    called: Option<(RankCall, &'static ValueKind)>,
     failed: Option<Box<CommError>>,
 }
 
@@ -113,19 +114,18 @@ impl CombiningTree {
         }
     }
 
-    /// A rank arrives with `value`. The last of all publishes the total, which `finish` has made of
-    /// the combined values. The answer is who is to be woken.
+    /// A rank arrives with `value`. The last of all publishes the total, which is made of the
+    /// combined values. The answer is who is to be woken.
     ///
     /// # Safety
     /// Each rank arrives once per collective, and arrives again only after it has seen
     /// [`CombiningTree::has_taken_place`] and read the total.
     #[inline]
-    pub(crate) unsafe fn arrive<V: Send + 'static, S: Send + Sync + 'static>(
+    pub(crate) unsafe fn arrive(
         &self,
         arrival: &CollectiveArrival,
-        value: V,
-        combine: impl Fn(V, V) -> V,
-        finish: impl FnOnce(V) -> S,
+        value: AnyCell,
+        operators: &mut dyn Operators,
     ) -> Vec<usize> {
         let &CollectiveArrival { rank, number, call } = arrival;
         if let Some(flags) = self.flag_barrier_for(arrival) {
@@ -142,12 +142,18 @@ impl CombiningTree {
             }
             return self.sleepers();
         }
+        let called = (call, operators.kind());
         // SAFETY: the caller promises it.
-        if unsafe { self.come(rank, call, value, combine) } {
+        if unsafe {
+            self.come(rank, called, value, &|left, right| {
+                operators.combine(left, right);
+            })
+        } {
             // SAFETY: this rank was the last to arrive.
             let combined = unsafe { self.combined() };
+            let total = combined.map(|combined| operators.finish(combined));
             // SAFETY: as above.
-            unsafe { self.published.publish(number, combined.map(finish)) };
+            unsafe { self.published.publish(number, total) };
             fence(Ordering::SeqCst);
         } else if let Some(flags) = &self.flags {
             // One of the two fences is first. If the other came without a value, one sees it.
@@ -168,7 +174,7 @@ impl CombiningTree {
         if flags.is_first_to_disagree(arrival.number) {
             let theirs = match arrival.call.is_bare() {
                 // SAFETY: the other one touches its cell again when this rank has published, below.
-                true => self.cells[1 - arrival.rank].with(|cell| unsafe { (*cell).called }),
+                true => self.cells[1 - arrival.rank].with(|cell| unsafe { (*cell).call() }),
                 // SAFETY: the other one came without a value, and this rank is in this collective.
                 false => Some(unsafe { flags.others_call(arrival) }),
             };
@@ -179,7 +185,7 @@ impl CombiningTree {
             // Who has a value has counted itself in.
             self.root().arrived.store(0, Ordering::Relaxed);
             // SAFETY: both ranks have come, and this is the one that publishes.
-            unsafe { self.published.publish::<()>(arrival.number, Err(failed)) };
+            unsafe { self.published.publish(arrival.number, Err(failed)) };
             fence(Ordering::SeqCst);
         }
     }
@@ -188,18 +194,20 @@ impl CombiningTree {
     ///
     /// # Safety
     /// As [`CombiningTree::arrive`].
-    pub(crate) unsafe fn come<V: Send + 'static>(
+    pub(crate) unsafe fn come(
         &self,
         rank: usize,
-        call: RankCall,
-        value: V,
-        combine: impl Fn(V, V) -> V,
+        called: (RankCall, &'static ValueKind),
+        value: AnyCell,
+        combine: &dyn Fn(&mut AnyCell, &mut AnyCell),
     ) -> bool {
         // SAFETY: nobody else touches this rank's cell before it has counted itself in.
         self.cells[rank].with_mut(|cell| unsafe {
-            (*cell).value.put(value);
-            (*cell).called = Some(call);
-            (*cell).failed = None;
+            *cell = Cell {
+                value,
+                called: Some(called),
+                failed: None,
+            };
         });
         let (mut index, mut width) = (rank, 1);
         for level in &self.levels {
@@ -211,7 +219,7 @@ impl CombiningTree {
             }
             node.arrived.store(0, Ordering::Relaxed);
             let first = index * FAN * width;
-            self.combine_cells(first, width, node.children as usize, &combine);
+            self.combine_cells((first, width), node.children as usize, combine);
             width *= FAN;
         }
         true
@@ -221,12 +229,12 @@ impl CombiningTree {
     ///
     /// # Safety
     /// For the rank that was the last to come, before it publishes.
-    pub(crate) unsafe fn combined<V: Send + 'static>(&self) -> Result<V, Box<CommError>> {
+    pub(crate) unsafe fn combined(&self) -> Result<AnyCell, Box<CommError>> {
         self.cells[0].with_mut(|cell| {
             // SAFETY: the caller was the last to arrive at the root: it owns cell 0.
             let cell = unsafe { &mut *cell };
             match cell.failed.take() {
-                None => Ok(cell.value.take::<V>().expect("what was combined is a V")),
+                None => Ok(mem::take(&mut cell.value)),
                 Some(failed) => Err(failed),
             }
         })
@@ -239,7 +247,7 @@ impl CombiningTree {
     pub(crate) unsafe fn calls(&self) -> Vec<(usize, RankCall)> {
         let call = |rank: usize| {
             // SAFETY: all ranks have come, and none comes again before the collective is published.
-            let called = self.cells[rank].with(|cell| unsafe { (*cell).called });
+            let called = self.cells[rank].with(|cell| unsafe { (*cell).call() });
             called.map(|call| (self.name(rank), call))
         };
         (0..self.cells.len()).filter_map(call).collect()
@@ -253,19 +261,19 @@ impl CombiningTree {
             || self.published.is(arrival.number)
     }
 
-    /// Reads the total of the collective to which a rank came last.
+    /// Shows the total of the collective to which a rank came last.
+    ///
+    /// # Errors
+    /// Why there is none.
     ///
     /// # Safety
     /// The calling rank saw that the collective has taken place and has not arrived for the next.
     #[inline]
-    pub(crate) unsafe fn read<T, R>(
+    pub(crate) unsafe fn read(
         &self,
         arrival: &CollectiveArrival,
-        read: impl FnOnce(&T) -> R,
-    ) -> Result<R, CommError>
-    where
-        T: Send + Sync + 'static,
-    {
+        read: &mut dyn FnMut(&AnyCell),
+    ) -> Result<(), CommError> {
         let met = self
             .flag_barrier_for(arrival)
             .filter(|flags| flags.has_come(arrival));
@@ -275,10 +283,9 @@ impl CombiningTree {
         };
         // SAFETY: the other one has come, and this rank is in this collective.
         unsafe { flags.agreed(arrival) }?;
-        let nothing: &dyn Any = &();
-        Ok(read(
-            nothing.downcast_ref().expect("ranks that only meet get ()"),
-        ))
+        // Ranks that only meet get ().
+        read(&AnyCell::with(()));
+        Ok(())
     }
 
     /// Adds a rank that is about to sleep until the collective has taken place.
@@ -296,7 +303,7 @@ impl CombiningTree {
         if self.sleeping.load(Ordering::Relaxed) == 0 {
             return Vec::new();
         }
-        let sleepers = std::mem::take(&mut *self.sleepers.lock());
+        let sleepers = mem::take(&mut *self.sleepers.lock());
         self.sleeping.fetch_sub(sleepers.len(), Ordering::Relaxed);
         sleepers
     }
@@ -327,79 +334,76 @@ impl CombiningTree {
     }
 
     /// Combines the values of so many children into the cell of the first, if all called the same.
-    /// Cells are `width` apart. Each is looked at once: it may come from another core.
-    fn combine_cells<V: Send + 'static>(
+    /// Cells are `width` apart.
+    fn combine_cells(
         &self,
-        first: usize,
-        width: usize,
+        (first, width): (usize, usize),
         children: usize,
-        combine: &impl Fn(V, V) -> V,
+        combine: &dyn Fn(&mut AnyCell, &mut AnyCell),
     ) {
-        // SAFETY: the caller was the last to arrive at the node: it owns its children's cells.
-        self.cells[first].with_mut(|total| unsafe {
-            let total = &mut *total;
-            let mut branches: SmallVec<[V; 4]> = SmallVec::new();
-            branches.extend(total.value.take::<V>());
-            let as_first = !branches.is_empty();
-            for child in 1..children {
-                let other = first + child * width;
-                let names = [first, other].map(|rank| self.name(rank));
-                let value =
-                    self.cells[other].with_mut(|cell| total.take_from(&mut *cell, names, as_first));
-                if total.failed.is_some() {
-                    return;
-                }
-                // None: no cell yet holds what this rank has. It is odd; its cell will show it.
-                let Some(mut value) = value else { continue };
-                // The branches that end here.
-                for _ in 0..child.trailing_ones() {
-                    value = match branches.pop() {
-                        Some(left) => combine(left, value),
-                        None => value,
-                    };
-                }
-                branches.push(value);
+        let cell = |child: usize| first + child * width;
+        // SAFETY: the caller was the last to arrive at the node: it owns its children's cells. No
+        // two of these are one.
+        let both = |left: usize, right: usize, act: &mut dyn FnMut(&mut Cell, &mut Cell)| unsafe {
+            self.cells[cell(left)].with_mut(|left| {
+                self.cells[cell(right)].with_mut(|right| act(&mut *left, &mut *right));
+            });
+        };
+        // The children in whose cells the values of branches lie.
+        let mut branches: SmallVec<[usize; 4]> = smallvec![0];
+        for child in 1..children {
+            let ranks = [cell(0), cell(child)].map(|rank| self.name(rank));
+            let mut agree = true;
+            both(0, child, &mut |one, other| {
+                agree = one.agrees_with(other, ranks);
+            });
+            if !agree {
+                return;
             }
-            if let Some(value) = branches
-                .into_iter()
-                .rev()
-                .reduce(|right, left| combine(left, right))
-            {
-                total.value.put(value);
+            let mut right = child;
+            // The branches that end here.
+            for _ in 0..child.trailing_ones() {
+                if let Some(left) = branches.pop() {
+                    both(left, right, &mut |left, right| {
+                        combine(&mut left.value, &mut right.value);
+                    });
+                    right = left;
+                }
             }
-        });
+            branches.push(right);
+        }
+        while let (Some(right), Some(&left)) = (branches.pop(), branches.last()) {
+            both(left, right, &mut |left, right| {
+                combine(&mut left.value, &mut right.value);
+            });
+        }
     }
 }
 
 impl Cell {
-    /// Takes what `other` holds, if it can be combined with what this cell held. `is_v` says
-    /// whether that was a `V`, `ranks` whose cells they are.
-    fn take_from<V: Send + 'static>(
-        &mut self,
-        other: &mut Cell,
-        ranks: [usize; 2],
-        is_v: bool,
-    ) -> Option<V> {
-        if self.failed.is_some() {
-            return None;
-        }
-        self.failed = other.failed.take();
-        let (Some(mine), Some(theirs)) = (&self.called, &other.called) else {
-            return None;
-        };
+    fn call(&self) -> Option<RankCall> {
+        self.called.map(|(call, _)| call)
+    }
+
+    /// Whether what `other` holds can be combined with what this cell holds; if not, this cell has
+    /// failed. `ranks` says whose cells they are.
+    fn agrees_with(&mut self, other: &mut Cell, ranks: [usize; 2]) -> bool {
         if self.failed.is_none() {
-            self.failed = mismatch(ranks, mine, theirs);
+            self.failed = other.failed.take();
         }
-        let value = other.value.take::<V>();
-        if self.failed.is_none() && value.is_some() != is_v {
-            self.failed = Some(other_type(ranks, mine, theirs));
+        if self.failed.is_none()
+            && let (Some((mine, kind)), Some((theirs, other))) = (&self.called, &other.called)
+        {
+            self.failed = mismatch(ranks, mine, theirs)
+                .or_else(|| (kind.id != other.id).then(|| other_type(ranks, mine, theirs)));
         }
-        value
+        self.failed.is_none()
     }
 }
 
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
+    use super::super::operators::TypedOperators;
     use super::*;
     use motet_sync::{Arc, thread};
     use std::panic::Location;
@@ -416,16 +420,21 @@ mod loom_tests {
     fn take_part(collective: &CombiningTree, rank: usize, ranks: usize, collectives: u32) {
         for number in 1..=collectives {
             let (arrival, value) = (arrival(rank, number), number * (1 << rank));
+            let mut add = TypedOperators::new(|a: u32, b: u32| a + b, |total: u32| total);
             // SAFETY: one arrival per collective, after the total of the last was read.
             unsafe {
-                collective.arrive(&arrival, value, |a: u32, b: u32| a + b, |total| total);
+                collective.arrive(&arrival, AnyCell::with(value), &mut add);
             }
             while !collective.has_taken_place(&arrival) {
                 thread::yield_now();
             }
             // SAFETY: the collective has taken place.
-            let total = unsafe { collective.read(&arrival, |total: &u32| *total) };
-            assert_eq!(total, Ok(number * ((1 << ranks) - 1)));
+            let read = unsafe {
+                collective.read(&arrival, &mut |total| {
+                    assert_eq!(total.get::<u32>(), Some(&(number * ((1 << ranks) - 1))));
+                })
+            };
+            assert_eq!(read, Ok(()));
         }
     }
 
@@ -452,10 +461,11 @@ mod loom_tests {
                 let collective = Arc::clone(&collective);
                 move || {
                     let word = ["a", "b", "c"][rank].to_owned();
+                    let join = |a: String, b: String| a + &b;
+                    let mut join = TypedOperators::new(join, |total: String| total);
                     // SAFETY: each rank arrives once.
                     unsafe {
-                        let join = |a: String, b: String| a + &b;
-                        collective.arrive(&arrival(rank, 1), word, join, |total| total);
+                        collective.arrive(&arrival(rank, 1), AnyCell::with(word), &mut join);
                     }
                 }
             };
@@ -464,8 +474,12 @@ mod loom_tests {
             others.into_iter().for_each(|other| other.join().unwrap());
             assert!(collective.has_taken_place(&arrival(0, 1)));
             // SAFETY: the collective has taken place.
-            let total = unsafe { collective.read(&arrival(0, 1), String::clone) };
-            assert_eq!(total.as_deref(), Ok("abc"));
+            let read = unsafe {
+                collective.read(&arrival(0, 1), &mut |total| {
+                    assert_eq!(total.get::<String>().map(String::as_str), Some("abc"));
+                })
+            };
+            assert_eq!(read, Ok(()));
         });
     }
 }

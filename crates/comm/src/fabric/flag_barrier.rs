@@ -142,7 +142,9 @@ mod tests {
 
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
+    use super::super::any_cell::AnyCell;
     use super::super::combining_tree::CombiningTree;
+    use super::super::operators::TypedOperators;
     use super::*;
     use motet_sync::{Arc, thread};
     use std::panic::Location;
@@ -160,21 +162,23 @@ mod loom_tests {
             None => RankCall::bare("barrier", location),
         };
         let arrival = CollectiveArrival { rank, number, call };
+        let mut add = TypedOperators::new(|a: u32, b: u32| a + b, |total: u32| total);
+        let mut nothing = TypedOperators::new(|(), ()| (), |()| ());
         // SAFETY: one arrival per collective, after the total of the last was read.
         match value {
-            Some(value) => unsafe {
-                collective.arrive(&arrival, value, |a, b| a + b, |total: u32| total)
-            },
-            None => unsafe { collective.arrive(&arrival, (), |(), ()| (), |()| ()) },
+            Some(value) => unsafe { collective.arrive(&arrival, AnyCell::with(value), &mut add) },
+            None => unsafe { collective.arrive(&arrival, AnyCell::with(()), &mut nothing) },
         };
         while !collective.has_taken_place(&arrival) {
             thread::yield_now();
         }
+        let mut read = 0;
+        let mut look = |total: &AnyCell| match value {
+            Some(_) => read = *total.get::<u32>().unwrap(),
+            None => assert!(total.holds::<()>()),
+        };
         // SAFETY: the collective has taken place.
-        match value {
-            Some(_) => unsafe { collective.read(&arrival, |total: &u32| *total) },
-            None => unsafe { collective.read(&arrival, |(): &()| 0) },
-        }
+        unsafe { collective.read(&arrival, &mut look) }.map(|()| read)
     }
 
     /// Both ranks do the same, each on a thread.

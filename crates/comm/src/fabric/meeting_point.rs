@@ -1,11 +1,13 @@
 //! Where the ranks of a communicator meet for collectives.
 
+use super::any_cell::AnyCell;
 use super::call::CollectiveArrival;
 use super::combining_tree::CombiningTree;
+use super::operators::Operators;
 use super::ports::Gathering;
 use super::process_level::ProcessLevel;
 use super::processes::RunProcesses;
-use crate::{CommError, Value};
+use crate::CommError;
 use std::sync::Arc;
 
 /// A place. Each rank brings a value. The values are combined in rank order. What is made of the
@@ -54,46 +56,39 @@ impl MeetingPointKind {
     }
 }
 
-/// What the ranks of a collective do with what they bring. All ranks of a collective bring the
-/// same.
-pub(crate) struct CollectiveOperators<C, F> {
-    /// Combines two neighbours' values, the lower rank's first.
-    pub(crate) combine: C,
-    /// Makes the total of the combined value; taken by the one rank that does it.
-    pub(crate) finish: Option<F>,
-}
-
 impl MeetingPoint {
     /// A rank comes to the next collective, and says who is to be woken then.
     ///
     /// # Safety
     /// Each rank arrives once per collective, and arrives again only after it has seen
     /// [`MeetingPoint::has_taken_place`] and read the total.
-    pub(crate) unsafe fn arrive<V, S, C, F>(
+    #[inline]
+    pub(crate) unsafe fn arrive(
         &self,
         arrival: &CollectiveArrival,
-        value: V,
-        operators: &mut CollectiveOperators<C, F>,
-    ) -> Vec<usize>
-    where
-        V: Value,
-        S: Send + Sync + 'static,
-        C: Fn(V, V) -> V,
-        F: FnOnce(V) -> S,
-    {
+        value: AnyCell,
+        operators: &mut dyn Operators,
+    ) -> Vec<usize> {
         match self {
-            MeetingPoint::Tree(collective) => {
-                let finish = |value| {
-                    let finish = operators.finish.take();
-                    finish.expect("a collective is published once")(value)
-                };
+            // SAFETY: the caller promises it.
+            MeetingPoint::Tree(collective) => unsafe {
+                collective.arrive(arrival, value, operators)
+            },
+            MeetingPoint::Port(gathering) => gathering.arrive(arrival, value, operators.kind()),
+            MeetingPoint::ProcessLevel(process_level) => {
                 // SAFETY: the caller promises it.
-                unsafe { collective.arrive(arrival, value, &operators.combine, finish) }
+                unsafe { process_level.arrive(arrival, value, operators) };
+                Vec::new()
             }
-            MeetingPoint::Port(gathering) => gathering.arrive(arrival.rank, arrival.call, value),
-            MeetingPoint::ProcessLevel(_) => {
-                unreachable!("ranks come to a process_level by its own arrive")
-            }
+        }
+    }
+
+    /// Takes the collective further where it does not take place by itself; who is to be woken.
+    #[inline]
+    pub(crate) fn go_on(&self, operators: &mut dyn Operators) -> Vec<usize> {
+        match self {
+            MeetingPoint::ProcessLevel(process_level) => process_level.go_on(operators),
+            MeetingPoint::Tree(_) | MeetingPoint::Port(_) => Vec::new(),
         }
     }
 
@@ -109,22 +104,20 @@ impl MeetingPoint {
         }
     }
 
-    /// Reads the total of the collective to which a rank came last.
+    /// Shows the total of the collective to which a rank came last.
+    ///
+    /// # Errors
+    /// Why there is none.
     ///
     /// # Safety
     /// The calling rank saw that the collective has taken place and has not arrived for the next.
-    pub(crate) unsafe fn read<V, S, C, F, R>(
+    #[inline]
+    pub(crate) unsafe fn read(
         &self,
         arrival: &CollectiveArrival,
-        operators: &mut CollectiveOperators<C, F>,
-        read: impl FnOnce(&S) -> R,
-    ) -> Result<R, CommError>
-    where
-        V: Value,
-        S: Send + Sync + 'static,
-        C: Fn(V, V) -> V,
-        F: FnOnce(V) -> S,
-    {
+        operators: &mut dyn Operators,
+        read: &mut dyn FnMut(&AnyCell),
+    ) -> Result<(), CommError> {
         match self {
             // SAFETY: the caller promises it.
             MeetingPoint::Tree(collective) => unsafe { collective.read(arrival, read) },

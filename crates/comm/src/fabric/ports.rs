@@ -14,8 +14,9 @@
 //! rank, a task that waits, is woken (papers R029 to R033, R041). This fabric is to be read and to
 //! be measured against; `threads` is the fast one.
 
-use super::call::{RankCall, mismatch, other_type};
-use super::meeting_point::CollectiveOperators;
+use super::any_cell::AnyCell;
+use super::call::{CollectiveArrival, RankCall, mismatch, other_type};
+use super::operators::{Operators, ValueKind};
 use super::order;
 use super::port_mailbox::{PortMailbox, apart, keep};
 use super::threads::Threads;
@@ -24,7 +25,6 @@ use motet_dispatch::{Exception, Inline};
 use motet_ports::{MultipleItemReceive, Port};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering, fence};
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ pub(crate) struct Gathering {
 struct Brought {
     rank: usize,
     call: RankCall,
-    value: Box<dyn Any + Send>,
+    kind: &'static ValueKind,
+    value: AnyCell,
 }
 
 /// Where the items of a collective lie when all have come.
@@ -55,7 +56,7 @@ struct PortStage {
 enum Laid {
     /// In rank order; whoever reads first combines them.
     Items(Vec<Brought>),
-    Total(Box<dyn Any + Send + Sync>),
+    Total(AnyCell),
     Failed(CommError),
     /// The program's code has panicked with this where they were combined: it does so on every rank
     /// that reads.
@@ -83,20 +84,19 @@ impl Gathering {
         Gathering { port, table }
     }
 
-    /// Rank `rank` comes with `value`; who is to be woken then.
-    pub(crate) fn arrive<V: Send + 'static>(
+    /// A rank comes with a value; who is to be woken then.
+    pub(crate) fn arrive(
         &self,
-        rank: usize,
-        call: RankCall,
-        value: V,
+        &CollectiveArrival { rank, call, .. }: &CollectiveArrival,
+        value: AnyCell,
+        kind: &'static ValueKind,
     ) -> Vec<usize> {
-        let value = Box::new(value);
-        self.post(Brought { rank, call, value })
-    }
-
-    /// Compiled once for the values of all types.
-    #[inline(never)]
-    fn post(&self, brought: Brought) -> Vec<usize> {
+        let brought = Brought {
+            rank,
+            call,
+            kind,
+            value,
+        };
         let before = self.table.collectives.load(Ordering::Relaxed);
         apart(|| keep(&self.port.post(brought)));
         if self.table.collectives.load(Ordering::Relaxed) == before {
@@ -117,23 +117,18 @@ impl Gathering {
         }
     }
 
-    /// Reads the total of the last collective, which the first reader makes.
-    pub(crate) fn read<V, S, R>(
+    /// Shows the total of the last collective, which the first reader makes.
+    pub(crate) fn read(
         &self,
-        operators: &mut CollectiveOperators<impl Fn(V, V) -> V, impl FnOnce(V) -> S>,
-        read: impl FnOnce(&S) -> R,
-    ) -> Result<R, CommError>
-    where
-        V: Send + 'static,
-        S: Send + Sync + 'static,
-    {
+        operators: &mut dyn Operators,
+        read: &mut dyn FnMut(&AnyCell),
+    ) -> Result<(), CommError> {
         let mut laid = self.table.laid.lock();
         if let Laid::Items(items) = &mut *laid {
             let items = std::mem::take(items);
-            let finish = operators.finish.take().expect("a rank reads once");
-            let total = || combine(items, &operators.combine).map(finish);
+            let total = || combine(items, operators);
             *laid = match catch_unwind(AssertUnwindSafe(total)) {
-                Ok(Ok(total)) => Laid::Total(Box::new(total)),
+                Ok(Ok(total)) => Laid::Total(total),
                 Ok(Err(failed)) => Laid::Failed(failed),
                 Err(payload) => {
                     Laid::Panicked(Exception::new(payload, "ranks").message().to_owned())
@@ -141,7 +136,10 @@ impl Gathering {
             };
         }
         match &*laid {
-            Laid::Total(total) => Ok(read(total.downcast_ref().expect("the total is an S"))),
+            Laid::Total(total) => {
+                read(total);
+                Ok(())
+            }
             Laid::Failed(failed) => Err(failed.clone()),
             Laid::Panicked(message) => resume_unwind(Box::new(message.clone())),
             Laid::Items(_) => unreachable!("they have been combined"),
@@ -149,16 +147,15 @@ impl Gathering {
     }
 }
 
-/// Combines what the ranks have brought, if all have called the same.
-fn combine<V: Send + 'static>(
-    items: Vec<Brought>,
-    combine: impl Fn(V, V) -> V,
-) -> Result<V, CommError> {
+/// The total of what the ranks have brought, if all have called the same.
+fn combine(items: Vec<Brought>, operators: &mut dyn Operators) -> Result<AnyCell, CommError> {
     check(&items)?;
-    let values = items.into_iter().map(|item| item.value.downcast::<V>());
-    let values = values.map(|value| *value.expect("all values have the type of this rank's"));
-    let combined = order::combined(values.collect(), combine);
-    Ok(combined.expect("a collective has a rank"))
+    let values = items.into_iter().map(|item| item.value).collect();
+    let combined = order::combined(values, |mut left, mut right| {
+        operators.combine(&mut left, &mut right);
+        left
+    });
+    Ok(operators.finish(combined.expect("a collective has a rank")))
 }
 
 /// Whether all have called the same.
@@ -168,7 +165,7 @@ fn check(items: &[Brought]) -> Result<(), CommError> {
         if let Some(failed) = mismatch(ranks, &one.call, &other.call) {
             return Err(*failed);
         }
-        if (*one.value).type_id() != (*other.value).type_id() {
+        if one.kind.id != other.kind.id {
             return Err(*other_type(ranks, &one.call, &other.call));
         }
     }

@@ -15,16 +15,16 @@ mod send;
 use super::any_cell::AnyCell;
 use super::call::{CollectiveArrival, RankCall};
 use super::combining_tree::CombiningTree;
+use super::operators::Operators;
 use super::processes::{
     Crossing, CrossingSite, DirectCrossing, OwnPart, ProcessPart, ProcessParts, Route,
     RunProcesses, keep_spare,
 };
-use crate::{CommError, Value};
+use crate::CommError;
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
 use part::Calls;
 use runs::WatchedRuns;
-use std::mem;
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use beside::Beside;
@@ -53,7 +53,7 @@ struct Between {
     /// The one rank here looks itself for what comes to it.
     direct: Option<DirectCrossing>,
     /// What they have brought to it, as it is.
-    mine: AnyCell,
+    mine: Option<Brought>,
     /// What has been called in all collectives.
     calls: Calls,
     /// Memory for parts.
@@ -62,7 +62,10 @@ struct Between {
 
 /// What the ranks here have brought, the parts of all processes, and whether all have called the
 /// same.
-type Taken = (AnyCell, ProcessParts, Result<(), Box<CommError>>);
+type Taken = (Brought, ProcessParts, Result<(), Box<CommError>>);
+
+/// What the ranks here have brought, or why they cannot go on.
+type Brought = Result<WatchedRuns, Box<CommError>>;
 
 impl ProcessLevel {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none
@@ -105,7 +108,7 @@ impl ProcessLevel {
             between: Mutex::new(Between {
                 under_way: None,
                 direct: None,
-                mine: AnyCell::new(),
+                mine: None,
                 calls: Calls::default(),
                 spare: Vec::new(),
             }),
@@ -124,37 +127,40 @@ impl ProcessLevel {
 
     /// A rank comes to a collective of the communicator.
     ///
-    /// Compiled once for all values of a type: what follows takes longer than calls.
-    ///
     /// # Safety
     /// As [`CombiningTree::arrive`].
-    #[inline(never)]
-    pub(crate) unsafe fn arrive<V: Value>(
+    pub(crate) unsafe fn arrive(
         &self,
         arrival: &CollectiveArrival,
-        value: V,
-        combine: &dyn Fn(V, V) -> V,
+        value: AnyCell,
+        operators: &dyn Operators,
     ) {
         let &CollectiveArrival { rank, number, call } = arrival;
+        let called = (call, operators.kind());
         let runs = WatchedRuns::one(rank, value);
         let mine = if self.here.len() == 1 {
             // There is nobody here to meet.
             Ok(runs)
         } else {
-            let join = |left: WatchedRuns<V>, right| left.join(right, self.all, combine);
+            let combine = |left: &mut AnyCell, right: &mut AnyCell| operators.combine(left, right);
+            let join = |left: &mut AnyCell, right: &mut AnyCell| {
+                if let (Some(mine), Some(theirs)) = (left.take::<WatchedRuns>(), right.take()) {
+                    left.put(mine.join(theirs, self.all, &combine));
+                }
+            };
+            let runs = AnyCell::with(runs);
             // SAFETY: the caller promises it.
-            if !unsafe { self.collective.come(self.place(rank), call, runs, join) } {
+            if !unsafe { self.collective.come(self.place(rank), called, runs, &join) } {
                 return;
             }
             // SAFETY: this rank was the last to come.
-            unsafe { self.collective.combined() }
+            let combined = unsafe { self.collective.combined() };
+            combined.map(|mut runs| runs.take().expect("ranks have brought runs"))
         };
-        self.cross(call, mine, number);
+        self.cross(called, mine, number);
     }
 
     /// The part of the ranks here, which have called this, alike or not, is ended and sent.
-    /// Compiled once for all types.
-    #[inline(never)]
     fn send_first(
         &self,
         calls: &mut Calls,
@@ -174,42 +180,27 @@ impl ProcessLevel {
             .send_first(at, &self.route, (begun.values, bytes))
     }
 
-    /// Looks for messages. If what all processes have brought is here, publishes the total, which
-    /// `finish` makes of the combined value. The ranks that sleep until then are to be woken.
+    /// Looks for messages. If what all processes have brought is here, publishes the total of the
+    /// combined value. The ranks that sleep until then are to be woken.
     #[inline]
-    pub(crate) fn go_on<V: Value, S: Send + Sync + 'static>(
-        &self,
-        combine: &dyn Fn(V, V) -> V,
-        finish: &mut dyn FnMut(V) -> S,
-    ) -> Vec<usize> {
+    pub(crate) fn go_on(&self, operators: &mut dyn Operators) -> Vec<usize> {
         match self.take() {
-            Some(taken) => self.publish(taken, combine, finish),
+            Some(taken) => self.publish(taken, operators),
             None => Vec::new(),
         }
     }
 
     /// Combines and publishes what all have brought, without the lock: that runs the program's
-    /// code.
-    #[inline(never)]
-    fn publish<V: Value, S: Send + Sync + 'static>(
+    /// code. Who is to be woken; the memory of the parts is kept.
+    fn publish(
         &self,
         (mine, mut parts, agreed): Taken,
-        combine: &dyn Fn(V, V) -> V,
-        finish: &mut dyn FnMut(V) -> S,
+        operators: &mut dyn Operators,
     ) -> Vec<usize> {
-        let combined = agreed.and_then(|()| self.combine(mine, &mut parts, combine));
+        let combined = agreed.and_then(|()| self.combine(mine, &mut parts, operators));
+        let total = combined.map(|combined| operators.finish(combined));
         // SAFETY: all ranks have come, and only who has taken what they brought publishes.
-        unsafe {
-            self.collective
-                .published()
-                .publish_next(combined.map(finish))
-        };
-        self.has_published(parts)
-    }
-
-    /// Who is to be woken, and the memory of the parts is kept.
-    #[inline(never)]
-    fn has_published(&self, parts: ProcessParts) -> Vec<usize> {
+        unsafe { self.collective.published().publish_next(total) };
         if self.here.len() > 1 {
             fence(Ordering::SeqCst);
         }
@@ -251,8 +242,8 @@ impl ProcessLevel {
             return None;
         };
         *under_way = None;
+        let mine = mine.take()?;
         let agreed = calls.check(&parts);
-        let mine = mem::replace(mine, AnyCell::new());
         Some((mine, parts, agreed))
     }
 
@@ -275,36 +266,37 @@ impl ProcessLevel {
     /// Puts together what all processes have brought, in calls that are the same. The outcome is
     /// the same on each of them, error or not, but for values that cannot be read where they have
     /// come to.
-    fn combine<V: Value>(
+    fn combine(
         &self,
-        mut mine: AnyCell,
+        mine: Brought,
         parts: &mut [ProcessPart],
-        combine: &dyn Fn(V, V) -> V,
-    ) -> Result<V, Box<CommError>> {
+        operators: &dyn Operators,
+    ) -> Result<AnyCell, Box<CommError>> {
+        let kind = operators.kind();
+        let combine = |left: &mut AnyCell, right: &mut AnyCell| operators.combine(left, right);
         // The first failure of all, on every process.
         for part in &*parts {
             part::body(&part.bytes)?;
         }
-        let mine = mine.take::<Result<WatchedRuns<V>, Box<CommError>>>();
-        let mine = mine.expect("ranks that have called the same have brought the same")?;
+        let mine = mine?;
         // All of the others before the first is combined: nothing is, if one of them cannot be
         // read.
         let own = self.processes.own();
         let others = parts.iter_mut().filter(|part| part.process != own);
         let mut others = others
-            .map(|part| WatchedRuns::read(&mut part.bytes))
+            .map(|part| WatchedRuns::read(kind, &mut part.bytes))
             .peekable();
         let runs = match (others.next(), others.peek()) {
-            (Some(other), None) => mine.join(other?, self.all, combine),
+            (Some(other), None) => mine.join(other?, self.all, &combine),
             (first, _) => {
                 let mut all = Vec::new();
                 for other in first.into_iter().chain(others) {
                     all.append(&mut other?.into_vec());
                 }
-                mine.join(WatchedRuns::Several(all), self.all, combine)
+                mine.join(WatchedRuns::Several(all), self.all, &combine)
             }
         };
-        runs.whole().ok_or_else(part::ranks_missing::<V>)
+        runs.whole().ok_or_else(|| part::ranks_missing(kind))
     }
 
     fn place(&self, rank: usize) -> usize {
@@ -325,10 +317,7 @@ impl ProcessLevel {
 
     /// # Safety
     /// As [`PublishedTotal::read`](super::published::Published::read).
-    pub(super) unsafe fn read<S: Send + Sync + 'static, R>(
-        &self,
-        read: impl FnOnce(&S) -> R,
-    ) -> Result<R, CommError> {
+    pub(super) unsafe fn read(&self, read: &mut dyn FnMut(&AnyCell)) -> Result<(), CommError> {
         // SAFETY: the caller promises it.
         unsafe { self.collective.published().read(read) }
     }

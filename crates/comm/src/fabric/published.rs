@@ -36,23 +36,14 @@ impl PublishedTotal {
     ///
     /// # Safety
     /// For the rank that was the last to come, once per collective.
-    pub(super) unsafe fn publish<S: Send + Sync + 'static>(
-        &self,
-        number: u32,
-        total: Result<S, Box<CommError>>,
-    ) {
+    pub(super) unsafe fn publish(&self, number: u32, total: Result<AnyCell, Box<CommError>>) {
         let (total, failed) = match total {
-            Ok(total) => (Some(total), None),
-            Err(failed) => (None, Some(failed)),
+            Ok(total) => (total, None),
+            Err(failed) => (AnyCell::new(), Some(failed)),
         };
         // SAFETY: nobody reads the total between the arrival of all ranks and its publication; the
         // same holds for `failed`.
-        self.total.with_mut(|place| unsafe {
-            match total {
-                Some(total) => (*place).put(total),
-                None => (*place).clear(),
-            }
-        });
+        self.total.with_mut(|place| unsafe { *place = total });
         // SAFETY: as above.
         self.failed.with_mut(|place| unsafe { *place = failed });
         // Release: shows the total.
@@ -63,10 +54,7 @@ impl PublishedTotal {
     ///
     /// # Safety
     /// As there.
-    pub(super) unsafe fn publish_next<S: Send + Sync + 'static>(
-        &self,
-        total: Result<S, Box<CommError>>,
-    ) {
+    pub(super) unsafe fn publish_next(&self, total: Result<AnyCell, Box<CommError>>) {
         // Relaxed: one rank publishes at a time, and has seen the last collective.
         let last = self.number.load(Ordering::Relaxed);
         // SAFETY: the caller promises it.
@@ -80,14 +68,14 @@ impl PublishedTotal {
         self.number.load(Ordering::Acquire) == number
     }
 
-    /// Reads the total that was published last.
+    /// Shows the total that was published last.
+    ///
+    /// # Errors
+    /// Why there is none.
     ///
     /// # Safety
     /// The calling rank saw that the collective has taken place and has not come to the next.
-    pub(super) unsafe fn read<T, R>(&self, read: impl FnOnce(&T) -> R) -> Result<R, CommError>
-    where
-        T: Send + Sync + 'static,
-    {
+    pub(super) unsafe fn read(&self, read: &mut dyn FnMut(&AnyCell)) -> Result<(), CommError> {
         // SAFETY: nobody writes it, or the total, before all ranks have come again.
         let failed = self
             .failed
@@ -96,8 +84,7 @@ impl PublishedTotal {
             return Err(failed);
         }
         // SAFETY: as above.
-        Ok(self
-            .total
-            .with(|total| read(unsafe { (*total).get() }.expect("the total is a T"))))
+        self.total.with(|total| read(unsafe { &*total }));
+        Ok(())
     }
 }

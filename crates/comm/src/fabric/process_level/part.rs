@@ -10,13 +10,14 @@
 //! follow each other, so whoever gets a number knows it.
 
 use super::runs::{Run, WatchedRuns};
+use crate::CommError;
+use crate::fabric::any_cell::AnyCell;
 use crate::fabric::call::{RankCall, WrittenCall};
+use crate::fabric::operators::ValueKind;
 use crate::fabric::processes::ProcessPart;
-use crate::wire::{Tail, adopt, decode, encode, plain_bytes, put_number, put_text};
-use crate::{CommError, Value};
+use crate::wire::{Tail, put_number, put_text};
 use motet_trace::known;
 use smallvec::{SmallVec, smallvec};
-use std::any::type_name;
 
 /// The calls whose words have gone to other processes, and those that came from there.
 #[derive(Default)]
@@ -67,13 +68,17 @@ pub(super) struct Values<'a> {
 
 /// Begins a part: what the ranks of the process have brought, or why they cannot go on. Values that
 /// need not be written may `stay` where they are, before the part's bytes.
-pub(super) fn begin<'v, V: Value>(
-    mine: &'v Result<WatchedRuns<V>, Box<CommError>>,
+pub(super) fn begin<'v>(
+    mine: &'v mut Result<WatchedRuns, Box<CommError>>,
+    kind: &ValueKind,
     bytes: &mut Vec<u8>,
     stay: bool,
 ) -> Begun<'v> {
     let written = match mine {
-        Ok(runs) => runs.write(bytes, stay).map_err(unreadable::<V>),
+        Ok(runs) => {
+            let written = runs.write(kind, bytes, stay);
+            written.map_err(|reason| unreadable((kind.name)(), reason))
+        }
         Err(failed) => Err(failed.clone()),
     };
     written.unwrap_or_else(|failed| {
@@ -209,17 +214,28 @@ pub(super) fn body(part: &[u8]) -> Result<Values<'_>, Box<CommError>> {
     }
 }
 
-impl<V: Value> WatchedRuns<V> {
-    /// Appends them, for [`WatchedRuns::read`]; the part's kind.
-    fn write(&self, to: &mut Vec<u8>, stay: bool) -> Result<Begun<'_>, String> {
-        let place = |run: &Run<V>| u64::from(run.first) << 32 | u64::from(run.ranks);
+impl WatchedRuns {
+    /// Appends them, which are values of this kind, for [`WatchedRuns::read`]; the part's kind.
+    fn write(
+        &mut self,
+        kind: &ValueKind,
+        to: &mut Vec<u8>,
+        stay: bool,
+    ) -> Result<Begun<'_>, String> {
+        let place = |run: &Run| u64::from(run.first) << 32 | u64::from(run.ranks);
         let runs = match self {
             WatchedRuns::One(run) => {
-                let values = plain_bytes(&run.value).filter(|_| stay);
-                if values.is_none() {
-                    encode(&run.value, to)?;
+                let place = place(run);
+                let stays = stay && (kind.plain_bytes)(&mut run.value).is_some();
+                if !stays {
+                    (kind.encode)(&mut run.value, to)?;
                 }
-                put_number(to, place(run));
+                put_number(to, place);
+                let values = if stays {
+                    (kind.plain_bytes)(&mut run.value)
+                } else {
+                    None
+                };
                 return Ok(Begun {
                     kind: FINE | ONE,
                     values: values.unwrap_or_default(),
@@ -227,9 +243,9 @@ impl<V: Value> WatchedRuns<V> {
             }
             WatchedRuns::Several(runs) => runs,
         };
-        for run in runs {
+        for run in &mut *runs {
             let begin = to.len();
-            encode(&run.value, to)?;
+            (kind.encode)(&mut run.value, to)?;
             let length = to.len() - begin;
             put_number(to, place(run));
             put_number(to, length as u64);
@@ -241,18 +257,18 @@ impl<V: Value> WatchedRuns<V> {
         })
     }
 
-    /// Reads them from a part; numbers may take its bytes along.
+    /// Reads values of this kind from a part; numbers may take its bytes along.
     ///
     /// # Errors
     /// Why the ranks there cannot go on; values that cannot be read, bytes that are no part.
-    pub(super) fn read(part: &mut Vec<u8>) -> Result<Self, Box<CommError>> {
+    pub(super) fn read(kind: &ValueKind, part: &mut Vec<u8>) -> Result<Self, Box<CommError>> {
         let Values { mut tail, one } = body(part)?;
         let number = |tail: &mut Tail<'_>| tail.number().ok_or_else(cut_off);
-        let run = |place: u64, value: Result<V, String>| {
+        let run = |place: u64, value: Result<AnyCell, String>| {
             let (first, ranks) = ((place >> 32) as u32, place as u32);
             // No two processes have the same, and all together are so many.
             first.checked_add(ranks).ok_or_else(cut_off)?;
-            let value = value.map_err(unreadable::<V>)?;
+            let value = value.map_err(|reason| unreadable((kind.name)(), reason))?;
             Ok::<_, Box<CommError>>(Run {
                 first,
                 ranks,
@@ -261,7 +277,7 @@ impl<V: Value> WatchedRuns<V> {
         };
         if one {
             let (place, length) = (number(&mut tail)?, tail.0.len());
-            let value = adopt(part, length).unwrap_or_else(|| decode(&part[..length]));
+            let value = (kind.adopt)(part, length);
             return Ok(WatchedRuns::One(run(place, value)?));
         }
         let mut runs = Vec::new();
@@ -271,7 +287,7 @@ impl<V: Value> WatchedRuns<V> {
             let begin = length.and_then(|length| tail.0.len().checked_sub(length));
             let (rest, body) = tail.0.split_at(begin.ok_or_else(cut_off)?);
             tail.0 = rest;
-            runs.push(run(place, decode(body))?);
+            runs.push(run(place, (kind.decode)(body))?);
         }
         runs.reverse();
         Ok(WatchedRuns::Several(runs))
@@ -280,17 +296,18 @@ impl<V: Value> WatchedRuns<V> {
 
 /// A part lacks ranks that are there.
 #[cold]
-pub(super) fn ranks_missing<V>() -> Box<CommError> {
-    unreadable::<V>("the values of some ranks are missing".to_owned())
+pub(super) fn ranks_missing(kind: &ValueKind) -> Box<CommError> {
+    let reason = "the values of some ranks are missing";
+    unreadable((kind.name)(), reason.to_owned())
 }
 
 #[cold]
 fn cut_off() -> Box<CommError> {
-    unreadable::<()>(CUT_OFF.to_owned())
+    unreadable("()", CUT_OFF.to_owned())
 }
 
-fn unreadable<V>(reason: String) -> Box<CommError> {
-    let type_name = type_name::<V>();
+#[cold]
+fn unreadable(type_name: &'static str, reason: String) -> Box<CommError> {
     Box::new(CommError::Unportable { type_name, reason })
 }
 
@@ -326,7 +343,12 @@ fn read_failure(kind: u64, tail: &mut Tail<'_>) -> CommError {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
+    use crate::Value;
     use std::panic::Location;
+
+    fn read<V: Value>(part: &mut Vec<u8>) -> Result<WatchedRuns, Box<CommError>> {
+        WatchedRuns::read(ValueKind::of::<V>(), part)
+    }
 
     fn call(length: usize) -> RankCall {
         RankCall::new::<f64>("reduce", Location::caller()).length(length)
@@ -336,10 +358,10 @@ mod tests {
         let run = Run {
             first: 5,
             ranks: 2,
-            value,
+            value: AnyCell::with(value),
         };
-        let (mine, mut bytes) = (Ok(WatchedRuns::One(run)), Vec::new());
-        let begun = begin(&mine, &mut bytes, true);
+        let (mut mine, mut bytes) = (Ok(WatchedRuns::One(run)), Vec::new());
+        let begun = begin(&mut mine, ValueKind::of::<f64>(), &mut bytes, true);
         assert!(begun.values.is_empty(), "one number is no vector");
         calls.end_with_one(5, call, (&mut bytes, begun.kind));
         bytes
@@ -365,28 +387,32 @@ mod tests {
             assert_eq!(there.agreed.len(), usize::from(round > 0));
             let [ProcessPart { bytes, .. }] = &parts;
             assert_eq!(there.calls_of(0, bytes).unwrap().len(), 1);
-            let WatchedRuns::One(run) = WatchedRuns::<f64>::read(&mut bytes.clone()).unwrap()
-            else {
+            let WatchedRuns::One(run) = read::<f64>(&mut bytes.clone()).unwrap() else {
                 panic!("one run")
             };
-            assert_eq!((run.first, run.ranks, run.value), (5, 2, f64::from(round)));
+            assert_eq!((run.first, run.ranks), (5, 2));
+            assert_eq!(run.value.get(), Some(&f64::from(round)));
         }
     }
 
     #[test]
     fn plain_numbers_stay_where_they_are_unless_they_are_passed_on() {
-        let mine = Ok(WatchedRuns::one(3, vec![1.5, 2.5]));
+        let kind = ValueKind::of::<Vec<f64>>();
+        let mut mine = Ok(WatchedRuns::one(3, AnyCell::with(vec![1.5, 2.5])));
         let (mut all, mut rest, number) = (Vec::new(), Vec::new(), |last: u64| last.to_le_bytes());
-        let (written, stayed) = (begin(&mine, &mut all, false), begin(&mine, &mut rest, true));
-        assert_eq!((written.values.len(), stayed.values.len()), (0, 16));
+        let written = begin(&mut mine, kind, &mut all, false);
+        assert_eq!(written.values.len(), 0);
+        let last = written.kind;
+        let stayed = begin(&mut mine, kind, &mut rest, true);
+        assert_eq!(stayed.values.len(), 16);
         assert_eq!(all, [stayed.values, &rest].concat());
-        all.extend(number(written.kind));
-        let read = WatchedRuns::<Vec<f64>>::read(&mut all.clone()).unwrap();
-        assert_eq!(read.whole(), Some(vec![1.5, 2.5]));
+        all.extend(number(last));
+        let whole = read::<Vec<f64>>(&mut all.clone()).unwrap().whole();
+        assert_eq!(whole.unwrap().take(), Some(vec![1.5, 2.5]));
         // Bytes that begin anywhere, and bytes that are no numbers.
         for (ahead, fine) in [(8, true), (1, false)] {
             let mut bytes = [vec![0; ahead], all.clone()].concat();
-            assert_eq!(WatchedRuns::<Vec<f64>>::read(&mut bytes).is_ok(), fine);
+            assert_eq!(read::<Vec<f64>>(&mut bytes).is_ok(), fine);
         }
     }
 
@@ -395,19 +421,23 @@ mod tests {
         let run = |first: u32, value: &str| Run {
             first,
             ranks: 1,
-            value: value.to_owned(),
+            value: AnyCell::with(value.to_owned()),
         };
-        let (mine, mut bytes) = (
+        let kind = ValueKind::of::<String>();
+        let (mut mine, mut bytes) = (
             Ok(WatchedRuns::Several(vec![run(2, "c"), run(4, "e")])),
             Vec::new(),
         );
-        let begun = begin(&mine, &mut bytes, true);
+        let begun = begin(&mut mine, kind, &mut bytes, true);
         end_with_all(&[], (&mut bytes, begun.kind));
-        let runs = WatchedRuns::<String>::read(&mut bytes.clone()).unwrap();
+        let runs = read::<String>(&mut bytes.clone()).unwrap();
         let others = WatchedRuns::Several(vec![run(0, "a"), run(1, "b"), run(3, "d")]);
-        let joined = runs.join(others, 5, &|a, b| a + &b);
-        assert_eq!(joined.whole().as_deref(), Some("abcde"));
-        assert!(WatchedRuns::<String>::read(&mut bytes[1..].to_vec()).is_err());
+        let joined = runs.join(others, 5, &|left, right| {
+            let right: String = right.take().unwrap();
+            *left.get_mut::<String>().unwrap() += &right;
+        });
+        assert_eq!(joined.whole().unwrap().take(), Some("abcde".to_owned()));
+        assert!(read::<String>(&mut bytes[1..].to_vec()).is_err());
     }
 
     #[test]
@@ -458,10 +488,10 @@ mod tests {
             calls.learn(1, &words).unwrap();
         }
         assert!(calls.learn(1, &words).is_err(), "no sender has more");
-        assert!(WatchedRuns::<f64>::read(&mut number(FINE).to_vec()).is_err());
-        assert!(WatchedRuns::<f64>::read(&mut number(FINE | ONE).to_vec()).is_err());
+        assert!(read::<f64>(&mut number(FINE).to_vec()).is_err());
+        assert!(read::<f64>(&mut number(FINE | ONE).to_vec()).is_err());
         // Ranks without end.
         let mut place = [number(u64::MAX), number(FINE | ONE)].concat();
-        assert!(WatchedRuns::<()>::read(&mut place).is_err());
+        assert!(read::<()>(&mut place).is_err());
     }
 }

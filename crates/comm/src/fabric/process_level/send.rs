@@ -3,27 +3,28 @@
 use super::part;
 use super::runs::WatchedRuns;
 use super::{Between, ProcessLevel};
+use crate::CommError;
 use crate::fabric::call::RankCall;
+use crate::fabric::operators::ValueKind;
 use crate::fabric::processes::{Crossing, DirectCrossing, OwnPart};
-use crate::{CommError, Value};
 use std::sync::Arc;
 
 impl ProcessLevel {
     /// All ranks here have come to collective `number`, and this is what they bring, or why they
     /// cannot go on.
-    pub(super) fn cross<V: Value>(
+    pub(super) fn cross(
         &self,
-        call: RankCall,
-        mine: Result<WatchedRuns<V>, Box<CommError>>,
+        (call, kind): (RankCall, &ValueKind),
+        mut mine: Result<WatchedRuns, Box<CommError>>,
         number: u32,
     ) {
         let mut bytes = self.spare_bytes();
-        // Writing runs the program's code: under no lock.
-        let begun = part::begin(&mine, &mut bytes, !self.route.passes_on());
-        let mut between = self.between.lock();
         let called = (call, mine.is_ok());
+        // Writing runs the program's code: under no lock.
+        let begun = part::begin(&mut mine, kind, &mut bytes, !self.route.passes_on());
+        let mut between = self.between.lock();
         let first = self.send_first(&mut between.calls, called, number, (begun, bytes));
-        between.mine.put(mine);
+        between.mine = Some(mine);
         self.begin_crossing(&mut between, number, first);
     }
 
