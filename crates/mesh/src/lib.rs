@@ -45,6 +45,7 @@ mod incoming;
 mod info;
 mod key;
 mod listening;
+mod log;
 mod node;
 mod outgoing;
 mod overlay;
@@ -70,6 +71,7 @@ pub use export::PortExport;
 pub use frame::MAX_FRAME;
 pub use info::{PeerInfo, SubscriberInfo, SubscriptionInfo, TopicInfo};
 pub use key::{Key, KeyError, MAX_KEY, MAX_PARTS};
+pub use log::{LogConfig, LogError, LogInfo, StartFrom};
 pub use node::Node;
 pub use overlay::{
     MAX_VALUE, Member, MemberChange, Overlay, OverlayConfig, OverlayError, PutOutcome, Room,

@@ -1,0 +1,224 @@
+//! The thread of a log: publications that wait together are one record, and wait for one sync.
+
+use super::record::{FIXED, LENGTH, RECORD};
+use super::{LogError, SampleLog, nanoseconds};
+use motet_dispatch::Clock;
+use motet_sync::thread::{self, JoinHandle};
+use motet_sync::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+/// Is told on the thread of the log what became of a request.
+type Told<R> = Box<dyn FnOnce(Result<R, LogError>) + Send>;
+
+/// What the thread of a log is asked for.
+pub(crate) enum LogRequest {
+    /// A sample is to be written. Its number.
+    Append(Arc<[u8]>, Told<u64>),
+    /// Samples from this number on, so many at most.
+    Read(u64, usize, Told<Vec<Arc<[u8]>>>),
+}
+
+/// Hands requests to the thread of a log. In virtual time there is no thread: what is asked for is
+/// done at once.
+pub(crate) struct LogWriter {
+    shared: Arc<LogLine>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    has_thread: bool,
+}
+
+struct LogLine {
+    log: SampleLog,
+    time: LogTime,
+    waiting: Mutex<WaitingRequests>,
+    came: Condvar,
+}
+
+#[derive(Default)]
+struct WaitingRequests {
+    requests: VecDeque<LogRequest>,
+    closed: bool,
+}
+
+/// What is written as the time of a record.
+enum LogTime {
+    /// Since 1970.
+    Wall,
+    /// From what the log had when it was opened.
+    Virtual(Clock, Instant, u64),
+}
+
+impl LogWriter {
+    pub(crate) fn new(log: SampleLog, clock: Clock) -> Result<Self, LogError> {
+        let has_thread = !clock.is_virtual();
+        let time = match has_thread {
+            true => LogTime::Wall,
+            false => {
+                let now = clock.now();
+                LogTime::Virtual(clock, now, log.time())
+            }
+        };
+        let shared = Arc::new(LogLine {
+            log,
+            time,
+            waiting: Mutex::default(),
+            came: Condvar::new(),
+        });
+        let mut running = None;
+        if has_thread {
+            let line = Arc::clone(&shared);
+            let started = thread::spawn_named("motet-log", move || line.work());
+            let file = shared.log.info().file;
+            running = Some(started.map_err(|why| LogError::file(&file, "given a thread", &why))?);
+        }
+        Ok(LogWriter {
+            shared,
+            thread: Mutex::new(running),
+            has_thread,
+        })
+    }
+
+    pub(crate) fn log(&self) -> &SampleLog {
+        &self.shared.log
+    }
+
+    /// Whether who asks gets the answer at once.
+    pub(crate) fn is_at_once(&self) -> bool {
+        !self.has_thread
+    }
+
+    pub(crate) fn ask(&self, request: LogRequest) {
+        {
+            let mut waiting = self.shared.waiting.lock();
+            if waiting.closed {
+                drop(waiting);
+                return request.fail(LogError::Closed);
+            }
+            waiting.requests.push_back(request);
+        }
+        match self.has_thread {
+            true => self.shared.came.notify_one(),
+            false => self.shared.answer_waiting(),
+        }
+    }
+
+    /// Writes what waits, and lets the log go.
+    pub(crate) fn close(&self) {
+        self.shared.waiting.lock().closed = true;
+        self.shared.came.notify_one();
+        let thread = self.thread.lock().take();
+        // Who has got the last answer may end the node on the thread, which would wait for itself.
+        let own = thread::current().id();
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != own) {
+            // What it panicked of has been told on standard error.
+            drop(thread.join());
+        }
+        self.shared.log.close();
+    }
+}
+
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl LogRequest {
+    fn fail(self, why: LogError) {
+        match self {
+            LogRequest::Append(_, told) => tell(told, Err(why)),
+            LogRequest::Read(_, _, told) => tell(told, Err(why)),
+        }
+    }
+}
+
+/// Tells who asked. That may run what he wrote, whose panic does not end the thread.
+fn tell<R>(told: Told<R>, answer: Result<R, LogError>) {
+    // The panic has been told on standard error.
+    drop(catch_unwind(AssertUnwindSafe(|| told(answer))));
+}
+
+impl LogLine {
+    /// Answers until the line is closed and empty.
+    fn work(&self) {
+        loop {
+            let mut waiting = self.waiting.lock();
+            while waiting.requests.is_empty() && !waiting.closed {
+                waiting = self.came.wait(waiting);
+            }
+            if waiting.requests.is_empty() {
+                return;
+            }
+            drop(waiting);
+            self.answer_waiting();
+        }
+    }
+
+    /// Answers all that waits now: first those that write.
+    fn answer_waiting(&self) {
+        let requests = std::mem::take(&mut self.waiting.lock().requests);
+        let (mut samples, mut tolds, mut reads) = (Vec::new(), VecDeque::new(), Vec::new());
+        for request in requests {
+            match request {
+                LogRequest::Append(sample, told) => {
+                    samples.push(sample);
+                    tolds.push_back(told);
+                }
+                LogRequest::Read(from, most, told) => reads.push((from, most, told)),
+            }
+        }
+        let mut samples = &samples[..];
+        while !samples.is_empty() {
+            let record = &samples[..one_record(samples)];
+            let fit = self.log.fit(record);
+            if fit == 0 {
+                // A shorter one may fit.
+                if let Some(told) = tolds.pop_front() {
+                    tell(told, Err(self.log.full()));
+                }
+                samples = &samples[1..];
+                continue;
+            }
+            let first = self.log.append(&record[..fit], self.time.now());
+            for (number, told) in (0..).zip(tolds.drain(..fit)) {
+                tell(told, first.clone().map(|first| first + number));
+            }
+            samples = &samples[fit..];
+        }
+        for (from, most, told) in reads {
+            tell(told, self.log.read(from, most));
+        }
+    }
+}
+
+/// How many samples, the first of these, are one record.
+fn one_record(samples: &[Arc<[u8]>]) -> usize {
+    let mut length = FIXED;
+    let mut is_in = |sample: &Arc<[u8]>| {
+        length += LENGTH + sample.len();
+        length <= RECORD
+    };
+    samples
+        .iter()
+        .take_while(|sample| is_in(sample))
+        .count()
+        .max(1)
+}
+
+impl LogTime {
+    fn now(&self) -> u64 {
+        match self {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the log tells people when it was written; its numbers give the order"
+            )]
+            LogTime::Wall => nanoseconds(SystemTime::now()),
+            LogTime::Virtual(clock, opened, before) => {
+                let since = clock.now().saturating_duration_since(*opened);
+                before.saturating_add(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+            }
+        }
+    }
+}
