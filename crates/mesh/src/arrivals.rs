@@ -3,6 +3,7 @@
 use crate::core::{Core, MAX_ENTRIES, MAX_WINDOW, NodeState};
 use crate::flow::{AnySubscription, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
+use crate::log::{LogId, LogPlace};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::{CallError, CarrierEvent, Class, Key, PeerName};
 use std::sync::Arc;
@@ -206,8 +207,9 @@ impl Core {
                 subscription,
                 pattern,
                 type_name,
+                from,
             } => {
-                self.on_subscribe(peer, subscription, &pattern, type_name);
+                self.on_subscribe(peer, subscription, &pattern, (type_name, from));
             }
             Frame::Unsubscribe { subscription } => {
                 let topics = self.with_peer(peer, |state, entry| {
@@ -253,8 +255,9 @@ impl Core {
                 key,
                 qos,
                 first,
+                log,
             } => {
-                self.on_open(peer, topic, subscription, (&key, qos.class), first);
+                self.on_open(peer, topic, subscription, (&key, qos.class), (first, log));
             }
             Frame::Mismatch { key, why, .. } => {
                 self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
@@ -320,7 +323,13 @@ impl Core {
         self.tell_change(PeerChange::Up(peer.clone()));
     }
 
-    fn on_subscribe(&self, peer: &PeerName, subscription: u32, pattern: &str, type_name: String) {
+    fn on_subscribe(
+        &self,
+        peer: &PeerName,
+        subscription: u32,
+        pattern: &str,
+        (type_name, from): (String, LogPlace),
+    ) {
         let Ok(pattern) = Key::new(pattern) else {
             let why = format!("it subscribes to {pattern:?}, which is no key");
             self.tell_change(PeerChange::Refused(peer.clone(), why));
@@ -338,11 +347,11 @@ impl Core {
                 .collect();
             let frames: Vec<_> = topics
                 .iter()
-                .map(|t| t.open(peer, entry.link, subscription, &type_name))
+                .map(|t| t.open(peer, entry.link, subscription, (&type_name, from)))
                 .collect();
             entry
                 .wants
-                .insert(subscription, (pattern.clone(), type_name));
+                .insert(subscription, (pattern.clone(), type_name, from));
             state.queue_for(peer, frames);
             true
         });
@@ -358,7 +367,7 @@ impl Core {
         topic: u32,
         subscription: u32,
         (key, class): (&str, Class),
-        first: u64,
+        (first, log): (u64, Option<LogId>),
     ) {
         let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
             return;
@@ -370,7 +379,7 @@ impl Core {
             .peers
             .get(peer)
             .map_or(0, |peer| peer.link);
-        let (upto, window) = match known.opened(source, link, key, class, first) {
+        let (upto, window) = match known.opened(source, link, key, class, first, log) {
             Ok(opened) => opened,
             Err(why) => {
                 self.tell_change(PeerChange::Refused(peer.clone(), why));

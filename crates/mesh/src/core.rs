@@ -143,10 +143,11 @@ impl Core {
                 let wants = peer
                     .wants
                     .iter()
-                    .filter(|(_, (pattern, _))| matches(pattern));
-                let open =
-                    |(id, (_, of)): (&u32, &(Key, String))| topic.open(name, peer.link, *id, of);
-                frames.extend(wants.map(|want| (name.clone(), open(want), FramePriority::Ordered)));
+                    .filter(|(_, (pattern, ..))| matches(pattern));
+                frames.extend(wants.map(|(id, (_, of, from))| {
+                    let open = topic.open(name, peer.link, *id, (of, *from));
+                    (name.clone(), open, FramePriority::Ordered)
+                }));
             }
             state.outbox.extend(frames);
             Ok((topic, local))
@@ -352,6 +353,8 @@ impl Hub for Core {
                     topic.accepted(&FlowTarget::Here(subscription), upto, window as usize);
                 }
             }
+            // A subscription knows which topic has the log.
+            FlowSource::Log(_) => {}
             FlowSource::There(peer, topic) => {
                 let topic = *topic;
                 let accepted = Frame::Accepted {

@@ -1,6 +1,6 @@
 //! What can go wrong with topics, subscriptions and calls.
 
-use crate::{KeyError, PeerName};
+use crate::{KeyError, LogError, PeerName};
 use std::fmt;
 
 /// A sample that was not published, and why.
@@ -22,6 +22,11 @@ pub enum PublishRefusal {
     },
     /// The value cannot be written: the serializer says why.
     NotWritable(String),
+    /// The log of a durable topic does not take it.
+    Log(LogError),
+    /// A durable topic would wait for the disk, on a thread that runs tasks: await
+    /// [`publish_wait`](crate::Topic::publish_wait) there.
+    WouldWait,
     /// The node has left.
     Left,
 }
@@ -48,6 +53,8 @@ pub enum MeshError {
         /// The type that the subscription wants.
         wanted: &'static str,
     },
+    /// The log of a durable topic is not opened.
+    Log(LogError),
     /// The node has left.
     Left,
 }
@@ -104,6 +111,10 @@ impl fmt::Display for PublishRefusal {
                 "the queue for the subscriber on {subscriber} is full; publish_wait waits for room"
             ),
             PublishRefusal::NotWritable(why) => write!(f, "the value cannot be written: {why}"),
+            PublishRefusal::Log(why) => why.fmt(f),
+            PublishRefusal::WouldWait => {
+                f.write_str("a task must not wait for the disk: await publish_wait there")
+            }
             PublishRefusal::Left => f.write_str("the node has left"),
         }
     }
@@ -124,6 +135,7 @@ impl fmt::Display for MeshError {
                 f,
                 "topic {key:?} has samples of type {published}, and {wanted} is wanted"
             ),
+            MeshError::Log(error) => error.fmt(f),
             MeshError::Left => f.write_str("the node has left"),
         }
     }
@@ -153,6 +165,12 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for CallError {}
+
+impl From<LogError> for MeshError {
+    fn from(error: LogError) -> Self {
+        MeshError::Log(error)
+    }
+}
 
 impl From<KeyError> for CallError {
     fn from(error: KeyError) -> Self {

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::frame::{Data, Frame};
+use crate::log::{LogId, LogPlace};
 use crate::{Class, FramePriority, Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
 use motet_dispatch::Clock;
 use std::any::Any;
@@ -32,11 +33,13 @@ impl FlowTarget {
     }
 }
 
-/// Where a flow comes from: a topic by its number, of this node or of a peer.
+/// Where a flow comes from: a topic by its number, of this node or of a peer. A flow of a durable
+/// topic is that of its log, whichever node has the topic now.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FlowSource {
     Here(u32),
     There(PeerName, u32),
+    Log(LogId),
 }
 
 impl FlowSource {
@@ -93,7 +96,13 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
     fn attach(&self, subscription: &Arc<dyn Any + Send + Sync>, id: u32) -> Result<(), MeshError>;
     /// A subscription of a peer that matches: a new flow, or one that goes on after a broken link,
     /// by the link with this number.
-    fn open(&self, peer: &PeerName, link: u64, subscription: u32, type_name: &str) -> Frame;
+    fn open(
+        &self,
+        peer: &PeerName,
+        link: u64,
+        subscription: u32,
+        wanted: (&str, LogPlace),
+    ) -> Frame;
     fn accepted(&self, target: &FlowTarget, upto: u64, window: usize);
     fn detach(&self, target: &FlowTarget, why: &str);
     /// The link to the peer is broken. `true`: flows wait for it, and are given up after
@@ -121,6 +130,8 @@ pub(crate) trait AnyTopic: Any + Send + Sync {
 pub(crate) trait AnySubscription: Any + Send + Sync {
     fn pattern(&self) -> &Key;
     fn type_name(&self) -> &'static str;
+    /// Which samples of durable topics come first.
+    fn place(&self) -> LogPlace;
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
     /// The frame that tells a peer of it.
     fn announced(&self, id: u32) -> Frame {
@@ -128,10 +139,11 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
             subscription: id,
             pattern: self.pattern().to_string(),
             type_name: self.type_name().to_owned(),
+            from: self.place(),
         }
     }
     /// A flow of a peer begins or goes on at `first`, by the link with this number, from a topic of
-    /// this class: what is accepted of it, and the window; or why it may not.
+    /// this class, or with this log: what is accepted of it, and the window; or why it may not.
     fn opened(
         &self,
         source: FlowSource,
@@ -139,6 +151,7 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
         key: Key,
         class: Class,
         first: u64,
+        log: Option<LogId>,
     ) -> Result<(u64, u32), String>;
     /// Samples of a peer that came together, in order.
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]);

@@ -1,5 +1,6 @@
 //! What nodes say to each other, as bytes.
 
+use crate::log::{LogId, LogPlace};
 use crate::{FramePriority, Frames, Qos};
 use motet_dispatch::Exception;
 use serde::de::DeserializeOwned;
@@ -13,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub const MAX_FRAME: usize = 16 << 20;
 
 /// The form of frames. Nodes of different forms do not talk.
-pub(crate) const FORM: u16 = 2;
+pub(crate) const FORM: u16 = 3;
 
 /// A frame. Numbers of topics and subscriptions are those of the node that has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,17 +27,20 @@ pub(crate) enum Frame {
         subscription: u32,
         pattern: String,
         type_name: String,
+        from: LogPlace,
     },
     /// The subscription has ended.
     Unsubscribe { subscription: u32 },
     /// A flow from a topic of the sender to a subscription of the receiver; the next sample has the
-    /// number `first`.
+    /// number `first`. From a durable topic, which has a log, the receiver decides: samples go on
+    /// behind what it has accepted.
     Open {
         topic: u32,
         subscription: u32,
         key: String,
         qos: Qos,
         first: u64,
+        log: Option<LogId>,
     },
     /// A subscription does not fit the topic, and why.
     Mismatch {

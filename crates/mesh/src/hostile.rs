@@ -2,6 +2,7 @@
 
 use crate::core::MAX_WINDOW;
 use crate::frame::{FORM, Frame};
+use crate::log::{LogId, LogPlace};
 use crate::{
     Carrier, FramePriority, LinkConfig, MAX_ENTRIES, Node, PeerName, Qos, Request,
     SimulatedNetwork, SubscribeConfig,
@@ -33,6 +34,7 @@ fn frame(random: &mut Random) -> Frame {
             subscription: random.below(2 * MAX_ENTRIES) as u32,
             pattern: key,
             type_name: ["u32", "alloc::vec::Vec<u8>"][random.below(2)].to_owned(),
+            from: [LogPlace::All, LogPlace::Number(far), LogPlace::Time(far)][random.below(3)],
         },
         2 => Frame::Unsubscribe { subscription },
         3 => Frame::Open {
@@ -41,6 +43,7 @@ fn frame(random: &mut Random) -> Frame {
             key,
             qos: Qos::reliable(small),
             first: far,
+            log: [None, Some(LogId::from(small)), Some(LogId::from(far))][random.below(3)],
         },
         4 => Frame::Mismatch {
             subscription,
@@ -172,6 +175,7 @@ fn sem_g217_a_window_that_a_member_makes_up_is_no_larger_than_others() {
             subscription,
             pattern: "a".to_owned(),
             type_name: "u32".to_owned(),
+            from: LogPlace::New,
         },
         Frame::Accepted {
             topic,
@@ -221,6 +225,7 @@ fn sem_g217_of_samples_that_nobody_asked_for_no_more_than_a_window_is_kept() {
         key: "a".to_owned(),
         qos: Qos::reliable(8),
         first: 1,
+        log: None,
     };
     let data = (1..=1000).map(|number| Frame::Data {
         topic,

@@ -57,6 +57,11 @@ impl Incoming {
         }
     }
 
+    /// The number that is to come.
+    pub(crate) fn next(&self) -> u64 {
+        self.last.saturating_add(1)
+    }
+
     pub(crate) fn arrives(&mut self, number: u64) -> Arrival {
         if number <= self.last {
             return Arrival::Duplicate;

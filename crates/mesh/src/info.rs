@@ -1,6 +1,6 @@
 //! What a node tells of its peers, its topics and its subscriptions.
 
-use crate::{Class, Key, PeerName};
+use crate::{Class, Key, LogInfo, PeerName};
 
 /// A peer as this node knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,8 @@ pub struct SubscriberInfo {
     /// How many samples wait for it here.
     pub waiting: usize,
     /// How many are under way: it has not told that they are accepted. Of few samples it tells
-    /// after 2 ms, unless the topic is [`Acknowledged`](Class::Acknowledged).
+    /// after 2 ms, unless the topic is [`Acknowledged`](Class::Acknowledged) or
+    /// [`Durable`](Class::Durable).
     pub in_flight: usize,
     /// How many were dropped, since it was too slow.
     pub dropped: u64,
@@ -48,6 +49,8 @@ pub struct TopicInfo {
     pub class: Class,
     /// How many samples were published.
     pub published: u64,
+    /// The log of a durable topic.
+    pub log: Option<LogInfo>,
     /// Who subscribes, and how far each of them is.
     pub subscribers: Vec<SubscriberInfo>,
 }

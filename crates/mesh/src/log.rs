@@ -17,10 +17,12 @@ mod writer;
 
 pub use self::error::LogError;
 pub(crate) use self::file::SampleLog;
-pub(crate) use self::writer::LogWriter;
+pub(crate) use self::writer::{LogRequest, LogWriter};
 
+use motet_dispatch::Clock;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Names a log, for as long as it exists: what a flow of it is known by.
@@ -110,4 +112,13 @@ impl From<StartFrom> for LogPlace {
 pub(crate) fn nanoseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A name for a new log: by chance, but in virtual time, where runs repeat.
+pub(crate) fn new_id(clock: &Clock, directory: &Path) -> LogId {
+    if clock.is_virtual() {
+        return LogId::from(crc32fast::hash(directory.as_os_str().as_encoded_bytes()));
+    }
+    let part = || LogId::from(RandomState::new().hash_one(directory));
+    (part() << 64) | part()
 }

@@ -6,17 +6,19 @@ use crate::core::{CHANGES, Core};
 use crate::export::PortExport;
 use crate::flow::{BeforeLeaving, Hub};
 use crate::listening::listen;
+use crate::log::{LogWriter, SampleLog, new_id};
 use crate::peers::{KnownPeer, PeerChange};
 use crate::remote_port::RemotePort;
 use crate::subscribe_config::SubscribeConfig;
 use crate::subscription::Subscription;
 use crate::topic::Topic;
-use crate::{CallError, Carrier, Key, MeshError, PeerInfo, PeerName, Qos};
-use crate::{SubscriptionInfo, TopicInfo};
+use crate::{CallError, Carrier, Class, Key, LogConfig, LogError, MeshError, PeerInfo, PeerName};
+use crate::{Qos, SubscriptionInfo, TopicInfo};
 use motet_dispatch::Enqueue;
 use motet_ports::{Port, Subscription as Changes};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::any::type_name;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -100,16 +102,75 @@ impl Node {
     ///
     /// # Errors
     /// [`MeshError`]: `key` is no key without wildcards, a subscription here wants another type,
-    /// there are too many topics, or the node has left.
+    /// there are too many topics, `qos` is durable, or the node has left.
     pub fn topic<T: Serialize + Send + Sync + 'static>(
         &self,
         key: &str,
         qos: Qos,
     ) -> Result<Topic<T>, MeshError> {
-        let (core, key) = (&self.inner.core, Key::plain(key)?);
+        if qos.class == Class::Durable {
+            return Err(LogError::NoDirectory.into());
+        }
+        self.add_topic(Key::plain(key)?, qos, None)
+    }
+
+    /// A [durable](Class::Durable) topic of this node, whose samples lie in a directory. A
+    /// publisher that is started again with the directory goes on with the numbers: subscribers
+    /// that were there before miss nothing, and get nothing twice.
+    ///
+    /// The whole log is read first, and the end of it cut off if a record was not written to its
+    /// end: [`LogInfo::cut_off`](crate::LogInfo::cut_off).
+    ///
+    /// ```
+    /// use motet_dispatch::{Dispatcher, QueueConfig};
+    /// use motet_mesh::{LogConfig, Node, Qos, StartFrom, SubscribeConfig};
+    /// use std::sync::Arc;
+    ///
+    /// let directory = std::env::temp_dir().join(format!("motet-doc-{}", std::process::id()));
+    /// let log = LogConfig::in_directory(&directory);
+    /// let dispatcher = Dispatcher::new(1);
+    /// let node = Node::alone("here", Arc::new(dispatcher.queue(QueueConfig::default())));
+    /// let orders = node.durable_topic::<u32>("orders", Qos::durable(64), &log)?;
+    /// orders.publish(7)?;
+    /// // It is on the disk, and who comes later gets it.
+    /// let all = SubscribeConfig { from: StartFrom::All, ..SubscribeConfig::default() };
+    /// let late = node.subscribe::<u32>("orders", &all)?;
+    /// assert_eq!(*late.port().recv_blocking()?.value, 7);
+    /// # node.leave();
+    /// # std::fs::remove_dir_all(&directory)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Node::topic`], and [`MeshError::Log`]: another publisher has the log, it is damaged, or
+    /// of another topic, or `qos` is not [`Qos::durable`].
+    pub fn durable_topic<T: Serialize + Send + Sync + 'static>(
+        &self,
+        key: &str,
+        qos: Qos,
+        log: &LogConfig,
+    ) -> Result<Topic<T>, MeshError> {
+        let key = Key::plain(key)?;
+        if qos.class != Class::Durable {
+            return Err(LogError::NotDurable.into());
+        }
+        let clock = self.inner.core.queue().clock();
+        let topic = (key.as_str(), type_name::<T>());
+        let opened = SampleLog::open(log, topic, || new_id(&clock, &log.directory))?;
+        let writer = LogWriter::new(opened, clock)?;
+        self.add_topic(key, qos, Some(writer))
+    }
+
+    fn add_topic<T: Serialize + Send + Sync + 'static>(
+        &self,
+        key: Key,
+        qos: Qos,
+        log: Option<LogWriter>,
+    ) -> Result<Topic<T>, MeshError> {
+        let core = &self.inner.core;
         let hub: Arc<dyn Hub> = Arc::clone(core) as _;
         core.add_topic(|id| {
-            let topic = Topic::new(&hub, id, key, qos);
+            let topic = Topic::new(&hub, id, (key, qos), log);
             let shared = topic.shared();
             (topic, shared as _)
         })
@@ -200,7 +261,7 @@ impl Node {
             subscriptions: peer
                 .wants
                 .values()
-                .map(|(pattern, _)| pattern.clone())
+                .map(|(pattern, ..)| pattern.clone())
                 .collect(),
             servers: peer.servers.values().cloned().collect(),
         };

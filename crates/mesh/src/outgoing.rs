@@ -26,7 +26,7 @@ pub(crate) struct Outgoing<P> {
     depth: usize,
     queue: VecDeque<Entry<P>>,
     /// Sent and not accepted yet. Where nothing is sent again the payload is not kept: within a
-    /// node, and of [`Class::Reliable`].
+    /// node, and of [`Class::Reliable`] and [`Class::Durable`].
     flight: VecDeque<Entry<Option<P>>>,
     /// How many may be in flight. 0: the subscriber is not ready.
     window: usize,
@@ -51,8 +51,16 @@ impl<P: Clone> Outgoing<P> {
         match self.class {
             Class::Latest => true,
             Class::Reliable => self.queue.len() < self.depth,
-            Class::Acknowledged => self.queue.len() + self.flight.len() < self.depth,
+            Class::Acknowledged | Class::Durable => {
+                self.queue.len() + self.flight.len() < self.depth
+            }
         }
+    }
+
+    /// How many samples of a log it takes.
+    pub(crate) fn room(&self) -> usize {
+        self.depth
+            .saturating_sub(self.queue.len() + self.flight.len())
     }
 
     /// Takes a sample. The caller has asked [`Outgoing::has_room`]. The oldest one, if that has
@@ -103,9 +111,15 @@ impl<P: Clone> Outgoing<P> {
         self.flight.push_back(Entry {
             number: entry.number,
             retained: entry.retained,
-            payload: (again && self.class != Class::Reliable).then(|| entry.payload.clone()),
+            payload: (again && self.is_sent_again()).then(|| entry.payload.clone()),
         });
         Some(entry)
+    }
+
+    /// Whether what was under way when the link broke is sent again from here. A durable topic has
+    /// it in its log.
+    fn is_sent_again(&self) -> bool {
+        matches!(self.class, Class::Latest | Class::Acknowledged)
     }
 
     /// Whether nothing waits or is under way, and a sample may be sent: there is room for it. Then
@@ -179,28 +193,24 @@ impl<P: Clone> Outgoing<P> {
     }
 
     /// The link is broken. What is under way waits again, and `gone` gets what has no room;
-    /// samples of [`Class::Reliable`] are lost.
+    /// samples of [`Class::Reliable`] are lost, and those of [`Class::Durable`] are in the log.
     pub(crate) fn broken(&mut self, mut gone: impl FnMut(P)) -> Option<Gap> {
         self.window = 0;
-        if self.class == Class::Reliable {
+        if !self.is_sent_again() {
             return self.lost();
         }
         while let Some(entry) = self.flight.pop_back() {
             self.put_back(entry);
         }
-        match self.class {
-            Class::Reliable => None,
-            Class::Latest => {
-                while self.queue.len() > self.depth
-                    && let Some(oldest) = self.queue.pop_front()
-                {
-                    self.dropped += 1;
-                    gone(oldest.payload);
-                }
-                None
+        if self.class == Class::Latest {
+            while self.queue.len() > self.depth
+                && let Some(oldest) = self.queue.pop_front()
+            {
+                self.dropped += 1;
+                gone(oldest.payload);
             }
-            Class::Acknowledged => None,
         }
+        None
     }
 
     /// Gives everything up that has not been accepted: its numbers.

@@ -1,5 +1,6 @@
 //! What a node knows of its peers, and tells of them.
 
+use crate::log::LogPlace;
 use crate::{Key, PeerName};
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ pub(crate) struct KnownPeer {
     pub(crate) incarnation: Option<u64>,
     /// Counts broken links: a timer that waits for the peer knows by it that the peer came back.
     pub(crate) breaks: u64,
-    /// What it subscribes to: pattern and type.
-    pub(crate) wants: BTreeMap<u32, (Key, String)>,
+    /// What it subscribes to: pattern, type, and from where.
+    pub(crate) wants: BTreeMap<u32, (Key, String, LogPlace)>,
     pub(crate) servers: BTreeMap<u32, Key>,
 }

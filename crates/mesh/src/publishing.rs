@@ -1,12 +1,15 @@
 //! What a topic holds: its numbers, what it retains, and a queue for each subscriber.
 
 mod any_topic;
+mod durable;
 mod sending;
 mod state;
 
+pub(crate) use self::durable::TopicLog;
 use self::state::{Flow, LeavingFlow, Payload, State};
 use crate::flow::{FlowTarget, Hub};
 use crate::frame::encode_value;
+use crate::log::LogWriter;
 use crate::outgoing::Outgoing;
 use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Overflow, Port, ReplyPort};
@@ -45,10 +48,17 @@ pub(crate) struct Publishing<T: Send + Sync + 'static> {
     write: fn(&T, &mut Vec<u8>) -> Result<(), String>,
     losses: Port<Lost>,
     state: Mutex<State<T>>,
+    /// Of a durable topic.
+    log: Option<TopicLog>,
 }
 
 impl<T: Send + Sync + 'static> Publishing<T> {
-    pub(crate) fn new(hub: &Arc<dyn Hub>, id: u32, key: Key, qos: Qos) -> Self
+    pub(crate) fn new(
+        hub: &Arc<dyn Hub>,
+        id: u32,
+        (key, qos): (Key, Qos),
+        log: Option<LogWriter>,
+    ) -> Self
     where
         T: Serialize,
     {
@@ -61,6 +71,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             write: |value, room| encode_value(value, room).map_err(|why| why.to_string()),
             losses: Port::bounded(1024, Overflow::DropOldest),
             state: Mutex::new(State::new()),
+            log: log.map(|log| TopicLog::new(log, Arc::downgrade(hub), id)),
         }
     }
 
@@ -145,7 +156,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             };
             SubscriberInfo {
                 node,
-                waiting,
+                waiting: waiting + self.log.as_ref().map_or(0, |log| log.waiting(to)),
                 in_flight,
                 dropped,
                 credit: flow.out.credit(),
@@ -157,7 +168,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// Number of publications, and of flows.
     pub(crate) fn counts(&self) -> (u64, usize) {
         let state = self.state.lock();
-        (state.next - 1, state.flows.len())
+        let last = self.log.as_ref().map(TopicLog::last);
+        (last.unwrap_or(state.next - 1), state.flows.len())
     }
 
     pub(crate) fn key(&self) -> &Key {
@@ -182,8 +194,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    /// What is in a log is not lost.
     fn tell_lost(&self, subscriber: PeerName, gap: Option<Gap>, why: &str) {
-        if let Some(gap) = gap {
+        if let Some(gap) = gap.filter(|_| self.log.is_none()) {
             let why = why.to_owned();
             // A port that drops its oldest refuses nothing.
             let _ = self.losses.post(Lost {

@@ -11,6 +11,7 @@ use std::time::Duration;
 /// | [`Latest`](Class::Latest) | misses the oldest; it always sees the newest | goes on with the newest |
 /// | [`Reliable`](Class::Reliable) | holds the publisher back | a gap, which both are told |
 /// | [`Acknowledged`](Class::Acknowledged) | holds the publisher back | what it has not accepted is sent again |
+/// | [`Durable`](Class::Durable) | goes on where it is in the log | the same, and by another process |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Class {
@@ -23,6 +24,9 @@ pub enum Class {
     /// In order, once in the life of a subscriber. Samples are kept until the subscriber has
     /// accepted them.
     Acknowledged,
+    /// In order, once in the life of a subscriber, from where it wants. Samples are on the
+    /// publisher's disk before it hears that they are published, and are kept there.
+    Durable,
 }
 
 impl fmt::Display for Class {
@@ -31,6 +35,7 @@ impl fmt::Display for Class {
             Class::Latest => "latest",
             Class::Reliable => "reliable",
             Class::Acknowledged => "acknowledged",
+            Class::Durable => "durable",
         })
     }
 }
@@ -40,12 +45,13 @@ impl fmt::Display for Class {
 pub struct Qos {
     /// The delivery class.
     pub class: Class,
-    /// How many samples wait at the publisher for each subscriber, at most. At least 1.
+    /// How many samples wait at the publisher for each subscriber, at most. At least 1. Of
+    /// [`Class::Durable`] these are the ones that are in memory: the log has all.
     pub depth: u32,
     /// How many of the last samples a new subscriber gets first.
     pub retain: u32,
     /// How long a subscriber whose link is broken is waited for (not [`Class::Reliable`], which
-    /// does not wait).
+    /// does not wait, and not [`Class::Durable`], where it may come back at any time).
     pub keep: Duration,
 }
 
@@ -76,6 +82,14 @@ impl Qos {
     #[must_use]
     pub fn acknowledged(depth: u32) -> Self {
         Qos::new(Class::Acknowledged, depth)
+    }
+
+    /// Each subscriber gets all samples from where it [wants](crate::StartFrom), also when it or the
+    /// publisher has been started again; of those that it has not accepted `depth` are in memory.
+    /// The topic is opened with a directory: [`Node::durable_topic`](crate::Node::durable_topic).
+    #[must_use]
+    pub fn durable(depth: u32) -> Self {
+        Qos::new(Class::Durable, depth)
     }
 
     /// A new subscriber gets the last `count` samples first, marked as retained.

@@ -1,5 +1,6 @@
 //! How a subscription takes samples: its port, its window, and when a sample counts as accepted.
 
+use crate::StartFrom;
 use motet_ports::PortConfig;
 
 /// When a sample counts as accepted: its publisher is told, and sends more.
@@ -24,6 +25,8 @@ pub struct SubscribeConfig {
     pub window: u32,
     /// When they are accepted.
     pub ack: Ack,
+    /// Which samples of durable topics come first.
+    pub from: StartFrom,
 }
 
 impl Default for SubscribeConfig {
@@ -32,6 +35,7 @@ impl Default for SubscribeConfig {
             port: PortConfig::default(),
             window: 64,
             ack: Ack::Accepted,
+            from: StartFrom::New,
         }
     }
 }

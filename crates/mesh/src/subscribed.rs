@@ -6,6 +6,7 @@
 //! ```
 
 mod accepting;
+mod logs;
 mod posting;
 mod state;
 
@@ -15,6 +16,7 @@ use crate::core::MAX_WINDOW;
 use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
+use crate::log::{LogId, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
@@ -32,6 +34,7 @@ pub(crate) struct Subscribed<T: Send + Sync + 'static> {
     ack: Ack,
     me: PeerName,
     core: Weak<dyn Hub>,
+    from: LogPlace,
     read: fn(&[u8]) -> Result<T, String>,
     state: Mutex<State<T>>,
 }
@@ -49,6 +52,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             ack: config.ack,
             me: hub.name().clone(),
             core: Arc::downgrade(hub),
+            from: config.from.into(),
             read: |bytes| decode_value(bytes).map_err(|why| why.to_string()),
             state: Mutex::new(State::new()),
         }
@@ -61,10 +65,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     /// The nodes whose topics come here.
     pub(crate) fn publishers(&self) -> BTreeSet<PeerName> {
         let state = self.state.lock();
-        state
-            .flows
-            .keys()
-            .map(|source| self.publisher(source))
+        let publishers = state.flows.keys();
+        publishers
+            .filter_map(|source| self.publisher(&state, source))
             .collect()
     }
 
@@ -88,17 +91,32 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     pub(crate) fn opened_here(
         &self,
         topic: u32,
-        key: &Key,
-        class: Class,
+        (key, class): (&Key, Class),
         first: u64,
+        log: Option<LogId>,
     ) -> (u64, usize) {
-        let upto = self.open(FlowSource::Here(topic), 0, key.clone(), class, first);
+        let opened = (key.clone(), class);
+        let upto = self.open(FlowSource::Here(topic), 0, opened, (first, log));
         (upto, self.window as usize)
     }
 
     /// Begins a flow, or goes on with it: up to which number all are accepted.
-    fn open(&self, source: FlowSource, link: u64, key: Key, class: Class, first: u64) -> u64 {
+    fn open(
+        &self,
+        topic: FlowSource,
+        link: u64,
+        (key, class): (Key, Class),
+        (mut first, log): (u64, Option<LogId>),
+    ) -> u64 {
         let mut state = self.state.lock();
+        let (mut source, mut is_new_topic) = (topic, false);
+        if let Some(log) = log {
+            is_new_topic = state.logs.enter(source, log);
+            source = FlowSource::Log(log);
+            // It goes on where it was, whatever else it would begin with.
+            let known = state.flows.get(&source);
+            first = known.map_or(first, |flow| flow.numbers.next());
+        }
         let fresh = || Flow {
             key,
             link,
@@ -108,7 +126,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             refused: None,
         };
         let flow = state.flows.entry(source).or_insert_with(fresh);
-        let is_new_link = std::mem::replace(&mut flow.link, link) != link;
+        let is_new_link = std::mem::replace(&mut flow.link, link) != link || is_new_topic;
         let gap = flow.numbers.goes_on_at(first, is_new_link);
         flow.miss(gap);
         let upto = flow.numbers.tell();
@@ -129,10 +147,12 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         !state.flows.contains_key(source) && state.flows.range(of_peer).count() >= MAX_ENTRIES
     }
 
-    fn publisher(&self, source: &FlowSource) -> PeerName {
+    /// None: nobody has the log now.
+    fn publisher(&self, state: &State<T>, source: &FlowSource) -> Option<PeerName> {
         match source {
-            FlowSource::Here(_) => self.me.clone(),
-            FlowSource::There(peer, _) => peer.clone(),
+            FlowSource::Here(_) => Some(self.me.clone()),
+            FlowSource::There(peer, _) => Some(peer.clone()),
+            FlowSource::Log(log) => self.publisher(state, state.logs.topic(*log)?),
         }
     }
 
@@ -185,7 +205,8 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         retained: bool,
         value: Arc<T>,
     ) -> Result<Sample<T>, Arc<T>> {
-        let Some(flow) = state.flows.get_mut(source) else {
+        let publisher = self.publisher(state, source);
+        let (Some(flow), Some(publisher)) = (state.flows.get_mut(source), publisher) else {
             return Err(value);
         };
         let Arrival::New(gap) = flow.numbers.arrives(number) else {
@@ -208,7 +229,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         Ok(Sample {
             value,
             key,
-            publisher: self.publisher(source),
+            publisher,
             number,
             retained,
             gap: told,
@@ -240,6 +261,10 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         type_name::<T>()
     }
 
+    fn place(&self) -> LogPlace {
+        self.start()
+    }
+
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
@@ -251,6 +276,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         key: Key,
         class: Class,
         first: u64,
+        log: Option<LogId>,
     ) -> Result<(u64, u32), String> {
         if !self.pattern.matches(&key) {
             return Err(format!(
@@ -258,10 +284,11 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
                 self.pattern
             ));
         }
-        if self.has_all_of(&source) {
+        if self.has_all_of(&source) || self.has_all_logs(log) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
-        Ok((self.open(source, link, key, class, first), self.window))
+        let upto = self.open(source, link, (key, class), (first, log));
+        Ok((upto, self.window))
     }
 
     fn comes(self: Arc<Self>, source: &FlowSource, samples: &[Data<'_>]) {
@@ -271,6 +298,8 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         // Dropped outside of the lock.
         let (mut told, mut known) = (None, Vec::new());
         let mut state = self.state.lock();
+        let of_log = state.logs.flow(source);
+        let source = of_log.as_ref().unwrap_or(source);
         for (data, value) in samples.iter().zip(values) {
             let (number, retained) = (data.number, data.retained);
             match value {
@@ -290,7 +319,9 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
     }
 
     fn closed(&self, source: &FlowSource) {
-        self.state.lock().flows.remove(source);
+        let mut state = self.state.lock();
+        state.flows.remove(source);
+        state.logs.leave(|topic, _| topic == source);
     }
 
     fn ends(&self) {
@@ -301,7 +332,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
         let state = self.state.lock();
         SubscriptionInfo {
             pattern: self.pattern.clone(),
-            publishers: state.flows.len(),
+            publishers: state.publisher_count(),
             came: state.counted,
             missed: state.missed,
             unreadable: state.unreadable,
@@ -311,17 +342,22 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
     fn forget(&self, peer: &PeerName) {
         let mut state = self.state.lock();
         state.flows.retain(|source, _| !source.is_of(peer));
+        state.logs.leave(|topic, _| topic.is_of(peer));
     }
 
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool {
         let state = self.state.lock();
         let mut flows = state.flows.iter();
-        flows.any(|(source, flow)| source.is_of(peer) && flow.link != link)
+        flows.any(|(source, flow)| Self::is_of(&state, source, peer) && flow.link != link)
     }
 
     fn forget_earlier(&self, peer: &PeerName, link: u64) {
         let mut state = self.state.lock();
-        let flows = &mut state.flows;
+        let State { flows, logs, .. } = &mut *state;
         flows.retain(|source, flow| !source.is_of(peer) || flow.link == link);
+        logs.leave(|topic, log| {
+            let flow = flows.get(&FlowSource::Log(log));
+            topic.is_of(peer) && flow.is_none_or(|flow| flow.link != link)
+        });
     }
 }

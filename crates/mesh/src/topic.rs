@@ -1,8 +1,9 @@
 //! Topics: what a node publishes, and the flows to those who subscribe.
 
 use crate::flow::Hub;
-use crate::publishing::{Lost, Published, Publishing};
-use crate::{Key, PublishError, PublishRefusal, Qos, SubscriberInfo};
+use crate::log::LogWriter;
+use crate::publishing::{Lost, Published, Publishing, TopicLog};
+use crate::{Key, LogInfo, PublishError, PublishRefusal, Qos, SubscriberInfo};
 use motet_ports::{Port, reply};
 use serde::Serialize;
 use std::fmt;
@@ -22,11 +23,16 @@ struct Handle {
 }
 
 impl<T: Send + Sync + 'static> Topic<T> {
-    pub(crate) fn new(hub: &Arc<dyn Hub>, id: u32, key: Key, qos: Qos) -> Self
+    pub(crate) fn new(
+        hub: &Arc<dyn Hub>,
+        id: u32,
+        (key, qos): (Key, Qos),
+        log: Option<LogWriter>,
+    ) -> Self
     where
         T: Serialize,
     {
-        let shared = Arc::new(Publishing::new(hub, id, key, qos));
+        let shared = Arc::new(Publishing::new(hub, id, (key, qos), log));
         let handle = Arc::new(Handle {
             topic: id,
             hub: Arc::downgrade(hub),
@@ -44,24 +50,34 @@ impl<T: Send + Sync + 'static> Topic<T> {
         self.shared.key()
     }
 
-    /// Publishes a value to all who subscribe now. Does not wait.
+    /// Publishes a value to all who subscribe now. Does not wait, but for the disk where the topic
+    /// is [`Durable`](crate::Class::Durable).
     ///
     /// # Errors
     /// [`PublishError`] hands the value back, and nobody has got it. A subscriber of a topic that
-    /// is not [`Latest`](crate::Class::Latest) has no room, the value cannot be written, or the
-    /// node has left.
+    /// is `Reliable` or `Acknowledged` has no room, the value cannot be written, or the node has
+    /// left. The log of a durable topic does not take it, or it is published by a task, which must
+    /// not wait.
     pub fn publish(&self, value: T) -> Result<Published, PublishError<T>> {
-        self.shared.publish(value, None)
+        match self.shared.log() {
+            None => self.shared.publish(value, None),
+            Some(log) => self.shared.publish_to_log(log, value),
+        }
     }
 
-    /// Publishes a value, once every subscriber has room for it.
+    /// Publishes a value, once every subscriber has room for it. Of a durable topic: ends when the
+    /// value is on the disk. Those that wait for that together wait for the disk once.
     ///
     /// # Cancellation
-    /// Dropping the future drops the value, if it still waits; else it is published.
+    /// Dropping the future drops the value, if it still waits; else it is published. What was on
+    /// its way to the disk is published, too.
     ///
     /// # Errors
     /// [`PublishError`], but never for want of room.
     pub async fn publish_wait(&self, value: T) -> Result<Published, PublishError<T>> {
+        if let Some(log) = self.shared.log() {
+            return self.shared.publish_to_log_wait(log, value).await;
+        }
         // Only one that is refused needs somebody who waits.
         let mut value = match self.shared.publish(value, None) {
             Err(PublishError {
@@ -92,6 +108,12 @@ impl<T: Send + Sync + 'static> Topic<T> {
     #[must_use]
     pub fn losses(&self) -> &Port<Lost> {
         self.shared.losses()
+    }
+
+    /// The log, where the topic is durable.
+    #[must_use]
+    pub fn log(&self) -> Option<LogInfo> {
+        self.shared.log().map(TopicLog::info)
     }
 
     /// Who subscribes, and how far each of them is.

@@ -86,6 +86,7 @@ fn hears<T: DeserializeOwned + Send + Sync + 'static>() -> Hears<T> {
         key: "a".to_owned(),
         qos: Qos::reliable(8),
         first: 1,
+        log: None,
     }));
     Hears {
         wire,

@@ -1,8 +1,9 @@
 //! Flows of a topic that begin, go on, break and end.
 
-use super::{Publishing, State, wake};
+use super::{Publishing, State, TopicLog, wake};
 use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
+use crate::log::LogPlace;
 use crate::subscribed::Subscribed;
 use crate::{Class, Key, MeshError, PeerName, TopicInfo};
 use std::any::{Any, type_name};
@@ -31,10 +32,14 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
                 wanted,
             });
         };
+        if let Some(log) = &self.log {
+            self.attach_to_log(log, typed, id);
+            return Ok(());
+        }
         let mut state = self.state.lock();
         let mut flow = self.flow(&state);
         let first = flow.out.first().unwrap_or(state.next);
-        let (upto, window) = typed.opened_here(self.id, &self.key, self.qos.class, first);
+        let (upto, window) = typed.opened_here(self.id, (&self.key, self.qos.class), first, None);
         let mut gone = Vec::new();
         flow.out
             .accepted(upto, window, |payload| gone.extend(payload.value));
@@ -49,7 +54,13 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         Ok(())
     }
 
-    fn open(&self, peer: &PeerName, link: u64, subscription: u32, wanted: &str) -> Frame {
+    fn open(
+        &self,
+        peer: &PeerName,
+        link: u64,
+        subscription: u32,
+        (wanted, place): (&str, LogPlace),
+    ) -> Frame {
         let key = self.key.to_string();
         if wanted != type_name::<T>() {
             let why = format!("the topic has samples of type {}", type_name::<T>());
@@ -59,8 +70,11 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
                 why,
             };
         }
-        let mut state = self.state.lock();
         let to = FlowTarget::There(peer.clone(), subscription);
+        if let Some(log) = &self.log {
+            return self.open_from_log(log, to, (link, subscription), place);
+        }
+        let mut state = self.state.lock();
         if !state.flows.contains_key(&to) {
             let flow = self.flow(&state);
             state.flows.insert(to.clone(), flow);
@@ -76,10 +90,14 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             key,
             qos: self.qos,
             first,
+            log: None,
         }
     }
 
     fn accepted(&self, target: &FlowTarget, upto: u64, window: usize) {
+        if let Some(log) = &self.log {
+            return self.accepted_of_log(log, target, (upto, window));
+        }
         let mut state = self.state.lock();
         let State { flows, ready, .. } = &mut *state;
         let Some(flow) = flows.get_mut(target) else {
@@ -103,7 +121,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     }
 
     fn broken(&self, peer: &PeerName) -> bool {
-        if self.qos.class == Class::Reliable {
+        if matches!(self.qos.class, Class::Reliable | Class::Durable) {
             self.forget(peer, "the link is broken");
             return false;
         }
@@ -139,7 +157,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
 
     fn is_over(&self) -> bool {
         let state = self.state.lock();
-        state.ended && state.flows.values().all(|flow| flow.out.first().is_none())
+        state.ended && self.is_all_accepted(&state)
     }
 
     fn info(&self) -> TopicInfo {
@@ -147,6 +165,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             key: self.key.clone(),
             class: self.qos.class,
             published: self.counts().0,
+            log: self.log.as_ref().map(TopicLog::info),
             subscribers: self.subscribers(),
         }
     }
@@ -157,12 +176,18 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     }
 
     fn go_on(&self) {
-        self.send();
+        match &self.log {
+            Some(log) => self.go_on_with_log(log),
+            None => self.send(),
+        }
     }
 
     fn close(&self) {
         self.state.lock().ended = true;
         self.remove(|_, _| true, "the node has left");
+        if let Some(log) = &self.log {
+            log.close();
+        }
     }
 
     fn targets(&self) -> Vec<FlowTarget> {

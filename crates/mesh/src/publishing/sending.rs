@@ -2,7 +2,7 @@
 
 use super::state::{Payload, ROOM, State};
 use super::{Publishing, wake};
-use crate::flow::FlowTarget;
+use crate::flow::{AnySubscription, FlowSource, FlowTarget};
 use crate::frame::Data;
 use crate::outgoing::Entry;
 use crate::subscribed::Subscribed;
@@ -212,7 +212,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             }
         }
         (state.sending, state.frames) = (false, frames);
-        let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
+        let over = state.ended && self.is_all_accepted(&state);
         drop(state);
         for (leaving, upto, _subscription) in gone {
             self.tell_left(leaving, upto);
@@ -264,6 +264,17 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    fn data<'a>(&self, to: &FlowTarget, entry: &'a Entry<Payload<T>>) -> Data<'a> {
+        let (FlowTarget::Here(subscription) | FlowTarget::There(_, subscription)) = to;
+        Data {
+            topic: self.id,
+            subscription: *subscription,
+            number: entry.number,
+            retained: entry.retained,
+            payload: entry.payload.bytes.as_deref().unwrap_or_default(),
+        }
+    }
+
     /// Samples to a peer, or one to a subscription of this node, which takes its value.
     fn deliver(
         &self,
@@ -276,6 +287,10 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         match (to, here, entries) {
             (FlowTarget::Here(_), Some(subscription), [entry]) => {
                 let Some(value) = entry.payload.value.take() else {
+                    // From a log.
+                    let source = FlowSource::Here(self.id);
+                    let data = self.data(to, entry);
+                    Arc::clone(subscription).comes(&source, &[data]);
                     return Delivered::Sent;
                 };
                 let (number, retained) = (entry.number, entry.retained);
@@ -284,14 +299,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
                     None => Delivered::Sent,
                 }
             }
-            (FlowTarget::There(_, subscription), _, entries) => {
-                let mut data = entries.iter().map(|entry| Data {
-                    topic: self.id,
-                    subscription: *subscription,
-                    number: entry.number,
-                    retained: entry.retained,
-                    payload: entry.payload.bytes.as_deref().unwrap_or_default(),
-                });
+            (FlowTarget::There(..), _, entries) => {
+                let mut data = entries.iter().map(|entry| self.data(to, entry));
                 match self.send_data(to, link, &mut data, frames) {
                     true => Delivered::Sent,
                     false => Delivered::No,

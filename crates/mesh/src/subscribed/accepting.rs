@@ -55,9 +55,9 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         flow.numbers.accepts(number);
         match (flow.numbers.is_to_be_told(self.window.into()), source) {
             (ToBeTold::Now, _) | (ToBeTold::Soon, FlowSource::Here(_)) => Some(flow.numbers.tell()),
-            (ToBeTold::Soon, FlowSource::There(..)) => {
+            (ToBeTold::Soon, FlowSource::There(..) | FlowSource::Log(_)) => {
                 let wanted = match flow.class {
-                    Class::Acknowledged => ToldWhen::Soon,
+                    Class::Acknowledged | Class::Durable => ToldWhen::Soon,
                     Class::Latest | Class::Reliable => ToldWhen::Later,
                 };
                 state.telling.wants(wanted);
@@ -116,7 +116,16 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     fn tell_by(&self, priority: FramePriority, source: &FlowSource, upto: Option<u64>) {
         if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
-            core.tell_accepted(source, self.id, upto, self.window, priority);
+            let of_log = match source {
+                FlowSource::Log(log) => match self.state.lock().logs.topic(*log) {
+                    Some(topic) => Some(topic.clone()),
+                    // Who has the log next is told when he opens the flow.
+                    None => return,
+                },
+                FlowSource::Here(_) | FlowSource::There(..) => None,
+            };
+            let topic = of_log.as_ref().unwrap_or(source);
+            core.tell_accepted(topic, self.id, upto, self.window, priority);
         }
     }
 

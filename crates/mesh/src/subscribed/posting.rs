@@ -49,7 +49,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
         let told = match &source {
             FlowSource::Here(_) => told,
-            FlowSource::There(..) => {
+            FlowSource::There(..) | FlowSource::Log(_) => {
                 self.tell(&source, told);
                 None
             }

@@ -1,5 +1,6 @@
 //! What a subscription has of its publishers: a flow from each topic, and samples that wait.
 
+use super::logs::LogTopics;
 use crate::flow::FlowSource;
 use crate::incoming::Incoming;
 use crate::{Class, Gap, Key, Sample};
@@ -62,6 +63,8 @@ impl TellingPlan {
 
 pub(super) struct State<T> {
     pub(super) flows: BTreeMap<FlowSource, Flow>,
+    /// Which topics have the logs of flows.
+    pub(super) logs: LogTopics,
     /// Samples that have come, oldest first.
     pub(super) came: VecDeque<(FlowSource, Sample<T>)>,
     /// Somebody posts them.
@@ -108,6 +111,7 @@ impl<T: Send + Sync + 'static> State<T> {
     pub(super) fn new() -> Self {
         State {
             flows: BTreeMap::new(),
+            logs: LogTopics::default(),
             came: VecDeque::new(),
             posting: false,
             waits_for_room: false,
@@ -118,6 +122,15 @@ impl<T: Send + Sync + 'static> State<T> {
             unreadable: 0,
             missed: 0,
         }
+    }
+
+    /// How many topics come here now.
+    pub(super) fn publisher_count(&self) -> usize {
+        let is_there = |source: &&FlowSource| match source {
+            FlowSource::Log(log) => self.logs.topic(*log).is_some(),
+            FlowSource::Here(_) | FlowSource::There(..) => true,
+        };
+        self.flows.keys().filter(is_there).count()
     }
 
     /// Whether somebody posts, and does not wait for room. He counts what he has posted later.

@@ -2,6 +2,7 @@
 
 mod calls;
 mod classes;
+mod durable;
 mod endings;
 mod fussy;
 mod links;
