@@ -269,7 +269,10 @@ impl SampleLog {
     /// Takes no samples any more. Another publisher may have the log.
     pub(super) fn close(&self) {
         *self.writes.lock() = Err(LogError::Closed);
-        self.lock.lock().take();
+        if let Some(lock) = self.lock.lock().take() {
+            // A process that is being started has it, too, until its program runs.
+            let _ = lock.unlock();
+        }
     }
 }
 

@@ -185,9 +185,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
     fn close(&self) {
         self.state.lock().ended = true;
         self.remove(|_, _| true, "the node has left");
-        if let Some(log) = &self.log {
-            log.close();
-        }
+        self.close_log();
     }
 
     fn targets(&self) -> Vec<FlowTarget> {

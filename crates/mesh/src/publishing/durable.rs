@@ -110,10 +110,6 @@ impl TopicLog {
         self.writer.log().info()
     }
 
-    pub(super) fn close(&self) {
-        self.writer.close();
-    }
-
     /// The number that a subscription begins with.
     fn first(&self, place: LogPlace, retain: u32) -> u64 {
         match place {
@@ -276,6 +272,13 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let (value, number) = self.hand_to_log(log, value)?;
         let number = number.await.unwrap_or(Err(LogError::Closed));
         self.is_written(value, number)
+    }
+
+    /// Nothing is published any more. Another publisher may have the log then.
+    pub(super) fn close_log(&self) {
+        if let Some(log) = &self.log {
+            log.writer.close();
+        }
     }
 
     #[expect(

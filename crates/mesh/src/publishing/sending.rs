@@ -219,6 +219,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
         wake(waiters);
         if over && let Some(core) = self.core.upgrade() {
+            self.close_log();
             core.topic_is_over(self.id);
         }
     }

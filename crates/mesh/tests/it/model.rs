@@ -1,8 +1,11 @@
 //! Random programs of publications, cuts, restarts and slow readers: what a subscriber has seen and
 //! what it was told that it missed are together what was published, in every class.
 
+use crate::durable::Folder;
 use crate::nodes::{Net, waiting};
-use motet_mesh::{Class, Qos, Sample, SimulatedNetwork, Subscription};
+use motet_mesh::{
+    Class, Node, Qos, Sample, SimulatedNetwork, StartFrom, SubscribeConfig, Subscription, Topic,
+};
 use motet_testkit::Random;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -39,7 +42,7 @@ impl Seen {
             self.numbers,
             self.told
         );
-        if class == Class::Acknowledged {
+        if matches!(class, Class::Acknowledged | Class::Durable) {
             assert!(self.told.is_empty(), "{:?}", self.told);
         }
     }
@@ -55,6 +58,19 @@ impl Seen {
     }
 }
 
+fn topic(node: &Node, class: Class, depth: u32, folder: &Folder) -> Topic<u64> {
+    let qos = match class {
+        Class::Latest => Qos::latest(depth),
+        Class::Reliable => Qos::reliable(depth),
+        Class::Durable => {
+            let log = folder.log();
+            return node.durable_topic("n", Qos::durable(depth), &log).unwrap();
+        }
+        _ => Qos::acknowledged(depth),
+    };
+    node.topic("n", qos).unwrap()
+}
+
 fn program(class: Class, seed: u64, together: bool) {
     let net = Net::new(seed);
     let mut random = Random::new(seed);
@@ -62,20 +78,18 @@ fn program(class: Class, seed: u64, together: bool) {
         true => net.together(name),
         false => net.node(name, 1),
     };
-    let (publisher, subscriber) = (node("a"), node("b"));
+    let (mut publisher, subscriber) = (node("a"), node("b"));
     let capacity = 1 + random.below(4);
-    let samples = subscriber
-        .subscribe::<u64>("n", &waiting(capacity, 1 + random.below(6) as u32))
-        .unwrap();
-    let depth = 1 + random.below(6) as u32;
-    let qos = match class {
-        Class::Latest => Qos::latest(depth),
-        Class::Reliable => Qos::reliable(depth),
-        _ => Qos::acknowledged(depth),
+    let config = SubscribeConfig {
+        from: StartFrom::All,
+        ..waiting(capacity, 1 + random.below(6) as u32)
     };
-    let topic = publisher.topic::<u64>("n", qos).unwrap();
+    let samples = subscriber.subscribe::<u64>("n", &config).unwrap();
+    let depth = 1 + random.below(6) as u32;
+    let folder = Folder::new();
+    let mut topic = topic(&publisher, class, depth, &folder);
     net.replay.run();
-    let (mut next, mut cut, mut seen) = (1, false, Seen::default());
+    let (mut next, mut cut, mut seen, mut life) = (1, false, Seen::default(), 1);
     for _ in 0..60 {
         match random.below(10) {
             0 => {
@@ -86,6 +100,14 @@ fn program(class: Class, seed: u64, together: bool) {
                     SimulatedNetwork::mend
                 };
                 change(&net.network, "a", "b");
+            }
+            // Who publishes is killed, and started again.
+            4 if class == Class::Durable => {
+                net.network.kill("a");
+                drop((topic, publisher));
+                life += 1;
+                publisher = net.node("a", life);
+                topic = self::topic(&publisher, class, depth, &folder);
             }
             1..=3 => seen.read(&samples, 1 + random.below(4)),
             _ => {
@@ -116,9 +138,16 @@ fn program(class: Class, seed: u64, together: bool) {
     seen.check(class, next);
 }
 
+const CLASSES: [Class; 4] = [
+    Class::Latest,
+    Class::Reliable,
+    Class::Acknowledged,
+    Class::Durable,
+];
+
 fn programs(seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        for class in [Class::Latest, Class::Reliable, Class::Acknowledged] {
+        for class in CLASSES {
             program(class, seed, seed % 2 == 1);
         }
     }
