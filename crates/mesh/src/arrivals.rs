@@ -3,8 +3,8 @@
 use crate::core::{Core, MAX_ENTRIES, MAX_WINDOW, NodeState};
 use crate::flow::{AnySubscription, FlowSource, FlowTarget, Hub};
 use crate::frame::{Data, FORM, Frame};
-use crate::log::{LogId, LogPlace};
 use crate::peers::{KnownPeer, PeerChange};
+use crate::start_from::{LogId, LogPlace};
 use crate::{CallError, CarrierEvent, Class, Key, PeerName};
 use std::sync::Arc;
 use std::time::Duration;

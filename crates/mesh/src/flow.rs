@@ -7,7 +7,7 @@
 //! ```
 
 use crate::frame::{Data, Frame};
-use crate::log::{LogId, LogPlace};
+use crate::start_from::{LogId, LogPlace};
 use crate::{Class, FramePriority, Frames, Key, MeshError, PeerName, SubscriptionInfo, TopicInfo};
 use motet_dispatch::Clock;
 use std::any::Any;

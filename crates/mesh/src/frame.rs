@@ -1,6 +1,6 @@
 //! What nodes say to each other, as bytes.
 
-use crate::log::{LogId, LogPlace};
+use crate::start_from::{LogId, LogPlace};
 use crate::{FramePriority, Frames, Qos};
 use motet_dispatch::Exception;
 use serde::de::DeserializeOwned;

@@ -2,7 +2,7 @@
 
 use crate::core::MAX_WINDOW;
 use crate::frame::{FORM, Frame};
-use crate::log::{LogId, LogPlace};
+use crate::start_from::{LogId, LogPlace};
 use crate::{
     Carrier, FramePriority, LinkConfig, MAX_ENTRIES, Node, PeerName, Qos, Request,
     SimulatedNetwork, SubscribeConfig,

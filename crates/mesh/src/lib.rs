@@ -55,6 +55,7 @@ mod qos;
 mod remote_port;
 mod sample;
 mod simulated;
+mod start_from;
 mod subscribe_config;
 mod subscribed;
 mod subscription;
@@ -71,7 +72,7 @@ pub use export::PortExport;
 pub use frame::MAX_FRAME;
 pub use info::{PeerInfo, SubscriberInfo, SubscriptionInfo, TopicInfo};
 pub use key::{Key, KeyError, MAX_KEY, MAX_PARTS};
-pub use log::{LogConfig, LogError, LogInfo, StartFrom};
+pub use log::{LogConfig, LogError, LogInfo};
 pub use node::Node;
 pub use overlay::{
     MAX_VALUE, Member, MemberChange, Overlay, OverlayConfig, OverlayError, PutOutcome, Room,
@@ -83,6 +84,7 @@ pub use qos::{Class, Gap, Qos};
 pub use remote_port::{RemoteParts, RemotePort, take_all, take_first};
 pub use sample::Sample;
 pub use simulated::{LinkConfig, SimulatedNetwork};
+pub use start_from::StartFrom;
 pub use subscribe_config::{Ack, SubscribeConfig};
 pub use subscription::Subscription;
 pub use take_error::TakeError;

@@ -9,6 +9,7 @@
 
 mod error;
 mod file;
+mod index;
 mod record;
 mod scan;
 #[cfg(test)]
@@ -19,14 +20,10 @@ pub use self::error::LogError;
 pub(crate) use self::file::SampleLog;
 pub(crate) use self::writer::{LogRequest, LogWriter};
 
+use crate::start_from::LogId;
 use motet_dispatch::Clock;
-use serde::{Deserialize, Serialize};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Names a log, for as long as it exists: what a flow of it is known by.
-pub(crate) type LogId = u128;
 
 /// Where the log of a durable topic lies, and how long it may grow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,49 +66,6 @@ pub struct LogInfo {
     /// How many bytes were cut off its end when it was opened: a record that was not written to its
     /// end. No publisher has heard of the samples in it.
     pub cut_off: u64,
-}
-
-/// Which samples of a durable topic a subscription gets first. Topics of the other classes have
-/// none but those that they [retain](crate::Qos::retaining).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum StartFrom {
-    /// Those that are published after it has come, behind those that the topic retains.
-    #[default]
-    New,
-    /// All that the log has.
-    All,
-    /// From the sample with this number on. A subscriber that comes back names the one behind the
-    /// last that it has handled.
-    Number(u64),
-    /// Those that were written at this time or later. In virtual time a log counts from 1970.
-    Time(SystemTime),
-}
-
-/// [`StartFrom`] as it crosses a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum LogPlace {
-    New,
-    All,
-    Number(u64),
-    /// In nanoseconds since 1970.
-    Time(u64),
-}
-
-impl From<StartFrom> for LogPlace {
-    fn from(from: StartFrom) -> Self {
-        match from {
-            StartFrom::New => LogPlace::New,
-            StartFrom::All => LogPlace::All,
-            StartFrom::Number(number) => LogPlace::Number(number),
-            StartFrom::Time(time) => LogPlace::Time(nanoseconds(time)),
-        }
-    }
-}
-
-/// Since 1970.
-pub(crate) fn nanoseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A name for a new log: by chance, but in virtual time, where runs repeat.

@@ -1,6 +1,6 @@
 //! What a node knows of its peers, and tells of them.
 
-use crate::log::LogPlace;
+use crate::start_from::LogPlace;
 use crate::{Key, PeerName};
 use std::collections::BTreeMap;
 

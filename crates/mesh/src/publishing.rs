@@ -4,9 +4,10 @@ mod any_topic;
 mod durable;
 mod sending;
 mod state;
+mod topic_log;
 
-pub(crate) use self::durable::TopicLog;
 use self::state::{Flow, LeavingFlow, Payload, State};
+pub(crate) use self::topic_log::TopicLog;
 use crate::flow::{FlowTarget, Hub};
 use crate::frame::encode_value;
 use crate::log::LogWriter;

@@ -16,7 +16,7 @@ use crate::core::MAX_WINDOW;
 use crate::flow::{AnySubscription, FlowSource, Hub};
 use crate::frame::{Data, decode_value};
 use crate::incoming::{Arrival, Incoming};
-use crate::log::{LogId, LogPlace};
+use crate::start_from::{LogId, LogPlace};
 use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample, SubscriptionInfo};
 use motet_ports::Port;
@@ -56,6 +56,11 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             read: |bytes| decode_value(bytes).map_err(|why| why.to_string()),
             state: Mutex::new(State::new()),
         }
+    }
+
+    /// Which samples of durable topics come first.
+    pub(crate) fn start(&self) -> LogPlace {
+        self.from
     }
 
     pub(crate) fn port(&self) -> &Port<Sample<T>> {
@@ -262,7 +267,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
     }
 
     fn place(&self) -> LogPlace {
-        self.start()
+        self.from
     }
 
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
@@ -284,7 +289,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
                 self.pattern
             ));
         }
-        if self.has_all_of(&source) || self.has_all_logs(log) {
+        if self.has_all_of(&source) || self.state.lock().has_all_logs(log) {
             return Err(format!("it has more than {MAX_ENTRIES} topics"));
         }
         let upto = self.open(source, link, (key, class), (first, log));
@@ -348,7 +353,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
     fn has_earlier(&self, peer: &PeerName, link: u64) -> bool {
         let state = self.state.lock();
         let mut flows = state.flows.iter();
-        flows.any(|(source, flow)| Self::is_of(&state, source, peer) && flow.link != link)
+        flows.any(|(source, flow)| state.is_of(source, peer) && flow.link != link)
     }
 
     fn forget_earlier(&self, peer: &PeerName, link: u64) {

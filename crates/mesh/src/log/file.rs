@@ -1,8 +1,10 @@
 //! The file of a log: it grows at its end, and is read from a number on.
 
+use super::index::{LogIndex, LogMark};
 use super::record::{self, FIXED, LENGTH, MAGIC, PREFIX, RecordHead, file_head, samples, topic_of};
 use super::scan::{bytes_at, scan, whole_at};
-use super::{LogConfig, LogError, LogId, LogInfo};
+use super::{LogConfig, LogError, LogInfo};
+use crate::start_from::LogId;
 use motet_sync::Mutex;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Seek, SeekFrom, Write};
@@ -13,62 +15,9 @@ use std::sync::Arc;
 const SAMPLES: &str = "samples.log";
 /// The file that a publisher locks.
 const LOCK: &str = "lock";
-/// How many bytes are read at most to find a number or a time.
-const MARKED: u64 = 4 << 10;
 
-/// Where records begin.
-#[derive(Debug, Clone, Copy)]
-struct LogMark {
-    first: u64,
-    time: u64,
-    offset: u64,
-}
-
-/// What is on the disk.
-#[derive(Debug)]
-pub(super) struct LogIndex {
-    /// One for [`MARKED`] bytes, in order.
-    marks: Vec<LogMark>,
-    /// Where the next record will begin.
-    pub(super) end: u64,
-    /// The last number.
-    pub(super) last: u64,
-    /// When the last record was written.
-    time: u64,
-}
-
-impl LogIndex {
-    /// Of no records, where the first begins there.
-    pub(super) fn beginning_at(end: u64) -> Self {
-        LogIndex {
-            marks: Vec::new(),
-            end,
-            last: 0,
-            time: 0,
-        }
-    }
-
-    /// The next record, of so many bytes.
-    pub(super) fn enter(&mut self, head: RecordHead, bytes: usize) {
-        let last = self.marks.last();
-        if last.is_none_or(|last| self.end - last.offset >= MARKED) {
-            self.marks.push(LogMark {
-                first: head.first,
-                time: head.time,
-                offset: self.end,
-            });
-        }
-        self.end += bytes as u64;
-        self.last = head.end() - 1;
-        self.time = head.time;
-    }
-
-    /// Where to look for a record: at the last mark that is not behind it. None: there are none.
-    fn begin(&self, is_before: impl Fn(&LogMark) -> bool) -> Option<LogMark> {
-        let behind = self.marks.partition_point(is_before);
-        self.marks.get(behind.saturating_sub(1)).copied()
-    }
-}
+/// How many bytes are read at most for a flow, and the record that they end in.
+const READ: u64 = 1 << 20;
 
 /// A log that this process may write.
 #[derive(Debug)]
@@ -201,7 +150,8 @@ impl SampleLog {
         Ok(head.first)
     }
 
-    /// Samples from this number on, in order: those that are on the disk, at most so many.
+    /// Samples from this number on, in order: those that are on the disk, at most so many, and not
+    /// many more than [`READ`] bytes.
     pub(super) fn read(&self, from: u64, most: usize) -> Result<Vec<Arc<[u8]>>, LogError> {
         let (mut offset, end) = {
             let index = self.index.lock();
@@ -212,8 +162,8 @@ impl SampleLog {
             (begin.map_or(index.end, |mark| mark.offset), index.end)
         };
         let mut file = self.reads.lock();
-        let mut found = Vec::<Arc<[u8]>>::new();
-        while offset < end && found.len() < most {
+        let (mut found, begin) = (Vec::<Arc<[u8]>>::new(), offset);
+        while offset < end && found.len() < most && offset - begin < READ {
             let failed = |why| LogError::file(&self.path, "read", &why);
             let body = whole_at(&mut file, self.id, offset).map_err(failed)?;
             let record = body.as_ref().and_then(|body| {
@@ -244,7 +194,11 @@ impl SampleLog {
         let Some(LogMark { first, offset, .. }) = begin else {
             return 1;
         };
-        let (mut next, mut offset, mut file) = (first, offset, self.reads.lock());
+        let (mut next, mut offset) = (first, offset);
+        // Not the one that flows are read from, which takes longer.
+        let Ok(mut file) = File::open(&self.path) else {
+            return next;
+        };
         while offset < end {
             let head = bytes_at(&mut file, offset, PREFIX + FIXED).ok();
             let known = head.as_ref().and_then(|bytes| {

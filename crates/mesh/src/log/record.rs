@@ -12,7 +12,7 @@
 //! its place alone, also where a sample is a copy of some log. Samples that are synced together are
 //! one record: what is cut off within it is cut off whole.
 
-use super::LogId;
+use crate::start_from::LogId;
 
 /// What the file begins with. The last byte is the number of the form.
 pub(super) const MAGIC: [u8; 8] = *b"motetlg1";

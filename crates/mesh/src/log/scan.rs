@@ -1,8 +1,9 @@
 //! A log is opened: what of it is whole, and what is behind that.
 
-use super::file::LogIndex;
+use super::LogError;
+use super::index::LogIndex;
 use super::record::{FIXED, MAX_RECORD, PREFIX, RecordHead, is_whole, length, samples};
-use super::{LogError, LogId};
+use crate::start_from::LogId;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! The thread of a log: publications that wait together are one record, and wait for one sync.
 
 use super::record::{FIXED, LENGTH, RECORD};
-use super::{LogError, SampleLog, nanoseconds};
+use super::{LogError, SampleLog};
+use crate::start_from::nanoseconds;
 use motet_dispatch::Clock;
 use motet_sync::thread::{self, JoinHandle};
 use motet_sync::{Condvar, Mutex};

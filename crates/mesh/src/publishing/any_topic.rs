@@ -3,7 +3,7 @@
 use super::{Publishing, State, TopicLog, wake};
 use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
-use crate::log::LogPlace;
+use crate::start_from::LogPlace;
 use crate::subscribed::Subscribed;
 use crate::{Class, Key, MeshError, PeerName, TopicInfo};
 use std::any::{Any, type_name};

@@ -218,8 +218,14 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             self.tell_left(leaving, upto);
         }
         wake(waiters);
-        if over && let Some(core) = self.core.upgrade() {
-            self.close_log();
+        if over {
+            self.tell_over();
+        }
+    }
+
+    fn tell_over(&self) {
+        self.close_log();
+        if let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
         }
     }

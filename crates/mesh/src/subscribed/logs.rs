@@ -1,10 +1,7 @@
 //! Flows of durable topics: each is that of a log, whichever topic has the log now.
 
-use super::Subscribed;
-use super::state::State;
 use crate::flow::FlowSource;
-use crate::log::{LogId, LogPlace};
-use crate::{MAX_ENTRIES, PeerName};
+use crate::start_from::LogId;
 use std::collections::BTreeMap;
 
 /// Which topic has which log now.
@@ -45,31 +42,5 @@ impl LogTopics {
     pub(super) fn leave(&mut self, is_gone: impl Fn(&FlowSource, LogId) -> bool) {
         self.logs.retain(|topic, log| !is_gone(topic, *log));
         self.topics.retain(|log, topic| !is_gone(topic, *log));
-    }
-}
-
-impl<T: Send + Sync + 'static> Subscribed<T> {
-    /// Which samples of durable topics come first.
-    pub(crate) fn start(&self) -> LogPlace {
-        self.from
-    }
-
-    /// Whether the topic of a flow is one of the peer.
-    pub(super) fn is_of(state: &State<T>, source: &FlowSource, peer: &PeerName) -> bool {
-        match source {
-            FlowSource::Log(log) => state
-                .logs
-                .topic(*log)
-                .is_some_and(|topic| topic.is_of(peer)),
-            topic => topic.is_of(peer),
-        }
-    }
-
-    /// Whether there are as many logs as there may be, without this one.
-    pub(super) fn has_all_logs(&self, log: Option<LogId>) -> bool {
-        let state = self.state.lock();
-        let is_new = log.is_some_and(|log| !state.flows.contains_key(&FlowSource::Log(log)));
-        let logs = FlowSource::Log(0)..=FlowSource::Log(LogId::MAX);
-        is_new && state.flows.range(logs).count() >= MAX_ENTRIES
     }
 }

@@ -3,7 +3,8 @@
 use super::logs::LogTopics;
 use crate::flow::FlowSource;
 use crate::incoming::Incoming;
-use crate::{Class, Gap, Key, Sample};
+use crate::start_from::LogId;
+use crate::{Class, Gap, Key, MAX_ENTRIES, PeerName, Sample};
 use std::collections::{BTreeMap, VecDeque};
 
 /// When publishers will be told what is accepted, apart from those that are told now.
@@ -122,6 +123,21 @@ impl<T: Send + Sync + 'static> State<T> {
             unreadable: 0,
             missed: 0,
         }
+    }
+
+    /// Whether the topic of a flow is one of the peer.
+    pub(super) fn is_of(&self, source: &FlowSource, peer: &PeerName) -> bool {
+        match source {
+            FlowSource::Log(log) => self.logs.topic(*log).is_some_and(|topic| topic.is_of(peer)),
+            topic => topic.is_of(peer),
+        }
+    }
+
+    /// Whether there are as many logs as there may be, without this one.
+    pub(super) fn has_all_logs(&self, log: Option<LogId>) -> bool {
+        let is_new = log.is_some_and(|log| !self.flows.contains_key(&FlowSource::Log(log)));
+        let logs = FlowSource::Log(0)..=FlowSource::Log(LogId::MAX);
+        is_new && self.flows.range(logs).count() >= MAX_ENTRIES
     }
 
     /// How many topics come here now.

@@ -4,7 +4,7 @@
 use crate::nodes::{Net, waiting};
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn};
 use motet_mesh::{
-    Ack, LogConfig, LogError, MeshError, Node, PublishRefusal, Qos, Sample, StartFrom,
+    Ack, Gap, LogConfig, LogError, MeshError, Node, PublishRefusal, Qos, Sample, StartFrom,
     SubscribeConfig, Subscription, Topic,
 };
 use motet_ports::wait_blocking;
@@ -250,6 +250,36 @@ fn sem_g556_subscribers_miss_nothing_and_get_nothing_twice_when_the_publisher_re
     for seed in 0..20 {
         restarts(seed, false);
         restarts(seed, true);
+    }
+}
+
+#[test]
+fn sem_g556_a_subscriber_that_has_more_than_the_log_is_told_to_the_publisher() {
+    for is_here in [false, true] {
+        let (net, folder) = (Net::new(5), Folder::new());
+        let (subscriber, publisher) = (net.node("b", 1), net.node("a", 1));
+        let node = if is_here { &publisher } else { &subscriber };
+        let samples = node.subscribe::<u64>("n", &from(StartFrom::All)).unwrap();
+        let first = topic(&publisher, &folder);
+        publish(&first, 1..=5);
+        let bytes = fs::read(folder.file()).unwrap();
+        publish(&first, 6..=8);
+        net.replay.run();
+        drop(first);
+        net.replay.run();
+        // Somebody brings an old copy back.
+        fs::write(folder.file(), bytes).unwrap();
+        let again = topic(&publisher, &folder);
+        net.replay.run();
+        let lost = again.losses().test().expect("it is told");
+        assert_eq!(lost.gap, Gap { from: 6, to: 8 });
+        publish(&again, 6..=9);
+        net.replay.run();
+        assert_eq!(numbers(&samples), (1..=9).collect::<Vec<_>>());
+        assert!(again.losses().test().is_none());
+        drop(again);
+        net.replay.run();
+        assert!(publisher.topics().is_empty());
     }
 }
 

@@ -1,0 +1,51 @@
+//! From where a subscription gets the samples of durable topics.
+
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Names a log, for as long as it exists: what a flow of it is known by.
+pub(crate) type LogId = u128;
+
+/// Which samples of a durable topic a subscription gets first. Topics of the other classes have
+/// none but those that they [retain](crate::Qos::retaining).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum StartFrom {
+    /// Those that are published after it has come to the topic, behind those that the topic
+    /// [retains](crate::Qos::retaining).
+    #[default]
+    New,
+    /// All that the log has.
+    All,
+    /// From the sample with this number on. A subscriber that comes back names the one behind the
+    /// last that it has handled.
+    Number(u64),
+    /// Those that were written at this time or later. In virtual time a log counts from 1970.
+    Time(SystemTime),
+}
+
+/// [`StartFrom`] as it crosses a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LogPlace {
+    New,
+    All,
+    Number(u64),
+    /// In nanoseconds since 1970.
+    Time(u64),
+}
+
+impl From<StartFrom> for LogPlace {
+    fn from(from: StartFrom) -> Self {
+        match from {
+            StartFrom::New => LogPlace::New,
+            StartFrom::All => LogPlace::All,
+            StartFrom::Number(number) => LogPlace::Number(number),
+            StartFrom::Time(time) => LogPlace::Time(nanoseconds(time)),
+        }
+    }
+}
+
+/// Since 1970.
+pub(crate) fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
