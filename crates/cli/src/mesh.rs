@@ -5,6 +5,7 @@ mod listens;
 mod member;
 mod peers;
 mod publish;
+mod start_from;
 mod subscribe;
 mod top;
 

@@ -4,6 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use motet::mesh::StartFrom;
+
+use super::start_from::start_from;
 
 /// Options of `motet mesh`.
 #[derive(Debug, Clone, Args)]
@@ -12,6 +15,8 @@ use clap::{Args, Subcommand, ValueEnum};
     long_about = "Publish and subscribe between processes and machines.\n\nNodes of one user on one machine find each \
                   other without options. Other machines need a key, which all nodes have, and an address.",
     after_long_help = "Examples:\n  motet mesh sub 'tank/*/level'\n  echo 2.5 | motet mesh pub tank/3/level\n  motet \
+                       mesh pub orders --class durable --log orders/ < orders.txt\n  motet mesh sub orders \
+                       --from all\n  motet \
                        mesh keys new robot.key\n  motet mesh sub '**' --key robot.key --listen 10.0.0.5:7450\n  motet \
                        mesh pub camera/left --key robot.key --peer 10.0.0.5:7450 --listen 10.0.0.6:0"
 )]
@@ -95,6 +100,9 @@ pub enum ClassOfTopic {
     Reliable,
     /// The same, and what was not accepted is sent again over a new link
     Acknowledged,
+    /// Each line is on the disk before the next is read, in the directory of --log; subscribers
+    /// begin where they want
+    Durable,
 }
 
 /// Options of `motet mesh pub`.
@@ -111,6 +119,14 @@ pub struct MeshPubArgs {
     /// The delivery class
     #[arg(long, value_enum, default_value = "reliable")]
     pub class: ClassOfTopic,
+
+    /// The directory with the log of a durable topic, which goes on where it ended
+    #[arg(long, value_name = "DIR", required_if_eq("class", "durable"))]
+    pub log: Option<PathBuf>,
+
+    /// How many bytes the log may have [default: 1 GiB]
+    #[arg(long, value_name = "BYTES", requires = "log")]
+    pub log_limit: Option<u64>,
 
     /// How many samples wait for each subscriber
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
@@ -147,6 +163,11 @@ pub struct MeshSubArgs {
     /// So many samples, then it ends
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
+
+    /// Where to begin with durable topics: new, all, the number of a sample, or a time as
+    /// 2026-12-24T18:30:00Z
+    #[arg(long, value_name = "FROM", default_value = "new", value_parser = start_from)]
+    pub from: StartFrom,
 
     /// How many samples of one publisher may be under way
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]

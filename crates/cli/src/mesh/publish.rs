@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::time::{Duration, Instant};
 
-use motet::mesh::{Lost, Published, Qos, Topic};
+use motet::mesh::{LogConfig, Lost, Published, Qos, Topic};
 use motet_dispatch::spawn;
 use motet_ports::{Overflow, Port, select, wait_blocking};
 use motet_sync::thread::spawn_named;
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::args::{ClassOfTopic, MeshPubArgs};
 use super::member::Member;
-use crate::error::CliError;
+use crate::error::{CliError, OptionError};
 use crate::stderr::tell;
 use crate::stdout::print;
 
@@ -40,14 +40,22 @@ struct Publisher<'a> {
 
 /// Publishes until the input ends and all is accepted, or until it is interrupted.
 pub(super) fn run(args: &MeshPubArgs) -> Result<(), CliError> {
+    let is_durable = args.class == ClassOfTopic::Durable;
+    if args.log.is_some() && !is_durable {
+        return Err(CliError::Options(OptionError::Conflict {
+            option: "--log",
+            other: "--class",
+            advice: "only --class durable has a log",
+        }));
+    }
     let member = Member::join(&args.link)?;
     let qos = match args.class {
         ClassOfTopic::Latest => Qos::latest(args.depth),
         ClassOfTopic::Reliable => Qos::reliable(args.depth),
         ClassOfTopic::Acknowledged => Qos::acknowledged(args.depth),
+        ClassOfTopic::Durable => Qos::durable(args.depth),
     };
-    let topic = member.node.topic(&args.topic, qos.retaining(args.retain));
-    let topic = topic.map_err(|error| CliError::Service(error.to_string()))?;
+    let topic = topic(args, &member, qos.retaining(args.retain))?;
     let mut publisher = Publisher {
         args,
         member,
@@ -60,6 +68,25 @@ pub(super) fn run(args: &MeshPubArgs) -> Result<(), CliError> {
         publisher.publish_all()?;
     }
     publisher.finish()
+}
+
+/// The topic, with its log if it has one.
+fn topic(args: &MeshPubArgs, member: &Member, qos: Qos) -> Result<Topic<String>, CliError> {
+    let Some(directory) = &args.log else {
+        let topic = member.node.topic(&args.topic, qos);
+        return topic.map_err(|error| CliError::Service(error.to_string()));
+    };
+    let mut log = LogConfig::in_directory(directory);
+    log.limit = args.log_limit.unwrap_or(log.limit);
+    let topic = member.node.durable_topic(&args.topic, qos, &log);
+    let topic: Topic<String> = topic.map_err(|error| CliError::Service(error.to_string()))?;
+    if let Some(log) = topic.log().filter(|log| log.cut_off > 0) {
+        let (bytes, file) = (log.cut_off, log.file.display());
+        tell(format_args!(
+            "{bytes} bytes were cut off {file}: a record that was not written to its end"
+        ));
+    }
+    Ok(topic)
 }
 
 impl Publisher<'_> {

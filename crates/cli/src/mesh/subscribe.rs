@@ -31,6 +31,7 @@ pub(super) fn run(args: &MeshSubArgs) -> Result<(), CliError> {
             overflow: Overflow::Wait,
         },
         window: args.window,
+        from: args.from,
         ..SubscribeConfig::default()
     };
     let samples = member.node.subscribe::<String>(&args.pattern, &config);

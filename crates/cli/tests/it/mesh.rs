@@ -330,3 +330,55 @@ fn sem_g250_keys_are_made_and_what_is_not_safe_is_refused_in_one_line() {
         .run("mesh sub a//b --rendezvous meet")
         .refusal(&["part 2"]);
 }
+
+#[test]
+fn sem_g557_a_durable_topic_goes_on_with_its_numbers_when_its_publisher_was_killed() {
+    let place = ProgramFolder::new();
+    let publish = "pub n --name p --class durable --log kept";
+    let mut subscriber = Running::start(&place, "sub n --name s --from all");
+    for life in 0..3 {
+        let mut publisher = Running::start(&place, publish);
+        for n in 3 * life + 1..=3 * life + 3 {
+            publisher.write(&n.to_string());
+            let sample = subscriber.next();
+            let told = (&sample["number"], &sample["value"], &sample["gap"]);
+            assert_eq!(told, (&n.into(), &n.to_string().into(), &Value::Null));
+        }
+        publisher.signal(Signal::KILL);
+    }
+    let mut publisher = Running::start(&place, publish);
+    let mut late = Running::start(&place, "sub n --name t --from 8 --count 3");
+    publisher.write("10");
+    for n in 8..=10 {
+        assert_eq!(late.next()["number"], n);
+    }
+    assert_eq!(subscriber.next()["number"], 10);
+    assert_eq!(late.end(), Some(0));
+    assert_eq!(publisher.end(), Some(0));
+}
+
+#[test]
+fn sem_g557_a_log_that_cannot_be_written_and_options_that_do_nothing_are_refused() {
+    let place = ProgramFolder::new();
+    let publish = "mesh pub n a --subscribers 0 --rendezvous meet";
+    place
+        .run(&format!("{publish} --class durable"))
+        .refusal(&["--log"]);
+    place
+        .run(&format!("{publish} --log kept"))
+        .refusal(&["--class durable"]);
+    place
+        .run(&format!("{publish} --log-limit 9"))
+        .refusal(&["--log"]);
+    place
+        .run("mesh sub n --from old")
+        .refusal(&["--from", "UTC"]);
+    let full = place.run(&format!(
+        "{publish} --class durable --log kept --log-limit 9"
+    ));
+    full.refusal(&["samples.log", "limit of 9 bytes"]);
+    let other = "mesh pub m a --subscribers 0 --rendezvous meet --class durable --log kept";
+    place
+        .run(other)
+        .refusal(&["samples.log", "another directory"]);
+}
