@@ -8,7 +8,7 @@
 //! ```
 //!
 //! - **Depends on**: `motet-ports`, `motet-dispatch`, `motet-sync`; `serde` and `postcard` for what
-//!   crosses a link.
+//!   crosses a link; `crc32fast` for what lies on a disk.
 //! - **Used by**: the facade, `motet-service`, `motet-mesh-zenoh`, the experiments.
 //!
 //! | you want … | use |
@@ -16,6 +16,7 @@
 //! | each subscriber to have the newest | [`Qos::latest`] |
 //! | all samples, while the link lives | [`Qos::reliable`] |
 //! | all samples, also over broken links | [`Qos::acknowledged`] |
+//! | all samples on the disk first, and later subscribers to get them | [`Qos::durable`], [`Node::durable_topic`], [`StartFrom`] |
 //! | late subscribers to get the last samples | [`Qos::retaining`] |
 //! | samples in a handler, a join or a choice | [`Subscription::port`] |
 //! | one answer to one question | [`Node::call`], [`Node::serve`] |
@@ -25,7 +26,8 @@
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
 //!
 //! Read next: [`Node`] (an example), `outgoing.rs` and `incoming.rs` (the two halves of a flow),
-//! `publishing.rs`, `subscribed.rs`, `core.rs`, `listening.rs`, `arrivals.rs`.
+//! `publishing.rs`, `subscribed.rs`, `core.rs`, `listening.rs`, `arrivals.rs`; of durable topics
+//! `log.rs`, `publishing/durable.rs`, `subscribed/logs.rs`.
 #![forbid(unsafe_code)]
 
 mod arrivals;
