@@ -94,6 +94,7 @@ impl Deliver for Node {
             },
             window,
             ack: Ack::Handled,
+            ..SubscribeConfig::default()
         };
         let subscription = Arc::new(self.subscribe::<T>(pattern, &config)?);
         let told = Arc::downgrade(&subscription);

@@ -7,7 +7,7 @@ use super::{LogConfig, LogError, LogInfo};
 use crate::start_from::LogId;
 use motet_sync::Mutex;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl SampleLog {
         new_id: impl FnOnce() -> LogId,
     ) -> Result<Self, LogError> {
         let directory = &config.directory;
-        fs::create_dir_all(directory).map_err(|why| LogError::file(directory, "made", &why))?;
+        make_directory(directory).map_err(|why| LogError::file(directory, "made", &why))?;
         let path = directory.join(SAMPLES);
         let lock = locked(&directory.join(LOCK), &path)?;
         if !fs::exists(&path).map_err(|why| LogError::file(&path, "read", &why))? {
@@ -220,6 +220,13 @@ impl SampleLog {
         self.index.lock().time
     }
 
+    /// The disk fails from now on.
+    #[cfg(test)]
+    pub(super) fn cannot_write(&self) {
+        // It is only read.
+        *self.writes.lock() = Ok(File::open(&self.path).unwrap());
+    }
+
     /// Takes no samples any more. Another publisher may have the log.
     pub(super) fn close(&self) {
         *self.writes.lock() = Err(LogError::Closed);
@@ -228,6 +235,24 @@ impl SampleLog {
             let _ = lock.unlock();
         }
     }
+}
+
+/// Makes a directory, and those above it. The names of new ones are on the disk then.
+fn make_directory(directory: &Path) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let above = directory
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty());
+    let above = above.unwrap_or(Path::new("."));
+    make_directory(above)?;
+    match fs::create_dir(directory) {
+        // Somebody else has made it meanwhile.
+        Err(_) if directory.is_dir() => {}
+        made => made?,
+    }
+    File::open(above)?.sync_all()
 }
 
 /// The lock of a directory, if no other publisher has it.

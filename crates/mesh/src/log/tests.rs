@@ -217,6 +217,38 @@ fn append(writer: &LogWriter, sample: &[u8]) -> Result<u64, LogError> {
 }
 
 #[test]
+fn sem_g553_what_cannot_be_written_is_refused_and_has_no_number() {
+    let folder = Folder::new();
+    let log = folder.open().unwrap();
+    log.append(&[b"one"], 1).unwrap();
+    log.cannot_write();
+    for _ in 0..2 {
+        let error = log.append(&[b"two"], 2).unwrap_err();
+        let is_told = error.to_string().contains("samples.log cannot be ");
+        assert!(is_told && matches!(error, LogError::File { .. }), "{error}");
+    }
+    assert_eq!((log.last(), all(&log)), (1, vec![b"one".to_vec()]));
+    drop(log);
+    let log = folder.open().unwrap();
+    assert_eq!(log.append(&[b"two"], 2), Ok(2));
+}
+
+#[test]
+fn sem_g555_a_directory_is_made_and_a_file_in_its_place_is_refused() {
+    let folder = Folder::new();
+    let open =
+        |directory: &Path| SampleLog::open(&LogConfig::in_directory(directory), ("n", "u32"), || 7);
+    let deep = folder.0.join("some/where/else");
+    assert_eq!(open(&deep).unwrap().append(&[b"one"], 1), Ok(1));
+    let file = deep.join("samples.log");
+    let error = open(&file).unwrap_err();
+    assert!(matches!(error, LogError::File { .. }), "{error}");
+    fs::write(folder.0.join("samples.log"), "hello, world").unwrap();
+    let error = folder.open().unwrap_err();
+    assert!(matches!(error, LogError::NoLog { .. }), "{error}");
+}
+
+#[test]
 fn sem_g553_beyond_its_limit_a_log_takes_nothing_and_a_higher_limit_helps() {
     let folder = Folder::new();
     let writer = |limit| {
