@@ -4,8 +4,8 @@ use crate::core::MAX_WINDOW;
 use crate::frame::{FORM, Frame};
 use crate::start_from::{LogId, LogPlace};
 use crate::{
-    Carrier, FramePriority, LinkConfig, MAX_ENTRIES, Node, PeerName, Qos, Request,
-    SimulatedNetwork, SubscribeConfig,
+    Carrier, FramePriority, LinkConfig, LogConfig, MAX_ENTRIES, Node, PeerName, Qos, Request,
+    SimulatedNetwork, StartFrom, SubscribeConfig,
 };
 use motet_dispatch::{QueueConfig, Replay};
 use motet_ports::{Overflow, Port, PortConfig};
@@ -102,7 +102,7 @@ fn bytes(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A node with a topic, a subscription and a server hears so many frames of a hostile peer; then it
+/// A node with two topics, a subscription and a server hears so many frames of a hostile peer; then it
 /// still serves a good one.
 fn hear(seed: u64, frames: usize) {
     let replay = Replay::new(seed);
@@ -110,7 +110,12 @@ fn hear(seed: u64, frames: usize) {
     let queue = |name| Arc::new(replay.queue(QueueConfig::named(name)));
     let victim = Node::join(&network.carrier("victim"), 1, queue("victim"));
     let topic = victim.topic::<u32>("a/b", Qos::latest(4)).expect("a topic");
-    let config = SubscribeConfig::default();
+    let name = format!("motet-hostile-{}-{seed}", std::process::id());
+    let directory = std::env::temp_dir().join(name);
+    let (log, depth) = (LogConfig::in_directory(&directory), Qos::durable(4));
+    let durable = victim.durable_topic::<u32>("a/b", depth, &log);
+    let durable = durable.expect("a durable topic");
+    let mut config = SubscribeConfig::default();
     let samples = victim.subscribe::<u32>("a", &config).expect("a pattern");
     let asked: Port<Request<u32, u32>> = Port::new();
     let _server = victim.serve("a/b", &asked).expect("a server");
@@ -131,6 +136,7 @@ fn hear(seed: u64, frames: usize) {
         hostile.send(&to, bytes, priority).expect("a link");
         if sent % 64 == 0 {
             let _ = topic.publish(sent as u32);
+            durable.publish(sent as u32).expect("a sample on the disk");
             replay.run_for(Duration::from_millis(1));
             while hostile.events().test().is_some() {}
             while asked.test().is_some() {}
@@ -139,8 +145,10 @@ fn hear(seed: u64, frames: usize) {
     }
     let known = &victim.peers()[0];
     assert!(known.subscriptions.len() <= MAX_ENTRIES && known.servers.len() <= MAX_ENTRIES);
-    let subscribers = victim.topics()[0].subscribers.len();
-    assert!(subscribers <= MAX_ENTRIES, "{subscribers}");
+    for topic in victim.topics() {
+        let subscribers = topic.subscribers.len();
+        assert!(subscribers <= MAX_ENTRIES, "{subscribers}");
+    }
     network.kill("hostile");
     let good = Node::join(&network.carrier("good"), 1, queue("good"));
     let own = good.topic::<u32>("a", Qos::reliable(4)).expect("a topic");
@@ -150,6 +158,13 @@ fn hear(seed: u64, frames: usize) {
     replay.run();
     let sample = samples.port().test().expect("the sample of the good node");
     assert_eq!((*sample.value, sample.publisher.as_str()), (7, "good"));
+    config.from = StartFrom::All;
+    let all = good.subscribe::<u32>("a/b", &config).expect("a pattern");
+    replay.run();
+    let numbers = std::iter::from_fn(|| all.port().test()).map(|sample| sample.number);
+    assert!(numbers.eq(1..=frames.div_ceil(64) as u64));
+    drop(victim);
+    std::fs::remove_dir_all(directory).expect("a directory");
 }
 
 #[test]
