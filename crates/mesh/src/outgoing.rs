@@ -66,6 +66,7 @@ impl<P: Clone> Outgoing<P> {
     /// Takes a sample. The caller has asked [`Outgoing::has_room`]. The oldest one, if that has
     /// made room for it.
     pub(crate) fn push(&mut self, number: u64, payload: P) -> Option<Entry<P>> {
+        debug_assert!(self.queue.back().is_none_or(|last| last.number < number));
         self.queue.push_back(Entry {
             number,
             retained: false,
