@@ -102,8 +102,8 @@ fn bytes(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A node with two topics, a subscription and a server hears so many frames of a hostile peer; then it
-/// still serves a good one.
+/// A node with two topics, a subscription and a server hears so many frames of a hostile peer; then
+/// it still serves a good one.
 fn hear(seed: u64, frames: usize) {
     let replay = Replay::new(seed);
     let network = SimulatedNetwork::new(seed, LinkConfig::default(), replay.clock());

@@ -73,7 +73,7 @@ impl<T: Send + Sync + 'static> Topic<T> {
     /// its way to the disk is published, too.
     ///
     /// # Errors
-    /// [`PublishError`], but never for want of room.
+    /// [`PublishError`], but never for want of room at a subscriber.
     pub async fn publish_wait(&self, value: T) -> Result<Published, PublishError<T>> {
         if let Some(log) = self.shared.log() {
             return self.shared.publish_to_log_wait(log, value).await;

@@ -80,8 +80,9 @@ fn program(class: Class, seed: u64, together: bool) {
     };
     let (mut publisher, subscriber) = (node("a"), node("b"));
     let capacity = 1 + random.below(4);
+    let places = [StartFrom::New, StartFrom::All, StartFrom::Number(1)];
     let config = SubscribeConfig {
-        from: StartFrom::All,
+        from: places[random.below(3)],
         ..waiting(capacity, 1 + random.below(6) as u32)
     };
     let samples = subscriber.subscribe::<u64>("n", &config).unwrap();
