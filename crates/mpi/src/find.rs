@@ -138,7 +138,10 @@ impl Default for LibrarySearch {
 /// versioned name comes first.)
 fn library_in(place: &Path) -> Option<PathBuf> {
     if place.is_file() {
-        return Some(place.to_owned());
+        // By a name without a folder the system's loader would open a library of its own folders.
+        let is_bare = place.parent() == Some(Path::new(""));
+        let folder = Path::new(if is_bare { "." } else { "" });
+        return Some(folder.join(place));
     }
     let folders = [place.to_owned(), place.join("lib")];
     let candidates = folders
@@ -207,6 +210,15 @@ mod tests {
         let looked = vec![at.join("libs")];
         assert_eq!(missing, Err(MpiError::NotFound { looked }));
         fs::remove_dir_all(at).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_the_working_folder_is_not_looked_for_elsewhere() {
+        // Tests run in the folder of their crate.
+        let found = LibrarySearch::named("Cargo.toml").find();
+        assert_eq!(found, Ok(PathBuf::from("./Cargo.toml")));
+        let found = LibrarySearch::named("src/lib.rs").find();
+        assert_eq!(found, Ok(PathBuf::from("src/lib.rs")));
     }
 
     #[cfg(unix)]
