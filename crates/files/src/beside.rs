@@ -8,7 +8,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// The file of a draft, also of one that is only begun; it is removed when this is dropped.
+/// The file of a draft, also of one that is only begun; it is removed when this is dropped. The
+/// draft takes it out when the file has its name.
 #[derive(Default)]
 pub(crate) struct Removal(pub(crate) Option<PathBuf>);
 

@@ -1,6 +1,6 @@
 //! What a rank does to the windows of others: put, get, accumulate, fetch, swap.
 
-use crate::answers::Answer;
+use crate::answers::WindowAnswer;
 use crate::head::{Act, Head};
 use crate::{Number, Op, Window, WindowError};
 use motet_comm::{CommError, Layout, Plain, Tag};
@@ -53,7 +53,7 @@ impl<T: Plain> Window<T> {
             }
             let head = self.answered(self.head(Act::Get, offset), tag);
             self.ask(rank, head, &(length as u64).to_le_bytes())?;
-            let answer = self.left.or_leave(Answer::numbers(rank, tag), answer);
+            let answer = self.left.or_leave(WindowAnswer::numbers(rank, tag), answer);
             whole(answer.await?, rank, length)
         }
     }
@@ -184,7 +184,7 @@ impl<T: Plain> Window<T> {
         answer: impl Future<Output = Result<Vec<T>, CommError>>,
     ) -> Result<Vec<T>, WindowError> {
         let asked = self.pending.asked(rank);
-        let answer = self.left.or_leave(Answer::numbers(rank, tag), answer);
+        let answer = self.left.or_leave(WindowAnswer::numbers(rank, tag), answer);
         let before = whole(answer.await?, rank, length)?;
         // What was asked before is done too.
         self.pending.are_done(rank, asked);

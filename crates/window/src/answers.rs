@@ -6,7 +6,7 @@ use std::future::Future;
 
 /// An answer that was asked for: who sends it, with which tag. It comes once.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer {
+pub(crate) struct WindowAnswer {
     rank: usize,
     tag: Tag,
     /// Whether it holds numbers of a window; else a word.
@@ -15,19 +15,19 @@ pub(crate) struct Answer {
 
 /// Answers for which nobody waits any more.
 #[derive(Debug, Default)]
-pub(crate) struct LeftAnswers(RefCell<Vec<Answer>>);
+pub(crate) struct LeftAnswers(RefCell<Vec<WindowAnswer>>);
 
 /// Leaves an answer when it is dropped before that has come.
 struct Leaving<'l> {
     left: &'l LeftAnswers,
-    answer: Option<Answer>,
+    answer: Option<WindowAnswer>,
 }
 
-impl Answer {
+impl WindowAnswer {
     /// One of numbers.
     pub(crate) fn numbers(rank: usize, tag: Tag) -> Self {
         let is_numbers = true;
-        Answer {
+        WindowAnswer {
             rank,
             tag,
             is_numbers,
@@ -37,7 +37,7 @@ impl Answer {
     /// One of a word: of a flush, or of a lock.
     pub(crate) fn word(rank: usize, tag: Tag) -> Self {
         let is_numbers = false;
-        Answer {
+        WindowAnswer {
             rank,
             tag,
             is_numbers,
@@ -58,7 +58,11 @@ impl Answer {
 
 impl LeftAnswers {
     /// Waits for an answer. When that is given up the answer is left.
-    pub(crate) async fn or_leave<R>(&self, answer: Answer, call: impl Future<Output = R>) -> R {
+    pub(crate) async fn or_leave<R>(
+        &self,
+        answer: WindowAnswer,
+        call: impl Future<Output = R>,
+    ) -> R {
         let mut leaving = Leaving {
             left: self,
             answer: Some(answer),
@@ -81,7 +85,7 @@ impl LeftAnswers {
     /// Takes all of them, and waits for those that have not come.
     pub(crate) async fn take_all<T: Plain>(&self, comm: &Communicator) -> Result<(), CommError> {
         for answer in self.0.take() {
-            let Answer { rank, tag, .. } = answer;
+            let WindowAnswer { rank, tag, .. } = answer;
             match answer.is_numbers {
                 true => comm.recv::<Vec<T>>(rank, tag).await.map(drop)?,
                 false => comm.recv::<bool>(rank, tag).await.map(drop)?,
