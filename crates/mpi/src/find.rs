@@ -47,7 +47,7 @@ impl LibrarySearch {
 
     /// The usual search: at the place that was named. Else in the environment of Python that is
     /// active, in the loader's path and where systems put libraries. `variable` gives the value of
-    /// a variable of the environment.
+    /// a variable of the environment. An empty name is none.
     #[must_use]
     pub fn usual(
         named: Option<PathBuf>,
@@ -60,7 +60,7 @@ impl LibrarySearch {
         };
         let prefixes = ["VIRTUAL_ENV", "CONDA_PREFIX", "I_MPI_ROOT"];
         LibrarySearch {
-            named,
+            named: named.filter(|named| !named.as_os_str().is_empty()),
             prefixes: prefixes.iter().flat_map(|name| paths(name)).collect(),
             folders: paths("LD_LIBRARY_PATH"),
             system: true,
@@ -219,6 +219,12 @@ mod tests {
         assert_eq!(found, Ok(PathBuf::from("./Cargo.toml")));
         let found = LibrarySearch::named("src/lib.rs").find();
         assert_eq!(found, Ok(PathBuf::from("src/lib.rs")));
+    }
+
+    #[test]
+    fn an_empty_name_is_none() {
+        let search = LibrarySearch::usual(Some(PathBuf::new()), |_| None);
+        assert_eq!(search, LibrarySearch::default());
     }
 
     #[cfg(unix)]
