@@ -225,10 +225,13 @@ fn set_aside(target: &Path) -> io::Result<Option<TempPath>> {
         return Ok(None);
     }
     let folder = existing(target.parent().unwrap_or(target));
-    let before = Builder::new()
-        .prefix(".motet-")
-        .tempfile_in(folder)?
-        .into_temp_path();
+    let mut name = Builder::new();
+    name.prefix(".motet-");
+    // It itself, whatever it is and however long. Some file systems give a file no second name.
+    if let Ok(linked) = name.make_in(&folder, |path| fs::hard_link(target, path)) {
+        return Ok(Some(linked.into_temp_path()));
+    }
+    let before = name.tempfile_in(&folder)?.into_temp_path();
     fs::copy(target, &before)?;
     Ok(Some(before))
 }
@@ -369,6 +372,26 @@ mod tests {
         fs::create_dir_all(root.path().join("y/z")).unwrap();
         assert!(commit(staged).is_err());
         assert_eq!(listing(root.path()), [pair("x", "old"), pair("y", "")]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_set_aside_comes_back_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("x"), "old").unwrap();
+        std::os::unix::fs::symlink("x", root.path().join("link")).unwrap();
+        let folder = ResultsFolder {
+            path: root.path().to_owned(),
+            sync: File::sync_all,
+        };
+        let files = [content("link", "1"), content("y", "2")];
+        let staged = folder.stage(&files, &|| false).unwrap().unwrap();
+        fs::create_dir_all(root.path().join("y/z")).unwrap();
+        assert!(commit(staged).is_err());
+        let link = root.path().join("link").symlink_metadata().unwrap();
+        assert!(link.is_symlink());
+        let there = [pair("link", "old"), pair("x", "old"), pair("y", "")];
+        assert_eq!(listing(root.path()), there);
     }
 
     #[test]
