@@ -4,6 +4,7 @@ use crate::till::{Accounts, Answer, Entry, Shop, TillClient};
 use motet_dispatch::Dispatcher;
 use motet_http::{Config, Peer, Server};
 use motet_ports::wait_blocking;
+use motet_service::system::{ConstructorsClient, Spec};
 use motet_service::{
     Create, FaultCode, IntoFault, Node, Options, Persist, Redb, Service, State, Value, contract,
     data,
@@ -134,6 +135,30 @@ fn dss_010_012_to_017_the_verbs_here_and_by_http() {
     let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
     let peer = Peer::at(&format!("http://{}", server.address())).unwrap();
     wait_blocking(look_at_verbs(peer.client("/there"))).unwrap();
+}
+
+#[test]
+fn dss_080_what_the_constructor_of_another_node_makes_is_called_from_here() {
+    let shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let constructor: ConstructorsClient = peer.client("/sys/constructor");
+    let mut spec = Spec::of_kind("till");
+    spec.at = Some("/second".to_owned());
+    let made = wait_blocking(async { constructor.create(spec).await }).unwrap();
+    let second: TillClient = peer.client(&made.unwrap().path);
+    let entry = Entry {
+        name: "ann".to_owned(),
+        cents: 3,
+    };
+    let paid = wait_blocking(async { second.deposit(entry).await }).unwrap();
+    assert_eq!(paid.unwrap(), 3);
+    // It runs there.
+    let there: TillClient = shop.node.client("/second").unwrap();
+    let balance = wait_blocking(async { there.balance("ann".to_owned()).await });
+    assert_eq!(balance.unwrap().unwrap(), Some(3));
+    let again = wait_blocking(async { constructor.create(Spec::of_kind("castle")).await });
+    let fault = again.unwrap().unwrap_err();
+    assert_eq!(fault.code(), FaultCode::UnknownService);
 }
 
 #[test]
