@@ -5,7 +5,9 @@ use motet_dispatch::{Dispatcher, Replay};
 use motet_ports::timer::sleep;
 use motet_ports::wait_blocking;
 use motet_service::system::{DirectoriesClient, Filter, ManifestsClient};
-use motet_service::{Create, Cx, FaultCode, Node, Service, State, Subscribe, contract, data};
+use motet_service::{
+    Create, Cx, Fault, FaultCode, Node, Notification, Service, State, Subscribe, contract, data,
+};
 use motet_testkit::{Gate, within};
 use std::time::Duration;
 
@@ -66,22 +68,53 @@ macro_rules! lodges {
 lodges!(Lodge);
 lodges!(BackDoor);
 
-/// Says so to its partner when it ends.
-#[contract(uri = "test:visitor/1", state = Passed)]
-trait Visitors {}
+/// What has happened, in this order.
+#[data]
+#[derive(Default)]
+struct Lines {
+    lines: Vec<String>,
+}
+
+/// Hears of its partner, comes by each second, and when it ends.
+#[contract(uri = "test:visitor/1", state = Lines)]
+trait Visitors {
+    #[update]
+    async fn work(&mut self);
+    #[notified]
+    fn hear(&mut self, by: Notification<LodgesContract>);
+    #[every(seconds = 1.0)]
+    fn knock(&mut self);
+}
 
 #[derive(Service)]
-#[service(contract = Visitors, name = "visitor", stop = go)]
+#[service(contract = Visitors, name = "visitor", start = come, stop = go)]
 struct Visitor {
     #[state]
-    passed: State<Passed>,
+    seen: State<Lines>,
     #[partner(policy = UseExisting)]
     lodge: LodgesClient,
 }
 
-impl Visitors for Visitor {}
+impl Visitors for Visitor {
+    async fn work(&mut self) {
+        self.seen.lines.push("begins".to_owned());
+        sleep(100 * MS).await;
+        self.seen.lines.push("ends".to_owned());
+    }
+    fn hear(&mut self, _: Notification<LodgesContract>) {
+        self.seen.lines.push("hears".to_owned());
+    }
+    fn knock(&mut self) {
+        self.lodge.post(LodgesRequest::Leave(())).unwrap();
+    }
+}
 
 impl Visitor {
+    async fn come(&mut self, cx: &Cx) -> Result<(), Fault> {
+        cx.subscribe::<VisitorsClient, _>(&self.lodge, Subscribe::all(), VisitorsRequest::Hear)
+            .await
+    }
+
     async fn go(self, _: &Cx) {
         self.lodge.leave().await.unwrap();
     }
@@ -129,6 +162,46 @@ fn dss_006_a_service_that_the_directory_does_not_show() {
     });
 }
 
+/// A lodge and its visitor, whose path comes after that of its partner.
+async fn lodge_and_visitor(node: &Node) -> (LodgesClient, VisitorsClient) {
+    let lodge = node.create(Create::<Lodge>::of().at("/a")).await.unwrap();
+    let visitor = node.create(Create::<Visitor>::of().at("/b")).await;
+    (lodge, visitor.unwrap())
+}
+
+#[test]
+fn dss_037_a_notification_comes_between_changes() {
+    replay(async |node| {
+        let (lodge, visitor) = lodge_and_visitor(&node).await;
+        let work = [visitor.work(), visitor.work()].map(IntoFuture::into_future);
+        for _ in 0..3 {
+            lodge.leave().await.unwrap();
+            sleep(30 * MS).await;
+        }
+        for work in work {
+            work.await.unwrap();
+        }
+        sleep(MS).await;
+        let lines = visitor.get().await.unwrap().lines.clone();
+        let is_alone = |two: &[String]| (two[0] == "begins") == (two[1] == "ends");
+        assert!(lines.windows(2).all(is_alone), "{lines:?}");
+        let heard = lines.iter().filter(|line| *line == "hears").count();
+        assert_eq!((lines.len(), heard), (7, 3));
+    });
+}
+
+#[test]
+fn dss_041_what_comes_each_second_ends_with_its_service() {
+    replay(async |node| {
+        let (lodge, visitor) = lodge_and_visitor(&node).await;
+        sleep(3500 * MS).await;
+        assert_eq!(lodge.passed().await, Ok(3));
+        visitor.drop_service().await.unwrap();
+        sleep(10_000 * MS).await;
+        assert_eq!(lodge.passed().await, Ok(4), "it has left, and no more");
+    });
+}
+
 #[test]
 fn dss_042_a_service_that_blocks_its_own_thread_keeps_no_other() {
     within(Duration::from_secs(60), || {
@@ -158,9 +231,7 @@ fn dss_042_a_service_that_blocks_its_own_thread_keeps_no_other() {
 fn dss_098_sem_g391_a_service_ends_before_its_partner() {
     replay(async |node| {
         // By the order of their paths the partner would end first.
-        let lodge = node.create(Create::<Lodge>::of().at("/a")).await.unwrap();
-        let visitor = node.create(Create::<Visitor>::of().at("/b")).await;
-        visitor.unwrap();
+        let (lodge, _visitor) = lodge_and_visitor(&node).await;
         let told = lodge.subscribe(Subscribe::all()).await.unwrap();
         node.shutdown().await;
         let names: Vec<_> = std::iter::from_fn(|| told.test())
