@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Words and what they mean.
@@ -194,13 +194,50 @@ fn dss_091_put_replaces_and_delete_is_for_those_that_have_one() {
     let refused = shop.ask("DELETE", "/till", "", "");
     assert_eq!(refused.status, 405, "{refused:?}");
     let job = shop.send("POST", "/till/-/audit", "", "10").json();
-    let cancel = format!("{}/-/cancel", job["path"].as_str().unwrap());
-    let mut status = shop.send("POST", &cancel, "", "").status;
+    let job = job["path"].as_str().unwrap();
+    let mut status = shop.ask("DELETE", job, "", "").status;
     // The job may have ended before.
     if status != 200 {
-        status = shop.get(job["path"].as_str().unwrap()).status;
+        status = shop.get(job).status;
     }
     assert_eq!(status, 200);
+}
+
+#[test]
+fn dss_091_delete_is_the_delete_of_the_contract() {
+    let dispatcher = Dispatcher::new(2);
+    let builder = Node::builder("words").register::<Pocket>();
+    let node = builder.start(&dispatcher).unwrap();
+    let create = Create::<Pocket>::of().at("/words");
+    let words = wait_blocking(node.create(create)).unwrap().unwrap();
+    let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
+    let ask = |method: &str, path: &str, headers: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}");
+        let request = format!("{head}connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        Answer::read(stream)
+    };
+    let put = async { words.put(meaning("ant", "insect")).await };
+    wait_blocking(put).unwrap().unwrap();
+    let outdated = ask("DELETE", "/words?body=ant", "if-match: \"v0\"\r\n");
+    assert_eq!(outdated.status, 412, "{outdated:?}");
+    assert_eq!(ask("DELETE", "/words?body=ant", "").status, 200);
+    assert_eq!(ask("GET", "/words", "").json(), json!({"words": {}}));
+    let again = ask("DELETE", "/words?body=ant", "");
+    assert_eq!(again.status, 404, "{again:?}");
+    assert_eq!(again.json()["title"], "UnknownEntry");
+    assert_eq!(ask("DELETE", "/words?body=7", "").status, 422);
+    let refused = ask("POST", "/words", "");
+    let allow = "GET, HEAD, PUT, DELETE, OPTIONS";
+    assert_eq!(
+        (refused.status, refused.header("allow")),
+        (405, Some(allow))
+    );
+    let document = ask("GET", "/openapi.json", "").json();
+    let described = &document["paths"]["/words"]["delete"];
+    assert_eq!(described["parameters"][2]["name"], "body");
+    assert_eq!(described["responses"]["200"]["description"], "done");
 }
 
 #[test]
