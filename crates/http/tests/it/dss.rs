@@ -137,6 +137,62 @@ fn dss_010_012_to_017_the_verbs_here_and_by_http() {
     wait_blocking(look_at_verbs(peer.client("/there"))).unwrap();
 }
 
+/// What lies on a scale.
+#[data]
+#[derive(Default)]
+struct Scale {
+    grams: f64,
+}
+
+#[contract(uri = "test:scale/1", state = Scale)]
+trait Scales {
+    #[query]
+    fn needle(&self) -> f64;
+    #[update]
+    fn weigh(&mut self, grams: f64);
+}
+
+/// Its needle is stuck.
+#[derive(Service)]
+#[service(contract = Scales)]
+struct KitchenScale {
+    #[state]
+    scale: State<Scale>,
+}
+
+impl Scales for KitchenScale {
+    fn needle(&self) -> f64 {
+        panic!("it is stuck at {}", self.scale.grams)
+    }
+    fn weigh(&mut self, grams: f64) {
+        self.scale.grams = grams;
+    }
+}
+
+#[test]
+fn dss_030_049_what_goes_wrong_elsewhere_is_a_fault_here() {
+    let dispatcher = Dispatcher::new(2);
+    let builder = Node::builder("kitchen").register::<KitchenScale>();
+    let node = builder.start(&dispatcher).unwrap();
+    let create = Create::<KitchenScale>::of().at("/scale");
+    wait_blocking(node.create(create)).unwrap().unwrap();
+    let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
+    let peer = Peer::at(&server.url()).unwrap();
+    let scale: ScalesClient = peer.client("/scale");
+    let weigh = |grams: f64| wait_blocking(async { scale.weigh(grams).await }).unwrap();
+    let fault = weigh(f64::NAN).unwrap_err();
+    assert!(fault.reason().contains("NaN"), "{fault}");
+    let calls = node.find("/scale").unwrap().figures().calls;
+    assert_eq!(calls, 0, "it was not sent");
+    weigh(2.5).unwrap();
+    let fault = wait_blocking(async { scale.needle().await }).unwrap();
+    let fault = fault.unwrap_err();
+    assert_eq!(fault.code(), FaultCode::OperationFailed);
+    assert!(fault.reason().contains("it is stuck at 2.5"), "{fault}");
+    let state = wait_blocking(async { scale.get().await }).unwrap().unwrap();
+    assert_eq!((state.version, state.grams), (1, 2.5), "it goes on");
+}
+
 #[test]
 fn dss_080_what_the_constructor_of_another_node_makes_is_called_from_here() {
     let shop = Shop::open();
