@@ -1,8 +1,8 @@
-//! Random programs of publications, cuts, restarts and slow readers: what a subscriber has seen and
+//! Random programs of publications, cuts, kills and slow readers: what a subscriber has seen and
 //! what it was told that it missed are together what was published, in every class.
 
 use crate::nodes::{Net, waiting};
-use motet_mesh::{Class, Qos, Sample, SimulatedNetwork, Subscription};
+use motet_mesh::{Class, Node, Qos, Sample, SimulatedNetwork, SubscribeConfig, Subscription};
 use motet_testkit::Random;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -44,6 +44,21 @@ impl Seen {
         }
     }
 
+    /// The numbers that were seen or told in a life: a run without a gap, each of them once.
+    fn run(self) -> BTreeSet<u64> {
+        let Seen { numbers, told } = self;
+        let is_in_order = numbers.windows(2).all(|two| two[0] < two[1]);
+        assert!(is_in_order, "{numbers:?}");
+        let mut all = told;
+        for number in numbers {
+            assert!(all.insert(number), "{number} is seen and told");
+        }
+        let ends = all.first().zip(all.last());
+        let length = ends.map_or(0, |(first, last)| last - first + 1);
+        assert_eq!(all.len() as u64, length, "{all:?}");
+        all
+    }
+
     fn take(&mut self, sample: &Sample<u64>) {
         assert_eq!(*sample.value, sample.number);
         if let Some(gap) = sample.gap {
@@ -52,6 +67,14 @@ impl Seen {
             }
         }
         self.numbers.push(sample.number);
+    }
+}
+
+fn qos(class: Class, depth: u32) -> Qos {
+    match class {
+        Class::Latest => Qos::latest(depth),
+        Class::Reliable => Qos::reliable(depth),
+        _ => Qos::acknowledged(depth),
     }
 }
 
@@ -68,25 +91,12 @@ fn program(class: Class, seed: u64, together: bool) {
         .subscribe::<u64>("n", &waiting(capacity, 1 + random.below(6) as u32))
         .unwrap();
     let depth = 1 + random.below(6) as u32;
-    let qos = match class {
-        Class::Latest => Qos::latest(depth),
-        Class::Reliable => Qos::reliable(depth),
-        _ => Qos::acknowledged(depth),
-    };
-    let topic = publisher.topic::<u64>("n", qos).unwrap();
+    let topic = publisher.topic::<u64>("n", qos(class, depth)).unwrap();
     net.replay.run();
     let (mut next, mut cut, mut seen) = (1, false, Seen::default());
     for _ in 0..60 {
         match random.below(10) {
-            0 => {
-                cut = !cut;
-                let change = if cut {
-                    SimulatedNetwork::cut
-                } else {
-                    SimulatedNetwork::mend
-                };
-                change(&net.network, "a", "b");
-            }
+            0 => cut_or_mend(&net, &mut cut),
             1..=3 => seen.read(&samples, 1 + random.below(4)),
             _ => {
                 if topic.publish(next).is_ok() {
@@ -116,10 +126,109 @@ fn program(class: Class, seed: u64, together: bool) {
     seen.check(class, next);
 }
 
+/// Breaks the link, or joins it again.
+fn cut_or_mend(net: &Net, cut: &mut bool) {
+    *cut = !*cut;
+    let change = if *cut {
+        SimulatedNetwork::cut
+    } else {
+        SimulatedNetwork::mend
+    };
+    change(&net.network, "a", "b");
+}
+
+/// A subscriber from the start of its node until that is killed.
+struct Life {
+    samples: Subscription<u64>,
+    seen: Seen,
+    _node: Node,
+}
+
+impl Life {
+    fn begin(net: &Net, incarnation: u64, config: &SubscribeConfig) -> Self {
+        let node = net.node("b", incarnation);
+        Life {
+            samples: node.subscribe::<u64>("n", config).unwrap(),
+            seen: Seen::default(),
+            _node: node,
+        }
+    }
+
+    fn read(&mut self, most: usize) {
+        self.seen.read(&self.samples, most);
+    }
+
+    /// The node is killed. What it had accepted is read still; then it is gone.
+    fn end(mut self, net: &Net) -> BTreeSet<u64> {
+        net.network.kill("b");
+        for _ in 0..10 {
+            self.read(usize::MAX);
+            net.replay.run_for(Duration::from_millis(1));
+        }
+        self.read(usize::MAX);
+        self.seen.run()
+    }
+}
+
+/// As a program, with a subscriber that is killed and comes back. What was published to it, and no
+/// life of it has seen or was told, the publisher was told. Of the latest it knows the count only.
+fn program_with_kills(class: Class, seed: u64) {
+    let (net, mut random) = (Net::new(seed), Random::new(seed));
+    let publisher = net.node("a", 1);
+    let config = waiting(1 + random.below(4), 1 + random.below(6) as u32);
+    let qos = qos(class, 1 + random.below(6) as u32);
+    let topic = publisher.topic::<u64>("n", qos).unwrap();
+    let mut life = Life::begin(&net, 1, &config);
+    net.replay.run();
+    let (mut next, mut cut, mut lives) = (1, false, 1);
+    let (mut known, mut owed) = (BTreeSet::new(), BTreeSet::new());
+    for _ in 0..60 {
+        match random.below(12) {
+            0 => cut_or_mend(&net, &mut cut),
+            1 => {
+                known.extend(life.end(&net));
+                lives += 1;
+                life = Life::begin(&net, lives, &config);
+            }
+            2..=4 => life.read(1 + random.below(4)),
+            _ => {
+                if let Ok(published) = topic.publish(next) {
+                    owed.extend((published.subscribers > 0).then_some(next));
+                    next += 1;
+                }
+            }
+        }
+        net.replay
+            .run_for(Duration::from_micros(random.below(3000) as u64));
+    }
+    net.network.mend("a", "b");
+    net.replay.run();
+    while topic.publish(next).is_err() {
+        life.read(usize::MAX);
+        net.replay.run();
+    }
+    while life.seen.numbers.last() != Some(&next) {
+        net.replay.run();
+        let before = life.seen.numbers.len();
+        life.read(usize::MAX);
+        let comes = life.seen.numbers.len() > before;
+        assert!(comes, "seed {seed}: the last sample does not come");
+    }
+    known.extend(life.seen.run());
+    let told = std::iter::from_fn(|| topic.losses().test());
+    known.extend(told.flat_map(|lost| lost.gap.from..=lost.gap.to));
+    let nobody_was_told: Vec<_> = owed.difference(&known).collect();
+    assert!(
+        class == Class::Latest || nobody_was_told.is_empty(),
+        "seed {seed}, {class}: {nobody_was_told:?}"
+    );
+}
+
 fn programs(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         for class in [Class::Latest, Class::Reliable, Class::Acknowledged] {
             program(class, seed, seed % 2 == 1);
+            program_with_kills(class, seed);
         }
     }
 }
