@@ -219,7 +219,9 @@ fn commit(staged: Vec<Staged>) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Keeps what is at `target` under a second name, if there is something.
+/// Keeps what is at `target` under a second name, if there is something. That may also be a link
+/// that leads nowhere, or what nobody here may read: it is copied only where it can have no second
+/// name.
 fn set_aside(target: &Path) -> io::Result<Option<TempPath>> {
     if !is_there(target) {
         return Ok(None);
@@ -392,6 +394,24 @@ mod tests {
         assert!(link.is_symlink());
         let there = [pair("link", "old"), pair("x", "old"), pair("y", "")];
         assert_eq!(listing(root.path()), there);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_nowhere_is_written_over_or_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let link = root.path().join("x");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        let folder = ResultsFolder::check(root.path(), &["x", "y"]).unwrap();
+        let files = [content("x", "1"), content("y", "2")];
+        let staged = folder.stage(&files, &|| false).unwrap().unwrap();
+        // A folder that is not empty took the place of the last file after the check.
+        fs::create_dir_all(root.path().join("y/z")).unwrap();
+        assert!(commit(staged).is_err());
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("nowhere"));
+        fs::remove_dir_all(root.path().join("y")).unwrap();
+        assert!(folder.write(&files, || false).unwrap());
+        assert_eq!(listing(root.path()), [pair("x", "1"), pair("y", "2")]);
     }
 
     #[test]
