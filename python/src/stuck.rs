@@ -186,6 +186,17 @@ fn place_of(py: Python<'_>, ident: u64) -> Option<String> {
     place().ok().flatten()
 }
 
+/// Has the ranks of this process raise an exception of the type of `error` at their next step of
+/// Python: those that compute look for nothing else.
+pub(crate) fn interrupt(py: Python<'_>, ranks: &RankThreads, error: &PyErr) -> PyResult<()> {
+    // Outside the lock: a rank that begins has the interpreter and wants it.
+    let threads = ranks.threads.lock().clone();
+    let idents: Vec<u64> = threads.into_iter().map(|(_, ident)| ident).collect();
+    let module = py.import("motet._interrupt")?;
+    module.call_method1("interrupt", (idents, error.get_type(py)))?;
+    Ok(())
+}
+
 impl WaitingRank {
     pub(crate) fn new(ranks: &RankThreads) -> WaitingRank {
         ranks.waiting.fetch_add(1, Ordering::Relaxed);

@@ -287,3 +287,33 @@ def test_sem_g501_what_does_not_wait_for_room_is_sent_at_once():
     world = World.threads(2).limit(1, overflow="wait")
     assert world.run(exchanges) == ["first", "first"]
     assert world.run(in_order) == [None, [0, 1, 2]]
+
+
+COMPUTES = """
+import os, signal, threading
+from motet.comm import World
+
+begun = threading.Barrier(3)
+
+def main(comm):
+    begun.wait(60)
+    if comm.rank == 0:
+        comm.recv(source=1)
+    if comm.rank == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        pass
+
+for turn in range(2):
+    try:
+        World.threads(3).run(main)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_sem_g449_ctrl_c_ends_ranks_that_compute_in_python():
+    done = subprocess.run(
+        [sys.executable, "-c", COMPUTES], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0 and done.stdout == "interrupted\n" * 2, done.stderr
