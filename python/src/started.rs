@@ -2,6 +2,7 @@
 
 use crate::given::{BegunCall, CallResult};
 use crate::own::{OWN, WaitFailure, poll};
+use crate::stuck::without_places;
 use motet::CommError;
 use motet::dispatch::eagerly;
 use motet_sync::thread_local;
@@ -98,7 +99,7 @@ pub(crate) fn set_mpi_exception(py: Python<'_>, class: Py<PyAny>) {
 /// What a call of MPI raises.
 pub(crate) fn mpi_error(fault: WaitFailure) -> PyErr {
     let (class, said) = match fault {
-        WaitFailure::Comm(error) => (class(&error), error.to_string()),
+        WaitFailure::Comm(error) => (class(&error), said(&error)),
         WaitFailure::Mpi(class, said) => (class, said),
         other => return PyErr::from(other),
     };
@@ -109,6 +110,22 @@ pub(crate) fn mpi_error(fault: WaitFailure) -> PyErr {
             Err(error) => error,
         },
     })
+}
+
+/// What is wrong. All messages are of bytes here.
+fn said(error: &CommError) -> String {
+    match error {
+        CommError::Truncated {
+            source,
+            tag,
+            length,
+            room,
+        } => format!(
+            "the message from rank {source} with tag {tag} has {length} bytes, and there is room \
+             for {room}; Probe tells the length before"
+        ),
+        other => without_places(&other.to_string()),
+    }
 }
 
 /// The name of the error class of MPI.

@@ -149,7 +149,7 @@ fn is_stuck(graph: &WaitGraph, least: Duration) -> bool {
 }
 
 /// The text without places in the source of the extension, which tell a user of Python nothing.
-fn without_places(text: &str) -> String {
+pub(crate) fn without_places(text: &str) -> String {
     const AT: &str = " at ";
     let mut parts = text.split(AT);
     let mut kept = parts.next().unwrap_or_default().to_owned();

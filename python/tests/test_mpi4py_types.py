@@ -164,3 +164,22 @@ def test_complex_numbers_have_no_largest():
         return totals.tolist()
 
     assert World.threads(2).run(main) == [[2, 2]] * 2
+
+
+def test_what_does_not_fit_is_told_in_bytes_and_without_places_in_the_extension():
+    def main(_):
+        comm, numbers = MPI.COMM_WORLD, numpy.ones(5)
+        apart = comm.Dup()
+        if comm.rank == 0:
+            comm.Send(numbers, dest=1)
+        else:
+            with pytest.raises(MPI.Exception, match="has 40 bytes, and there is room for 16"):
+                comm.Recv(numpy.ones(2), source=0)
+            # It stays there.
+            comm.Recv(numbers, source=0)
+        with pytest.raises(MPI.Exception, match="different collectives") as raised:
+            apart.Allreduce(numbers[comm.rank :], numpy.empty(5 - comm.rank))
+        said = str(raised.value)
+        return ".rs" in said, "5 elements" in said and "4 elements" in said
+
+    assert World.threads(2).run(main) == [(False, True)] * 2
