@@ -114,17 +114,10 @@ pub(crate) fn mpi_error(fault: WaitFailure) -> PyErr {
 
 /// What is wrong. All messages are of bytes here.
 fn said(error: &CommError) -> String {
+    let told = error.to_string();
     match error {
-        CommError::Truncated {
-            source,
-            tag,
-            length,
-            room,
-        } => format!(
-            "the message from rank {source} with tag {tag} has {length} bytes, and there is room \
-             for {room}; Probe tells the length before"
-        ),
-        other => without_places(&other.to_string()),
+        CommError::Truncated { .. } => told.replacen("elements", "bytes", 1),
+        _ => without_places(&told),
     }
 }
 
