@@ -163,7 +163,8 @@ def _as_it_is(answer: Any) -> Any:
 class Service:
     """A service of another node; its operations are methods: `till.deposit(40)`.
 
-    The body of an operation is one argument, or fields by their names.
+    The body of an operation is one argument, or fields by their names. An operation with the name
+    of something else here, as `path`, is called by `call("path")`.
     """
 
     def __init__(self, peer: _motet.Peer, path: str) -> None:
@@ -222,7 +223,10 @@ class Service:
         return self._call("get", read=lambda came: Snapshot(came["state"], came["version"]))
 
     def lookup(self) -> Call:
-        """Lookup: what the service is, and its operations."""
+        """Lookup: what the service is, and its operations.
+
+        Those of a class of Python are not listed: the fault of a call by another name names them.
+        """
         return self._call("lookup")
 
     def replace(self, state: Any) -> Call:
