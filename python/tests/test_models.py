@@ -239,6 +239,8 @@ def test_wrong_sequences_are_named():
         # What is a sum of 8 in 64 bits is none.
         (lambda: GaussianHMM(2).fit(column, lengths=[2**63, 2**63, 8]), "lengths add up to 18"),
         (lambda: GaussianHMM(2).fit(column, lengths=[3.7, 4.3]), "lengths hold 3.7"),
+        (lambda: GaussianHMM(2).fit(column, lengths=[numpy.nan, 4]), "lengths hold nan"),
+        (lambda: GaussianHMM(2).fit(column, lengths=[[4, 4]]), "lengths hold .4, 4."),
         (lambda: GaussianHMM(2).fit(numbers), "1D|1 dimensions"),
         (lambda: GaussianHMM(0).fit(column), "positive"),
         (lambda: CategoricalHMM(10**9).fit([0, 1]), "n_samples=2 should be >= n_components"),
@@ -248,9 +250,18 @@ def test_wrong_sequences_are_named():
         (lambda: CategoricalHMM(2).fit([0, 2**40]), "below 2"),
         (lambda: CategoricalHMM(2).fit([[0, 1], [1, 1]]), "one column"),
         (lambda: GaussianHMM(2).score(column), "fit"),
+        (lambda: GaussianHMM(2).aic(column), "fit"),
+        (lambda: GaussianHMM(2).bic(column), "fit"),
     ]:
         with pytest.raises(ValueError, match=words):
             wrong()
+    for wrong in (8, "44"):
+        with pytest.raises(TypeError, match=f"lengths is {wrong!r}: it must be a list"):
+            GaussianHMM(2).fit(column, lengths=wrong)
+    # What can be read once is enough.
+    alike = [GaussianHMM(2).fit(column, lengths=given) for given in ([4, 4], iter([4, 4]))]
+    alike.append(GaussianHMM(2).fit(column, iter([4, 4])))
+    assert len({found.transmat_.tobytes() for found in alike}) == 1
     found = CategoricalHMM(2).fit([0, 1, 0, 1])
     with pytest.raises(ValueError, match="holds 7"):
         found.score([0, 7])
