@@ -183,3 +183,15 @@ def test_what_does_not_fit_is_told_in_bytes_and_without_places_in_the_extension(
         return ".rs" in said, "5 elements" in said and "4 elements" in said
 
     assert World.threads(2).run(main) == [(False, True)] * 2
+
+
+def test_numbers_that_mpi_has_not_are_told_with_what_to_give():
+    for kind in ([("a", "f8"), ("b", "i4")], "U3", "M8[s]"):
+        with pytest.raises(KeyError, match=r"give the bytes as \[x, MPI.BYTE\]"):
+            MPI.COMM_SELF.Send(numpy.zeros(2, kind), dest=0)
+    rows, came = (
+        numpy.ones(2, [("a", "f8"), ("b", "i4")]),
+        numpy.zeros(2, [("a", "f8"), ("b", "i4")]),
+    )
+    MPI.COMM_SELF.Sendrecv([rows, MPI.BYTE], 0, recvbuf=[came, MPI.BYTE], source=0)
+    assert (came == rows).all()
