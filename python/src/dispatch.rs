@@ -4,7 +4,7 @@ use crate::errors::MotetError;
 use crate::forked::{Maker, leave};
 use crate::handlers::{handle, raised};
 use crate::ports::{Outside, Port};
-use crate::waiting::{PendingObject, blocked, in_no_task};
+use crate::waiting::{PendingObject, blocked, in_no_handler};
 use motet::{
     DispatcherConfig, DispatcherQueue, Exception, ExecutionPolicy, FromHandler, QueueConfig,
 };
@@ -101,7 +101,7 @@ impl Dispatcher {
     #[pyo3(signature = (seconds=None))]
     fn wait_idle(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         let inner = self.open()?;
-        in_no_task(
+        in_no_handler(
             "Dispatcher.wait_idle waits for the handlers, and this is one: call it on another thread",
         )?;
         let ended = motet::Port::new();
@@ -117,7 +117,7 @@ impl Dispatcher {
             // What the other process has made is its own.
             return Ok(());
         }
-        in_no_task(
+        in_no_handler(
             "Dispatcher.close waits for the handlers, and this is one: call it on another thread",
         )?;
         let (ended, inner) = self.shut();
