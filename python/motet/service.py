@@ -135,7 +135,8 @@ def _answer(came: tuple[bool, str]) -> Any:
 class Call:
     """A call that is on its way: await it, or block the thread for it, once.
 
-    One that nobody waits for may not be carried out, and warns.
+    One that nobody waits for may not be carried out, and warns. `asyncio.gather`, `wait_for` and
+    `ensure_future` take calls; `create_task` and `TaskGroup` take coroutines alone.
     """
 
     def __init__(self, waiting: _motet.Waiting, read: Callable[[Any], Any]) -> None:

@@ -317,3 +317,12 @@ def test_sem_g449_ctrl_c_ends_ranks_that_compute_in_python():
         [sys.executable, "-c", COMPUTES], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0 and done.stdout == "interrupted\n" * 2, done.stderr
+
+
+def test_a_main_that_is_no_function_of_a_rank_is_told():
+    async def main(comm):
+        return comm.rank
+
+    for wrong, words in [(main, "main is async"), (3, "main is 3: it must be a function")]:
+        with pytest.raises(TypeError, match=words):
+            World.threads(1).run(wrong)
