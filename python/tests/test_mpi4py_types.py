@@ -1,6 +1,7 @@
 """mpi4py's names: datatypes, and what lies in buffers."""
 
 import sys
+import time
 
 import numpy
 import pytest
@@ -195,3 +196,27 @@ def test_numbers_that_mpi_has_not_are_told_with_what_to_give():
     )
     MPI.COMM_SELF.Sendrecv([rows, MPI.BYTE], 0, recvbuf=[came, MPI.BYTE], source=0)
     assert (came == rows).all()
+
+
+def test_an_array_that_another_rank_receives_into_is_told():
+    shared = numpy.zeros(4)
+
+    def main(_):
+        comm = MPI.COMM_WORLD
+        if comm.rank == 1:
+            comm.Recv(shared, source=0, tag=1)
+            return shared.tolist()
+        for call in (
+            lambda: comm.Send(shared, dest=1, tag=2),
+            lambda: comm.Recv(shared, source=0, tag=3),
+        ):
+            with pytest.raises(BufferError, match="in use by a call of another rank"):
+                # Until the other rank has begun.
+                while True:
+                    comm.Send(numpy.empty(4), dest=0, tag=3)
+                    call()
+                    time.sleep(0.001)
+        comm.Send(numpy.ones(4), dest=1, tag=1)
+        return None
+
+    assert World.threads(2).run(main)[1] == [1, 1, 1, 1]
