@@ -1,4 +1,5 @@
 import pickle
+import tracemalloc
 
 import numpy
 import pytest
@@ -74,6 +75,23 @@ def test_a_mixture_draws_rows_of_its_own_kind(groups, kind):
         assert numpy.abs(away / numpy.outer(scale, scale)).max() < 0.05
     with pytest.raises(ValueError, match="n_samples is 0"):
         found.sample(0)
+
+
+@pytest.mark.parametrize("kind", ["diag", "spherical"])
+def test_a_mixture_of_many_columns_that_do_not_vary_together_keeps_no_matrix(kind):
+    rows = numpy.random.default_rng(1).normal(size=(20, 1500))
+    rows[:10] += 3
+    tracemalloc.start()
+    try:
+        found = GaussianMixture(2, covariance_type=kind).fit(rows)
+        assert found.predict_proba(rows).shape == (20, 2)
+        assert found.sample(20)[0].shape == rows.shape
+        assert found.precisions_.size in (2, 2 * 1500)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # One matrix has 18 MB.
+    assert most < 15_000_000
 
 
 def chains():
