@@ -16,6 +16,7 @@ from motet.ports import (
     Dispatcher,
     Port,
     after,
+    join,
     receive,
     sleep,
 )
@@ -203,6 +204,16 @@ def test_sem_g446_a_fit_in_a_rank_ends_with_its_run():
 
     with pytest.raises(LookupError, match="no more rows"):
         World.threads(2).run(main)
+
+
+def test_who_waits_is_told_in_the_words_of_python(dispatcher):
+    orders, parts = Port(), Port()
+    join([orders, parts.times(2)], print).activate(dispatcher.queue("assembly"))
+    orders.post("bicycle")
+    told = dispatcher.why()
+    assert "queue 'assembly'" in told and "of objects: 0 there, 2 needed, missing" in told
+    assert repr(parts).split(":")[0].removeprefix("<Port") in told
+    assert ".rs" not in told and "pyo3" not in told and ",\n" not in told
 
 
 @service
