@@ -112,11 +112,12 @@ pub(crate) fn mpi_error(fault: WaitFailure) -> PyErr {
     })
 }
 
-/// What is wrong. All messages are of bytes here.
+/// What is wrong, in the words of Python. All messages are of bytes here.
 fn said(error: &CommError) -> String {
     let told = error.to_string();
     match error {
         CommError::Truncated { .. } => told.replacen("elements", "bytes", 1),
+        CommError::Full { .. } => told.replace("SendOverflow::Wait", "limit(…, overflow=\"wait\")"),
         _ => without_places(&told),
     }
 }
