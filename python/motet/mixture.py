@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from os import PathLike
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy
 
 from motet import _motet
-from motet._base import BaseEstimator, DensityMixin, fitted
+from motet._base import BaseEstimator, ConvergenceWarning, DensityMixin, fitted
 from motet._callbacks import told
 from motet._input import checked, wide
 from motet._parameters import check, of_rows, randoms, seed, whole
@@ -123,6 +124,13 @@ class GaussianMixture(Shown, DensityMixin, BaseEstimator):
         self.lower_bound_ = found.log_likelihood
         self._bic, self._aic = found.bic, found.aic
         self._factor()
+        if not self.converged_:
+            warnings.warn(
+                f"the mixture has not converged in max_iter={self.max_iter} steps: give it more, "
+                "or a larger tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _found(self, X: numpy.ndarray) -> Any:

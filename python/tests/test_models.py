@@ -1,5 +1,6 @@
 import pickle
 import tracemalloc
+import warnings
 
 import numpy
 import pytest
@@ -75,6 +76,14 @@ def test_a_mixture_draws_rows_of_its_own_kind(groups, kind):
         assert numpy.abs(away / numpy.outer(scale, scale)).max() < 0.05
     with pytest.raises(ValueError, match="n_samples is 0"):
         found.sample(0)
+
+
+def test_a_mixture_that_has_not_converged_says_so(groups):
+    with pytest.warns(UserWarning, match="not converged in max_iter=2 steps"):
+        assert not GaussianMixture(3, max_iter=2, tol=0.0).fit(groups).converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert GaussianMixture(3).fit(groups).converged_
 
 
 @pytest.mark.parametrize("kind", ["diag", "spherical"])
