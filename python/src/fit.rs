@@ -279,5 +279,6 @@ fn heard(py: Python<'_>, callback: &Py<PyAny>, now: &Progress) -> PyResult<bool>
     told.set_item("free_energy", now.free_energy)?;
     told.set_item("done", now.done)?;
     let answer = callback.call1(py, (told,))?;
-    Ok(answer.is_none(py) || answer.is_truthy(py)?)
+    // `False` and that of numpy; what else is empty or 0 says nothing.
+    Ok(answer.extract::<bool>(py).unwrap_or(true))
 }
