@@ -136,7 +136,7 @@ fn allocate<F: Future<Output = ()>>(
 }
 
 /// What is different for each type of future. All else is compiled once, for all of them.
-struct Kind {
+struct FutureKind {
     /// Polls the future. The calling thread runs the task, and the future is there.
     poll: unsafe fn(NonNull<Prefix>, &mut Context<'_>) -> Poll<()>,
     /// Drops the future, which is there. The calling thread owns the queued task.
@@ -147,15 +147,18 @@ struct Kind {
 
 impl<F: Future<Output = ()>> FutureNode<F> {
     const VTABLE: &'static VTable = &VTable {
-        // SAFETY: the front is that of a `FutureNode<F>`, in each of them.
+        // SAFETY: the front is that of a `FutureNode<F>`.
         run: |header| unsafe { run(header, Self::KIND) },
+        // SAFETY: as above.
         cleanup: |header| unsafe { discard(header, Self::KIND) },
+        // SAFETY: as above.
         discard: |header| unsafe { discard(header, Self::KIND) },
         name: |_| std::any::type_name::<F>(),
+        // SAFETY: as above.
         skip: |header| unsafe { skip(header, Self::KIND) },
     };
 
-    const KIND: &'static Kind = &Kind {
+    const KIND: &'static FutureKind = &FutureKind {
         poll: |prefix, cx| {
             // SAFETY: this thread runs the task, so nobody else touches the future. It is pinned by
             // its node, which does not move it before it is dropped.
@@ -184,7 +187,7 @@ impl<F: Future<Output = ()>> FutureNode<F> {
 
 /// # Safety
 /// `header` is the front of a queued node of this kind; the queue's reference passes to the call.
-unsafe fn run(header: NonNull<TaskHeader>, kind: &'static Kind) {
+unsafe fn run(header: NonNull<TaskHeader>, kind: &'static FutureKind) {
     let prefix: NonNull<Prefix> = header.cast();
     // SAFETY: the queue's reference keeps the node alive.
     let state = unsafe { &prefix.as_ref().state };
@@ -234,7 +237,7 @@ unsafe fn run(header: NonNull<TaskHeader>, kind: &'static Kind) {
 
 /// # Safety
 /// The calling thread runs the task, and the future is there.
-unsafe fn poll(prefix: NonNull<Prefix>, kind: &'static Kind) -> After {
+unsafe fn poll(prefix: NonNull<Prefix>, kind: &'static FutureKind) -> After {
     // The waker borrows the queue's reference: it is never dropped.
     // SAFETY: VTABLE keeps RawWaker's contract; see its functions.
     let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(prefix)) });
@@ -265,7 +268,7 @@ unsafe fn poll(prefix: NonNull<Prefix>, kind: &'static Kind) -> After {
 
 /// # Safety
 /// The calling thread owns the queued task, whose future is there.
-unsafe fn drop_future(prefix: NonNull<Prefix>, kind: &'static Kind) {
+unsafe fn drop_future(prefix: NonNull<Prefix>, kind: &'static FutureKind) {
     /// Sets `DONE` also when the future's destructor panics.
     struct Done<'a>(&'a AtomicUsize);
     impl Drop for Done<'_> {
@@ -288,7 +291,7 @@ unsafe fn drop_future(prefix: NonNull<Prefix>, kind: &'static Kind) {
 ///
 /// # Safety
 /// As [`run`]; or no reference is left and the future has been dropped.
-unsafe fn discard(header: NonNull<TaskHeader>, kind: &'static Kind) {
+unsafe fn discard(header: NonNull<TaskHeader>, kind: &'static FutureKind) {
     let prefix: NonNull<Prefix> = header.cast();
     // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task
     // that is DONE is in no queue.
@@ -309,7 +312,7 @@ unsafe fn discard(header: NonNull<TaskHeader>, kind: &'static Kind) {
 ///
 /// # Safety
 /// As [`run`].
-unsafe fn skip(header: NonNull<TaskHeader>, kind: &'static Kind) {
+unsafe fn skip(header: NonNull<TaskHeader>, kind: &'static FutureKind) {
     let prefix: NonNull<Prefix> = header.cast();
     // SAFETY: as `run`.
     unsafe {
@@ -325,7 +328,7 @@ unsafe fn skip(header: NonNull<TaskHeader>, kind: &'static Kind) {
 /// queue's reference.
 struct GivenUp {
     prefix: NonNull<Prefix>,
-    kind: &'static Kind,
+    kind: &'static FutureKind,
 }
 
 impl Drop for GivenUp {
