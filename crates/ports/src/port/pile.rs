@@ -169,7 +169,7 @@ impl<T: Send + 'static> Head<T> {
         self.first.pop()
     }
 
-    /// Takes the oldest. When the front is empty it gets the other rows, the last of which is `back`.
+    /// Takes the oldest. A front that is empty gets the other rows, of which `back` is the last.
     fn pop_behind(
         &mut self,
         rows: &mut VecDeque<ItemRow<T>>,
