@@ -210,11 +210,11 @@ pub(crate) async fn exchange(
     let timer = HeadTimer::new(Arc::clone(&heads), limits.head_time);
     let stream = WatchedWrites::new(stream, limits.write_time, Arc::clone(&heads));
     let (stop, wakes) = (site.stop.clone(), Arc::clone(&site.wakes));
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request| {
         let (site, role, heads) = (Arc::clone(&site), role.clone(), Arc::clone(&heads));
         heads.came();
         async move {
-            let mut reply = answer(&site, request, role).await;
+            let mut reply = answer(&site, &mut request, role).await;
             reply.body_mut().belongs_to(heads);
             Ok::<_, Infallible>(reply)
         }
