@@ -141,6 +141,7 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<ServerShared>) {
     let (room, refusals) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(64)));
     let mut stop = site.stop.clone();
     loop {
+        site.wakes.look();
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.changed() => break,
@@ -245,6 +246,7 @@ async fn to_its_end<C: Future>(
     let mut stopping = pin!(unconstrained(stop.wait_for(|stop| *stop)));
     let (mut own, mut is_told): (Option<Waker>, bool) = (None, false);
     poll_fn(|cx| {
+        // Others' answers: a server that always has a connection to go on with does not sleep.
         wakes.look();
         loop {
             // Whoever breaks the protocol is told by hyper, and has nobody else to tell.

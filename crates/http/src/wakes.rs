@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Tokio writes to the event of its thread for each task that another thread wakes. Here the server
-//! looks at the list before it sleeps, and with each connection that it goes on with: also one that
-//! never sleeps looks. If it sleeps, the first answer in the list wakes one task, which wakes the
+//! looks at the list before it sleeps, and with each connection that it takes or goes on with: also
+//! one that never sleeps looks. If it sleeps, the first answer in the list wakes one task, which wakes the
 //! others from the server's own thread.
 
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
