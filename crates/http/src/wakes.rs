@@ -103,10 +103,11 @@ impl Wakes {
         }
     }
 
-    /// The server has nothing to do: wakes those whose answers are ready. While some wait for theirs,
-    /// it first lets the workers, and those who ask, have its core.
+    /// The server has nothing to do: wakes those whose answers are ready. While several wait for
+    /// theirs, it first lets the workers, and those who ask, have its core: then it sleeps less
+    /// often, and goes on with more of them at a time.
     pub(crate) fn before_sleep(&self) {
-        if self.waiting.load(Ordering::Relaxed) > 0 && !self.is_any.load(Ordering::Relaxed) {
+        if self.waiting.load(Ordering::Relaxed) > 1 && !self.is_any.load(Ordering::Relaxed) {
             offer_core(Instant::now());
         }
         self.wake_all(|state| state.is_awake = !state.list.is_empty());
