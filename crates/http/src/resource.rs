@@ -29,7 +29,7 @@ pub(crate) async fn answer(
     service: &AnyClient,
     rest: &str,
     target: &RequestTarget,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     caller: &Caller,
 ) -> Result<HttpReply, Refusal> {
     let answered = answer_at(site, service, rest, target, request, caller).await;
@@ -69,7 +69,7 @@ async fn answer_at(
     service: &AnyClient,
     rest: &str,
     target: &RequestTarget,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
     caller: &Caller,
 ) -> Result<HttpReply, Refusal> {
     // Whether a method is for this place is told first.
@@ -112,8 +112,10 @@ async fn answer_at(
             #[cfg(feature = "dssp")]
             Method::POST if dssp::is_of(request.headers()) => {
                 let options = options?;
-                let (_, bytes) = bytes(site, request).await?;
-                Ok(dssp::answer(service, &bytes, options, caller, &site.limits).await)
+                let bytes = bytes(site, request).await?;
+                let answered = dssp::answer(service, &bytes, options, caller, &site.limits);
+                // In a box, as what is rare: all requests have room for what is awaited here.
+                Ok(Box::pin(answered).await)
             }
             Method::OPTIONS => described(service),
             _ => Err(Refusal::method(
@@ -328,7 +330,7 @@ async fn operation(
     called: &CalledOperation<'_>,
     target: &RequestTarget,
     options: Result<Options, Refusal>,
-    request: Request<Incoming>,
+    request: &mut Request<Incoming>,
 ) -> Result<HttpReply, Refusal> {
     let name = called.name;
     let (options, (body, headers)) = match *request.method() {
