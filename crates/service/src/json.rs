@@ -1,8 +1,13 @@
 //! Bodies and answers as JSON.
 
 mod finite;
+mod key;
+mod located;
+mod unfit;
 
 use crate::{Fault, FaultCode};
+pub(crate) use located::read;
+
 use finite::first_not_finite;
 use motet_ports::ReplyPort;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
@@ -11,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
+use unfit::Unfit;
 
 /// Where an answer goes.
 pub type To<T> = ReplyPort<Result<T, Fault>>;
@@ -82,21 +88,13 @@ fn has_null(value: &Value) -> bool {
 /// # Errors
 /// A fault that says where it does not fit.
 pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T, Fault> {
-    let unfit = |place: &str, why: &serde_json::Error| {
-        let reason = format!(
-            "the body of {operation} does not fit: {place}{why}; its schema is in the answer of Lookup"
-        );
-        Fault::new(FaultCode::MessageNotSupported, reason)
-    };
-    // In what has no parts there is no place to keep account of.
-    if !matches!(body, Value::Array(_) | Value::Object(_)) {
-        return serde_json::from_value(body).map_err(|why| unfit("", &why));
-    }
-    serde_path_to_error::deserialize(body).map_err(|error| {
-        let place = match error.path().to_string().as_str() {
-            "." => String::new(),
-            place => format!("{place}: "),
-        };
-        unfit(&place, error.inner())
-    })
+    read(body).map_err(|unfit| unfit_fault(operation, &unfit))
+}
+
+#[cold]
+fn unfit_fault(operation: &str, unfit: &Unfit) -> Fault {
+    let reason = format!(
+        "the body of {operation} does not fit: {unfit}; its schema is in the answer of Lookup"
+    );
+    Fault::new(FaultCode::MessageNotSupported, reason)
 }
