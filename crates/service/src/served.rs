@@ -19,24 +19,20 @@ mod uniform;
 
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
-use crate::service::{Abandon, Any, AtOnce, ContractOf, OwnThreads, StateOf};
+use crate::service::{AnyServed, AtOnce, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
 use crate::service::{OperationBody, SlotOf};
-use crate::store::{Persist, StoreWriter, StoredState};
-use crate::supervise::Supervision;
+use crate::store::{Persist, StoredState};
 use crate::{Contract, Cx, Fault, FaultCode, Parts, Serves, Service, State};
 use motet_dispatch::Timer;
 use motet_ports::{Activation, ActiveInterleave, Interleave, Receive};
 use motet_sync::Mutex;
 use motet_sync::atomic::Ordering;
-use serde_json::Value;
-use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
-pub(crate) use teardown::refuse_all;
+use std::time::Instant;
 
 /// A service at work.
 pub(crate) struct Served<S: Service> {
@@ -47,15 +43,6 @@ pub(crate) struct Served<S: Service> {
     /// There once it serves.
     interleave: OnceLock<ActiveInterleave>,
     work: Mutex<Work>,
-}
-
-/// What a service is built of, again and again.
-pub(crate) struct ServicePlan {
-    pub(crate) initial: Option<Value>,
-    pub(crate) partners: BTreeMap<String, Any>,
-    pub(crate) persist: Option<(Persist, Arc<StoreWriter>)>,
-    pub(crate) supervision: Mutex<Supervision>,
-    pub(crate) start_within: Duration,
 }
 
 /// What has been set going.
@@ -128,14 +115,15 @@ impl<S: Service> Served<S> {
         {
             let saved = StoredState::read(&common.path, &bytes)?;
             let same = saved.schema == schema_hash::<ContractOf<S>>();
-            let state = serde_json::from_value(saved.state).map_err(|error| {
+            let state = crate::json::read(saved.state).map_err(|unfit| {
                 let why = match same {
                     true => "it was changed by hand",
                     false => "its schema was another one when it was stored",
                 };
                 let reason = format!(
-                    "the stored state of {} does not fit: {error}; {why}",
-                    common.path
+                    "the stored state of {} does not fit: {}; {why}",
+                    common.path,
+                    unfit.why()
                 );
                 Fault::failed(reason)
             })?;
@@ -312,7 +300,14 @@ impl<S: Service> Served<S> {
     }
 }
 
-impl<S: Service> Abandon for Served<S> {
+impl<S: Service> AnyServed for Served<S> {
+    fn begin(self: Arc<Self>) -> Beginning {
+        Box::pin(async move {
+            let service = self.build().await?;
+            self.serve(service)
+        })
+    }
+
     fn abandon(&self) {
         self.leave_ports();
         // Before the cell is empty: what is built anew does not come into it.
@@ -320,7 +315,7 @@ impl<S: Service> Abandon for Served<S> {
         let service = self.cell.lock().take();
         drop(service);
         self.slot.subscriptions.end(self.slot.common.version());
-        refuse_all(&self.slot);
+        SlotOf::<S>::refuse_all(&self.slot);
     }
 }
 

@@ -6,7 +6,7 @@
 //! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without knowing the
 //!   contract; `standing.rs`: how a service stands;
 //! - `admission.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
-//! - `cx.rs`: what a handler knows;
+//! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
 //! - `shared.rs`: what the services of a node share; `threads.rs`: the threads that some have for
@@ -24,6 +24,7 @@ mod definition;
 mod direct;
 mod new_subscription;
 mod notification;
+mod refusal;
 mod shared;
 mod slot;
 mod standing;
@@ -49,32 +50,66 @@ pub(crate) use definition::typed;
 pub(crate) use direct::AtOnce;
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
-pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, ServiceSlot, SlotOf};
+pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, SlotOf};
 pub(crate) use subscriptions::Entering;
 pub(crate) use threads::OwnThreads;
 
 use crate::Fault;
 use crate::spec::Spec;
+use crate::store::{Persist, StoreWriter};
+use crate::supervise::Supervision;
+use motet_sync::Mutex;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A service whatever its contract.
 pub(crate) type Any = Arc<dyn AnyService>;
 
-/// Ends the work of a service from outside, when its node ends.
-pub(crate) trait Abandon: Send + Sync {
+/// A service at work, whatever its type.
+pub(crate) trait AnyServed: Send + Sync {
+    /// Makes the service, runs its start, and begins to serve.
+    fn begin(self: Arc<Self>) -> Beginning;
+
+    /// Ends its work from outside, when its node ends.
     fn abandon(&self);
 }
 
+/// A service that begins.
+pub(crate) type Beginning = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send>>;
+
 /// A service that is being made.
 pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Any, Fault>> + Send>>;
+
+/// A slot, and what makes it serve.
+pub(crate) type NewSlot = (Any, Serving);
+
+/// Has a slot serve by what the service is built of, and what keeps its own threads.
+pub(crate) type Serving =
+    Box<dyn FnOnce(ServicePlan, Option<Arc<OwnThreads>>) -> Arc<dyn AnyServed> + Send>;
+
+/// What a service is built of, again and again.
+pub(crate) struct ServicePlan {
+    pub(crate) initial: Option<Value>,
+    pub(crate) partners: BTreeMap<String, Any>,
+    pub(crate) persist: Option<(Persist, Arc<StoreWriter>)>,
+    pub(crate) supervision: Mutex<Supervision>,
+    pub(crate) start_within: Duration,
+}
 
 /// A type of services, whatever it is.
 pub(crate) trait ServiceKind: Send + Sync {
     fn name(&self) -> &'static str;
     fn uri(&self) -> &'static str;
+    /// Whether there may be several.
+    fn is_many(&self) -> bool;
+    /// Whether the directory shows it.
+    fn is_listed(&self) -> bool;
     fn operations(&self) -> Vec<OperationInfo>;
     fn partners(&self) -> Vec<Partner>;
+    fn slot(&self, common: Common, spec: &Spec) -> NewSlot;
     fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making;
 }

@@ -3,13 +3,10 @@
 use super::{Running, Served};
 use crate::context::Panicked;
 use crate::lifecycle::Lifecycle;
-use crate::queue::Queue;
-use crate::service::AnyService;
 use crate::service::ContractOf;
-use crate::service::{OperationBody, OperationItem, ServiceSlot};
+use crate::service::{OperationBody, OperationItem, SlotOf};
 use crate::{Contract, Cx, Fault, Serves, Service};
 use motet_dispatch::spawn;
-use motet_ports::{Port, Receive};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
@@ -56,7 +53,7 @@ impl<S: Service> Served<S> {
             // In this order: nothing is told of it when it has been told that it is not there.
             common.set_life(Lifecycle::Dropped);
             common.shared.remove(&common.path);
-            refuse_all(&self.slot);
+            SlotOf::<S>::refuse_all(&self.slot);
             let work = std::mem::take(&mut *self.work.lock());
             if let Some(independent) = work.independent {
                 independent.cleanup();
@@ -92,51 +89,5 @@ impl<C: Contract> Answer<C> {
             Answer::Operation(None, Ok(_)) | Answer::Drop(_, Ok(())) => {}
         }
         None
-    }
-}
-
-/// Answers whatever still comes with the fault of a service that has ended.
-pub(crate) fn refuse_all<C: Contract>(slot: &Arc<ServiceSlot<C>>) {
-    let ports = [
-        &slot.concurrent,
-        &slot.concurrent_async,
-        &slot.exclusive_async,
-        &slot.teardown,
-        &slot.independent,
-    ];
-    for port in ports {
-        let common = Arc::clone(&slot.common);
-        refuse_at(slot, port, move |item: OperationItem<C>| {
-            drop(item.room);
-            item.what.refuse(common.absence());
-        });
-    }
-    let weak = Arc::downgrade(slot);
-    refuse_at(slot, &slot.exclusive, move |()| {
-        if let Some(slot) = weak.upgrade() {
-            refuse_batch(&slot);
-        }
-    });
-}
-
-/// Refuses the oldest batch.
-fn refuse_batch<C: Contract>(slot: &ServiceSlot<C>) {
-    for item in slot.batches.take() {
-        drop(item.room);
-        item.what.refuse(slot.common.absence());
-    }
-}
-
-fn refuse_at<C: Contract, T: Send + 'static>(
-    slot: &Arc<ServiceSlot<C>>,
-    port: &Port<T>,
-    refuse: impl Fn(T) + Send + Sync + 'static,
-) {
-    let queue = Queue(Arc::clone(&slot.common().shared.queue));
-    if Receive::persistent(port, refuse).activate(&queue).is_err() {
-        // The node has stopped: items that are dropped tell their callers.
-        while port.test().is_some() {
-            drop(slot.batches.take());
-        }
     }
 }

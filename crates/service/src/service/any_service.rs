@@ -10,7 +10,6 @@ use crate::{
     Contract, Fault, Group, Lifecycle, Operation, Options, Subscribe, SubscriptionInfo, Verb,
 };
 use motet_ports::Port;
-use motet_sync::atomic::Ordering;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,6 +113,8 @@ pub(crate) trait AnyService: Send + Sync {
         port: Port<Arc<AnyNotification>>,
         options: Options,
     ) -> Answering;
+    /// Answers whatever still comes with the fault of a service that has ended.
+    fn refuse_all(self: Arc<Self>);
 }
 
 /// A version, and the state as text.
@@ -276,20 +277,8 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
     }
 
     fn figures(&self) -> ServiceFigures {
-        let figures = &self.common.figures;
-        let ((reads_waiting, no_read), (changes_waiting, no_change)) =
-            (self.reads.look(), self.changes.look());
-        ServiceFigures {
-            // Relaxed: the figures are told apart from each other.
-            calls: figures.calls.load(Ordering::Relaxed) + figures.changes.load(Ordering::Relaxed),
-            faults: figures.faults.load(Ordering::Relaxed),
-            panics: figures.panics.load(Ordering::Relaxed),
-            late: figures.late.load(Ordering::Relaxed),
-            restarts: figures.restarts.load(Ordering::Relaxed),
-            reads_waiting,
-            changes_waiting,
-            refused: no_read + no_change,
-        }
+        let depths = [self.reads.look(), self.changes.look()];
+        self.common.figures.told(depths)
     }
 
     fn latencies(&self) -> Vec<OperationLatency> {
@@ -353,6 +342,10 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
             let id = client.enter(how, Sink::Json(port), options).await?;
             to_value(&id)
         })
+    }
+
+    fn refuse_all(self: Arc<Self>) {
+        ServiceSlot::refuse_all(&self);
     }
 }
 
