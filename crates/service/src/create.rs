@@ -8,12 +8,15 @@ mod partners;
 
 pub use builder::Create;
 
+use crate::depth::Depth;
+use crate::keys::KeyedAnswers;
+use crate::latency::Latencies;
 use crate::lifecycle::Lifecycle;
 use crate::rights::Rights;
 use crate::served::Served;
 use crate::service::{
-    Any, Common, ContractOf, Figures, Making, NewSlot, NodeShared, OwnThreads, ServiceKind,
-    ServicePlan, Serving, SlotOf, operations,
+    Any, Common, ContractOf, Figures, HandlerLengths, Making, NewSlot, NodeShared, OwnThreads,
+    ServiceKind, ServicePlan, Serving, SlotOf, UNIFORM, operations,
 };
 use crate::spec::Spec;
 use crate::supervise::Supervision;
@@ -58,8 +61,12 @@ impl<S: Service> ServiceKind for KindOf<S> {
         S::partners()
     }
 
-    fn slot(&self, common: Common, spec: &Spec) -> NewSlot {
-        let slot = Arc::new(SlotOf::<S>::new(Arc::new(common), spec));
+    fn operation_count(&self) -> usize {
+        ContractOf::<S>::OPERATIONS.len()
+    }
+
+    fn slot(&self, common: Common) -> NewSlot {
+        let slot = Arc::new(SlotOf::<S>::new(Arc::new(common)));
         let place = Arc::clone(&slot) as Any;
         let serving: Serving =
             Box::new(move |plan, threads| Arc::new(Served::<S>::new(slot, plan, threads)));
@@ -199,6 +206,7 @@ fn place(
         }
         None => (Arc::clone(&shared.queue), None),
     };
+    let operations = kind.operation_count();
     let common = Common {
         id,
         path: path.as_str().into(),
@@ -216,8 +224,15 @@ fn place(
         network: spec.network,
         figures: Figures::default(),
         cycle: Mutex::new(None),
+        // A service with room for nothing would answer nobody.
+        reads: Arc::new(Depth::new(spec.depth.max(1))),
+        changes: Arc::new(Depth::new(spec.depth.max(1))),
+        keys: Mutex::new(KeyedAnswers::new(spec.key_bytes)),
+        is_stored: spec.persist.is_some(),
+        lengths: HandlerLengths::new(operations),
+        latencies: Latencies::new(operations + UNIFORM.len()),
     };
-    let new = kind.slot(common, spec);
+    let new = kind.slot(common);
     shared.place(&path, Arc::clone(&new.0))?;
     Ok((new, threads))
 }

@@ -12,7 +12,9 @@
 mod at_once;
 mod concurrent;
 mod exclusive;
+mod records;
 mod restart;
+mod steps;
 mod teardown;
 mod telling;
 mod uniform;
@@ -21,7 +23,7 @@ use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
 use crate::service::{AnyServed, AtOnce, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
 use crate::service::{OperationBody, SlotOf};
-use crate::store::{Persist, StoredState};
+use crate::store::StoredState;
 use crate::{Contract, Cx, Fault, FaultCode, Parts, Serves, Service, State};
 use motet_dispatch::Timer;
 use motet_ports::{Activation, ActiveInterleave, Interleave, Receive};
@@ -32,7 +34,7 @@ use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::Duration;
 
 /// A service at work.
 pub(crate) struct Served<S: Service> {
@@ -42,12 +44,12 @@ pub(crate) struct Served<S: Service> {
     plan: ServicePlan,
     /// There once it serves.
     interleave: OnceLock<ActiveInterleave>,
-    work: Mutex<Work>,
+    work: Mutex<SetGoing>,
 }
 
 /// What has been set going.
 #[derive(Default)]
-struct Work {
+struct SetGoing {
     independent: Option<Activation>,
     timers: Vec<Timer>,
     /// Keeps the threads of its own.
@@ -63,9 +65,9 @@ impl<S: Service> Served<S> {
         plan: ServicePlan,
         threads: Option<Arc<OwnThreads>>,
     ) -> Self {
-        let work = Work {
+        let work = SetGoing {
             threads,
-            ..Work::default()
+            ..SetGoing::default()
         };
         Served {
             slot,
@@ -76,29 +78,25 @@ impl<S: Service> Served<S> {
         }
     }
 
+    /// Builds the service, and serves, for the first time or again.
+    fn beginning(self: Arc<Self>, again: bool) -> Beginning {
+        Box::pin(async move {
+            let service = self.build().await?;
+            match again {
+                true => Ok(self.resume(service)),
+                false => self.serve(service),
+            }
+        })
+    }
+
     /// Makes the service of what is stored, or of its initial state, and runs its start.
-    pub(crate) async fn build(&self) -> Result<S, Fault> {
+    async fn build(&self) -> Result<S, Fault> {
         let common = &self.slot.common;
         let (state, is_stored) = self.load()?;
         let mut service = S::build(Parts::new(state, self.plan.partners.clone()))?;
         service.state_mut().take_changed();
         let cx = Cx::of_node(common, self.plan.start_within);
-        // It holds its group: it is not served yet.
-        let starting = cx.context(true).run(service.start(&cx));
-        let deadlines = &common.shared.deadlines;
-        match deadlines.before(cx.deadline(), starting).await {
-            Ok(Ok(started)) => started?,
-            Ok(Err(panicked)) => {
-                return Err(Fault::failed(format!(
-                    "the start panicked: {}",
-                    panicked.message()
-                )));
-            }
-            Err(_) => {
-                let reason = format!("the start took longer than {:?}", self.plan.start_within);
-                return Err(Fault::new(FaultCode::ResponseTimeout, reason));
-            }
-        }
+        started(&cx, Box::pin(service.start(&cx)), self.plan.start_within).await?;
         // What the start has made of a stored state is another one.
         if is_stored && service.state().has_changed() {
             common.next_version();
@@ -135,12 +133,12 @@ impl<S: Service> Served<S> {
             // Relaxed, here and below: nothing is served yet, or the cell is empty.
             common.version.fetch_max(version, Ordering::Relaxed);
             let now = common.shared.deadlines.clock().now();
-            self.slot.keys.lock().restore(saved.keys, now);
+            self.slot.common.keys.lock().restore(saved.keys, now);
             return Ok((State::new(state), true));
         }
         common.version.fetch_max(first, Ordering::Relaxed);
         // What the keys stand for is not in this state.
-        self.slot.keys.lock().clear();
+        self.slot.common.keys.lock().clear();
         match &self.plan.initial {
             None => Ok((State::default(), false)),
             Some(initial) => {
@@ -151,7 +149,7 @@ impl<S: Service> Served<S> {
     }
 
     /// Begins to serve.
-    pub(crate) fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
+    fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
         *self.cell.lock() = Some(Arc::new(service));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
         let [one, two, three, four, five, six] = [(); 6].map(|()| Arc::clone(self));
@@ -216,7 +214,8 @@ impl<S: Service> Served<S> {
                 clock.every(period, move |_| {
                     if let Some(served) = weak.upgrade()
                         && *served.slot.common.life.lock() == Lifecycle::Running
-                        && served.slot.changes.look().0 < served.slot.changes.limit().div_ceil(2)
+                        && served.slot.common.changes.look().0
+                            < served.slot.common.changes.limit().div_ceil(2)
                     {
                         let client = crate::Client::here(Arc::clone(&served.slot));
                         // A service that has just ended is not beaten.
@@ -225,58 +224,6 @@ impl<S: Service> Served<S> {
                 })
             })
             .collect()
-    }
-
-    /// Whether the caller still waits.
-    fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
-        let common = &self.slot.common;
-        let now = common.shared.deadlines.clock().now();
-        match deadline.is_some_and(|deadline| now > deadline) {
-            true => Err(crate::service::timeout(&common.path)),
-            false => Ok(now),
-        }
-    }
-
-    /// Whether the state has the version that the caller wants.
-    #[inline]
-    fn has_version(&self, wanted: Option<u64>) -> Result<(), Fault> {
-        let common = &self.slot.common;
-        let version = common.version();
-        match wanted {
-            Some(wanted) if wanted != version => {
-                let reason =
-                    format!("the state has version {version}, not {wanted}; read it again");
-                Err(Fault::new(FaultCode::PreconditionFailed, reason).of_service(&common.path))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Stores the state, if the service has a store.
-    async fn commit(&self, state: &S) -> Result<(), Fault> {
-        let common = &self.slot.common;
-        let Some((_, writer)) = &self.plan.persist else {
-            return Err(self.no_store());
-        };
-        let saved = StoredState {
-            contract: ContractOf::<S>::URI.to_owned(),
-            version: common.version(),
-            schema: schema_hash::<ContractOf<S>>(),
-            state: crate::json::to_value(&**state.state())?,
-            keys: self.slot.keys.lock().stored(),
-        };
-        let bytes = saved.write()?;
-        let committed = writer.commit(common.path.to_string(), bytes).await;
-        committed.map_err(|fault| fault.of_service(&common.path))
-    }
-
-    fn no_store(&self) -> Fault {
-        let reason = "the service has no store; create it with `persist`";
-        Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.slot.common.path)
-    }
-
-    fn is_stored_each_time(&self) -> bool {
-        matches!(self.plan.persist, Some((Persist::Each, _)))
     }
 }
 
@@ -302,10 +249,7 @@ impl<S: Service> Served<S> {
 
 impl<S: Service> AnyServed for Served<S> {
     fn begin(self: Arc<Self>) -> Beginning {
-        Box::pin(async move {
-            let service = self.build().await?;
-            self.serve(service)
-        })
+        self.beginning(false)
     }
 
     fn abandon(&self) {
@@ -316,6 +260,27 @@ impl<S: Service> AnyServed for Served<S> {
         drop(service);
         self.slot.subscriptions.end(self.slot.common.version());
         SlotOf::<S>::refuse_all(&self.slot);
+    }
+}
+
+/// Runs the start of a service. It holds its group: it is not served yet.
+async fn started(
+    cx: &Cx,
+    start: Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + '_>>,
+    within: Duration,
+) -> Result<(), Fault> {
+    let starting = cx.context(true).run(start);
+    let deadlines = &cx.common.shared.deadlines;
+    match deadlines.before(cx.deadline(), starting).await {
+        Ok(Ok(started)) => started,
+        Ok(Err(panicked)) => Err(Fault::failed(format!(
+            "the start panicked: {}",
+            panicked.message()
+        ))),
+        Err(_) => {
+            let reason = format!("the start took longer than {within:?}");
+            Err(Fault::new(FaultCode::ResponseTimeout, reason))
+        }
     }
 }
 

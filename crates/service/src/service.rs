@@ -5,7 +5,7 @@
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
 //! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without knowing the
 //!   contract; `standing.rs`: how a service stands;
-//! - `admission.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
+//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;
@@ -22,6 +22,7 @@ mod contract;
 mod cx;
 mod definition;
 mod direct;
+mod entrance;
 mod new_subscription;
 mod notification;
 mod refusal;
@@ -42,15 +43,14 @@ pub use definition::{Partner, Parts, Policy, Service};
 pub use notification::{Event, Notification};
 pub use subscription::Subscription;
 
-pub(crate) use admission::admit;
 pub(crate) use any_service::{AnyService, operations};
 pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
-pub(crate) use direct::AtOnce;
+pub(crate) use direct::{AtOnce, HandlerLengths};
 pub(crate) use new_subscription::NewSubscription;
 pub(crate) use shared::NodeShared;
-pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, SlotOf};
+pub(crate) use slot::{Common, Figures, OperationBody, OperationItem, SlotOf, UNIFORM};
 pub(crate) use subscriptions::Entering;
 pub(crate) use threads::OwnThreads;
 
@@ -110,6 +110,8 @@ pub(crate) trait ServiceKind: Send + Sync {
     fn is_listed(&self) -> bool;
     fn operations(&self) -> Vec<OperationInfo>;
     fn partners(&self) -> Vec<Partner>;
-    fn slot(&self, common: Common, spec: &Spec) -> NewSlot;
+    fn slot(&self, common: Common) -> NewSlot;
+    /// How many operations its contract has.
+    fn operation_count(&self) -> usize;
     fn create(&self, shared: &Arc<NodeShared>, spec: Spec) -> Making;
 }

@@ -3,10 +3,10 @@
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::options::RequestEnvelope;
-use crate::report::{Level, Traced};
+use crate::report::Traced;
 use crate::service::{ContractOf, StateOf};
 use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
-use crate::{Contract, Cx, Fault, Operation};
+use crate::{Contract, Cx, Fault};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -25,7 +25,9 @@ impl<S: Service> Served<S> {
         match item.what {
             OperationBody::Get(to) => {
                 let snapshot = self.snapshot(&service);
-                self.took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
+                self.slot
+                    .common
+                    .took(ContractOf::<S>::OPERATIONS.len(), posted, 1);
                 if let Some(trace) = item.envelope.trace() {
                     let answer = Ok(serde_json::json!({ "version": snapshot.version }));
                     let traced = Traced {
@@ -55,7 +57,7 @@ impl<S: Service> Served<S> {
                 let cx = Cx::new(common, item.envelope);
                 let body = self.capture_of(&cx.envelope, &request);
                 let ended = self.query_now(&service, &cx, request);
-                self.has_run(operation, begun, posted, 1);
+                self.slot.common.has_run(operation, begun, posted, 1);
                 match ended {
                     Ok(outcome) => self.answer(&cx, outcome, reply, body),
                     Err(panicked) => self.panicked(panicked, reply, body),
@@ -81,7 +83,7 @@ impl<S: Service> Served<S> {
             }
             other => misplaced(other),
         }
-        place.inspect(|place| self.took(*place, posted, 1));
+        place.inspect(|place| self.slot.common.took(*place, posted, 1));
     }
 
     /// What comes before a concurrent handler: when it begins, and the service.
@@ -91,8 +93,8 @@ impl<S: Service> Served<S> {
     ) -> Result<(Instant, Arc<S>), Fault> {
         let common = &self.slot.common;
         item.room.leave();
-        let begun = self.in_time(item.envelope.deadline)?;
-        self.has_version(item.envelope.if_version())?;
+        let begun = self.slot.common.in_time(item.envelope.deadline)?;
+        self.slot.common.has_version(item.envelope.if_version())?;
         let service = self.cell.lock().clone();
         let service = service.ok_or_else(|| common.absence())?;
         Figures::count(&common.figures.calls);
@@ -115,31 +117,6 @@ impl<S: Service> Served<S> {
         Snapshot {
             version: self.slot.common.version(),
             state: service.state().snapshot(),
-        }
-    }
-
-    /// How long a handler has run that does not wait, and how long its call has taken; it stands
-    /// for so many `calls`.
-    pub(super) fn has_run(
-        &self,
-        operation: &Operation,
-        begun: Instant,
-        posted: Option<Instant>,
-        calls: u64,
-    ) {
-        let now = self.slot.common.shared.deadlines.clock().now();
-        let span = |from| now.saturating_duration_since(from);
-        self.slot.direct.ran(operation, span(begun));
-        let whole = span(posted.unwrap_or(begun));
-        self.slot.latencies.note(operation.number, whole, calls);
-    }
-
-    /// Calls of an operation, so many, have taken the time since then.
-    pub(super) fn took(&self, place: usize, since: Option<Instant>, calls: u64) {
-        if let Some(since) = since {
-            let now = self.slot.common.shared.deadlines.clock().now();
-            let span = now.saturating_duration_since(since);
-            self.slot.latencies.note(place, span, calls);
         }
     }
 
@@ -168,8 +145,10 @@ impl<S: Service> Served<S> {
     pub(super) async fn independent(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
         item.room.leave();
         let fits = self
+            .slot
+            .common
             .in_time(item.envelope.deadline)
-            .and_then(|_| self.has_version(item.envelope.if_version()));
+            .and_then(|_| self.slot.common.has_version(item.envelope.if_version()));
         let _threads = match fits.and_then(|()| self.slot.common.keep_threads()) {
             Ok(threads) => threads,
             Err(fault) => return self.refuse(item, fault),
@@ -185,7 +164,7 @@ impl<S: Service> Served<S> {
             }
             other => misplaced(other),
         }
-        place.inspect(|place| self.took(*place, posted, 1));
+        place.inspect(|place| self.slot.common.took(*place, posted, 1));
     }
 
     /// Runs a handler until its deadline at most, and answers.
@@ -199,17 +178,15 @@ impl<S: Service> Served<S> {
     ) {
         let common = &self.slot.common;
         let running = cx.context(holds).run(handler);
-        let ended = match reply.is_some() {
-            true => common.shared.deadlines.before(cx.deadline(), running).await,
-            // Nobody waits: it has all the time it wants.
-            false => Ok(running.await),
-        };
+        // Where nobody waits it has all the time it wants.
+        let until = reply.is_some().then(|| cx.deadline());
+        let ended = common.shared.deadlines.before(until, running).await;
         match (ended, reply) {
             (Ok(Ok(outcome)), reply) => self.answer(cx, outcome, reply, captured),
             (Ok(Err(panicked)), reply) => self.panicked(panicked, reply, captured),
             (Err(_), Some(reply)) => {
                 let fault = crate::service::timeout(&common.path);
-                self.keep_fault(captured, &fault);
+                self.slot.common.keep_fault(captured, &fault);
                 ContractOf::<S>::refuse(reply, fault);
             }
             (Err(_), None) => {}
@@ -257,28 +234,11 @@ impl<S: Service> Served<S> {
     /// Refuses what does not begin; a request that is captured is kept.
     pub(super) fn refuse(&self, item: OperationItem<ContractOf<S>>, fault: Fault) {
         if let OperationBody::Request(request, _) = &item.what {
-            self.keep_fault(self.capture_of(&item.envelope, request), &fault);
+            self.slot
+                .common
+                .keep_fault(self.capture_of(&item.envelope, request), &fault);
         }
         item.what.refuse(fault);
-    }
-
-    /// Keeps the answer to a request that is captured.
-    pub(super) fn keep_answer(
-        &self,
-        captured: Option<Traced>,
-        answer: &Result<serde_json::Value, Fault>,
-    ) {
-        let common = &self.slot.common;
-        if let Some(traced) = captured {
-            common.shared.captured(&common.path, traced, answer);
-        }
-    }
-
-    /// Keeps the fault of a request that is captured.
-    fn keep_fault(&self, captured: Option<Traced>, fault: &Fault) {
-        if captured.is_some() {
-            self.keep_answer(captured, &Err(fault.clone()));
-        }
     }
 
     /// A handler has panicked: its caller is told; without one, the causality of the poster is.
@@ -288,26 +248,11 @@ impl<S: Service> Served<S> {
         reply: Option<<ContractOf<S> as Contract>::Reply>,
         captured: Option<Traced>,
     ) {
-        let fault = self.panic_fault(&panicked);
-        self.keep_fault(captured, &fault);
+        let fault = self.slot.common.panic_fault(&panicked);
+        self.slot.common.keep_fault(captured, &fault);
         match reply {
             Some(reply) => ContractOf::<S>::refuse(reply, fault),
             None => resume_unwind(panicked.0),
         }
-    }
-
-    /// Counts and logs a panic, as a fault for the caller.
-    pub(super) fn panic_fault(&self, panicked: &Panicked) -> Fault {
-        self.panic_fault_of("handler", panicked)
-    }
-
-    /// As [`Served::panic_fault`], of `what`.
-    pub(super) fn panic_fault_of(&self, what: &str, panicked: &Panicked) -> Fault {
-        let common = &self.slot.common;
-        Figures::count(&common.figures.panics);
-        let reason = format!("the {what} panicked: {}", panicked.message());
-        let shared = &common.shared;
-        shared.log(Level::Error, "panic", &common.path, &reason);
-        Fault::failed(reason).of_service(&common.path)
     }
 }

@@ -277,13 +277,13 @@ impl<C: Contract> AnyService for ServiceSlot<C> {
     }
 
     fn figures(&self) -> ServiceFigures {
-        let depths = [self.reads.look(), self.changes.look()];
+        let depths = [self.common.reads.look(), self.common.changes.look()];
         self.common.figures.told(depths)
     }
 
     fn latencies(&self) -> Vec<OperationLatency> {
         let names = C::OPERATIONS.iter().map(|operation| operation.name);
-        self.latencies.look(names.chain(UNIFORM))
+        self.common.latencies.look(names.chain(UNIFORM))
     }
 
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering {
