@@ -54,7 +54,7 @@ impl<S: Service> ServiceKind for KindOf<S> {
     }
 
     fn operations(&self) -> Vec<OperationInfo> {
-        operations::<ContractOf<S>>()
+        operations(ContractOf::<S>::OPERATIONS)
     }
 
     fn partners(&self) -> Vec<Partner> {

@@ -160,7 +160,7 @@ impl<S: Service> Served<S> {
             )
         };
         let independent = Receive::persistent_async(&slot.independent, move |item| {
-            Arc::clone(&four).independent(item)
+            Arc::clone(&four).waiting(item, true)
         })
         .activate(&queue);
         {
@@ -180,7 +180,7 @@ impl<S: Service> Served<S> {
             }))
             .concurrent(Receive::persistent_async(
                 &slot.concurrent_async,
-                move |item| Arc::clone(&six).concurrent_async(item),
+                move |item| Arc::clone(&six).waiting(item, false),
             ))
             .teardown(Receive::once_async(&slot.teardown, move |item| {
                 three.teardown(item)

@@ -3,8 +3,8 @@
 //! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services,
 //!   their partners;
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
-//! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without knowing the
-//!   contract; `standing.rs`: how a service stands;
+//! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`, `any_call.rs`: without
+//!   knowing the contract; `standing.rs`: how a service stands;
 //! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
@@ -13,6 +13,7 @@
 //!   themselves.
 
 mod admission;
+mod any_call;
 mod any_notification;
 mod any_service;
 mod batches;
@@ -43,7 +44,8 @@ pub use definition::{Partner, Parts, Policy, Service};
 pub use notification::{Event, Notification};
 pub use subscription::Subscription;
 
-pub(crate) use any_service::{AnyService, operations};
+pub(crate) use any_call::operations;
+pub(crate) use any_service::AnyService;
 pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;

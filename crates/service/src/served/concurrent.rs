@@ -4,7 +4,7 @@ use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::options::RequestEnvelope;
 use crate::report::Traced;
-use crate::service::{ContractOf, StateOf};
+use crate::service::{ContractOf, OwnThreads, StateOf};
 use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
 use crate::{Contract, Cx, Fault};
 use crate::{Serves, Service, Snapshot};
@@ -67,10 +67,21 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// Handles an item whose handler may wait.
-    pub(super) async fn concurrent_async(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
-        let service = match self.begin_concurrent(&mut item) {
-            Ok((_, service)) => service,
+    /// Handles an item whose handler may wait: with the service, or independent of it.
+    pub(super) async fn waiting(
+        self: Arc<Self>,
+        mut item: OperationItem<ContractOf<S>>,
+        is_independent: bool,
+    ) {
+        let begun = match is_independent {
+            true => self.begin_independent(&mut item).map(|own| (None, own)),
+            false => {
+                let begun = self.begin_concurrent(&mut item);
+                begun.map(|(_, service)| (Some(service), None))
+            }
+        };
+        let (service, _threads) = match begun {
+            Ok(begun) => begun,
             Err(fault) => return self.refuse(item, fault),
         };
         let (place, posted) = (item.what.place(), item.envelope.posted);
@@ -78,8 +89,14 @@ impl<S: Service> Served<S> {
             OperationBody::Request(request, reply) => {
                 let cx = Cx::new(&self.slot.common, item.envelope);
                 let body = self.capture_of(&cx.envelope, &request);
-                let handler = ContractOf::<S>::concurrent(&service, &cx, request);
-                self.finish(&cx, true, handler, reply, body).await;
+                let handler = async {
+                    match &service {
+                        Some(service) => ContractOf::<S>::concurrent(service, &cx, request).await,
+                        None => ContractOf::<S>::independent(&cx, request).await,
+                    }
+                };
+                self.finish(&cx, service.is_some(), handler, reply, body)
+                    .await;
             }
             other => misplaced(other),
         }
@@ -141,30 +158,18 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// Handles an item of the independent port.
-    pub(super) async fn independent(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+    /// What comes before an independent handler: what keeps the threads of the service.
+    fn begin_independent(
+        &self,
+        item: &mut OperationItem<ContractOf<S>>,
+    ) -> Result<Option<Arc<OwnThreads>>, Fault> {
+        let common = &self.slot.common;
         item.room.leave();
-        let fits = self
-            .slot
-            .common
-            .in_time(item.envelope.deadline)
-            .and_then(|_| self.slot.common.has_version(item.envelope.if_version()));
-        let _threads = match fits.and_then(|()| self.slot.common.keep_threads()) {
-            Ok(threads) => threads,
-            Err(fault) => return self.refuse(item, fault),
-        };
-        Figures::count(&self.slot.common.figures.calls);
-        let (place, posted) = (item.what.place(), item.envelope.posted);
-        match item.what {
-            OperationBody::Request(request, reply) => {
-                let cx = Cx::new(&self.slot.common, item.envelope);
-                let body = self.capture_of(&cx.envelope, &request);
-                let handler = ContractOf::<S>::independent(&cx, request);
-                self.finish(&cx, false, handler, reply, body).await;
-            }
-            other => misplaced(other),
-        }
-        place.inspect(|place| self.slot.common.took(*place, posted, 1));
+        common.in_time(item.envelope.deadline)?;
+        common.has_version(item.envelope.if_version())?;
+        let threads = common.keep_threads()?;
+        Figures::count(&common.figures.calls);
+        Ok(threads)
     }
 
     /// Runs a handler until its deadline at most, and answers.

@@ -1,18 +1,19 @@
 //! Clients: how a service is called.
 
+use super::any_call::entered;
+use super::any_service::AnyService;
 use super::call::{Call, Make, Uniform, call_out};
 use super::entrance::EnteredOperation;
 use super::new_subscription::NewSubscription;
 use super::notification::Notification;
 use super::slot::{OperationBody, OperationItem, ServiceSlot};
 use super::subscriptions::{Entering, Sink};
-use crate::context::CallContext;
 use crate::json::{Answering, To};
 use crate::options::Options;
 use crate::patch::Patch;
 use crate::{Contract, Fault, FaultCode, ServiceInfo, Snapshot, Subscribe, Subscription};
 use motet_dispatch::Causalities;
-use motet_ports::{Port, reply};
+use motet_ports::{Port, Reply, reply};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ impl<C: Contract> Client<C> {
     /// The fault of the way to a service of another process.
     pub async fn lookup(&self) -> Result<ServiceInfo, Fault> {
         match &self.target {
-            Target::Here(slot) => Ok(super::any_service::info(slot)),
+            Target::Here(slot) => Ok((&**slot as &dyn AnyService).info()),
             Target::Elsewhere(remote) => {
                 let info = call_out(remote, "lookup", Value::Null, Options::default())?.await?;
                 crate::json::from_value("the answer of lookup", info)
@@ -170,19 +171,8 @@ impl<C: Contract> Client<C> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
-        let (to, answer) = reply();
-        let what = OperationBody::Subscribe(Box::new(Entering {
-            how,
-            sink,
-            reply: to,
-        }));
-        let until = begin(slot, what, options, true)?;
-        let deadlines = &slot.common.shared.deadlines;
-        match deadlines.before(until, answer).await {
-            Ok(Ok(result)) => result.map(NewSubscription::take),
-            Ok(Err(_)) => Err(no_answer(&slot.common.path)),
-            Err(_) => Err(timeout(&slot.common.path)),
-        }
+        let (until, answer) = slot.begin_entering(how, sink, options)?;
+        entered(&slot.common, until, answer).await
     }
 
     pub(crate) fn unsubscribe(&self, id: u64) -> Call<C, ()> {
@@ -298,21 +288,30 @@ pub(crate) fn begin<C: Contract>(
     Ok(slot.post_entered(what, entered))
 }
 
-/// As [`begin`], and waits for room before.
-pub(crate) async fn begin_wait<C: Contract>(
-    slot: &ServiceSlot<C>,
-    what: OperationBody<C>,
-    options: Options,
-    context: Option<CallContext>,
-) -> Result<Instant, Fault> {
-    let entered = slot.common.enter_wait(what.verb(), options, context);
-    let entered = entered.await?;
-    Ok(slot.post_entered(what, entered))
-}
-
 impl<C: Contract> ServiceSlot<C> {
+    /// Asks for a subscription. Until when the answer may take.
+    pub(super) fn begin_entering(
+        &self,
+        how: Subscribe,
+        sink: Sink<C>,
+        options: Options,
+    ) -> Result<(Instant, Reply<Result<NewSubscription, Fault>>), Fault> {
+        let (to, answer) = reply();
+        let entering = Entering {
+            how,
+            sink,
+            reply: to,
+        };
+        let what = OperationBody::Subscribe(Box::new(entering));
+        Ok((begin(self, what, options, true)?, answer))
+    }
+
     /// Posts an operation that may be. Until when the answer may take.
-    fn post_entered(&self, what: OperationBody<C>, entered: EnteredOperation) -> Instant {
+    pub(super) fn post_entered(
+        &self,
+        what: OperationBody<C>,
+        entered: EnteredOperation,
+    ) -> Instant {
         self.post(OperationItem {
             room: entered.room,
             what,

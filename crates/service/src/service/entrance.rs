@@ -8,7 +8,7 @@ use crate::{Fault, FaultCode, Group, Verb};
 use std::time::{Duration, Instant};
 
 /// An operation that may be posted.
-pub(super) struct EnteredOperation {
+pub(crate) struct EnteredOperation {
     pub(super) room: DepthRoom,
     pub(super) envelope: RequestEnvelope,
     /// Until when its answer may take.
