@@ -7,6 +7,7 @@ mod unfit;
 
 use crate::{Fault, FaultCode};
 pub(crate) use located::read;
+pub(crate) use unfit::Unfit;
 
 use finite::first_not_finite;
 use motet_ports::ReplyPort;
@@ -16,7 +17,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
-use unfit::Unfit;
 
 /// Where an answer goes.
 pub type To<T> = ReplyPort<Result<T, Fault>>;
@@ -91,8 +91,9 @@ pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T
     read(body).map_err(|unfit| unfit_fault(operation, &unfit))
 }
 
+/// As the fault of a body.
 #[cold]
-fn unfit_fault(operation: &str, unfit: &Unfit) -> Fault {
+pub(crate) fn unfit_fault(operation: &str, unfit: &Unfit) -> Fault {
     let reason = format!(
         "the body of {operation} does not fit: {unfit}; its schema is in the answer of Lookup"
     );

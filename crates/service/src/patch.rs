@@ -20,6 +20,13 @@ impl Patch {
         }
     }
 
+    /// Its body.
+    pub(crate) fn body(&self) -> &Value {
+        match self {
+            Patch::Merge(body) | Patch::Json(body) => body,
+        }
+    }
+
     /// Changes `target` as it says; when it cannot, `target` is of no use any more.
     pub(crate) fn apply(self, target: &mut Value) -> Result<(), Fault> {
         let operations = match self {

@@ -12,6 +12,7 @@
 mod at_once;
 mod concurrent;
 mod exclusive;
+mod loaded;
 mod records;
 mod restart;
 mod steps;
@@ -19,16 +20,16 @@ mod teardown;
 mod telling;
 mod uniform;
 
+use crate::json::read;
 use crate::lifecycle::Lifecycle;
 use crate::queue::Queue;
 use crate::service::{AnyServed, AtOnce, Beginning, ContractOf, OwnThreads, ServicePlan, StateOf};
 use crate::service::{OperationBody, SlotOf};
-use crate::store::StoredState;
-use crate::{Contract, Cx, Fault, FaultCode, Parts, Serves, Service, State};
+use crate::{Contract, Cx, Fault, FaultCode, Group, Parts, Serves, Service, State};
+use loaded::LoadedState;
 use motet_dispatch::Timer;
 use motet_ports::{Activation, ActiveInterleave, Interleave, Receive};
 use motet_sync::Mutex;
-use motet_sync::atomic::Ordering;
 use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
@@ -82,10 +83,11 @@ impl<S: Service> Served<S> {
     fn beginning(self: Arc<Self>, again: bool) -> Beginning {
         Box::pin(async move {
             let service = self.build().await?;
-            match again {
-                true => Ok(self.resume(service)),
-                false => self.serve(service),
+            if again {
+                self.resume(service);
+                return Ok(());
             }
+            self.serve(service)
         })
     }
 
@@ -107,62 +109,34 @@ impl<S: Service> Served<S> {
     /// The state to begin with, and whether it was stored.
     fn load(&self) -> Result<(State<StateOf<S>>, bool), Fault> {
         let common = &self.slot.common;
-        let first = common.shared.first_version(&common.path);
-        if let Some((_, writer)) = &self.plan.persist
-            && let Some(bytes) = writer.load(&common.path)?
-        {
-            let saved = StoredState::read(&common.path, &bytes)?;
-            let same = saved.schema == schema_hash::<ContractOf<S>>();
-            let state = crate::json::read(saved.state).map_err(|unfit| {
-                let why = match same {
-                    true => "it was changed by hand",
-                    false => "its schema was another one when it was stored",
-                };
-                let reason = format!(
-                    "the stored state of {} does not fit: {}; {why}",
-                    common.path,
-                    unfit.why()
-                );
-                Fault::failed(reason)
-            })?;
-            // As it was stored it has its version; what was not stored had later ones.
-            let version = match saved.version.saturating_add(1) < first {
-                true => first,
-                false => saved.version,
-            };
-            // Relaxed, here and below: nothing is served yet, or the cell is empty.
-            common.version.fetch_max(version, Ordering::Relaxed);
-            let now = common.shared.deadlines.clock().now();
-            self.slot.common.keys.lock().restore(saved.keys, now);
-            return Ok((State::new(state), true));
-        }
-        common.version.fetch_max(first, Ordering::Relaxed);
-        // What the keys stand for is not in this state.
-        self.slot.common.keys.lock().clear();
-        match &self.plan.initial {
-            None => Ok((State::default(), false)),
-            Some(initial) => {
-                let state = crate::json::from_value("the initial state", initial.clone())?;
-                Ok((State::new(state), false))
-            }
-        }
+        let schema = schema_hash::<ContractOf<S>>;
+        let mut loaded = LoadedState::read(common, &self.plan, schema)?;
+        let state = match loaded.state.take().map(read) {
+            None => State::default(),
+            Some(Ok(state)) => State::new(state),
+            Some(Err(unfit)) => return Err(loaded.unfit(common, &unfit)),
+        };
+        Ok((state, loaded.enter(common)))
     }
 
     /// Begins to serve.
     fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
         *self.cell.lock() = Some(Arc::new(service));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
-        let [one, two, three, four, five, six] = [(); 6].map(|()| Arc::clone(self));
+        let [one, three, five] = [(); 3].map(|()| Arc::clone(self));
+        // One closure, whose future all three ports have: each more is compiled for each service.
+        let waiting = |group| {
+            let served = Arc::clone(self);
+            move |item| Arc::clone(&served).waiting(item, group)
+        };
         let no_queue = |why: motet_dispatch::QueueError| {
             Fault::new(
                 FaultCode::InsufficientResources,
                 format!("the queue takes no task: {why}"),
             )
         };
-        let independent = Receive::persistent_async(&slot.independent, move |item| {
-            Arc::clone(&four).waiting(item, true)
-        })
-        .activate(&queue);
+        let independent = Receive::persistent_async(&slot.independent, waiting(Group::Independent))
+            .activate(&queue);
         {
             // Before the interleave, with which the service may end: what ends it finds them.
             let mut work = self.work.lock();
@@ -173,14 +147,14 @@ impl<S: Service> Served<S> {
             .exclusive(Receive::persistent(&slot.exclusive, move |()| one.batch()))
             .exclusive(Receive::persistent_async(
                 &slot.exclusive_async,
-                move |item| Arc::clone(&two).exclusive_async(item),
+                waiting(Group::Exclusive),
             ))
             .concurrent(Receive::persistent(&slot.concurrent, move |item| {
                 five.concurrent(item);
             }))
             .concurrent(Receive::persistent_async(
                 &slot.concurrent_async,
-                move |item| Arc::clone(&six).waiting(item, false),
+                waiting(Group::Concurrent),
             ))
             .teardown(Receive::once_async(&slot.teardown, move |item| {
                 three.teardown(item)

@@ -6,7 +6,7 @@ use crate::options::RequestEnvelope;
 use crate::report::Traced;
 use crate::service::{ContractOf, OwnThreads, StateOf};
 use crate::service::{Entering, Figures, NewSubscription, OperationBody, OperationItem};
-use crate::{Contract, Cx, Fault};
+use crate::{Contract, Cx, Fault, Group};
 use crate::{Serves, Service, Snapshot};
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -67,15 +67,16 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// Handles an item whose handler may wait: with the service, or independent of it.
+    /// Handles an item whose handler may wait.
     pub(super) async fn waiting(
         self: Arc<Self>,
         mut item: OperationItem<ContractOf<S>>,
-        is_independent: bool,
+        group: Group,
     ) {
-        let begun = match is_independent {
-            true => self.begin_independent(&mut item).map(|own| (None, own)),
-            false => {
+        let begun = match group {
+            Group::Exclusive => return self.exclusive_async(item).await,
+            Group::Independent => self.begin_independent(&mut item).map(|own| (None, own)),
+            _ => {
                 let begun = self.begin_concurrent(&mut item);
                 begun.map(|(_, service)| (Some(service), None))
             }

@@ -109,7 +109,7 @@ impl<S: Service> Served<S> {
     }
 
     /// Handles an item whose handler may wait, for itself or for a commit.
-    pub(super) async fn exclusive_async(self: Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
+    pub(super) async fn exclusive_async(self: &Arc<Self>, mut item: OperationItem<ContractOf<S>>) {
         item.room.leave();
         let fits = self
             .slot
@@ -140,7 +140,7 @@ impl<S: Service> Served<S> {
             replace: ContractOf::<S>::REPLACE,
             patch: ContractOf::<S>::PATCH,
         };
-        let served = Arc::clone(&self) as Arc<dyn ServedSteps>;
+        let served = Arc::clone(self) as Arc<dyn ServedSteps>;
         // In a box: few changes are of this kind, and each future has room for the largest.
         let changing = change_uniform(served, change, to, item.envelope, allowed);
         Box::pin(changing).await;

@@ -24,6 +24,7 @@ pub(super) enum Looked {
 
 impl Common {
     /// Whether the caller still waits.
+    #[inline]
     pub(super) fn in_time(&self, deadline: Option<Instant>) -> Result<Instant, Fault> {
         let now = self.shared.deadlines.clock().now();
         match deadline.is_some_and(|deadline| now > deadline) {
@@ -53,6 +54,7 @@ impl Common {
 
     /// How long a handler has run that does not wait, and how long its call has taken; it stands
     /// for so many `calls`.
+    #[inline]
     pub(super) fn has_run(
         &self,
         operation: &Operation,
@@ -68,6 +70,7 @@ impl Common {
     }
 
     /// Calls of an operation, so many, have taken the time since then.
+    #[inline]
     pub(super) fn took(&self, place: usize, since: Option<Instant>, calls: u64) {
         if let Some(since) = since {
             let now = self.shared.deadlines.clock().now();

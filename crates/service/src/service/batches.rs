@@ -24,6 +24,7 @@ pub(crate) struct Batches<C: Contract> {
 pub(crate) struct BatchesRun(AtomicBool);
 
 impl BatchesRun {
+    #[inline]
     pub(crate) fn is_now(&self) -> bool {
         // Relaxed, here and below: it decides only how long a caller looks.
         self.0.load(Ordering::Relaxed)

@@ -175,15 +175,8 @@ impl<C: Contract, T: DeserializeOwned + Send + 'static> Make<C, T> {
     /// Has the operation carried out by a service of another process.
     #[cold]
     fn send(self, remote: &Arc<dyn Remote>, options: Options) -> Stage<T> {
-        let sent = self
-            .write()
-            .and_then(|(name, body)| call_out(remote, name, body, options));
-        match sent {
-            Err(fault) => Stage::refused(fault),
-            Ok(sent) => Stage::Boxed(Box::pin(
-                async move { from_value("an answer", sent.await?) },
-            )),
-        }
+        let sent = self.write();
+        Stage::sent(sent.and_then(|(name, body)| call_out(remote, name, body, options)))
     }
 }
 
@@ -244,15 +237,22 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
 
     /// The name and the body, for another process.
     fn write(&self) -> Result<(&'static str, Value), Fault> {
+        match self {
+            Make::Operation(request, ..) => Ok((C::operation(request).name, C::body(request)?)),
+            Make::Get(..) => Ok(("get", Value::Null)),
+            Make::Uniform(uniform, _) => uniform.write(),
+        }
+    }
+}
+
+impl<C: Contract> Uniform<C> {
+    fn write(&self) -> Result<(&'static str, Value), Fault> {
         Ok(match self {
-            Make::Operation(request, ..) => (C::operation(request).name, C::body(request)?),
-            Make::Get(..) => ("get", Value::Null),
-            Make::Uniform(Uniform::Replace(state), _) => ("replace", to_value(state)?),
-            Make::Uniform(Uniform::Patch(Patch::Merge(patch)), _) => ("patch", patch.clone()),
-            Make::Uniform(Uniform::Patch(Patch::Json(patch)), _) => ("patch_json", patch.clone()),
-            Make::Uniform(Uniform::Save, _) => ("save", Value::Null),
-            Make::Uniform(Uniform::Drop, _) => ("drop", Value::Null),
-            Make::Uniform(Uniform::Unsubscribe(id), _) => ("unsubscribe", Value::from(*id)),
+            Uniform::Replace(state) => ("replace", to_value(state)?),
+            Uniform::Patch(patch) => (patch.name(), patch.body().clone()),
+            Uniform::Save => ("save", Value::Null),
+            Uniform::Drop => ("drop", Value::Null),
+            Uniform::Unsubscribe(id) => ("unsubscribe", Value::from(*id)),
         })
     }
 }
@@ -266,6 +266,18 @@ pub(super) enum Stage<T: Send + 'static> {
     Done(Option<Result<T, Fault>>),
     Waits(Waits<T>),
     Boxed(Pin<Box<dyn Future<Output = Result<T, Fault>> + Send>>),
+}
+
+impl<T: DeserializeOwned + Send + 'static> Stage<T> {
+    /// Of an operation that another process carries out; or that was not sent.
+    fn sent(sent: Result<Answering, Fault>) -> Self {
+        match sent {
+            Err(fault) => Stage::refused(fault),
+            Ok(sent) => Stage::Boxed(Box::pin(
+                async move { from_value("an answer", sent.await?) },
+            )),
+        }
+    }
 }
 
 /// Posts an operation, now that there is room. Until when the answer may take.

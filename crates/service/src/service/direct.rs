@@ -124,6 +124,7 @@ impl HandlerLengths {
 
     /// Whether a handler is taken for short. A change that was never measured is, since nothing of
     /// the service could run beside it; not where somebody waits for only so long.
+    #[inline]
     fn is_short(&self, operation: &Operation, has_deadline: bool) -> bool {
         match self.0[operation.number].load(Ordering::Relaxed) {
             length if length == Length::Short as u8 => true,
