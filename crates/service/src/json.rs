@@ -1,14 +1,17 @@
 //! Bodies and answers as JSON.
+//!
+//! - `json/located.rs`, `json/key.rs`: how bodies are read; `json/unfit.rs`: where one does not fit;
+//! - `json/finite.rs`: numbers that JSON does not have.
 
 mod finite;
 mod key;
 mod located;
 mod unfit;
 
-use crate::{Fault, FaultCode};
 pub(crate) use located::read;
 pub(crate) use unfit::Unfit;
 
+use crate::{Fault, FaultCode};
 use finite::first_not_finite;
 use motet_ports::ReplyPort;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};

@@ -5,7 +5,8 @@
 //! - `slot.rs`: the ports of a service; `batches.rs`: changes that wait;
 //! - `client.rs`, `call.rs`: how they are posted to; `any_service.rs`, `any_call.rs`: without
 //!   knowing the contract; `standing.rs`: how a service stands;
-//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be posted to;
+//! - `admission.rs`, `entrance.rs`: what is looked at before; `direct.rs`: when they need not be
+//!   posted to;
 //! - `cx.rs`: what a handler knows; `refusal.rs`: what comes when the service has ended;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `any_notification.rs`,
 //!   `subscription.rs`: what it tells whom; `new_subscription.rs`: its number, on its way;

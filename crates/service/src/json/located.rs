@@ -1,7 +1,7 @@
 //! Reads a body of JSON and keeps account of the place where it does not fit.
 //!
-//! As `serde_json::from_value`, word for word, but for names that are to be numbers. To tell a place
-//! there takes code of its own that reads each type once more.
+//! As `serde_json::from_value`, word for word, but for names that are to be numbers. To tell a
+//! place there takes code of its own that reads each type once more.
 
 use super::key::{LocatedKey, visit_number};
 use super::unfit::Unfit;

@@ -55,7 +55,7 @@ pub(super) async fn change_uniform(
             (NewState::Patched(patch), name, "a patch", allowed.patch)
         }
     };
-    let giving = Giving {
+    let giving = UniformAnswer {
         common,
         captured: envelope.trace().map(|trace| Traced {
             trace,
@@ -83,13 +83,13 @@ fn body_of(served: &dyn ServedSteps, state: &NewState) -> Result<Value, Fault> {
 }
 
 /// What answers, and has the answer kept if the change is captured.
-struct Giving<'a> {
+struct UniformAnswer<'a> {
     common: &'a Common,
     captured: Option<Traced>,
     to: To<()>,
 }
 
-impl Giving<'_> {
+impl UniformAnswer<'_> {
     fn give(self, answer: Result<(), Fault>) {
         if self.captured.is_some() {
             let kept = answer.clone().map(|()| Value::Null);
@@ -105,7 +105,7 @@ async fn set(
     served: &Arc<dyn ServedSteps>,
     state: NewState,
     looked: Looked,
-    giving: Giving<'_>,
+    giving: UniformAnswer<'_>,
     envelope: &RequestEnvelope,
 ) {
     let keyed: Option<Keyed> = match looked {
