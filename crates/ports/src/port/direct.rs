@@ -3,6 +3,7 @@
 
 use super::PortCore;
 use super::any::ByType;
+use super::pile::ENOUGH;
 use super::state::{PortState, Refusal};
 use crate::PostError;
 use crate::deferred::Deferred;
@@ -50,6 +51,10 @@ impl<T: Send + 'static> PortCore<T> {
             let sent = send(queue, address(parcel, take_handle(to)));
             drop(state);
             tell(sent);
+            return Ok(());
+        }
+        if inside.asks_nobody() {
+            inside.keep_posted(parcel);
             return Ok(());
         }
         let placed = self.post_offered(state, parcel);
@@ -193,6 +198,16 @@ impl<T: Send + 'static> PortState<T> {
     fn is_wanted_by_nobody_yet(&self) -> bool {
         let mut receivers = self.receivers.iter();
         receivers.all(|receiver| receiver.wants_nothing_yet())
+    }
+
+    /// Whether an item that is posted waits in a node, and nobody is to be asked. (A port without
+    /// a bound is open.)
+    #[inline]
+    fn asks_nobody(&self) -> bool {
+        self.receivers.is_empty()
+            && self.bound.is_none()
+            && self.items.len() < ENOUGH
+            && self.pile.is_none()
     }
 
     /// Keeps a posted item, in a node.
