@@ -1,7 +1,7 @@
 //! What each delivery class promises.
 
 use crate::nodes::{Net, waiting};
-use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, Replay, Task};
+use motet_dispatch::{Dispatcher, Enqueue, Inline, QueueConfig, Task};
 use motet_mesh::{Ack, Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
 use motet_ports::{JoinedReceive, Overflow, Port, PortConfig, Receive};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -494,36 +494,6 @@ fn sem_g494_what_a_port_took_before_it_was_closed_is_not_lost() {
     assert_eq!(heard.take(), [1, 2]);
     let lost = topic.losses().test().expect("the third one");
     assert_eq!(lost.gap, Gap { from: 3, to: 3 });
-}
-
-#[test]
-fn sem_g494_what_a_port_took_from_topics_of_its_node_is_not_lost() {
-    let replay = Replay::new(6);
-    let node = Node::alone("a", Arc::new(replay.queue(QueueConfig::named("a"))));
-    let samples = node
-        .subscribe::<u32>("*", &SubscribeConfig::default())
-        .unwrap();
-    let first = node.topic::<u32>("first", Qos::reliable(8)).unwrap();
-    let more = node.topic::<u32>("more", Qos::reliable(8)).unwrap();
-    let heard = Log::new();
-    let (log, port, publishes) = (heard.clone(), samples.port().clone(), more.clone());
-    let handler = move |sample: Sample<u32>| {
-        log.push(*sample.value);
-        if *sample.value == 0 {
-            publishes.publish(1).unwrap();
-            publishes.publish(2).unwrap();
-            port.close();
-            publishes.publish(3).unwrap();
-        }
-    };
-    Receive::persistent(samples.port(), handler)
-        .activate(&Inline::new("here"))
-        .unwrap();
-    first.publish(0).unwrap();
-    assert_eq!(heard.take(), [0, 1, 2]);
-    let lost = more.losses().test().expect("the third one");
-    assert_eq!(lost.gap, Gap { from: 3, to: 3 });
-    assert!(first.losses().test().is_none());
 }
 
 #[test]
