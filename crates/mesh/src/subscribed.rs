@@ -1,8 +1,8 @@
 //! What a subscription holds: samples that come, in order, and the port that they go to.
 //!
 //! ```text
-//!   flow of a topic here   ──┐
-//!   frames of peers        ──┴─► [ came ] ── one at a time ──► Port ──► accepted ──► credit for the publisher
+//!   flow of a topic here   ──┬──── if none posts or waits ────┐
+//!   frames of peers        ──┴─► [ came ] ── one at a time ──┴─► Port ──► accepted ──► credit
 //! ```
 
 mod accepting;
