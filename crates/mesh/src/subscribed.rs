@@ -236,6 +236,7 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
             drop(state);
             return;
         };
+        came.reserve(samples.len());
         for (data, value) in samples.iter().zip(values) {
             let (number, retained) = (data.number, data.retained);
             match value.map(|value| self.arrives((id, flow), counts, (number, retained), value)) {

@@ -22,6 +22,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             if came.is_empty() {
                 return;
             }
+            posted.reserve(came.len());
             while let Some((id, sample)) = came.pop_front() {
                 let (number, gap) = (sample.number, sample.gap);
                 let panicked = on_panic(|| {
