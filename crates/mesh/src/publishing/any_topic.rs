@@ -3,7 +3,7 @@
 use super::{Publishing, State, wake};
 use crate::flow::{AnyTopic, FlowTarget};
 use crate::frame::Frame;
-use crate::subscribed::Subscribed;
+use crate::subscribed::{FlowEnd, Subscribed};
 use crate::{Class, Key, MeshError, PeerName, TopicInfo};
 use std::any::{Any, type_name};
 use std::sync::Arc;
@@ -34,11 +34,11 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         let mut state = self.state.lock();
         let mut flow = self.flow(&state);
         let first = flow.out.first().unwrap_or(state.next);
-        let (upto, window) = typed.opened_here(self.id, &self.key, self.qos.class, first);
+        let (end, upto) = FlowEnd::open(typed, self.id, &self.key, self.qos.class, first);
         let mut gone = Vec::new();
         flow.out
-            .accepted(upto, window, |payload| gone.extend(payload.value));
-        flow.subscription = Some(typed);
+            .accepted(upto, end.window(), |payload| gone.extend(payload.value));
+        flow.end = Some(end);
         let to = FlowTarget::Here(id);
         flow.list(&to, &mut state.ready);
         state.flows.insert(to, flow);

@@ -1,9 +1,8 @@
 //! What a subscription has of its publishers: a flow from each topic, and samples that wait.
 
-use crate::flow::FlowSource;
-use crate::incoming::Incoming;
-use crate::{Class, Gap, Key, Sample};
-use std::collections::{BTreeMap, VecDeque};
+use super::flows::{FlowId, Flows, both};
+use crate::{Gap, Sample};
+use std::collections::VecDeque;
 
 /// When publishers will be told what is accepted, apart from those that are told now.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,9 +60,9 @@ impl TellingPlan {
 }
 
 pub(super) struct State<T> {
-    pub(super) flows: BTreeMap<FlowSource, Flow>,
+    pub(super) flows: Flows,
     /// Samples that have come, oldest first.
-    pub(super) came: VecDeque<(FlowSource, Sample<T>)>,
+    pub(super) came: VecDeque<(FlowId, Sample<T>)>,
     /// Somebody posts them.
     pub(super) posting: bool,
     /// Who posts waits for room in the port.
@@ -74,32 +73,23 @@ pub(super) struct State<T> {
     pub(super) ends: bool,
     /// Of some flow samples were refused that no sample tells of yet.
     pub(super) refused: bool,
+    pub(super) counts: ArrivalCounts,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ArrivalCounts {
     /// Samples that have come for the port.
-    pub(super) counted: u64,
+    pub(super) came: u64,
     /// Samples that could not be read.
     pub(super) unreadable: u64,
     /// Numbers that did not come, in all.
     pub(super) missed: u64,
 }
 
-#[derive(Debug)]
-pub(super) struct Flow {
-    pub(super) key: Key,
-    /// The number of the link by which it was opened last.
-    pub(super) link: u64,
-    /// Of its topic.
-    pub(super) class: Class,
-    pub(super) numbers: Incoming,
-    /// What the next sample that comes tells that was missed before it.
-    pub(super) gap: Option<Gap>,
-    /// What the port has refused since the last sample that it took: the next one that goes there
-    /// tells it.
-    pub(super) refused: Option<Gap>,
-}
-
-impl Flow {
+impl ArrivalCounts {
     pub(super) fn miss(&mut self, gap: Option<Gap>) {
-        self.gap = both(self.gap, gap);
+        let count = gap.map_or(0, |gap| gap.count());
+        self.missed = self.missed.saturating_add(count);
     }
 }
 
@@ -107,42 +97,34 @@ impl<T: Send + Sync + 'static> State<T> {
     /// Nothing comes yet.
     pub(super) fn new() -> Self {
         State {
-            flows: BTreeMap::new(),
+            flows: Flows::default(),
             came: VecDeque::new(),
             posting: false,
             waits_for_room: false,
             telling: TellingPlan::default(),
             ends: false,
             refused: false,
-            counted: 0,
-            unreadable: 0,
-            missed: 0,
+            counts: ArrivalCounts::default(),
+        }
+    }
+
+    /// The port did not take a sample, and what that would have told: the next one that goes there
+    /// tells it.
+    pub(super) fn lose(&mut self, id: FlowId, (number, gap): (u64, Option<Gap>)) {
+        let own = Some(Gap {
+            from: number,
+            to: number,
+        });
+        self.counts.miss(own);
+        self.refused = true;
+        if let Some(flow) = self.flows.get_mut(id) {
+            flow.refused = both(flow.refused, both(gap, own));
         }
     }
 
     /// Whether somebody posts, and does not wait for room. He counts what he has posted later.
     pub(super) fn is_posted_to(&self) -> bool {
         self.posting && !self.waits_for_room
-    }
-
-    /// A sample goes to the port, and tells what that has refused of its flow before.
-    pub(super) fn tell_refused(&mut self, source: &FlowSource, sample: &mut Sample<T>) {
-        if self.refused
-            && let Some(flow) = self.flows.get_mut(source)
-        {
-            sample.gap = both(flow.refused.take(), sample.gap);
-        }
-    }
-}
-
-/// Two gaps between which nothing was seen, as one.
-pub(super) fn both(one: Option<Gap>, other: Option<Gap>) -> Option<Gap> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(Gap {
-            from: one.from.min(other.from),
-            to: one.to.max(other.to),
-        }),
-        (one, other) => one.or(other),
     }
 }
 

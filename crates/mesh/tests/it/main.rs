@@ -4,6 +4,7 @@ mod calls;
 mod classes;
 mod endings;
 mod fussy;
+mod here;
 mod links;
 mod model;
 mod nodes;

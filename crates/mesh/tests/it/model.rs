@@ -14,16 +14,14 @@ struct Seen {
     told: BTreeSet<u64>,
 }
 
-impl Seen {
-    fn read(&mut self, subscription: &Subscription<u64>, most: usize) {
-        for _ in 0..most {
-            let Some(sample) = subscription.port().test() else {
-                return;
-            };
-            self.take(&sample);
-        }
-    }
+/// What came of both topics.
+fn read(seen: &mut [Seen; 2], subscription: &Subscription<u64>, most: usize) -> usize {
+    let read = std::iter::from_fn(|| subscription.port().test()).take(most);
+    let of = |sample: &Sample<u64>| usize::from(sample.key().as_str() == "here");
+    read.map(|sample| seen[of(&sample)].take(&sample)).count()
+}
 
+impl Seen {
     /// All numbers up to `last` were seen or told, once.
     fn check(&self, class: Class, last: u64) {
         let first = self.numbers[0].min(self.told.first().copied().unwrap_or(u64::MAX));
@@ -78,29 +76,49 @@ fn qos(class: Class, depth: u32) -> Qos {
     }
 }
 
-fn program(class: Class, seed: u64, together: bool) {
+/// Where the subscription is, whose node has another topic for it.
+#[derive(Clone, Copy)]
+enum Place {
+    Beyond,
+    BeyondTogether,
+    Here,
+}
+
+fn program(class: Class, seed: u64, place: Place) {
     let net = Net::new(seed);
     let mut random = Random::new(seed);
-    let node = |name| match together {
-        true => net.together(name),
-        false => net.node(name, 1),
+    let publisher = match place {
+        Place::BeyondTogether => net.together("a"),
+        Place::Beyond | Place::Here => net.node("a", 1),
     };
-    let (publisher, subscriber) = (node("a"), node("b"));
+    let beyond = match place {
+        Place::BeyondTogether => Some(net.together("b")),
+        Place::Beyond => Some(net.node("b", 1)),
+        Place::Here => None,
+    };
+    let subscriber = beyond.as_ref().unwrap_or(&publisher);
     let capacity = 1 + random.below(4);
     let samples = subscriber
-        .subscribe::<u64>("n", &waiting(capacity, 1 + random.below(6) as u32))
+        .subscribe::<u64>("*", &waiting(capacity, 1 + random.below(6) as u32))
         .unwrap();
     let depth = 1 + random.below(6) as u32;
-    let topic = publisher.topic::<u64>("n", qos(class, depth)).unwrap();
+    let qos = qos(class, depth);
+    let topics = [
+        publisher.topic::<u64>("n", qos).unwrap(),
+        subscriber.topic::<u64>("here", qos).unwrap(),
+    ];
     net.replay.run();
-    let (mut next, mut cut, mut seen) = (1, false, Seen::default());
+    let (mut next, mut cut, mut seen) = ([1, 1], false, <[Seen; 2]>::default());
     for _ in 0..60 {
-        match random.below(10) {
+        match random.below(12) {
             0 => cut_or_mend(&net, &mut cut),
-            1..=3 => seen.read(&samples, 1 + random.below(4)),
-            _ => {
-                if topic.publish(next).is_ok() {
-                    next += 1;
+            1..=3 => {
+                read(&mut seen, &samples, 1 + random.below(4));
+            }
+            n => {
+                let of = usize::from(n > 9);
+                if topics[of].publish(next[of]).is_ok() {
+                    next[of] += 1;
                 }
             }
         }
@@ -109,21 +127,22 @@ fn program(class: Class, seed: u64, together: bool) {
     }
     net.network.mend("a", "b");
     net.replay.run();
-    // A last sample tells of what was missed before it.
-    loop {
-        seen.read(&samples, usize::MAX);
-        net.replay.run();
-        if topic.publish(next).is_ok() {
-            break;
+    // A last sample of each tells of what was missed before it.
+    for of in [0, 1] {
+        loop {
+            read(&mut seen, &samples, usize::MAX);
+            net.replay.run();
+            if topics[of].publish(next[of]).is_ok() {
+                break;
+            }
         }
+        while seen[of].numbers.last() != Some(&next[of]) {
+            net.replay.run();
+            let count = read(&mut seen, &samples, usize::MAX);
+            assert!(count > 0, "the last sample does not come");
+        }
+        seen[of].check(class, next[of]);
     }
-    while seen.numbers.last() != Some(&next) {
-        net.replay.run();
-        let before = seen.numbers.len();
-        seen.read(&samples, usize::MAX);
-        assert!(seen.numbers.len() > before, "the last sample does not come");
-    }
-    seen.check(class, next);
 }
 
 /// Breaks the link, or joins it again.
@@ -155,7 +174,8 @@ impl Life {
     }
 
     fn read(&mut self, most: usize) {
-        self.seen.read(&self.samples, most);
+        let read = std::iter::from_fn(|| self.samples.port().test()).take(most);
+        read.for_each(|sample| self.seen.take(&sample));
     }
 
     /// The node is killed. What it had accepted is read still; then it is gone.
@@ -227,7 +247,12 @@ fn program_with_kills(class: Class, seed: u64) {
 fn programs(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         for class in [Class::Latest, Class::Reliable, Class::Acknowledged] {
-            program(class, seed, seed % 2 == 1);
+            let place = match seed % 3 {
+                0 => Place::Beyond,
+                1 => Place::BeyondTogether,
+                _ => Place::Here,
+            };
+            program(class, seed, place);
             program_with_kills(class, seed);
         }
     }
