@@ -7,8 +7,8 @@
 //!
 //! Tokio writes to the event of its thread for each task that another thread wakes. Here the server
 //! looks at the list before it sleeps, and with each connection that it takes or goes on with: also
-//! one that never sleeps looks. If it sleeps, the first answer in the list wakes one task, which wakes the
-//! others from the server's own thread.
+//! one that never sleeps looks. If it sleeps, the first answer in the list wakes one task, which
+//! wakes the others from the server's own thread.
 
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{Mutex, offer_core, renew_waker};

@@ -1,6 +1,7 @@
 //! Bodies and answers as JSON.
 //!
-//! - `json/located.rs`, `json/key.rs`: how bodies are read; `json/unfit.rs`: where one does not fit;
+//! - `json/located.rs`, `json/key.rs`: how bodies are read;
+//! - `json/unfit.rs`: where one does not fit;
 //! - `json/finite.rs`: numbers that JSON does not have.
 
 mod finite;

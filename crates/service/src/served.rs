@@ -12,8 +12,8 @@
 //! What does not depend on the type of the service is compiled once:
 //!
 //! - `served/records.rs`: what is kept of a call; `served/loaded.rs`: what a service begins with;
-//! - `served/uniform.rs`, `served/restart.rs`, `served/teardown.rs`: changes that all services have,
-//!   a new beginning, the end. They ask a service for the steps of `served/steps.rs`.
+//! - `served/uniform.rs`, `served/restart.rs`, `served/teardown.rs`: changes that all services
+//!   have, a new beginning, the end. They ask a service for the steps of `served/steps.rs`.
 
 mod at_once;
 mod concurrent;

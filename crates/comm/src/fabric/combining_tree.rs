@@ -174,7 +174,9 @@ impl CombiningTree {
         if flags.is_first_to_disagree(arrival.number) {
             let theirs = match arrival.call.is_bare() {
                 // SAFETY: the other one touches its cell again when this rank has published, below.
-                true => self.cells[1 - arrival.rank].with(|cell| unsafe { (*cell).call() }),
+                true => self.cells[1 - arrival.rank]
+                    .with(|cell| unsafe { (*cell).called })
+                    .map(|it| it.0),
                 // SAFETY: the other one came without a value, and this rank is in this collective.
                 false => Some(unsafe { flags.others_call(arrival) }),
             };
@@ -247,8 +249,8 @@ impl CombiningTree {
     pub(crate) unsafe fn calls(&self) -> Vec<(usize, RankCall)> {
         let call = |rank: usize| {
             // SAFETY: all ranks have come, and none comes again before the collective is published.
-            let called = self.cells[rank].with(|cell| unsafe { (*cell).call() });
-            called.map(|call| (self.name(rank), call))
+            let called = self.cells[rank].with(|cell| unsafe { (*cell).called });
+            called.map(|(call, _)| (self.name(rank), call))
         };
         (0..self.cells.len()).filter_map(call).collect()
     }
@@ -349,6 +351,11 @@ impl CombiningTree {
                 self.cells[cell(right)].with_mut(|right| act(&mut *left, &mut *right));
             });
         };
+        let join = |left: usize, right: usize| {
+            both(left, right, &mut |one, other| {
+                combine(&mut one.value, &mut other.value)
+            });
+        };
         // The children in whose cells the values of branches lie.
         let mut branches: SmallVec<[usize; 4]> = smallvec![0];
         for child in 1..children {
@@ -364,27 +371,19 @@ impl CombiningTree {
             // The branches that end here.
             for _ in 0..child.trailing_ones() {
                 if let Some(left) = branches.pop() {
-                    both(left, right, &mut |left, right| {
-                        combine(&mut left.value, &mut right.value);
-                    });
+                    join(left, right);
                     right = left;
                 }
             }
             branches.push(right);
         }
         while let (Some(right), Some(&left)) = (branches.pop(), branches.last()) {
-            both(left, right, &mut |left, right| {
-                combine(&mut left.value, &mut right.value);
-            });
+            join(left, right);
         }
     }
 }
 
 impl Cell {
-    fn call(&self) -> Option<RankCall> {
-        self.called.map(|(call, _)| call)
-    }
-
     /// Whether what `other` holds can be combined with what this cell holds; if not, this cell has
     /// failed. `ranks` says whose cells they are.
     fn agrees_with(&mut self, other: &mut Cell, ranks: [usize; 2]) -> bool {

@@ -116,8 +116,8 @@ fn sem_g180_every_rank_gets_the_same_error() {
     );
 }
 
-/// Processes 1 and 2 throw a ball to each other, and 1 tells 0 of it. That takes long over its first
-/// event, and then does what it must not.
+/// Processes 1 and 2 throw a ball to each other, and 1 tells 0 of it. That takes long over its
+/// first event, and then does what it must not.
 #[derive(Clone)]
 struct Listening;
 
