@@ -26,6 +26,7 @@ use super::call::{CollectiveArrival, RankCall, mismatch, other_type};
 use super::flag_barrier::{FlagBarrier, in_order};
 use super::operators::{Operators, ValueKind};
 use super::published::PublishedTotal;
+use super::tree_cell::Cell;
 use crate::CommError;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use motet_sync::cell::UnsafeCell;
@@ -53,13 +54,6 @@ pub(crate) struct CombiningTree {
 struct Node {
     arrived: AtomicU32,
     children: u32,
-}
-
-/// What a rank, or the first rank of a subtree for all of it, has brought.
-struct Cell {
-    value: AnyCell,
-    called: Option<(RankCall, &'static ValueKind)>,
-    failed: Option<Box<CommError>>,
 }
 
 // SAFETY: the module doc says who may touch which cell when. The counting and the number that is
@@ -380,23 +374,6 @@ impl CombiningTree {
         while let (Some(right), Some(&left)) = (branches.pop(), branches.last()) {
             join(left, right);
         }
-    }
-}
-
-impl Cell {
-    /// Whether what `other` holds can be combined with what this cell holds; if not, this cell has
-    /// failed. `ranks` says whose cells they are.
-    fn agrees_with(&mut self, other: &mut Cell, ranks: [usize; 2]) -> bool {
-        if self.failed.is_none() {
-            self.failed = other.failed.take();
-        }
-        if self.failed.is_none()
-            && let (Some((mine, kind)), Some((theirs, other))) = (&self.called, &other.called)
-        {
-            self.failed = mismatch(ranks, mine, theirs)
-                .or_else(|| (kind.id != other.id).then(|| other_type(ranks, mine, theirs)));
-        }
-        self.failed.is_none()
     }
 }
 
